@@ -1,0 +1,74 @@
+use super::{Link, Metadata};
+use crate::{
+    finding::Position,
+    value::{Algorithm, ChangeFreq, DateTime, Digest, Relation, Uri},
+};
+
+/// A `url` or `sitemap` element (§7): one resource, change, package, document or bitstream.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Its URI (GEN-14).
+    pub loc: Uri,
+    /// Last modification of the resource; it says nothing about the change event (GEN-15, TIME-9).
+    pub lastmod: Option<DateTime>,
+    /// How often it is expected to change (GEN-16).
+    pub changefreq: Option<ChangeFreq>,
+    /// The Sitemap's `priority`, kept as written (B35).
+    pub priority: Option<Box<str>>,
+    /// Its `rs:md`; without attributes where there is none.
+    pub metadata: Metadata,
+    /// Its links, in order.
+    pub links: Vec<Link>,
+    /// Where it stands in the document; not part of its value.
+    pub position: Position,
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        let value = |entry: &Self| (entry.lastmod, entry.changefreq);
+        self.loc == other.loc
+            && value(self) == value(other)
+            && self.priority == other.priority
+            && self.metadata == other.metadata
+            && self.links == other.links
+    }
+}
+
+impl Entry {
+    /// An entry of nothing but its URI.
+    pub fn new(loc: Uri) -> Self {
+        Self { loc, ..Self::default() }
+    }
+
+    /// The first link of a relation.
+    pub fn link_for(&self, rel: &Relation) -> Option<&Link> {
+        self.links.iter().find(|link| link.rel == *rel)
+    }
+
+    /// The links of a relation, in order.
+    pub fn links_for<'a>(&'a self, rel: &'a Relation) -> impl Iterator<Item = &'a Link> {
+        self.links.iter().filter(move |link| link.rel == *rel)
+    }
+
+    /// The digest of one algorithm.
+    pub fn digest(&self, algorithm: &Algorithm) -> Option<&Digest> {
+        self.metadata.hash.get(algorithm)
+    }
+
+    /// The strongest digest that can be verified here.
+    pub fn strongest_digest(&self) -> Option<&Digest> {
+        self.metadata.strongest_digest()
+    }
+
+    /// Takes everything away, keeping buffers.
+    pub fn clear(&mut self) {
+        let Self { loc, metadata, links, .. } = self;
+        let (mut loc, mut metadata, mut links) =
+            (std::mem::take(loc), std::mem::take(metadata), std::mem::take(links));
+        loc.set("");
+        metadata.clear();
+        links.clear();
+        *self = Self { loc, metadata, links, ..Self::default() };
+    }
+}

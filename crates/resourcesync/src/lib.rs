@@ -1,0 +1,18 @@
+//! The documents of the ResourceSync Framework (ANSI/NISO Z39.99-2017), typed and streaming.
+//!
+//! No async, no files, no sockets, no clock: bytes in, typed values out, and back.
+
+pub mod document;
+mod error;
+pub mod finding;
+pub mod value;
+pub mod xml;
+
+pub use document::{Entry, Form, Header, Link, Metadata};
+pub use error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind, WriteError};
+pub use finding::{Finding, Position, Severity};
+pub use value::{
+    Algorithm, Capability, Change, ChangeFreq, DateTime, Digest, Digests, Hasher, MediaType, PackagePath,
+    Relation, Uri,
+};
+pub use xml::{DocumentReader, DocumentWriter, Limits, ReadOptions, WriteOptions};

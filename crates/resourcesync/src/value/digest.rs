@@ -1,0 +1,324 @@
+use std::{fmt, fmt::Write as _};
+
+/// A digest algorithm of the `hash` attribute (ATT-12); names are read without regard to case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// `md5`
+    Md5,
+    /// `sha-1`
+    Sha1,
+    /// `sha-256`
+    Sha256,
+    /// `sha-384`
+    Sha384,
+    /// `sha-512`
+    Sha512,
+    /// One that cannot be computed here; kept as written.
+    Other(Box<str>),
+}
+
+impl Algorithm {
+    /// Every algorithm that can be computed here, weakest first.
+    pub const KNOWN: [Self; 5] = [Self::Md5, Self::Sha1, Self::Sha256, Self::Sha384, Self::Sha512];
+
+    /// Reads a name, with or without its hyphen: `sha-256`, `SHA256`.
+    pub fn parse(text: &str) -> Self {
+        let same = |known: &Self| {
+            text.eq_ignore_ascii_case(known.as_str())
+                || known.as_str().split_once('-').is_some_and(|(head, tail)| {
+                    text.len() == head.len() + tail.len()
+                        && text.is_ascii()
+                        && text[..head.len()].eq_ignore_ascii_case(head)
+                        && &text[head.len()..] == tail
+                })
+        };
+        Self::KNOWN.into_iter().find(same).unwrap_or_else(|| Self::Other(text.into()))
+    }
+
+    /// The name as it is written.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Md5 => "md5",
+            Self::Sha1 => "sha-1",
+            Self::Sha256 => "sha-256",
+            Self::Sha384 => "sha-384",
+            Self::Sha512 => "sha-512",
+            Self::Other(text) => text,
+        }
+    }
+
+    /// Bytes in a digest; none where the algorithm is not known here.
+    pub fn digest_bytes(&self) -> Option<usize> {
+        Some(match self {
+            Self::Md5 => 16,
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha384 => 48,
+            Self::Sha512 => 64,
+            Self::Other(_) => return None,
+        })
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One item of a `hash` attribute.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest {
+    /// How it was computed.
+    pub algorithm: Algorithm,
+    /// The value.
+    pub value: DigestValue,
+}
+
+/// The value of a digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DigestValue {
+    /// Bytes of the length that the algorithm has.
+    Bytes(DigestBytes),
+    /// A text that is no digest of that algorithm; it cannot be verified (A3).
+    Opaque(Box<str>),
+}
+
+/// The bytes of a digest, in place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DigestBytes {
+    length: u8,
+    bytes: [u8; 64],
+}
+
+impl DigestBytes {
+    /// Takes at most 64 bytes; none for more.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut value = Self { length: u8::try_from(bytes.len()).ok()?, bytes: [0; 64] };
+        value.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(value)
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl fmt::Debug for DigestBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for DigestBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        for byte in self.as_slice() {
+            f.write_char(HEX[usize::from(byte >> 4)].into())?;
+            f.write_char(HEX[usize::from(byte & 15)].into())?;
+        }
+        Ok(())
+    }
+}
+
+impl Digest {
+    /// A digest of known bytes; none where the length is not that of the algorithm.
+    pub fn new(algorithm: Algorithm, bytes: &[u8]) -> Option<Self> {
+        if algorithm.digest_bytes().is_some_and(|length| length != bytes.len()) {
+            return None;
+        }
+        Some(Self { algorithm, value: DigestValue::Bytes(DigestBytes::new(bytes)?) })
+    }
+
+    /// The bytes, where the value is a digest of its algorithm.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.value {
+            DigestValue::Bytes(bytes) => Some(bytes.as_slice()),
+            DigestValue::Opaque(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            DigestValue::Bytes(bytes) => write!(f, "{}:{bytes}", self.algorithm),
+            DigestValue::Opaque(text) => write!(f, "{}:{text}", self.algorithm),
+        }
+    }
+}
+
+/// What is wrong with one item of a `hash` attribute; the others are kept (B12).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// An item without a colon (ATT-12).
+    #[error("{item:?} has no algorithm")]
+    NoAlgorithm {
+        /// The item.
+        item: String,
+    },
+    /// The value is not hexadecimal of the right length (ATT-13).
+    #[error("{item:?} is not a hexadecimal digest of its algorithm")]
+    NotHexadecimal {
+        /// The item.
+        item: String,
+    },
+    /// The algorithm stood there before; the first is kept (ATT-14).
+    #[error("{algorithm} stands twice")]
+    Repeated {
+        /// Which algorithm.
+        algorithm: Algorithm,
+    },
+    /// The algorithm is not known here; the item is kept (ATT-12).
+    #[error("The algorithm {algorithm} is not known")]
+    UnknownAlgorithm {
+        /// Which algorithm.
+        algorithm: Algorithm,
+    },
+}
+
+/// The digests of one `hash` attribute, in the order written (ATT-12).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digests(Vec<Digest>);
+
+impl Digests {
+    /// None yet.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Reads a white-space list, item by item; what is wrong with an item goes to `report`.
+    pub fn parse(text: &str, mut report: impl FnMut(DigestError)) -> Self {
+        let mut digests = Self::new();
+        digests.read(text, &mut report);
+        digests
+    }
+
+    /// Replaces the digests by those of a list, keeping the buffer.
+    pub(crate) fn read(&mut self, text: &str, report: &mut dyn FnMut(DigestError)) {
+        self.0.clear();
+        for item in text.split_ascii_whitespace() {
+            match read_item(item, report) {
+                Some(digest) if self.get(&digest.algorithm).is_some() => {
+                    report(DigestError::Repeated { algorithm: digest.algorithm });
+                }
+                Some(digest) => self.0.push(digest),
+                None => report(DigestError::NoAlgorithm { item: item.to_owned() }),
+            }
+        }
+    }
+
+    /// Adds one; an algorithm that is there already is replaced.
+    pub fn insert(&mut self, digest: Digest) {
+        self.0.retain(|held| held.algorithm != digest.algorithm);
+        self.0.push(digest);
+    }
+
+    /// The digest of one algorithm.
+    pub fn get(&self, algorithm: &Algorithm) -> Option<&Digest> {
+        self.0.iter().find(|digest| digest.algorithm == *algorithm)
+    }
+
+    /// The strongest that can be verified here.
+    pub fn strongest(&self) -> Option<&Digest> {
+        self.verifiable().max_by(|a, b| a.algorithm.cmp(&b.algorithm))
+    }
+
+    /// Those that can be verified here.
+    pub fn verifiable(&self) -> impl Iterator<Item = &Digest> {
+        self.0.iter().filter(|digest| digest.algorithm.digest_bytes().is_some() && digest.bytes().is_some())
+    }
+
+    /// Whether the two agree on the strongest algorithm that both have; none where they share no algorithm.
+    pub fn agrees_with(&self, other: &Self) -> Option<bool> {
+        self.verifiable()
+            .filter_map(|mine| Some((mine, other.get(&mine.algorithm).filter(|d| d.bytes().is_some())?)))
+            .max_by(|a, b| a.0.algorithm.cmp(&b.0.algorithm))
+            .map(|(mine, theirs)| mine.value == theirs.value)
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Digest> {
+        self.0.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Removes all, keeping the buffer.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl FromIterator<Digest> for Digests {
+    fn from_iter<T: IntoIterator<Item = Digest>>(digests: T) -> Self {
+        let mut all = Self::new();
+        digests.into_iter().for_each(|digest| all.insert(digest));
+        all
+    }
+}
+
+impl<'a> IntoIterator for &'a Digests {
+    type Item = &'a Digest;
+    type IntoIter = std::slice::Iter<'a, Digest>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Digests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, digest) in self.iter().enumerate() {
+            if index > 0 {
+                f.write_char(' ')?;
+            }
+            fmt::Display::fmt(digest, f)?;
+        }
+        Ok(())
+    }
+}
+
+fn read_item(item: &str, report: &mut dyn FnMut(DigestError)) -> Option<Digest> {
+    let (name, text) = item.split_once(':').filter(|(name, _)| !name.is_empty())?;
+    let algorithm = Algorithm::parse(name);
+    let Some(length) = algorithm.digest_bytes() else {
+        report(DigestError::UnknownAlgorithm { algorithm: algorithm.clone() });
+        return Some(Digest { algorithm, value: DigestValue::Opaque(text.into()) });
+    };
+    let value = match hexadecimal(text, length) {
+        Some(bytes) => DigestValue::Bytes(bytes),
+        None => {
+            report(DigestError::NotHexadecimal { item: item.to_owned() });
+            DigestValue::Opaque(text.into())
+        }
+    };
+    Some(Digest { algorithm, value })
+}
+
+fn hexadecimal(text: &str, length: usize) -> Option<DigestBytes> {
+    let text = text.as_bytes();
+    if text.len() != length * 2 || length > 64 {
+        return None;
+    }
+    let mut bytes = [0; 64];
+    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
+        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+    }
+    Some(DigestBytes { length: length as u8, bytes })
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    Some(match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        b'A'..=b'F' => digit - b'A' + 10,
+        _ => return None,
+    })
+}

@@ -1,0 +1,114 @@
+use std::fmt;
+
+/// The relation of an `rs:ln` (GEN-21): an IANA-registered name or a URI.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Relation {
+    /// `up`: one level up the structure (NAV-1).
+    Up,
+    /// `index`: from a member to its index (NAV-2).
+    Index,
+    /// `describedby`: a description of the linking thing (§14.5).
+    DescribedBy,
+    /// `describes`: what the linking metadata describes (§14.5).
+    Describes,
+    /// `contents`: from a package to a copy of its manifest (LN-24).
+    Contents,
+    /// `duplicate`: a mirror (§14.2).
+    Duplicate,
+    /// `alternate`: another representation (§14.3).
+    Alternate,
+    /// `canonical`: the generic URI of a representation (§14.3).
+    Canonical,
+    /// `http://www.openarchives.org/rs/terms/patch`: how to come from the previous state to this one (§14.4).
+    Patch,
+    /// `profile`: the format of a metadata record (LN-15).
+    Profile,
+    /// `memento`: a state of the resource under its own URI (§14.6).
+    Memento,
+    /// `timegate`: where a state as of a time is negotiated (§14.6).
+    TimeGate,
+    /// `timemap`: the list of states (§14.6).
+    TimeMap,
+    /// `collection`: what the resource is a member of (§14.7).
+    Collection,
+    /// `via`: the resource at the original Source (§14.8).
+    Via,
+    /// `archives`: from a document to its archive (ARC-4).
+    Archives,
+    /// `hub`: where to subscribe (CN-4).
+    Hub,
+    /// `self`: the topic (CN-4).
+    Itself,
+    /// `resourcesync`: to a Capability List (DISC-2, DISC-4); `up` in drafts before 0.9.1.
+    ResourceSync,
+    /// Any other; kept as written.
+    Other(Box<str>),
+}
+
+/// The patch relation's URI (LN-9).
+const PATCH: &str = "http://www.openarchives.org/rs/terms/patch";
+
+impl Relation {
+    const KNOWN: [Self; 19] = [
+        Self::Up,
+        Self::Index,
+        Self::DescribedBy,
+        Self::Describes,
+        Self::Contents,
+        Self::Duplicate,
+        Self::Alternate,
+        Self::Canonical,
+        Self::Patch,
+        Self::Profile,
+        Self::Memento,
+        Self::TimeGate,
+        Self::TimeMap,
+        Self::Collection,
+        Self::Via,
+        Self::Archives,
+        Self::Hub,
+        Self::Itself,
+        Self::ResourceSync,
+    ];
+
+    /// The value as the attribute has it; registered names compare without case (RFC 8288 §3.3).
+    pub fn parse(text: &str) -> Self {
+        Self::KNOWN
+            .into_iter()
+            .find(|known| known.as_str().eq_ignore_ascii_case(text))
+            .unwrap_or_else(|| Self::Other(text.into()))
+    }
+
+    /// The attribute's value.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Up => "up",
+            Self::Index => "index",
+            Self::DescribedBy => "describedby",
+            Self::Describes => "describes",
+            Self::Contents => "contents",
+            Self::Duplicate => "duplicate",
+            Self::Alternate => "alternate",
+            Self::Canonical => "canonical",
+            Self::Patch => PATCH,
+            Self::Profile => "profile",
+            Self::Memento => "memento",
+            Self::TimeGate => "timegate",
+            Self::TimeMap => "timemap",
+            Self::Collection => "collection",
+            Self::Via => "via",
+            Self::Archives => "archives",
+            Self::Hub => "hub",
+            Self::Itself => "self",
+            Self::ResourceSync => "resourcesync",
+            Self::Other(text) => text,
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

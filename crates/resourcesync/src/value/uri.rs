@@ -1,0 +1,92 @@
+use std::fmt;
+
+/// An absolute URI as a document has it in `loc` and `href` (GEN-14): never rewritten, never normalized.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Uri(String);
+
+/// Why a text is not a URI.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UriError {
+    /// A URI needs a scheme.
+    #[error("Not an absolute URI")]
+    Relative,
+    /// RFC 3986 does not allow the text.
+    #[error("Not a URI: {reason}")]
+    Syntax {
+        /// What RFC 3986 has against it.
+        reason: String,
+    },
+}
+
+impl Uri {
+    /// Checks the text against RFC 3986.
+    ///
+    /// # Errors
+    /// When it is relative or not a URI at all.
+    pub fn parse(text: &str) -> Result<Self, UriError> {
+        Self::check(text)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    /// What [`Uri::parse`] checks, without keeping anything.
+    pub(crate) fn check(text: &str) -> Result<(), UriError> {
+        match fluent_uri::UriRef::parse(text) {
+            Ok(uri) if uri.has_scheme() => Ok(()),
+            Ok(_) => Err(UriError::Relative),
+            Err(error) => Err(UriError::Syntax { reason: error.to_string() }),
+        }
+    }
+
+    /// Resolves a reference as RFC 3986 §5 says (NAV-5); an absolute one stays as it is written.
+    ///
+    /// # Errors
+    /// When the reference is not a URI reference.
+    pub fn resolve(&self, reference: &str) -> Result<Self, UriError> {
+        let syntax = |reason: String| UriError::Syntax { reason };
+        let reference = fluent_uri::UriRef::parse(reference).map_err(|error| syntax(error.to_string()))?;
+        if reference.has_scheme() {
+            return Ok(Self(reference.as_str().to_owned()));
+        }
+        let base = fluent_uri::Uri::parse(self.0.as_str()).map_err(|error| syntax(error.to_string()))?;
+        let resolved =
+            reference.resolve_against(&base.strip_fragment()).map_err(|error| syntax(error.to_string()))?;
+        Ok(Self(resolved.into_string()))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text, owned.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+
+    /// Replaces the text, keeping the buffer. The caller has checked it.
+    pub(crate) fn set(&mut self, text: &str) {
+        self.0.clear();
+        self.0.push_str(text);
+    }
+}
+
+impl fmt::Display for Uri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for Uri {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for Uri {
+    type Err = UriError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text)
+    }
+}

@@ -1,0 +1,12 @@
+//! Bytes to typed documents and back, streaming.
+
+mod attributes;
+mod limits;
+mod meter;
+mod names;
+mod reader;
+mod writer;
+
+pub use limits::Limits;
+pub use reader::{DocumentReader, ReadOptions};
+pub use writer::{DocumentWriter, SpecVersion, WriteOptions};

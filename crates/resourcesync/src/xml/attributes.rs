@@ -1,0 +1,222 @@
+//! The attributes of `rs:md` and `rs:ln` (Table 3): a bad value costs that value, never the element.
+
+use quick_xml::{XmlVersion, events::BytesStart};
+
+use super::names::{Namespace, Scope};
+use crate::{
+    document::{Attribute, Link, Metadata},
+    error::SyntaxErrorKind,
+    finding::Severity,
+    value::{Capability, Change, DateTime, DateTimeError, DigestError, MediaType, PackagePath, Relation},
+};
+
+/// What an `rs:md` or `rs:ln` element says; which of the two it was is up to the reader.
+#[derive(Debug, Default)]
+pub(super) struct Attributes {
+    pub(super) metadata: Metadata,
+    pub(super) rel: Option<Relation>,
+    pub(super) href: Option<String>,
+    pub(super) pri: Option<u32>,
+    /// The value last seen: lists repeat few media types.
+    last_type: Option<MediaType>,
+}
+
+/// Takes a rule, its severity, what was found and what is expected.
+pub(super) type Report<'r> = &'r mut dyn FnMut(&'static str, Severity, String, &str);
+
+impl Attributes {
+    /// Reads the attributes of one element.
+    pub(super) fn read(
+        &mut self,
+        start: &BytesStart<'_>,
+        scope: &Scope,
+        most: usize,
+        report: Report<'_>,
+    ) -> Result<(), SyntaxErrorKind> {
+        self.metadata.clear();
+        (self.rel, self.href, self.pri) = (None, None, None);
+        for_each_attribute(start, most, |key, value| self.set(key, value, scope, report))
+    }
+
+    fn set(&mut self, key: &str, value: &str, scope: &Scope, report: Report<'_>) {
+        let Some((prefix, local)) = key.split_once(':') else {
+            if key != "xmlns" && !self.set_known(key, value, false, report) {
+                report(
+                    "GEN-7",
+                    Severity::Error,
+                    format!("{key}=\"{value}\""),
+                    "an attribute of Table 3, or a prefix",
+                );
+                self.metadata.other.push(Attribute::new("", key, value));
+            }
+            return;
+        };
+        if prefix == "xmlns" || prefix == "xml" {
+            return;
+        }
+        match scope.resolve(prefix) {
+            Some(namespace) if namespace.is_rs() => {
+                report(
+                    "GEN-6",
+                    Severity::Error,
+                    format!("{key}=\"{value}\""),
+                    "the attribute without a prefix",
+                );
+                if !self.set_known(local, value, true, report) {
+                    self.metadata.other.push(Attribute::new(namespace.uri(), local, value));
+                }
+            }
+            namespace => {
+                let uri = namespace.map_or(prefix, Namespace::uri);
+                self.metadata.other.push(Attribute::new(uri, local, value));
+            }
+        }
+    }
+
+    /// Sets an attribute that Table 3 or a draft knows. A `weak` one, written with a prefix, gives way (DIA-6).
+    fn set_known(&mut self, name: &str, value: &str, weak: bool, report: Report<'_>) -> bool {
+        let md = &mut self.metadata;
+        let value = value.trim();
+        match name {
+            "capability" if value.is_empty() => {
+                report("GEN-4", Severity::Error, "a blank capability".into(), "the name of a capability");
+            }
+            "capability" => keep(&mut md.capability, weak, || Some(Capability::parse(value))),
+            "change" => keep(&mut md.change, weak, || Some(change(value, report))),
+            "at" => keep(&mut md.at, weak, || datetime(name, value, report)),
+            "completed" => keep(&mut md.completed, weak, || datetime(name, value, report)),
+            "from" => keep(&mut md.from, weak, || datetime(name, value, report)),
+            "until" => keep(&mut md.until, weak, || datetime(name, value, report)),
+            "datetime" => keep(&mut md.datetime, weak, || datetime(name, value, report)),
+            "modified" => keep(&mut md.modified, weak, || datetime(name, value, report)),
+            "encoding" => keep(&mut md.encoding, weak, || Some(value.into())),
+            "path" => keep(&mut md.path, weak, || Some(PackagePath::new(value))),
+            "length" => keep(&mut md.length, weak, || length(value, report)),
+            "type" => {
+                let known = self.last_type.as_ref().filter(|known| known.as_str() == value);
+                let media_type = known.cloned().unwrap_or_else(|| media_type(value, report));
+                self.last_type = Some(media_type.clone());
+                keep(&mut md.media_type, weak, || Some(media_type));
+            }
+            "hash" if weak && !md.hash.is_empty() => {}
+            "hash" => md.hash.read(value, &mut |error| hash_finding(&error, report)),
+            "rel" => keep(&mut self.rel, weak, || (!value.is_empty()).then(|| Relation::parse(value))),
+            "href" => keep(&mut self.href, weak, || (!value.is_empty()).then(|| value.to_owned())),
+            "pri" => keep(&mut self.pri, weak, || pri(value, report)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The link these attributes make, once its target is resolved.
+    pub(super) fn take_link(&mut self, rel: Relation, href: crate::Uri) -> Link {
+        let md = std::mem::take(&mut self.metadata);
+        Link {
+            pri: self.pri,
+            encoding: md.encoding,
+            hash: md.hash,
+            length: md.length,
+            modified: md.modified,
+            path: md.path,
+            media_type: md.media_type,
+            other: md.other,
+            ..Link::new(rel, href)
+        }
+    }
+}
+
+/// Hands out each attribute with its value as XML means it; checks what the XML library does not.
+pub(super) fn for_each_attribute(
+    start: &BytesStart<'_>,
+    most: usize,
+    mut take: impl FnMut(&str, &str),
+) -> Result<(), SyntaxErrorKind> {
+    let ill_formed = |what: &dyn std::fmt::Display| SyntaxErrorKind::NotWellFormed(what.to_string());
+    for (index, attribute) in start.attributes().enumerate() {
+        if index >= most {
+            let limit = crate::error::LimitKind::Attributes;
+            return Err(SyntaxErrorKind::Limit { limit, most: most as u64 });
+        }
+        let attribute = attribute.map_err(|error| ill_formed(&error))?;
+        if memchr::memchr(b'<', attribute.value.as_bytes()).is_some() {
+            return Err(SyntaxErrorKind::NotWellFormed("\"<\" in an attribute's value".into()));
+        }
+        let value =
+            attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| ill_formed(&error))?;
+        take(attribute.key.as_ref(), &value);
+    }
+    Ok(())
+}
+
+fn keep<T>(slot: &mut Option<T>, weak: bool, value: impl FnOnce() -> Option<T>) {
+    if weak && slot.is_some() {
+        return;
+    }
+    *slot = value();
+}
+
+fn change(value: &str, report: Report<'_>) -> Change {
+    let change = Change::parse(value);
+    if matches!(change, Change::Other(_)) {
+        report("ATT-8", Severity::Error, format!("change=\"{value}\""), "created, updated or deleted");
+    }
+    change
+}
+
+/// Reads a datetime, or reports why it is none (ATT-22); a form that §7 does not recommend is noted (ATT-23).
+pub(super) fn datetime(name: &str, value: &str, report: Report<'_>) -> Option<DateTime> {
+    match DateTime::parse(value) {
+        Ok(datetime) => {
+            if !datetime.is_complete_utc() {
+                report("ATT-23", Severity::Warning, format!("{name} {value}"), "YYYY-MM-DDThh:mm:ssZ");
+            }
+            Some(datetime)
+        }
+        Err(error) => {
+            let expected = match error {
+                DateTimeError::NoZone => "a time with a zone designator: Z or +hh:mm",
+                DateTimeError::Range => "a date and time that exist",
+                DateTimeError::Form => "a W3C datetime: YYYY-MM-DDThh:mm:ssZ",
+            };
+            report("ATT-22", Severity::Error, format!("{name} \"{value}\""), expected);
+            None
+        }
+    }
+}
+
+fn length(value: &str, report: Report<'_>) -> Option<u64> {
+    // `u64::from_str` takes a plus sign, Content-Length does not.
+    let length = value.parse().ok().filter(|_| value.bytes().all(|byte| byte.is_ascii_digit()));
+    if length.is_none() {
+        report("ATT-15", Severity::Error, format!("length=\"{value}\""), "a number of bytes");
+    }
+    length
+}
+
+fn media_type(value: &str, report: Report<'_>) -> MediaType {
+    let media_type = MediaType::new(value);
+    if !media_type.is_valid() {
+        report("ATT-18", Severity::Warning, format!("type=\"{value}\""), "a media type: type/subtype");
+    }
+    media_type
+}
+
+fn pri(value: &str, report: Report<'_>) -> Option<u32> {
+    let pri = value.parse().ok().filter(|pri| (1..=999_999).contains(pri));
+    if pri.is_none() {
+        report("ATT-20", Severity::Error, format!("pri=\"{value}\""), "an integer from 1 to 999999");
+    }
+    pri
+}
+
+fn hash_finding(error: &DigestError, report: Report<'_>) {
+    let (rule, severity, expected) = match error {
+        DigestError::NoAlgorithm { .. } => ("ATT-12", Severity::Error, "algorithm:digest"),
+        DigestError::NotHexadecimal { .. } => {
+            ("ATT-13", Severity::Warning, "a hexadecimal digest of the algorithm's length")
+        }
+        DigestError::Repeated { .. } => ("ATT-14", Severity::Warning, "each algorithm once"),
+        DigestError::UnknownAlgorithm { .. } => ("ATT-12", Severity::Info, "md5, sha-1 or sha-256"),
+    };
+    report(rule, severity, error.to_string(), expected);
+}

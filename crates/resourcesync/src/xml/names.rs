@@ -1,0 +1,115 @@
+//! Namespaces, resolved by URI, never by prefix (GEN-2).
+
+use quick_xml::{XmlVersion, events::BytesStart};
+
+/// The Sitemap protocol's namespace.
+pub(crate) const SITEMAP: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
+/// ResourceSync's namespace.
+pub(crate) const RS: &str = "http://www.openarchives.org/rs/terms/";
+/// What the `xml` prefix means.
+const XML: &str = "http://www.w3.org/XML/1998/namespace";
+
+/// What a namespace is to us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Namespace {
+    /// None declared.
+    None,
+    /// The Sitemap protocol's.
+    Sitemap,
+    /// ResourceSync's.
+    Rs,
+    /// ResourceSync's, written otherwise: the drafts' URI, no final slash, `https` (PEERS 1.11, DIA-2).
+    RsVariant(Box<str>),
+    /// Any other.
+    Foreign(Box<str>),
+}
+
+impl Namespace {
+    fn of(uri: &str) -> Self {
+        match uri {
+            "" => Self::None,
+            SITEMAP => Self::Sitemap,
+            RS => Self::Rs,
+            _ => {
+                let plain = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"));
+                match plain.map(|rest| rest.trim_end_matches('/')) {
+                    Some(
+                        "www.openarchives.org/rs/terms"
+                        | "www.openarchives.org/rs"
+                        | "openarchives.org/rs/terms",
+                    ) => Self::RsVariant(uri.into()),
+                    _ => Self::Foreign(uri.into()),
+                }
+            }
+        }
+    }
+
+    /// Whether it is ResourceSync's, however written.
+    pub(crate) fn is_rs(&self) -> bool {
+        matches!(self, Self::Rs | Self::RsVariant(_))
+    }
+
+    /// Its URI.
+    pub(crate) fn uri(&self) -> &str {
+        match self {
+            Self::None => "",
+            Self::Sitemap => SITEMAP,
+            Self::Rs => RS,
+            Self::RsVariant(uri) | Self::Foreign(uri) => uri,
+        }
+    }
+}
+
+/// The declarations in force, innermost last.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    declared: Vec<(usize, Box<str>, Namespace)>,
+}
+
+impl Scope {
+    /// Takes the declarations of an element at a depth. Returns whether there were any.
+    pub(crate) fn enter(&mut self, start: &BytesStart<'_>, depth: usize) -> bool {
+        if !start.attributes_raw().contains("xmlns") {
+            return false;
+        }
+        let before = self.declared.len();
+        for attribute in start.attributes().with_checks(false).flatten() {
+            let key: &str = attribute.key.as_ref();
+            let prefix = match key.strip_prefix("xmlns") {
+                Some("") => "",
+                Some(rest) if rest.starts_with(':') => &rest[1..],
+                _ => continue,
+            };
+            let uri = attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_default();
+            self.declared.push((depth, prefix.into(), Namespace::of(uri.trim())));
+        }
+        self.declared.len() > before
+    }
+
+    /// Forgets the declarations of elements at this depth and deeper.
+    pub(crate) fn leave(&mut self, depth: usize) {
+        while self.declared.last().is_some_and(|(at, ..)| *at >= depth) {
+            self.declared.pop();
+        }
+    }
+
+    /// What a prefix means; none where it is not declared.
+    pub(crate) fn resolve(&self, prefix: &str) -> Option<&Namespace> {
+        self.declared
+            .iter()
+            .rev()
+            .find(|(_, declared, _)| **declared == *prefix)
+            .map(|(.., namespace)| namespace)
+    }
+
+    /// The namespace and local name of an element; an undeclared prefix means a foreign namespace.
+    pub(crate) fn element<'n>(&self, name: &'n str) -> (Namespace, &'n str) {
+        match name.split_once(':') {
+            None => (self.resolve("").cloned().unwrap_or(Namespace::None), name),
+            Some(("xml", local)) => (Namespace::Foreign(XML.into()), local),
+            Some((prefix, local)) => {
+                (self.resolve(prefix).cloned().unwrap_or_else(|| Namespace::Foreign(prefix.into())), local)
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Typed documents to bytes: the same value always gives the same bytes.
+
+use std::{
+    fmt::{Display, Write as _},
+    io::Write,
+};
+
+use quick_xml::escape::escape;
+
+use super::names::{RS, SITEMAP};
+use crate::{
+    document::{Attribute, Entry, Form, Header, Link, Metadata},
+    error::WriteError,
+};
+
+/// The version of the standard a document is written for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SpecVersion {
+    /// 1.0 (Z39.99-2014): `lastmod` is the time of the change (DIA-8, DIA-9).
+    V1_0,
+    /// 1.1 (Z39.99-2017).
+    #[default]
+    V1_1,
+}
+
+/// How a document is written.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct WriteOptions {
+    /// For readers of which version. With 1.0 each change has `lastmod` = its time (DIA-8).
+    pub version: SpecVersion,
+}
+
+impl WriteOptions {
+    /// For readers of 1.1.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// Writes a document from front to back: the header, entry after entry, the end.
+///
+/// ```
+/// # fn main() -> Result<(), resourcesync::WriteError> {
+/// use resourcesync::{Capability, DocumentWriter, Form, Header, WriteOptions};
+/// let header = Header::new(Form::List, Capability::ChangeList);
+/// let bytes = DocumentWriter::new(Vec::new(), &header, WriteOptions::new())?.finish()?;
+/// assert!(bytes.ends_with(b"</urlset>\n"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct DocumentWriter<W> {
+    sink: W,
+    form: Form,
+    options: WriteOptions,
+    text: String,
+    entries: u64,
+    bytes: u64,
+}
+
+impl<W: Write> DocumentWriter<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// When the sink fails, or the header breaks a *must*.
+    pub fn new(sink: W, header: &Header, options: WriteOptions) -> Result<Self, WriteError> {
+        let mut writer = Self { sink, form: header.form, options, text: String::new(), entries: 0, bytes: 0 };
+        let root = writer.root();
+        let text = &mut writer.text;
+        let _ = write!(
+            text,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"{SITEMAP}\" xmlns:rs=\"{RS}\">\n"
+        );
+        for link in &header.links {
+            write_link(text, "  ", link);
+        }
+        if let Some(metadata) = &header.metadata {
+            write_metadata(text, "  ", metadata);
+        }
+        writer.flush_text()?;
+        Ok(writer)
+    }
+
+    /// Writes an entry.
+    ///
+    /// # Errors
+    /// When the sink fails, or the entry breaks a *must*.
+    pub fn write_entry(&mut self, entry: &Entry) -> Result<(), WriteError> {
+        let element = match self.form {
+            Form::List => "url",
+            Form::Index => "sitemap",
+        };
+        let lastmod = match self.options.version {
+            SpecVersion::V1_1 => entry.lastmod,
+            SpecVersion::V1_0 => entry.metadata.datetime.or(entry.lastmod),
+        };
+        let text = &mut self.text;
+        let _ = write!(text, "  <{element}>\n    <loc>{}</loc>\n", escape(entry.loc.as_str()));
+        write_element(text, "lastmod", lastmod);
+        write_element(text, "changefreq", entry.changefreq);
+        write_element(text, "priority", entry.priority.as_deref().map(escape));
+        write_metadata(text, "    ", &entry.metadata);
+        for link in &entry.links {
+            write_link(text, "    ", link);
+        }
+        let _ = writeln!(text, "  </{element}>");
+        self.entries += 1;
+        self.flush_text()
+    }
+
+    /// Bytes written so far, without the end of the root.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Entries written so far.
+    pub fn entries_written(&self) -> u64 {
+        self.entries
+    }
+
+    /// Writes the end and gives the sink back.
+    ///
+    /// # Errors
+    /// When the sink fails.
+    pub fn finish(mut self) -> Result<W, WriteError> {
+        let root = self.root();
+        let _ = writeln!(self.text, "</{root}>");
+        self.flush_text()?;
+        self.sink.flush()?;
+        Ok(self.sink)
+    }
+
+    fn root(&self) -> &'static str {
+        match self.form {
+            Form::List => "urlset",
+            Form::Index => "sitemapindex",
+        }
+    }
+
+    fn flush_text(&mut self) -> Result<(), WriteError> {
+        self.sink.write_all(self.text.as_bytes())?;
+        self.bytes += self.text.len() as u64;
+        self.text.clear();
+        Ok(())
+    }
+}
+
+fn write_element(text: &mut String, name: &str, value: Option<impl Display>) {
+    if let Some(value) = value {
+        let _ = writeln!(text, "    <{name}>{value}</{name}>");
+    }
+}
+
+/// Writes `rs:md` with its attributes in the order of this function; nothing where there is none.
+fn write_metadata(text: &mut String, indent: &str, md: &Metadata) {
+    let start = text.len();
+    let _ = write!(text, "{indent}<rs:md");
+    let empty = text.len();
+    attribute(text, "capability", md.capability.as_ref());
+    attribute(text, "at", md.at);
+    attribute(text, "completed", md.completed);
+    attribute(text, "from", md.from);
+    attribute(text, "until", md.until);
+    attribute(text, "change", md.change.as_ref());
+    attribute(text, "datetime", md.datetime);
+    attribute(text, "encoding", md.encoding.as_ref());
+    attribute(text, "hash", (!md.hash.is_empty()).then_some(&md.hash));
+    attribute(text, "length", md.length);
+    attribute(text, "modified", md.modified);
+    attribute(text, "path", md.path.as_ref());
+    attribute(text, "type", md.media_type.as_ref());
+    foreign_attributes(text, &md.other);
+    if text.len() == empty {
+        text.truncate(start);
+    } else {
+        text.push_str("/>\n");
+    }
+}
+
+fn write_link(text: &mut String, indent: &str, link: &Link) {
+    let _ = write!(text, "{indent}<rs:ln");
+    attribute(text, "rel", Some(&link.rel));
+    attribute(text, "href", Some(&link.href));
+    attribute(text, "encoding", link.encoding.as_ref());
+    attribute(text, "hash", (!link.hash.is_empty()).then_some(&link.hash));
+    attribute(text, "length", link.length);
+    attribute(text, "modified", link.modified);
+    attribute(text, "path", link.path.as_ref());
+    attribute(text, "pri", link.pri);
+    attribute(text, "type", link.media_type.as_ref());
+    foreign_attributes(text, &link.other);
+    text.push_str("/>\n");
+}
+
+fn attribute(text: &mut String, name: &str, value: Option<impl Display>) {
+    let Some(value) = value else { return };
+    let _ = write!(text, " {name}=\"");
+    let start = text.len();
+    let _ = write!(text, "{value}");
+    escape_from(text, start);
+    text.push('"');
+}
+
+/// Escapes what was appended; white space too, which a reader would otherwise see as blanks.
+fn escape_from(text: &mut String, start: usize) {
+    let special = |byte: u8| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'' | b'\t' | b'\n' | b'\r');
+    if text.as_bytes()[start..].iter().any(|byte| special(*byte)) {
+        let escaped = escape(&text[start..]).into_owned();
+        let escaped = escaped.replace('\t', "&#9;").replace('\n', "&#10;").replace('\r', "&#13;");
+        text.truncate(start);
+        text.push_str(&escaped);
+    }
+}
+
+/// Attributes of a community's own, each with its own namespace declaration (GEN-7); what has no namespace cannot
+/// be written.
+fn foreign_attributes(text: &mut String, other: &[Attribute]) {
+    for (index, foreign) in other.iter().filter(|foreign| !foreign.namespace.is_empty()).enumerate() {
+        let declaration = format!("xmlns:c{index}");
+        attribute(text, &declaration, Some(&foreign.namespace));
+        attribute(text, &format!("c{index}:{}", foreign.name), Some(&foreign.value));
+    }
+}
