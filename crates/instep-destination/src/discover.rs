@@ -1,0 +1,1 @@
+//! Any URL to the Source's capabilities.

@@ -1,0 +1,1 @@
+//! Fetches documents: conditional, capped, decoded, read entry by entry.

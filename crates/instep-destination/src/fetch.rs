@@ -1,0 +1,1 @@
+//! Actions to staged, verified files: bounded concurrency, retry, resume.

@@ -1,0 +1,1 @@
+//! One small client: scope, politeness, retry.

@@ -1,0 +1,1 @@
+//! Channels and subscriptions: only ever a hint to look now.

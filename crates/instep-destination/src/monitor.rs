@@ -1,0 +1,1 @@
+//! What a Destination tells while it works.

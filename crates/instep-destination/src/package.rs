@@ -1,0 +1,1 @@
+//! A dump as a second origin of bitstreams.

@@ -1,0 +1,1 @@
+//! Patch formats applied to a held version.

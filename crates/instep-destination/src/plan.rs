@@ -1,0 +1,1 @@
+//! PURE: held state, remote entries, checkpoint and policy to a plan.

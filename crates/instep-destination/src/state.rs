@@ -1,0 +1,1 @@
+//! What is held, what is owed, and how far: SQLite.

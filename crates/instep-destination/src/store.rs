@@ -1,0 +1,1 @@
+//! Staged to committed: whole and verified under the final name, or not at all.

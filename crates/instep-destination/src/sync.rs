@@ -1,0 +1,1 @@
+//! The story: baseline, incremental, follow.

@@ -1,0 +1,1 @@
+//! Where bitstreams live: a folder, or what a manifest names.

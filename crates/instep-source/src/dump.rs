@@ -1,0 +1,1 @@
+//! Packages: size-bounded parts, streaming, reproducible.

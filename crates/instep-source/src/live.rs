@@ -1,0 +1,1 @@
+//! Watch, settle, publish again: the task that runs beside the server.

@@ -1,0 +1,1 @@
+//! What a Source tells while it works.

@@ -1,0 +1,1 @@
+//! The story: scan, record, render, write, announce.

@@ -1,0 +1,1 @@
+//! PURE: (snapshot, changes, policy, now) to the documents to write.

@@ -1,0 +1,1 @@
+//! Content against catalogue: observed changes.

@@ -1,0 +1,1 @@
+//! Documents and resources over HTTP: run(listener, app, shutdown).

@@ -1,0 +1,1 @@
+//! Where documents go: staged, synced, renamed.
