@@ -1,1 +1,178 @@
 //! What can go wrong at a Destination.
+
+use std::{error::Error as StdError, fmt, io, path::PathBuf};
+
+/// Why a run ended without doing its work. What concerns one resource is a [`crate::Problem`], not an error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operator asked for something that cannot be done.
+    #[error("{what}")]
+    Usage {
+        /// What, and what to do instead.
+        what: String,
+    },
+    /// The Source does not answer, or not with a document.
+    #[error("Cannot reach {url}")]
+    Unreachable {
+        /// What was asked for.
+        url: String,
+        /// Why.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// Nothing there leads to a capability.
+    #[error("No ResourceSync capability found at {url}: {what}")]
+    NotResourceSync {
+        /// The operator's URL.
+        url: String,
+        /// What was looked at.
+        what: String,
+    },
+    /// A document of the Source cannot be used.
+    #[error("{url} is not usable: {what}")]
+    InvalidDocument {
+        /// The document.
+        url: String,
+        /// What is wrong, and where.
+        what: String,
+    },
+    /// A guard refuses.
+    #[error("Refused: {what}")]
+    Refused {
+        /// Which guard.
+        guard: Guard,
+        /// What it found, and how to lift it.
+        what: String,
+    },
+    /// Another run has the copy.
+    #[error("{} is locked by {holder}", dir.display())]
+    Locked {
+        /// The copy.
+        dir: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
+    /// The copy cannot be read or written.
+    #[error("Cannot {action} {}", path.display())]
+    Storage {
+        /// What was tried: `write`.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The state cannot be read or written.
+    #[error("Cannot use the state in {}", path.display())]
+    State {
+        /// The state's file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// The state was written by a newer version.
+    #[error("The state in {} has version {found}; this program knows versions up to {known}", path.display())]
+    NewerState {
+        /// The state's file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest version known here.
+        known: i64,
+    },
+    /// A part of the program ended unexpectedly.
+    #[error("A task ended unexpectedly")]
+    Task {
+        /// How.
+        #[source]
+        source: Box<dyn StdError + Send + Sync>,
+    },
+}
+
+/// What kind of error it is: one exit code each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// 1
+    Failed,
+    /// 2
+    Usage,
+    /// 4
+    Unreachable,
+    /// 5
+    InvalidDocument,
+    /// 6
+    Refused,
+    /// 7
+    Locked,
+    /// 8
+    Storage,
+    /// 10
+    NewerState,
+}
+
+/// What refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Guard {
+    /// Too many deletions.
+    MaxDelete,
+    /// An empty inventory.
+    Empty,
+    /// A list older than the one applied.
+    TimeWentBack,
+    /// The Source has not changed for too long.
+    Frozen,
+    /// The copy's own folder is gone although the copy is not new.
+    MarkerMissing,
+}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MaxDelete => "max-delete",
+            Self::Empty => "empty",
+            Self::TimeWentBack => "time-went-back",
+            Self::Frozen => "frozen",
+            Self::MarkerMissing => "marker-missing",
+        })
+    }
+}
+
+impl Error {
+    /// What kind it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Usage { .. } => ErrorKind::Usage,
+            Self::Unreachable { .. } | Self::NotResourceSync { .. } => ErrorKind::Unreachable,
+            Self::InvalidDocument { .. } => ErrorKind::InvalidDocument,
+            Self::Refused { .. } => ErrorKind::Refused,
+            Self::Locked { .. } => ErrorKind::Locked,
+            Self::Storage { .. } | Self::State { .. } => ErrorKind::Storage,
+            Self::NewerState { .. } => ErrorKind::NewerState,
+            Self::Task { .. } => ErrorKind::Failed,
+        }
+    }
+
+    /// The exit code of the program.
+    pub fn exit_code(&self) -> u8 {
+        match self.kind() {
+            ErrorKind::Failed => 1,
+            ErrorKind::Usage => 2,
+            ErrorKind::Unreachable => 4,
+            ErrorKind::InvalidDocument => 5,
+            ErrorKind::Refused => 6,
+            ErrorKind::Locked => 7,
+            ErrorKind::Storage => 8,
+            ErrorKind::NewerState => 10,
+        }
+    }
+
+    /// Whether the same run may succeed later without anybody doing anything.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Unreachable | ErrorKind::InvalidDocument | ErrorKind::Locked)
+    }
+}

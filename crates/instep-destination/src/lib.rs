@@ -15,5 +15,20 @@ mod patch;
 pub mod plan;
 mod report;
 pub mod state;
+mod status;
 pub mod store;
 mod sync;
+
+pub use audit::audit;
+pub use error::{Error, ErrorKind, Guard};
+pub use monitor::{
+    Event, Heard, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, TestMonitor, VoidMonitor,
+};
+pub use options::{
+    AccessOptions, AuditOptions, Credential, Durability, MaxDelete, Secret, SelectionOptions, SyncOptions,
+    Verify, Via,
+};
+pub use plan::Strategy;
+pub use report::{AuditReport, Outcome, Status, SyncReport};
+pub use status::status;
+pub use sync::sync;

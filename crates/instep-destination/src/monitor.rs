@@ -1,1 +1,287 @@
 //! What a Destination tells while it works.
+
+use std::{fmt, sync::Mutex};
+
+/// Hears of everything that happens in a run; nothing comes back by it.
+///
+/// # Contract
+/// `event` is called from several threads, in the order of commits for items. It must return soon.
+pub trait Monitor: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: Event<'_>);
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The work enters a phase.
+    Phase(Phase),
+    /// A sentence the operator should read: the way chosen and why, a gap, a fallback.
+    Note(&'a str),
+    /// The plan is complete.
+    Planned(PlanTotals),
+    /// One action of the plan, or one difference found: told by a dry run and by an audit.
+    Itemized(Item<'a>),
+    /// A resource reached its final state in the copy and in the state.
+    Committed(Item<'a>),
+    /// Bytes of resources arrived.
+    Progress {
+        /// How many, since the last such event.
+        bytes: u64,
+    },
+    /// Something went wrong; the work goes on.
+    Problem(Problem<'a>),
+    /// Something was read otherwise than it was written; nothing is lost by it.
+    Warning(Problem<'a>),
+}
+
+/// What the run is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Looking for the Source's capabilities.
+    Discovering,
+    /// Reading lists.
+    Reading,
+    /// Transferring resources.
+    Fetching,
+    /// Removing what the Source no longer has.
+    Deleting,
+    /// Hashing what is held.
+    Hashing,
+    /// Waiting for the next change.
+    Waiting,
+}
+
+impl Phase {
+    /// One word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Discovering => "discovering",
+            Self::Reading => "reading",
+            Self::Fetching => "fetching",
+            Self::Deleting => "deleting",
+            Self::Hashing => "hashing",
+            Self::Waiting => "waiting",
+        }
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlanTotals {
+    /// Resources to fetch.
+    pub fetches: u64,
+    /// Resources to remove.
+    pub deletions: u64,
+    /// Resources that are current.
+    pub unchanged: u64,
+    /// Bytes to fetch, as far as the lists tell.
+    pub bytes: u64,
+}
+
+impl PlanTotals {
+    /// Nothing to do.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// One resource and what happens to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Item<'a> {
+    /// What happens.
+    pub letter: Letter,
+    /// Its URI.
+    pub uri: &'a str,
+    /// Its size, where it is known.
+    pub bytes: Option<u64>,
+    /// Why, where that is not plain: `length 5 instead of 7`.
+    pub detail: Option<&'a str>,
+}
+
+impl<'a> Item<'a> {
+    /// An item without a detail.
+    pub fn new(letter: Letter, uri: &'a str, bytes: Option<u64>) -> Self {
+        Self { letter, uri, bytes, detail: None }
+    }
+}
+
+/// The letters of plan, report and audit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Letter {
+    /// `+`: new, or missing at the copy.
+    New,
+    /// `~`: changed, or different.
+    Changed,
+    /// `-`: gone, or surplus.
+    Gone,
+    /// `=`: the same.
+    Same,
+    /// `!`: failed.
+    Failed,
+}
+
+impl fmt::Display for Letter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::New => "+",
+            Self::Changed => "~",
+            Self::Gone => "-",
+            Self::Same => "=",
+            Self::Failed => "!",
+        })
+    }
+}
+
+/// What went wrong, where, and what to do.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct Problem<'a> {
+    /// What kind of thing.
+    pub kind: ProblemKind,
+    /// The resource or document.
+    pub uri: &'a str,
+    /// What happened.
+    pub what: &'a dyn fmt::Display,
+    /// What to do about it.
+    pub hint: Option<&'a str>,
+}
+
+impl<'a> Problem<'a> {
+    /// A problem without a hint.
+    pub fn new(kind: ProblemKind, uri: &'a str, what: &'a dyn fmt::Display) -> Self {
+        Self { kind, uri, what, hint: None }
+    }
+
+    /// With what to do about it.
+    #[must_use]
+    pub fn hint(self, hint: &'a str) -> Self {
+        Self { hint: Some(hint), ..self }
+    }
+}
+
+impl fmt::Debug for Problem<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.kind.as_str(), self.uri, self.what)
+    }
+}
+
+/// Kinds of problems, as `status` counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ProblemKind {
+    /// Length or digest are not those of the entry.
+    Mismatch,
+    /// The Source does not have it: 404, 410.
+    Missing,
+    /// The Source refuses it: 401, 403.
+    Denied,
+    /// It does not arrive: connection, status 5xx, stall.
+    Unreachable,
+    /// It lies outside what the document may speak for.
+    OutOfScope,
+    /// An entry cannot be used.
+    Entry,
+    /// A document cannot be used.
+    Document,
+    /// It has no safe place in the copy, or the place cannot be written.
+    Storage,
+}
+
+impl ProblemKind {
+    /// One word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mismatch => "mismatch",
+            Self::Missing => "missing",
+            Self::Denied => "denied",
+            Self::Unreachable => "unreachable",
+            Self::OutOfScope => "out-of-scope",
+            Self::Entry => "entry",
+            Self::Document => "document",
+            Self::Storage => "storage",
+        }
+    }
+
+    /// The kind of a word that [`Self::as_str`] gave.
+    pub fn parse(text: &str) -> Option<Self> {
+        [
+            Self::Mismatch,
+            Self::Missing,
+            Self::Denied,
+            Self::Unreachable,
+            Self::OutOfScope,
+            Self::Entry,
+            Self::Document,
+            Self::Storage,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+    }
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VoidMonitor;
+
+impl Monitor for VoidMonitor {
+    fn event(&self, _: Event<'_>) {}
+}
+
+/// Counts, and remembers each item and problem in words: for tests.
+#[derive(Debug, Default)]
+pub struct TestMonitor(Mutex<Heard>);
+
+/// What a [`TestMonitor`] heard.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Heard {
+    /// Notes, in order.
+    pub notes: Vec<String>,
+    /// The last plan.
+    pub plan: PlanTotals,
+    /// Planned or found items: `+ http://host/a`.
+    pub itemized: Vec<String>,
+    /// Committed items, in order.
+    pub committed: Vec<String>,
+    /// Problems: kind, URI, text.
+    pub problems: Vec<(ProblemKind, String, String)>,
+    /// Warnings: kind, URI, text.
+    pub warnings: Vec<(ProblemKind, String, String)>,
+    /// Bytes of resources.
+    pub bytes: u64,
+}
+
+impl TestMonitor {
+    /// Has heard nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was heard so far.
+    pub fn heard(&self) -> Heard {
+        self.0.lock().map(|heard| heard.clone()).unwrap_or_default()
+    }
+}
+
+impl Monitor for TestMonitor {
+    fn event(&self, event: Event<'_>) {
+        let Ok(mut heard) = self.0.lock() else { return };
+        let line = |item: Item<'_>| format!("{} {}", item.letter, item.uri);
+        let told = |problem: Problem<'_>| (problem.kind, problem.uri.to_owned(), problem.what.to_string());
+        match event {
+            Event::Phase(_) => {}
+            Event::Note(text) => heard.notes.push(text.to_owned()),
+            Event::Planned(totals) => heard.plan = totals,
+            Event::Itemized(item) => heard.itemized.push(line(item)),
+            Event::Committed(item) => heard.committed.push(line(item)),
+            Event::Progress { bytes } => heard.bytes += bytes,
+            Event::Problem(problem) => heard.problems.push(told(problem)),
+            Event::Warning(problem) => heard.warnings.push(told(problem)),
+        }
+    }
+}

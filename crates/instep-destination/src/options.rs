@@ -1,1 +1,255 @@
 //! What the operator decides.
+
+mod access;
+mod selection;
+
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+pub use access::{AccessOptions, Credential, Secret};
+use resourcesync::DateTime;
+pub use selection::SelectionOptions;
+use tokio_util::sync::CancellationToken;
+
+/// How a copy is made and refreshed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SyncOptions {
+    /// Any URL of the Source, as the operator typed it.
+    pub url: String,
+    /// The folder of the copy.
+    pub dir: PathBuf,
+    /// Whether what the Source no longer has is removed from the copy (DST-4).
+    pub delete: bool,
+    /// How many deletions one run may do.
+    pub max_delete: MaxDelete,
+    /// Whether an empty inventory may empty the copy.
+    pub allow_empty: bool,
+    /// Whether the plan is made and told, and nothing is done.
+    pub dry_run: bool,
+    /// Which digests are verified.
+    pub verify: Verify,
+    /// Which of the Source's capabilities is used.
+    pub via: Via,
+    /// Which resources are wanted.
+    pub selection: SelectionOptions,
+    /// `URI=PATH` pairs: resources below the URI lie below the path, relative to the copy.
+    pub maps: Vec<(String, String)>,
+    /// How a commit reaches the disk.
+    pub durability: Durability,
+    /// Where what is replaced or removed is kept; below the copy's own folder unless absolute.
+    pub backup_dir: Option<PathBuf>,
+    /// After how long the run commits and ends.
+    pub max_duration: Option<Duration>,
+    /// After how many bytes of resources the run commits and ends.
+    pub max_transfer: Option<u64>,
+    /// A state older than this is refused (D37).
+    pub max_age: Option<Duration>,
+    /// Whether held files are hashed and mended, however current the state says they are.
+    pub repair: bool,
+    /// Whether files that lie where a resource belongs are hashed and kept instead of fetched.
+    pub adopt: bool,
+    /// The copy as it was then.
+    pub as_of: Option<DateTime>,
+    /// Whether each observed version is kept.
+    pub all_versions: bool,
+    /// Whether the run stays in step until it is told to end.
+    pub follow: bool,
+    /// The shortest and the longest pause between two looks while following.
+    pub poll: (Duration, Duration),
+    /// How the network is used.
+    pub access: AccessOptions,
+    /// Cancelled when the run is to commit what is in flight and end.
+    pub shutdown: CancellationToken,
+}
+
+impl SyncOptions {
+    /// The defaults of the program: 16 transfers, nothing deleted, the strongest digest verified.
+    pub fn new(url: impl Into<String>, dir: impl Into<PathBuf>) -> Self {
+        Self {
+            url: url.into(),
+            dir: dir.into(),
+            delete: false,
+            max_delete: MaxDelete::default(),
+            allow_empty: false,
+            dry_run: false,
+            verify: Verify::default(),
+            via: Via::default(),
+            selection: SelectionOptions::default(),
+            maps: Vec::new(),
+            durability: Durability::default(),
+            backup_dir: None,
+            max_duration: None,
+            max_transfer: None,
+            max_age: None,
+            repair: false,
+            adopt: false,
+            as_of: None,
+            all_versions: false,
+            follow: false,
+            poll: (Duration::from_secs(1), Duration::from_secs(300)),
+            access: AccessOptions::default(),
+            shutdown: CancellationToken::new(),
+        }
+    }
+}
+
+/// How a copy is compared with its Source.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AuditOptions {
+    /// Any URL of the Source; none compares with what the copy's own state says.
+    pub url: Option<String>,
+    /// The folder of the copy.
+    pub dir: PathBuf,
+    /// The part of the held resources that is hashed, in (0, 1].
+    pub sample: f64,
+    /// Which digests are verified.
+    pub verify: Verify,
+    /// Which resources are compared.
+    pub selection: SelectionOptions,
+    /// How the network is used.
+    pub access: AccessOptions,
+    /// Cancelled when the audit is to end.
+    pub shutdown: CancellationToken,
+}
+
+impl AuditOptions {
+    /// Hashes everything that is held.
+    pub fn new(url: Option<String>, dir: impl Into<PathBuf>) -> Self {
+        Self {
+            url,
+            dir: dir.into(),
+            sample: 1.0,
+            verify: Verify::default(),
+            selection: SelectionOptions::default(),
+            access: AccessOptions::default(),
+            shutdown: CancellationToken::new(),
+        }
+    }
+}
+
+/// Which of the offered digests are verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// The strongest.
+    #[default]
+    Strongest,
+    /// Each that is known here.
+    All,
+}
+
+/// Which of the Source's capabilities brings the resources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Via {
+    /// The cheapest, by estimate.
+    #[default]
+    Cheapest,
+    /// The Resource List, resource by resource.
+    List,
+    /// The Resource Dump.
+    Dump,
+    /// Batches of resources, as instep's own Source offers them.
+    Batch,
+    /// Change Lists only; a gap is an error.
+    Changes,
+}
+
+/// How a commit reaches the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Each group is synced as a whole.
+    #[default]
+    Group,
+    /// Each file is synced by itself.
+    File,
+    /// The operating system decides when.
+    None,
+}
+
+/// How many deletions one run may do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MaxDelete {
+    /// The larger of 10 and 10 % of what is held.
+    #[default]
+    Default,
+    /// So many.
+    Count(u64),
+    /// So many per cent of what is held.
+    Percent(u8),
+}
+
+impl MaxDelete {
+    /// The most deletions allowed where `held` resources are held.
+    pub fn limit(self, held: u64) -> u64 {
+        match self {
+            Self::Default => (held / 10).max(10),
+            Self::Count(count) => count,
+            Self::Percent(percent) => held * u64::from(percent) / 100,
+        }
+    }
+}
+
+impl FromStr for MaxDelete {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "A number of resources such as 500, or a percentage from 0% to 100%";
+        match text.strip_suffix('%') {
+            Some(percent) => match percent.parse() {
+                Ok(percent @ 0..=100) => Ok(Self::Percent(percent)),
+                _ => Err(wrong),
+            },
+            None => text.parse().map(Self::Count).map_err(|_| wrong),
+        }
+    }
+}
+
+/// Reads a named value of the command line and the configuration file.
+macro_rules! named_values {
+    ($type:ident { $($name:literal => $value:ident),+ $(,)? }) => {
+        impl $type {
+            /// The names it is written by.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+        }
+
+        impl FromStr for $type {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($name => Ok(Self::$value),)+
+                    _ => Err(format!("One of {}", Self::NAMES.join(", "))),
+                }
+            }
+        }
+    };
+}
+
+named_values!(Verify { "strongest" => Strongest, "all" => All });
+named_values!(Via { "auto" => Cheapest, "list" => List, "dump" => Dump, "batch" => Batch, "changes" => Changes });
+named_values!(Durability { "group" => Group, "file" => File, "none" => None });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deletion_limit_is_a_count_or_a_percentage() {
+        assert_eq!("500".parse(), Ok(MaxDelete::Count(500)));
+        assert_eq!("10%".parse(), Ok(MaxDelete::Percent(10)));
+        assert!("101%".parse::<MaxDelete>().is_err());
+        assert!("many".parse::<MaxDelete>().is_err());
+    }
+
+    #[test]
+    fn the_default_limit_is_the_larger_of_ten_and_ten_per_cent() {
+        assert_eq!(MaxDelete::Default.limit(50), 10);
+        assert_eq!(MaxDelete::Default.limit(1000), 100);
+    }
+
+    #[test]
+    fn values_are_read_by_name() {
+        assert_eq!("dump".parse(), Ok(Via::Dump));
+        assert_eq!("never".parse::<Durability>(), Err("One of group, file, none".to_owned()));
+    }
+}

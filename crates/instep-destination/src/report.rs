@@ -1,1 +1,169 @@
 //! What a run did.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use resourcesync::DateTime;
+
+use crate::plan::Strategy;
+
+/// What a run of [`crate::sync`] did.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SyncReport {
+    /// The way that was taken.
+    pub strategy: Strategy,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Resources that are new in the copy.
+    pub created: u64,
+    /// Resources that have a new state in the copy.
+    pub updated: u64,
+    /// Resources that were removed from the copy.
+    pub deleted: u64,
+    /// Resources that were current.
+    pub unchanged: u64,
+    /// Resources that failed in this run.
+    pub failed: u64,
+    /// Resources that are owed after this run (invariant 5).
+    pub owed: u64,
+    /// Entries and documents that could not be used.
+    pub skipped: u64,
+    /// Bytes of resources transferred.
+    pub bytes: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Wall time.
+    pub elapsed: Duration,
+    /// The Source's time up to which everything is committed or owed.
+    pub checkpoint: Option<DateTime>,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl SyncReport {
+    /// Of a run that has done nothing yet.
+    pub fn new(strategy: Strategy, reason: impl Into<String>) -> Self {
+        Self {
+            strategy,
+            reason: reason.into(),
+            created: 0,
+            updated: 0,
+            deleted: 0,
+            unchanged: 0,
+            failed: 0,
+            owed: 0,
+            skipped: 0,
+            bytes: 0,
+            requests: 0,
+            elapsed: Duration::ZERO,
+            checkpoint: None,
+            outcome: Outcome::Complete,
+        }
+    }
+
+    /// Whether something is left to do or was left out.
+    pub fn has_problems(&self) -> bool {
+        self.failed + self.owed + self.skipped > 0
+    }
+
+    /// The exit code of the program; 130 stands for an interrupted run, whatever the signal was.
+    pub fn exit_code(&self) -> u8 {
+        match self.outcome {
+            Outcome::Interrupted => 130,
+            Outcome::BudgetSpent => 9,
+            Outcome::Complete | Outcome::Planned if self.has_problems() => 3,
+            Outcome::Complete | Outcome::Planned => 0,
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Everything was tried.
+    Complete,
+    /// The plan was told, nothing was done.
+    Planned,
+    /// It was told to end; what was in flight is committed.
+    Interrupted,
+    /// `max_duration` or `max_transfer` is used up; the rest is left for the next run.
+    BudgetSpent,
+}
+
+/// What [`crate::audit`] found.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct AuditReport {
+    /// Resources of the Source that the copy lacks.
+    pub missing: u64,
+    /// Resources whose file or metadata differ.
+    pub differing: u64,
+    /// Resources of the copy that the Source no longer has.
+    pub surplus: u64,
+    /// Resources that could not be compared.
+    pub failed: u64,
+    /// Resources that are the same.
+    pub same: u64,
+    /// Resources that offer nothing to compare their bytes with.
+    pub unauditable: u64,
+    /// Bytes hashed.
+    pub bytes: u64,
+    /// Wall time.
+    pub elapsed: Duration,
+    /// Whether it was told to end before it was through.
+    pub interrupted: bool,
+}
+
+impl AuditReport {
+    /// The exit code of the program.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self { interrupted: true, .. } => 130,
+            Self { missing: 0, differing: 0, surplus: 0, failed: 0, .. } => 0,
+            Self { missing: 0, differing: 0, surplus: 0, .. } => 3,
+            _ => 20,
+        }
+    }
+}
+
+/// What a copy is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// The operator's URL of the last run.
+    pub url: Option<String>,
+    /// Resources held.
+    pub held: u64,
+    /// Bytes held.
+    pub bytes: u64,
+    /// Resources owed.
+    pub owed: u64,
+    /// What is owed, by the kind of its problem.
+    pub problems: BTreeMap<String, u64>,
+    /// The Source's time up to which everything is committed or owed.
+    pub checkpoint: Option<DateTime>,
+    /// When the last run ended, by this machine's clock.
+    pub last_run: Option<DateTime>,
+    /// Whether a run has the copy now.
+    pub running: bool,
+}
+
+impl Status {
+    /// Of an empty copy.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            url: None,
+            held: 0,
+            bytes: 0,
+            owed: 0,
+            problems: BTreeMap::new(),
+            checkpoint: None,
+            last_run: None,
+            running: false,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+use resourcesync::DateTime;
+
+/// Which of the Source's resources are wanted; everything where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct SelectionOptions {
+    /// The sets of resources, by the URI or the last part of the URI of their Capability List; none means all.
+    pub sets: Vec<String>,
+    /// URI globs (`*.pdf`, `https://host/a/**`) or prefixes; one of them must match.
+    pub include: Vec<String>,
+    /// URI globs or prefixes; none of them may match.
+    pub exclude: Vec<String>,
+    /// Media types, `text/*` among them; one of them must match.
+    pub types: Vec<String>,
+    /// The largest resource, in bytes.
+    pub max_size: Option<u64>,
+    /// Only resources modified or changed at this time or later.
+    pub since: Option<DateTime>,
+    /// At most so many resources.
+    pub limit: Option<u64>,
+    /// Relations whose targets are fetched too.
+    pub with_links: Vec<String>,
+    /// Only resources that have a link of one of these relations.
+    pub only_links: Vec<String>,
+    /// Only members of one of these collections.
+    pub collections: Vec<String>,
+    /// Only resources of one of these profiles.
+    pub profiles: Vec<String>,
+    /// Only resources whose `describedby` record matches: `/pointer = value` or `path/name = value`.
+    pub where_metadata: Option<String>,
+}
+
+impl SelectionOptions {
+    /// Whether some resources may be left out, so that what is not selected says nothing about its existence.
+    pub fn is_partial(&self) -> bool {
+        let Self { sets, with_links, .. } = Self::default();
+        Self { sets, with_links, ..self.clone() } != Self::default()
+    }
+}
