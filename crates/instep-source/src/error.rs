@@ -1,1 +1,173 @@
 //! What can go wrong at a Source.
+
+use std::{io, path::PathBuf};
+
+/// Why a Source cannot go on. What costs one resource only goes to the [`crate::Monitor`] instead.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option, or the configuration, cannot be followed.
+    #[error("{option}: {what}")]
+    Options {
+        /// Which one.
+        option: String,
+        /// What is wrong, and what would be right.
+        what: String,
+    },
+    /// Another publisher holds the Source.
+    #[error("{} is in use by {holder}", path.display())]
+    Locked {
+        /// The state of the Source.
+        path: PathBuf,
+        /// Who holds it.
+        holder: String,
+    },
+    /// Something cannot be read.
+    #[error("Cannot read {}", path.display())]
+    Read {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// Something cannot be written.
+    #[error("Cannot write {}", path.display())]
+    Write {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A document cannot be made.
+    #[error("Cannot make {name}")]
+    Document {
+        /// Its name below the documents.
+        name: String,
+        /// Why.
+        #[source]
+        source: resourcesync::WriteError,
+    },
+    /// The catalogue fails.
+    #[error("The catalogue {} fails", path.display())]
+    Catalogue {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The catalogue was written by a newer version.
+    #[error("The catalogue {} has version {found}; this program knows versions up to {known}", path.display())]
+    NewerCatalogue {
+        /// Its file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// A manifest of resources, or the input of an application, is wrong.
+    #[error("{}, line {line}: {what}", path.display())]
+    Manifest {
+        /// Its file; `-` for standard input.
+        path: PathBuf,
+        /// Where.
+        line: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// A package cannot be made.
+    #[error("Cannot make the package {name}")]
+    Package {
+        /// Its name below the documents.
+        name: String,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A batch asks for URIs that are no resources of the set.
+    #[error("{} of the URIs are not resources of this set", uris.len())]
+    UnknownResources {
+        /// Which.
+        uris: Vec<String>,
+    },
+    /// A batch asks for more than is given at once.
+    #[error("More than {most} {what}")]
+    TooMuch {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        most: u64,
+    },
+    /// The address cannot be listened on.
+    #[error("Cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The content cannot be watched.
+    #[error("Cannot watch {}", path.display())]
+    Watch {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// What a caller decides by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operator has to change an option or an input.
+    Usage,
+    /// Somebody else is at work; later is better.
+    Locked,
+    /// Disk, file system or database.
+    Storage,
+    /// The state is that of a newer version.
+    NewerState,
+    /// The request cannot be served as it is.
+    Request,
+    /// Anything else.
+    Failed,
+}
+
+impl Error {
+    /// What a caller decides by.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Options { .. } | Self::Manifest { .. } => ErrorKind::Usage,
+            Self::Locked { .. } => ErrorKind::Locked,
+            Self::Write { .. } | Self::Catalogue { .. } => ErrorKind::Storage,
+            Self::NewerCatalogue { .. } => ErrorKind::NewerState,
+            Self::UnknownResources { .. } | Self::TooMuch { .. } => ErrorKind::Request,
+            Self::Document { source: resourcesync::WriteError::Io(_), .. } => ErrorKind::Storage,
+            Self::Read { .. }
+            | Self::Document { .. }
+            | Self::Package { .. }
+            | Self::Listen { .. }
+            | Self::Watch { .. } => ErrorKind::Failed,
+        }
+    }
+
+    pub(crate) fn option(option: &str, what: impl Into<String>) -> Self {
+        Self::Options { option: option.to_owned(), what: what.into() }
+    }
+
+    pub(crate) fn read(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Read { path, source }
+    }
+
+    pub(crate) fn write(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        |source| Self::Write { path, source }
+    }
+}

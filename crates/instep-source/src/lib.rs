@@ -13,3 +13,11 @@ pub mod render;
 pub mod scan;
 pub mod serve;
 pub mod sink;
+
+pub use error::{Error, ErrorKind};
+pub use monitor::{Monitor, Phase, Problem, Progress, Seen, TestMonitor, VoidMonitor};
+pub use options::{
+    Archives, Content, DumpOptions, DumpPolicy, FrequencyRule, LinkRule, ListOptions, PublishOptions,
+    Rotation, SetOptions,
+};
+pub use publish::{HostSetup, PublishReport, Publisher, Redirect, publish};

@@ -1,1 +1,142 @@
 //! What a Source tells while it works.
+
+use std::sync::Mutex;
+
+use resourcesync::{Change, Uri};
+
+/// Takes what happens; nothing comes back by it. Called from several threads.
+pub trait Monitor: Send + Sync {
+    /// A phase begins.
+    fn phase(&self, _phase: Phase) {}
+
+    /// How far the phase is; at most a few times a second.
+    fn progress(&self, _progress: Progress) {}
+
+    /// A change was recorded.
+    fn change(&self, _change: &Change, _uri: &Uri) {}
+
+    /// A document or package was put in place.
+    fn document(&self, _name: &str, _bytes: u64) {}
+
+    /// Something is not as it should be; the work goes on.
+    fn problem(&self, _problem: &Problem) {}
+}
+
+/// What a publication does, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Walks the content and hashes what is new.
+    Scan,
+    /// Writes documents.
+    Write,
+    /// Builds packages.
+    Pack,
+    /// Puts documents in place.
+    Commit,
+}
+
+/// How far a phase is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Which phase.
+    pub phase: Phase,
+    /// Resources done.
+    pub done: u64,
+    /// Resources in all, where that is known.
+    pub total: Option<u64>,
+    /// Bytes read or written.
+    pub bytes: u64,
+}
+
+impl Progress {
+    /// So many resources and bytes of an unknown total.
+    pub fn new(phase: Phase, done: u64, bytes: u64) -> Self {
+        Self { phase, done, total: None, bytes }
+    }
+}
+
+/// Something that costs one resource, or nothing yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Problem {
+    /// The file, URI or document it is about.
+    pub subject: String,
+    /// What is wrong, and what to do.
+    pub what: String,
+    /// Whether a resource is left out because of it.
+    pub skipped: bool,
+}
+
+impl Problem {
+    /// A problem that leaves a resource out.
+    pub fn skipped(subject: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { subject: subject.into(), what: what.into(), skipped: true }
+    }
+
+    /// A problem that leaves nothing out.
+    pub fn warning(subject: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { subject: subject.into(), what: what.into(), skipped: false }
+    }
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct VoidMonitor;
+
+impl Monitor for VoidMonitor {}
+
+/// Keeps everything, for tests.
+#[derive(Debug, Default)]
+pub struct TestMonitor {
+    seen: Mutex<Seen>,
+}
+
+/// What a [`TestMonitor`] has seen.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Seen {
+    /// The phases, in order.
+    pub phases: Vec<Phase>,
+    /// The changes recorded, in order.
+    pub changes: Vec<(Change, Uri)>,
+    /// The documents put in place, in order.
+    pub documents: Vec<String>,
+    /// The problems, in order.
+    pub problems: Vec<Problem>,
+}
+
+impl TestMonitor {
+    /// Has seen nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was seen until now.
+    pub fn seen(&self) -> Seen {
+        self.with(|seen| seen.clone())
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Seen) -> T) -> T {
+        act(&mut self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+impl Monitor for TestMonitor {
+    fn phase(&self, phase: Phase) {
+        self.with(|seen| seen.phases.push(phase));
+    }
+
+    fn change(&self, change: &Change, uri: &Uri) {
+        self.with(|seen| seen.changes.push((change.clone(), uri.clone())));
+    }
+
+    fn document(&self, name: &str, _bytes: u64) {
+        self.with(|seen| seen.documents.push(name.to_owned()));
+    }
+
+    fn problem(&self, problem: &Problem) {
+        self.with(|seen| seen.problems.push(problem.clone()));
+    }
+}

@@ -1,0 +1,74 @@
+use std::time::Duration;
+
+/// How lists are made and renewed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListOptions {
+    /// Whether the Resource List is renewed now, needed or not.
+    pub snapshot: bool,
+    /// The age at which a Resource List that is not renewed at each change is renewed together with the next one; 24 h.
+    pub snapshot_every: Duration,
+    /// Whether a Resource List that fits one document is renewed whenever something changed.
+    pub snapshot_each_time: bool,
+    /// Whether there is one plain Change List instead of an index over lists.
+    pub single_changelist: bool,
+    /// When the open Change List closes.
+    pub rotation: Rotation,
+    /// Closed Change Lists that the index names at most; further ones go to the archive, or away. 100.
+    pub closed_lists: usize,
+    /// Entries of a document; 50,000 (GEN-12).
+    pub entries: u64,
+    /// Bytes of a document; 50 MB (GEN-12, B37).
+    pub bytes: u64,
+    /// How long a document that nothing refers to any more stays for readers on their way; 1 h.
+    pub grace: Duration,
+}
+
+impl Default for ListOptions {
+    fn default() -> Self {
+        Self {
+            snapshot: false,
+            snapshot_every: Duration::from_secs(24 * 3_600),
+            snapshot_each_time: true,
+            single_changelist: false,
+            rotation: Rotation::default(),
+            closed_lists: 100,
+            entries: 50_000,
+            bytes: 50 << 20,
+            grace: Duration::from_secs(3_600),
+        }
+    }
+}
+
+/// When the open Change List closes; always together with the next change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rotation {
+    /// Entries it takes; 5,000.
+    pub entries: u64,
+    /// Time since its first entry; 24 h.
+    pub age: Duration,
+}
+
+impl Default for Rotation {
+    fn default() -> Self {
+        Self { entries: 5_000, age: Duration::from_secs(24 * 3_600) }
+    }
+}
+
+/// How long archives keep a document (Archives §1): until it is older than `age`, or more than `count` newer ones
+/// are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Archives {
+    /// Since the document was superseded or closed; 90 days.
+    pub age: Duration,
+    /// Documents of one kind; 10,000.
+    pub count: usize,
+}
+
+impl Default for Archives {
+    fn default() -> Self {
+        Self { age: Duration::from_secs(90 * 24 * 3_600), count: 10_000 }
+    }
+}

@@ -1,0 +1,123 @@
+use std::path::{Path, PathBuf};
+
+use resourcesync::{ChangeFreq, Entry, Link, MediaType, Relation, Uri};
+
+/// A set of resources (§6.3.2): what is in it, and what is said about it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SetOptions {
+    /// Its name, a folder below `resourcesync/`; empty for the only set of a Source, whose documents lie in
+    /// `resourcesync/` itself.
+    pub name: String,
+    /// Where its resources come from; nothing where an application records each change itself.
+    pub content: Vec<Content>,
+    /// Globs over paths relative to the root; without any, everything is included.
+    pub include: Vec<String>,
+    /// Globs over paths relative to the root; stronger than `include`.
+    pub exclude: Vec<String>,
+    /// A description of the set (SD-9, CAP-4); without it a small page is written.
+    pub described_by: Option<Uri>,
+    /// Whether there is a Resource List (§10).
+    pub resource_list: bool,
+    /// Whether there is a Change List (§12).
+    pub change_list: bool,
+    /// Links of resources to related ones (§14).
+    pub links: Vec<LinkRule>,
+    /// How often resources change.
+    pub frequencies: Vec<FrequencyRule>,
+    /// Further entries of its Capability List: channels (CN-3).
+    pub channels: Vec<Entry>,
+    /// Further links of its Capability List.
+    pub capability_links: Vec<Link>,
+}
+
+impl SetOptions {
+    /// A set without a name and without content.
+    pub fn new() -> Self {
+        Self {
+            name: String::new(),
+            content: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            described_by: None,
+            resource_list: true,
+            change_list: true,
+            links: Vec::new(),
+            frequencies: Vec::new(),
+            channels: Vec::new(),
+            capability_links: Vec::new(),
+        }
+    }
+
+    /// The files of a folder, at the base URL.
+    pub fn folder(root: impl AsRef<Path>) -> Self {
+        let content = vec![Content::Folder { root: root.as_ref().to_owned(), prefix: None }];
+        Self { content, ..Self::new() }
+    }
+}
+
+impl Default for SetOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Where the resources of a set come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Content {
+    /// The files below a folder.
+    Folder {
+        /// The folder.
+        root: PathBuf,
+        /// The URI the folder is served at; none for the base URL.
+        prefix: Option<String>,
+    },
+    /// What a CSV or JSON Lines file names; `-` for standard input.
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// The folder that its relative paths start from.
+        root: PathBuf,
+    },
+}
+
+/// A link that each matching resource has: `*.pdf` `describedby` `*.xml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkRule {
+    /// The path below the base URL, with at most one `*`.
+    pub resource: String,
+    /// How the target is related.
+    pub rel: Relation,
+    /// The target: a path below the base URL or a URI; its `*` is what the resource's `*` stands for.
+    pub target: String,
+    /// Media type of the target.
+    pub media_type: Option<MediaType>,
+    /// Preference among links of the same relation (ATT-20).
+    pub pri: Option<u32>,
+}
+
+impl LinkRule {
+    /// A rule without further attributes.
+    pub fn new(resource: impl Into<String>, rel: Relation, target: impl Into<String>) -> Self {
+        Self { resource: resource.into(), rel, target: target.into(), media_type: None, pri: None }
+    }
+}
+
+/// How often matching resources change (GEN-16).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FrequencyRule {
+    /// The path below the base URL, with at most one `*`.
+    pub resource: String,
+    /// How often.
+    pub frequency: ChangeFreq,
+}
+
+impl FrequencyRule {
+    /// A rule.
+    pub fn new(resource: impl Into<String>, frequency: ChangeFreq) -> Self {
+        Self { resource: resource.into(), frequency }
+    }
+}

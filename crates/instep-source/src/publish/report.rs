@@ -1,0 +1,84 @@
+use std::time::Duration;
+
+use resourcesync::{DateTime, Uri};
+
+use crate::render::Place;
+
+/// What a publication did.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PublishReport {
+    /// Resources that are new since the last publication; all of them in the first one.
+    pub created: u64,
+    /// Resources with a new state.
+    pub updated: u64,
+    /// Resources that are gone.
+    pub deleted: u64,
+    /// Resources as they were.
+    pub unchanged: u64,
+    /// Files that cannot be published; each went to the monitor.
+    pub skipped: u64,
+    /// Names, below `out`, of the documents and packages written, in the order they were put in place.
+    pub documents: Vec<String>,
+    /// Resources of the Source.
+    pub resources: u64,
+    /// Bytes of these resources.
+    pub bytes: u64,
+    /// When it began.
+    pub at: DateTime,
+    /// When the last file was looked at.
+    pub completed: DateTime,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// The Source Description's URI.
+    pub source_description: Uri,
+    /// What belongs at the host's root, and to the server's configuration.
+    pub host: HostSetup,
+}
+
+impl PublishReport {
+    pub(crate) fn new(at: DateTime, place: &Place) -> Self {
+        Self {
+            created: 0,
+            updated: 0,
+            deleted: 0,
+            unchanged: 0,
+            skipped: 0,
+            documents: Vec::new(),
+            resources: 0,
+            bytes: 0,
+            at,
+            completed: at,
+            elapsed: Duration::ZERO,
+            source_description: place.source_description(),
+            host: HostSetup::default(),
+        }
+    }
+
+    /// Whether anything was recorded or written.
+    pub fn is_nothing_new(&self) -> bool {
+        self.created + self.updated + self.deleted == 0 && self.documents.is_empty()
+    }
+}
+
+/// What an operator adds to the host, so that a Source below a path, or resources themselves, lead to the documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostSetup {
+    /// The redirect from the host's well-known URI (DISC-1); none where the Source Description is there already.
+    pub well_known: Option<Redirect>,
+    /// Lines for the host's `robots.txt` (DISC-5); none where it was written.
+    pub robots: Vec<String>,
+    /// A snippet for nginx: media types, the redirect, and `Link` headers (DISC-4).
+    pub nginx: String,
+}
+
+/// One URI that leads to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Redirect {
+    /// The path that is asked for.
+    pub from: String,
+    /// Where it leads.
+    pub to: Uri,
+}
