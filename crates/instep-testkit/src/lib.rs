@@ -1,1 +1,13 @@
-//! instep-testkit
+//! What the tests of this workspace stand on: a Source that misbehaves on request, a clock that is moved by hand,
+//! data from a fixed seed, and folders compared by digest.
+
+#![expect(clippy::expect_used, reason = "what fails here fails the test that uses it")]
+
+mod clock;
+pub mod generate;
+mod source;
+mod tree;
+
+pub use clock::TestClock;
+pub use source::{FakeSource, Fault, Layout, Page, Request};
+pub use tree::{Tree, compare};

@@ -1,0 +1,272 @@
+//! A Source on a loopback port that does as it is told.
+
+mod answer;
+mod documents;
+mod fault;
+mod server;
+mod shelf;
+
+use std::{collections::BTreeMap, net::TcpListener, sync::Arc, thread};
+
+use resourcesync::{DateTime, Entry};
+
+pub use fault::{Fault, Page};
+pub use server::Request;
+pub use shelf::Layout;
+
+use crate::TestClock;
+use server::Shared;
+use shelf::Shelf;
+
+/// A Source that publishes correct documents over whatever resources it is given, counts what it is asked for, and
+/// misbehaves where a test asks for that. It runs on threads of its own and ends when dropped.
+///
+/// Its clock stands at 2026-01-01T00:00:00Z and moves by a second with each change.
+///
+/// ```
+/// use instep_testkit::{FakeSource, Fault};
+/// let source = FakeSource::start().with_resources([("a.txt", "one"), ("d/b.txt", "two")]);
+/// source.fail("a.txt", [Fault::Status(503)]); // once; the next answer is right
+/// source.put("a.txt", "new"); // recorded in the open Change List
+/// assert_eq!(source.requests_for("a.txt"), 0);
+/// ```
+pub struct FakeSource {
+    shared: Arc<Shared>,
+    host: String,
+}
+
+impl FakeSource {
+    /// On a free port of 127.0.0.1, with nothing but an empty Resource List and Change List.
+    pub fn start() -> Self {
+        Self::start_with(Layout::new())
+    }
+
+    /// With other capabilities, or lists of another form.
+    pub fn start_with(layout: Layout) -> Self {
+        Self::start_at("127.0.0.1", layout)
+    }
+
+    /// On another loopback address, such as 127.0.0.2: another host.
+    ///
+    /// # Panics
+    /// When the address cannot be listened on.
+    pub fn start_at(address: &str, layout: Layout) -> Self {
+        let listener = TcpListener::bind((address, 0)).expect("a loopback address");
+        let host = listener.local_addr().expect("a bound address").to_string();
+        let shared = Arc::new(Shared::new(Shelf::new(format!("http://{host}/"), layout)));
+        let server = Arc::clone(&shared);
+        thread::spawn(move || server::accept(&listener, &server));
+        Self { shared, host }
+    }
+
+    /// Puts these resources and renews the Resource List; the Change List begins after them.
+    #[must_use]
+    pub fn with_resources<P: AsRef<str>, B: Into<Vec<u8>>>(
+        self,
+        resources: impl IntoIterator<Item = (P, B)>,
+    ) -> Self {
+        self.edit(|shelf| {
+            for (path, bytes) in resources {
+                shelf.put(path.as_ref(), bytes.into());
+            }
+            shelf.take_snapshot();
+            shelf.begin_changes_at_snapshot();
+        });
+        self
+    }
+
+    /// `host:port`.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The URL of a path; of the Source's root where it is empty.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.host)
+    }
+
+    /// The URL of the Source Description.
+    pub fn description_url(&self) -> String {
+        self.url(documents::DESCRIPTION)
+    }
+
+    /// The URL of the Capability List.
+    pub fn capability_list_url(&self) -> String {
+        self.url(documents::CAPABILITY_LIST)
+    }
+
+    /// The URL of the Resource List or its index.
+    pub fn resource_list_url(&self) -> String {
+        self.url(documents::RESOURCE_LIST)
+    }
+
+    /// The URL of the Change List or its index.
+    pub fn change_list_url(&self) -> String {
+        self.url(documents::CHANGE_LIST)
+    }
+
+    /// The URL of the Resource Dump.
+    pub fn dump_url(&self) -> String {
+        self.url(documents::DUMP)
+    }
+
+    /// The Source's clock.
+    pub fn clock(&self) -> TestClock {
+        self.edit(|shelf| shelf.clock.clone())
+    }
+
+    /// Creates or replaces a resource and records the change.
+    pub fn put(&self, path: &str, bytes: impl Into<Vec<u8>>) {
+        self.edit(|shelf| shelf.put(path, bytes.into()));
+    }
+
+    /// Removes a resource and records the change.
+    pub fn delete(&self, path: &str) {
+        self.edit(|shelf| shelf.delete(path));
+    }
+
+    /// Renews the Resource List.
+    pub fn snapshot(&self) -> DateTime {
+        self.edit(|shelf| {
+            shelf.take_snapshot();
+            shelf.at
+        })
+    }
+
+    /// Closes the open Change List and begins the next.
+    pub fn rotate(&self) {
+        self.edit(Shelf::rotate);
+    }
+
+    /// Forgets all changes: the Change List no longer reaches back.
+    pub fn gap(&self) {
+        self.edit(Shelf::forget_changes);
+    }
+
+    /// Changes what lists say of a resource: a wrong digest, another URI, a link.
+    pub fn misstate(&self, path: &str, edit: impl Fn(&mut Entry) + Send + 'static) {
+        self.edit(|shelf| shelf.edits.insert(path.to_owned(), Box::new(edit)));
+    }
+
+    /// Adds an entry to the Resource List that stands for none of the resources.
+    pub fn list(&self, entry: Entry) {
+        self.edit(|shelf| shelf.strays.push(entry));
+    }
+
+    /// Changes the published form.
+    pub fn lay_out(&self, change: impl FnOnce(&mut Layout)) {
+        self.edit(|shelf| change(&mut shelf.layout));
+    }
+
+    /// Rewrites the text of a document each time it is served.
+    pub fn rewrite(&self, path: &str, rewrite: impl Fn(String) -> String + Send + 'static) {
+        self.shared.desk().rewrites.insert(path.to_owned(), Box::new(rewrite));
+    }
+
+    /// Serves this at a path, whatever else would be there.
+    pub fn serve(&self, path: &str, page: impl Into<Page>) {
+        self.shared.desk().pages.insert(path.to_owned(), page.into());
+    }
+
+    /// The next answers at a path go wrong in this order, one fault each; after them all is well again.
+    pub fn fail(&self, path: &str, faults: impl IntoIterator<Item = Fault>) {
+        self.shared.desk().faults.entry(path.to_owned()).or_default().extend(faults);
+    }
+
+    /// Every answer at a path goes wrong, until [`FakeSource::heal`].
+    pub fn fail_always(&self, path: &str, fault: Fault) {
+        self.shared.desk().lasting.insert(path.to_owned(), fault);
+    }
+
+    /// Ends all faults, rewriting and misstatements.
+    pub fn heal(&self) {
+        self.edit(|shelf| (shelf.edits.clear(), shelf.strays.clear()));
+        let mut desk = self.shared.desk();
+        desk.faults.clear();
+        desk.lasting.clear();
+        desk.rewrites.clear();
+    }
+
+    /// Lets go of the answers that [`Fault::Hold`] and [`Fault::Stall`] keep back, and of all later ones.
+    pub fn release(&self) {
+        self.shared.desk().released = true;
+        self.shared.bell.notify_all();
+    }
+
+    /// Waits until a path has been asked for so many times.
+    ///
+    /// # Panics
+    /// After a minute.
+    pub fn wait_for(&self, path: &str, count: usize) {
+        self.shared.wait_for(path, count);
+    }
+
+    /// All requests so far, in order.
+    pub fn requests(&self) -> Vec<Request> {
+        self.shared.desk().log.clone()
+    }
+
+    /// How often a path was asked for.
+    pub fn requests_for(&self, path: &str) -> usize {
+        self.requests().iter().filter(|request| request.path == path).count()
+    }
+
+    /// How often each path was asked for.
+    pub fn tally(&self) -> BTreeMap<String, usize> {
+        let mut tally = BTreeMap::new();
+        self.requests().into_iter().for_each(|request| *tally.entry(request.path).or_default() += 1);
+        tally
+    }
+
+    /// Connections so far, also those without a request.
+    pub fn connections(&self) -> usize {
+        self.shared.desk().connections
+    }
+
+    /// Forgets requests and connections counted so far.
+    pub fn forget_requests(&self) {
+        let mut desk = self.shared.desk();
+        desk.log.clear();
+        desk.connections = 0;
+    }
+
+    /// What is published at a path now, without faults.
+    pub fn document(&self, path: &str) -> Option<Vec<u8>> {
+        self.shared.document(path).map(|page| page.body)
+    }
+
+    /// Writes the resources into a folder: what a copy must be equal to.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn write_to(&self, folder: &std::path::Path) -> std::io::Result<()> {
+        let files: Vec<_> = self.edit(|shelf| {
+            shelf
+                .resources
+                .iter()
+                .map(|(path, resource)| (folder.join(path), resource.bytes.clone()))
+                .collect()
+        });
+        for (file, bytes) in files {
+            std::fs::create_dir_all(file.parent().unwrap_or(folder))?;
+            std::fs::write(file, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn edit<T>(&self, change: impl FnOnce(&mut Shelf) -> T) -> T {
+        change(&mut self.shared.shelf())
+    }
+}
+
+impl std::fmt::Debug for FakeSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FakeSource").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+impl Drop for FakeSource {
+    fn drop(&mut self) {
+        self.shared.end(&self.host);
+    }
+}

@@ -1,0 +1,162 @@
+//! The shelf as documents, written each time they are asked for.
+
+use std::io::Write as _;
+
+use resourcesync::{
+    Capability, DateTime, DocumentWriter, Entry, Form, Header, Link, MediaType, PackagePath, Relation,
+    WriteOptions,
+};
+
+use super::shelf::{Interval, Shelf};
+
+pub(super) const DESCRIPTION: &str = ".well-known/resourcesync";
+pub(super) const CAPABILITY_LIST: &str = "capabilitylist.xml";
+pub(super) const RESOURCE_LIST: &str = "resourcelist.xml";
+pub(super) const CHANGE_LIST: &str = "changelist.xml";
+pub(super) const DUMP: &str = "resourcedump.xml";
+const PACKAGE: &str = "resourcedump.zip";
+
+/// The document or package at a path; none where there is none.
+pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
+    let layout = &shelf.layout;
+    match path {
+        DESCRIPTION => Some(description(shelf)),
+        CAPABILITY_LIST => Some(capability_list(shelf)),
+        RESOURCE_LIST if layout.resource_list => Some(match layout.part_entries {
+            Some(size) => resource_list_index(shelf, size),
+            None => resource_list(shelf, &published(shelf), None),
+        }),
+        CHANGE_LIST if layout.change_list && layout.change_index => Some(change_list_index(shelf)),
+        CHANGE_LIST if layout.change_list => shelf.intervals.last().map(|open| change_list(shelf, open)),
+        DUMP if layout.dump => Some(dump(shelf)),
+        PACKAGE if layout.dump => Some(package(shelf)),
+        _ => part(shelf, path),
+    }
+}
+
+/// A member of an index.
+fn part(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
+    let numbered =
+        |stem: &str| -> Option<usize> { path.strip_prefix(stem)?.strip_suffix(".xml")?.parse().ok() };
+    if let Some(number) = numbered("resourcelist-") {
+        let entries = published(shelf);
+        let part = entries.chunks(shelf.layout.part_entries?).nth(number.checked_sub(1)?)?;
+        return Some(resource_list(shelf, part, Some(RESOURCE_LIST)));
+    }
+    let number = numbered("changelist-")?;
+    shelf.intervals.iter().find(|interval| interval.number == number).map(|one| change_list(shelf, one))
+}
+
+fn description(shelf: &Shelf) -> Vec<u8> {
+    let header = Header::new(Form::List, Capability::Description);
+    write(&header, &[leads_to(shelf, CAPABILITY_LIST, Capability::CapabilityList)])
+}
+
+fn capability_list(shelf: &Shelf) -> Vec<u8> {
+    let layout = &shelf.layout;
+    let offered = [
+        (layout.resource_list, RESOURCE_LIST, Capability::ResourceList),
+        (layout.dump, DUMP, Capability::ResourceDump),
+        (layout.change_list, CHANGE_LIST, Capability::ChangeList),
+    ];
+    let offered = offered.into_iter().filter(|(offered, ..)| *offered);
+    let entries: Vec<_> = offered.map(|(_, path, capability)| leads_to(shelf, path, capability)).collect();
+    write(&header(shelf, Form::List, Capability::CapabilityList, DESCRIPTION), &entries)
+}
+
+fn published(shelf: &Shelf) -> Vec<Entry> {
+    let entries = shelf.snapshot.iter().map(|(path, entry)| shelf.publish(path, entry));
+    entries.chain(shelf.strays.iter().cloned()).collect()
+}
+
+fn resource_list(shelf: &Shelf, entries: &[Entry], index: Option<&str>) -> Vec<u8> {
+    let mut header = header(shelf, Form::List, Capability::ResourceList, CAPABILITY_LIST);
+    header.links.extend(index.map(|index| Link::new(Relation::Index, shelf.uri(index))));
+    write(&at(header, shelf.at), entries)
+}
+
+fn resource_list_index(shelf: &Shelf, size: usize) -> Vec<u8> {
+    let header = header(shelf, Form::Index, Capability::ResourceList, CAPABILITY_LIST);
+    let parts = published(shelf).len().div_ceil(size);
+    let part = |number| Entry::new(shelf.uri(&format!("resourcelist-{number:04}.xml")));
+    write(&at(header, shelf.at), &(1..=parts).map(part).collect::<Vec<_>>())
+}
+
+fn change_list(shelf: &Shelf, interval: &Interval) -> Vec<u8> {
+    let mut header = header(shelf, Form::List, Capability::ChangeList, CAPABILITY_LIST);
+    if shelf.layout.change_index {
+        header.links.push(Link::new(Relation::Index, shelf.uri(CHANGE_LIST)));
+    }
+    let changes: Vec<_> = interval.changes.iter().map(|(path, entry)| shelf.publish(path, entry)).collect();
+    write(&span(header, interval.from, interval.until), &changes)
+}
+
+fn change_list_index(shelf: &Shelf) -> Vec<u8> {
+    let header = header(shelf, Form::Index, Capability::ChangeList, CAPABILITY_LIST);
+    let first = shelf.intervals.first().map_or(shelf.at, |interval| interval.from);
+    let member = |interval: &Interval| {
+        let mut entry = Entry::new(shelf.uri(&format!("changelist-{:06}.xml", interval.number)));
+        entry.metadata.from = Some(interval.from);
+        entry.metadata.until = interval.until;
+        entry
+    };
+    write(&span(header, first, None), &shelf.intervals.iter().map(member).collect::<Vec<_>>())
+}
+
+fn dump(shelf: &Shelf) -> Vec<u8> {
+    let mut entry = Entry::new(shelf.uri(PACKAGE));
+    entry.metadata.media_type = Some(MediaType::new("application/zip"));
+    entry.metadata.length = Some(package(shelf).len() as u64);
+    write(&at(header(shelf, Form::List, Capability::ResourceDump, CAPABILITY_LIST), shelf.at), &[entry])
+}
+
+/// The snapshot's resources that are still there as a package, the manifest first.
+fn package(shelf: &Shelf) -> Vec<u8> {
+    let held = shelf.snapshot.iter().enumerate().filter_map(|(number, (path, entry))| {
+        let mut entry = shelf.publish(path, entry);
+        entry.metadata.path = Some(PackagePath::new(&format!("/resources/{number:06}")));
+        Some((entry, format!("resources/{number:06}"), &shelf.resources.get(path)?.bytes))
+    });
+    let held: Vec<_> = held.collect();
+    let header = header(shelf, Form::List, Capability::ResourceDumpManifest, CAPABILITY_LIST);
+    let manifest =
+        write(&at(header, shelf.at), &held.iter().map(|(entry, ..)| entry.clone()).collect::<Vec<_>>());
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let members = held.iter().map(|(_, name, bytes)| (name.as_str(), *bytes)).collect::<Vec<_>>();
+    for (name, bytes) in std::iter::once(("manifest.xml", &manifest)).chain(members) {
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).expect("a member in memory");
+        zip.write_all(bytes).expect("bytes in memory");
+    }
+    zip.finish().expect("a package in memory").into_inner()
+}
+
+fn leads_to(shelf: &Shelf, path: &str, capability: Capability) -> Entry {
+    let mut entry = Entry::new(shelf.uri(path));
+    entry.metadata.capability = Some(capability);
+    entry
+}
+
+fn header(shelf: &Shelf, form: Form, capability: Capability, up: &str) -> Header {
+    let mut header = Header::new(form, capability);
+    header.links.push(Link::new(Relation::Up, shelf.uri(up)));
+    header
+}
+
+fn at(mut header: Header, at: DateTime) -> Header {
+    header.metadata.get_or_insert_default().at = Some(at);
+    header
+}
+
+fn span(mut header: Header, from: DateTime, until: Option<DateTime>) -> Header {
+    let metadata = header.metadata.get_or_insert_default();
+    (metadata.from, metadata.until) = (Some(from), until);
+    header
+}
+
+fn write(header: &Header, entries: &[Entry]) -> Vec<u8> {
+    let mut writer = DocumentWriter::new(Vec::new(), header, WriteOptions::new()).expect("a right header");
+    for entry in entries {
+        writer.write_entry(entry).expect("a right entry");
+    }
+    writer.finish().expect("a right document")
+}

@@ -1,0 +1,70 @@
+use std::time::Duration;
+
+/// What goes wrong with one answer.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// This status, without the body asked for.
+    Status(u16),
+    /// This status with a `Retry-After` of any form.
+    RetryAfter(u16, String),
+    /// `302` to this URL.
+    Redirect(String),
+    /// This header besides the right ones; one of the same name is replaced.
+    Header(&'static str, String),
+    /// Nothing at all until [`super::FakeSource::release`].
+    Hold,
+    /// Headers and this many bytes of the body, then nothing until [`super::FakeSource::release`].
+    Stall(usize),
+    /// Headers after this time.
+    Delay(Duration),
+    /// A byte of the body each time this has passed.
+    Drip(Duration),
+    /// Only this many bytes of the body, though all are announced; then the end of the connection.
+    Truncate(usize),
+    /// Only this many bytes of the body; then a reset.
+    Reset(usize),
+    /// The whole body under another `Content-Length`; then the end of the connection.
+    Length(u64),
+    /// Another body.
+    Body(Vec<u8>),
+    /// The right body with its first bit flipped.
+    Flip,
+    /// The right body, gzip-coded and said to be so.
+    Gzip,
+    /// Without `Content-Length`: chunked.
+    Chunked,
+    /// The body over and over, without end.
+    Endless,
+    /// Header lines without end.
+    EndlessHeaders,
+    /// `Range` is passed over: 200 with all of it.
+    RangeIgnored,
+    /// `Range` is answered with other bytes than those asked for, and says so.
+    RangeShifted,
+    /// Two parts as `multipart/byteranges`.
+    RangeMultipart,
+}
+
+/// Something served as it is: a document written by hand, a page, a package.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The bytes.
+    pub body: Vec<u8>,
+    /// Headers besides the length; they win over the usual ones.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl<T: Into<Vec<u8>>> From<T> for Page {
+    fn from(body: T) -> Self {
+        Self { body: body.into(), headers: Vec::new() }
+    }
+}
+
+impl Page {
+    /// The same with a header more.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}

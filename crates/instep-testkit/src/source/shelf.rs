@@ -1,0 +1,191 @@
+use std::collections::BTreeMap;
+
+use resourcesync::{Algorithm, Change, DateTime, Entry, Hasher, MediaType, Uri};
+
+use crate::TestClock;
+
+/// What a [`super::FakeSource`] offers, and in which form.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Layout {
+    /// A Resource List.
+    pub resource_list: bool,
+    /// The Resource List as an index over lists of this many entries.
+    pub part_entries: Option<usize>,
+    /// A Change List; without one each change renews the Resource List.
+    pub change_list: bool,
+    /// The Change List as an index over intervals.
+    pub change_index: bool,
+    /// A Resource Dump of one package.
+    pub dump: bool,
+    /// The digests stated.
+    pub algorithms: Vec<Algorithm>,
+    /// `lastmod` stated.
+    pub lastmod: bool,
+    /// `length` stated.
+    pub length: bool,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self {
+            resource_list: true,
+            part_entries: None,
+            change_list: true,
+            change_index: true,
+            dump: false,
+            algorithms: vec![Algorithm::Md5, Algorithm::Sha256],
+            lastmod: true,
+            length: true,
+        }
+    }
+}
+
+impl Layout {
+    /// Everything but dumps: a Resource List and a Change List Index.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// One resource's bytes and time.
+#[derive(Clone, Debug)]
+pub(super) struct Resource {
+    pub(super) bytes: Vec<u8>,
+    pub(super) modified: DateTime,
+}
+
+/// The changes of one interval; open while it has no `until`.
+#[derive(Clone, Debug)]
+pub(super) struct Interval {
+    pub(super) number: usize,
+    pub(super) from: DateTime,
+    pub(super) until: Option<DateTime>,
+    pub(super) changes: Vec<(String, Entry)>,
+}
+
+/// What is published: the resources, one snapshot of them, and the changes.
+pub(super) struct Shelf {
+    pub(super) base: String,
+    pub(super) clock: TestClock,
+    pub(super) layout: Layout,
+    pub(super) resources: BTreeMap<String, Resource>,
+    pub(super) at: DateTime,
+    pub(super) snapshot: Vec<(String, Entry)>,
+    pub(super) intervals: Vec<Interval>,
+    pub(super) edits: BTreeMap<String, Box<dyn Fn(&mut Entry) + Send>>,
+    pub(super) strays: Vec<Entry>,
+}
+
+impl Shelf {
+    pub(super) fn new(base: String, layout: Layout) -> Self {
+        let clock = TestClock::new();
+        let at = clock.now();
+        let first = Interval { number: 1, from: at, until: None, changes: Vec::new() };
+        Self {
+            base,
+            clock,
+            layout,
+            resources: BTreeMap::new(),
+            at,
+            snapshot: Vec::new(),
+            intervals: vec![first],
+            edits: BTreeMap::new(),
+            strays: Vec::new(),
+        }
+    }
+
+    pub(super) fn uri(&self, path: &str) -> Uri {
+        Uri::parse(&format!("{}{path}", self.base)).expect("a path that a URI may have")
+    }
+
+    /// Stores a resource, a second later, and records what that changed.
+    pub(super) fn put(&mut self, path: &str, bytes: Vec<u8>) {
+        let modified = self.clock.advance(1);
+        let resource = Resource { bytes, modified };
+        let entry = self.describe(path, &resource);
+        let known = self.resources.insert(path.to_owned(), resource).is_some();
+        self.record(path, entry, if known { Change::Updated } else { Change::Created });
+    }
+
+    pub(super) fn delete(&mut self, path: &str) {
+        self.clock.advance(1);
+        if self.resources.remove(path).is_some() {
+            self.record(path, Entry::new(self.uri(path)), Change::Deleted);
+        }
+    }
+
+    fn record(&mut self, path: &str, mut entry: Entry, change: Change) {
+        entry.metadata.change = Some(change);
+        entry.metadata.datetime = Some(self.clock.now());
+        self.open().changes.push((path.to_owned(), entry));
+        if !self.layout.change_list {
+            self.take_snapshot();
+        }
+    }
+
+    fn open(&mut self) -> &mut Interval {
+        self.intervals.last_mut().expect("there is always an open interval")
+    }
+
+    /// Renews the Resource List.
+    pub(super) fn take_snapshot(&mut self) {
+        self.at = self.clock.advance(1);
+        let entries = self.resources.iter();
+        self.snapshot =
+            entries.map(|(path, resource)| (path.clone(), self.describe(path, resource))).collect();
+    }
+
+    /// Leaves one empty interval, open since the Resource List's `at`.
+    pub(super) fn begin_changes_at_snapshot(&mut self) {
+        self.intervals = vec![Interval { number: 1, from: self.at, until: None, changes: Vec::new() }];
+    }
+
+    /// Closes the open interval and opens the next.
+    pub(super) fn rotate(&mut self) {
+        let now = self.clock.advance(1);
+        let open = self.open();
+        open.until = Some(now);
+        let next = Interval { number: open.number + 1, from: now, until: None, changes: Vec::new() };
+        self.intervals.push(next);
+    }
+
+    /// Forgets every change: the next interval does not reach back.
+    pub(super) fn forget_changes(&mut self) {
+        self.rotate();
+        self.intervals.drain(..self.intervals.len() - 1);
+    }
+
+    /// What a list says of a resource.
+    fn describe(&self, path: &str, resource: &Resource) -> Entry {
+        let mut entry = Entry::new(self.uri(path));
+        entry.lastmod = self.layout.lastmod.then_some(resource.modified);
+        entry.metadata.length = self.layout.length.then_some(resource.bytes.len() as u64);
+        let mut hasher = Hasher::new(&self.layout.algorithms);
+        hasher.update(&resource.bytes);
+        entry.metadata.hash = hasher.finish();
+        entry.metadata.media_type = Some(MediaType::new(media_type(path)));
+        entry
+    }
+
+    /// The entry as it is published: edited, where a test asked for that.
+    pub(super) fn publish(&self, path: &str, entry: &Entry) -> Entry {
+        let mut entry = entry.clone();
+        if let Some(edit) = self.edits.get(path) {
+            edit(&mut entry);
+        }
+        entry
+    }
+}
+
+/// The media type that a name stands for.
+pub(super) fn media_type(path: &str) -> &'static str {
+    match path.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "txt" => "text/plain",
+        "html" => "text/html",
+        "xml" => "application/xml",
+        "json" => "application/json",
+        "zip" => "application/zip",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,69 @@
+use std::{collections::BTreeMap, fmt, fs, path::Path};
+
+use resourcesync::{Algorithm, Hasher};
+
+/// The files of a folder: relative path to length and digest. `.instep` and `.well-known` are not part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree(pub BTreeMap<String, (u64, String)>);
+
+impl Tree {
+    /// Reads a folder; one that does not exist is empty.
+    ///
+    /// # Panics
+    /// When a file cannot be read.
+    pub fn of(folder: &Path) -> Self {
+        let visible = |entry: &walkdir::DirEntry| {
+            !matches!(entry.file_name().to_str(), Some(".instep" | ".well-known"))
+        };
+        let files = walkdir::WalkDir::new(folder).min_depth(1).into_iter().filter_entry(visible);
+        let files = files.filter_map(Result::ok).filter(|entry| !entry.file_type().is_dir());
+        Self(
+            files
+                .map(|file| {
+                    let name = file.path().strip_prefix(folder).expect("below the folder").to_string_lossy();
+                    let bytes = fs::read(file.path()).expect("a readable file");
+                    (name.into_owned(), (bytes.len() as u64, digest(&bytes)))
+                })
+                .collect(),
+        )
+    }
+
+    /// The paths, in order.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
+    /// Without the paths that begin so; for the documents that lie beside the resources.
+    #[must_use]
+    pub fn without(mut self, prefix: &str) -> Self {
+        self.0.retain(|name, _| !name.starts_with(prefix));
+        self
+    }
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(name, (length, digest))| writeln!(f, "{digest:.12} {length:>9} {name}"))
+    }
+}
+
+/// The differences of two folders, a line each: `-` only left, `+` only right, `~` both, with other bytes.
+pub fn compare(left: &Path, right: &Path) -> Vec<String> {
+    let (left, right) = (Tree::of(left).0, Tree::of(right).0);
+    let gone = left.iter().filter_map(|(name, file)| match right.get(name) {
+        None => Some(format!("- {name}")),
+        Some(other) if other != file => Some(format!("~ {name}")),
+        Some(_) => None,
+    });
+    gone.chain(right.keys().filter(|name| !left.contains_key(*name)).map(|name| format!("+ {name}")))
+        .collect()
+}
+
+/// The SHA-256 of some bytes, in hexadecimal.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    let mut hasher = Hasher::new([&Algorithm::Sha256]);
+    hasher.update(bytes);
+    let digests = hasher.finish();
+    let digest = digests.strongest().and_then(|digest| digest.bytes()).unwrap_or_default();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
