@@ -1,5 +1,111 @@
 //! What the Source knows: its current resources and the ordered log of their changes.
 
+mod error;
+mod ledger;
 mod record;
+mod row;
+mod schema;
+mod snapshot;
+mod timeline;
+mod writer;
 
-pub use record::{ChangeRecord, FileStamp, Resource, State};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError},
+};
+
+use resourcesync::DateTime;
+
+pub use error::CatalogueError;
+pub use record::{ChangeRecord, FileStamp, Head, Observation, Recorded, Resource, State, Totals};
+pub use snapshot::{Changes, Resources, Snapshot};
+pub use timeline::{Clock, system_clock};
+
+/// The resources of a Source and the log of their changes, in one SQLite file.
+///
+/// One thread writes and commits for all who wait; any number of [`Snapshot`]s read beside it. Calls block: from async
+/// code they go through `spawn_blocking`. Clones share the file.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    path: Arc<Path>,
+    writer: Arc<writer::Writer>,
+    readers: Arc<snapshot::Pool>,
+}
+
+impl Catalogue {
+    /// Opens the file, makes it where there is none, and brings one of an earlier version to the present schema,
+    /// leaving a copy beside it.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, is none of ours, or was written by a later version.
+    pub fn open(path: &Path) -> Result<Self, CatalogueError> {
+        Self::with_clock(path, system_clock())
+    }
+
+    /// The same with a clock of the caller's.
+    ///
+    /// # Errors
+    /// As for [`Catalogue::open`].
+    pub fn with_clock(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
+        let writer = Arc::new(writer::Writer::start(path, clock)?);
+        Ok(Self { path: path.into(), writer, readers: Arc::default() })
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> PathBuf {
+        self.path.to_path_buf()
+    }
+
+    /// The next datetime of the Source: later than each one before it, also than those of recorded changes, and
+    /// earlier than those of each change recorded from now on (S6).
+    pub fn now(&self) -> DateTime {
+        self.writer.timeline.next()
+    }
+
+    /// Records what was observed, in one transaction that is durable when this returns. Each change of a set whose
+    /// baseline is complete gets a line in the change log, with its own datetime.
+    ///
+    /// # Errors
+    /// When the file cannot be written; then nothing of the batch is recorded.
+    pub fn record(&self, batch: Vec<Observation>) -> Result<Recorded, CatalogueError> {
+        self.writer.run(move |ledger| ledger.record(&batch))
+    }
+
+    /// Says that the sets in the mask have been scanned completely once: from now on their changes are logged.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn complete_baseline(&self, sets: u64) -> Result<(), CatalogueError> {
+        self.writer.run(move |ledger| {
+            ledger.head.baselined |= sets;
+            Ok(())
+        })
+    }
+
+    /// Keeps values under names, all in one transaction; none removes the name.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn set_meta(&self, values: Vec<(String, Option<Vec<u8>>)>) -> Result<(), CatalogueError> {
+        self.writer.run(move |ledger| ledger.set_meta(&values))
+    }
+
+    /// What the catalogue holds now.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn snapshot(&self) -> Result<Snapshot, CatalogueError> {
+        let connection = self.readers.take(&self.path)?;
+        let _nothing_is_being_recorded = self.writer.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        Snapshot::begin(connection, Arc::clone(&self.readers), self.now())
+    }
+
+    /// Drops the lines of the change log up to a sequence number: no published document needs them any more.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn forget_changes(&self, through: u64) -> Result<(), CatalogueError> {
+        while self.writer.run(move |ledger| ledger.forget(through))? {}
+        Ok(())
+    }
+}

@@ -1,11 +1,13 @@
+use std::path::PathBuf;
+
 use resourcesync::{Change, ChangeFreq, DateTime, Digests, Link, MediaType, Uri};
 
 /// A resource as the Source last saw it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Resource {
-    /// Where it stands in the catalogue: the bytes of its path, or of its URI where it has no file. The walk of a
-    /// folder and a scan of the catalogue yield the same order.
+    /// Where it stands in the catalogue: the number of its root and the bytes of its path, or 0 and its URI where it
+    /// lies in no root. The walk of a folder and a scan of the catalogue yield the same order.
     pub key: Vec<u8>,
     /// Its URI.
     pub uri: Uri,
@@ -13,8 +15,20 @@ pub struct Resource {
     pub state: State,
     /// What its file looked like when it was hashed; none where it has no file here.
     pub stamp: Option<FileStamp>,
+    /// Whether the next scan hashes the file again although its stamp is the same: it was hashed so soon after a
+    /// change that another one could have left the same times.
+    pub rehash: bool,
+    /// Where its file is, where the key does not say it.
+    pub file: Option<PathBuf>,
     /// The sets it belongs to: bit n is the n-th set of the Source.
     pub sets: u64,
+}
+
+impl Resource {
+    /// A resource of the first set of which only the URI is known.
+    pub fn new(key: Vec<u8>, uri: Uri) -> Self {
+        Self { key, uri, state: State::default(), stamp: None, rehash: false, file: None, sets: 1 }
+    }
 }
 
 /// What is published about one state of a resource.
@@ -35,6 +49,26 @@ pub struct State {
     pub changefreq: Option<ChangeFreq>,
     /// Links to related resources.
     pub links: Vec<Link>,
+}
+
+impl State {
+    /// Nothing known yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether both describe the same bytes: by digest where they share one, else by length and last modification. A
+    /// new modification time over equal bytes is no change of the resource.
+    pub fn same_bytes(&self, other: &Self) -> bool {
+        match self.digests.agrees_with(&other.digests) {
+            Some(equal) => equal && self.encoding == other.encoding,
+            None => {
+                self.length == other.length
+                    && self.lastmod == other.lastmod
+                    && self.encoding == other.encoding
+            }
+        }
+    }
 }
 
 /// What the file system said of a file when it was hashed.
@@ -64,6 +98,76 @@ pub struct ChangeRecord {
     pub uri: Uri,
     /// The state after the change; of a deleted resource nothing is known.
     pub state: State,
-    /// The sets it belongs to.
+    /// The sets in which it happened.
     pub sets: u64,
+}
+
+/// What somebody has seen of one resource.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Observation {
+    /// It is there, in this state; the catalogue finds out whether that is news.
+    Found(Resource),
+    /// It is said to have changed, whether or not its state shows it.
+    Changed(Resource),
+    /// It is there no longer.
+    Gone {
+        /// Its key.
+        key: Vec<u8>,
+    },
+}
+
+/// What a batch of observations came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// The last sequence number of the log after the batch.
+    pub sequence: u64,
+    /// Resources that are new.
+    pub created: u64,
+    /// Resources with new bytes.
+    pub updated: u64,
+    /// Resources that are gone.
+    pub deleted: u64,
+    /// Resources with the bytes they had, of which something else is new: links, media type, algorithms.
+    pub described: u64,
+    /// Resources of which nothing is new but the times of their file.
+    pub refreshed: u64,
+}
+
+impl Recorded {
+    /// Adds what a later batch came to.
+    pub fn add(&mut self, later: &Self) {
+        self.sequence = later.sequence;
+        self.created += later.created;
+        self.updated += later.updated;
+        self.deleted += later.deleted;
+        self.described += later.described;
+        self.refreshed += later.refreshed;
+    }
+}
+
+/// Where the catalogue stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Head {
+    /// The last sequence number of the change log, 0 before the first change.
+    pub sequence: u64,
+    /// The datetime of that change.
+    pub datetime: Option<DateTime>,
+    /// The last sequence number that retention has dropped, 0 while none is.
+    pub forgotten: u64,
+    /// Grows whenever anything changes that a Resource List shows, also what is no change of a resource.
+    pub revision: u64,
+    /// The sets whose first complete scan is done: only from then on their changes are logged.
+    pub baselined: u64,
+}
+
+/// How much a set holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Resources.
+    pub resources: u64,
+    /// Bytes of those whose length is known.
+    pub bytes: u64,
 }

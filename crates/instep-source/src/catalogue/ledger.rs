@@ -1,0 +1,309 @@
+//! What an observation means: the rules by which resources and the change log are kept, within one transaction.
+
+use std::os::unix::ffi::OsStrExt;
+
+use resourcesync::{Change, DateTime, Uri};
+use rusqlite::{CachedStatement, Connection, params};
+
+use super::{
+    CatalogueError, Head, Observation, Recorded, Resource, State,
+    error::Doing,
+    row::{StateColumns, StateReader, read_head, read_resource, resource_columns, write_change},
+    timeline::Timeline,
+};
+
+const RECORDING: &str = "recording observations";
+
+/// The tables while a transaction is open, with the counters that are written once at its end.
+pub(super) struct Ledger<'a> {
+    connection: &'a Connection,
+    timeline: &'a Timeline,
+    pub(super) head: Head,
+    tallies: Tallies,
+    reader: StateReader,
+}
+
+/// By how much the totals of each set change.
+type Tallies = [Tally; 64];
+
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Tally {
+    resources: i64,
+    bytes: i64,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) fn begin(connection: &'a Connection, timeline: &'a Timeline) -> Result<Self, CatalogueError> {
+        connection.execute_batch("BEGIN IMMEDIATE").doing("beginning a transaction")?;
+        let head = read_head(connection)?;
+        Ok(Self {
+            connection,
+            timeline,
+            head,
+            tallies: [Tally::default(); 64],
+            reader: StateReader::default(),
+        })
+    }
+
+    /// Runs one piece of work; what it did is undone when it fails, and only that.
+    pub(super) fn attempt<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, CatalogueError>,
+    ) -> Result<T, CatalogueError> {
+        let (head, tallies) = (self.head, self.tallies);
+        self.connection.execute_batch("SAVEPOINT work").doing(RECORDING)?;
+        let outcome = work(self);
+        match outcome {
+            Ok(_) => self.connection.execute_batch("RELEASE work").doing(RECORDING)?,
+            Err(_) => {
+                self.connection.execute_batch("ROLLBACK TO work; RELEASE work").doing(RECORDING)?;
+                self.head = head;
+                self.tallies = tallies;
+            }
+        }
+        outcome
+    }
+
+    /// Writes the counters and commits; nothing of it stays when that fails.
+    pub(super) fn commit(self) -> Result<(), CatalogueError> {
+        let written = self.write_counters().and_then(|()| self.connection.execute_batch("COMMIT"));
+        if written.is_err() && !self.connection.is_autocommit() {
+            self.connection.execute_batch("ROLLBACK").doing("rolling back")?;
+        }
+        written.doing("committing")
+    }
+
+    fn write_counters(&self) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached(
+                "UPDATE head SET sequence = ?1, datetime = ?2, forgotten = ?3, revision = ?4, baselined = ?5,
+                 clock = ?6",
+            )?
+            .execute(params![
+                self.head.sequence as i64,
+                self.head.datetime.map(|datetime| datetime.unix_micros()),
+                self.head.forgotten as i64,
+                self.head.revision as i64,
+                self.head.baselined as i64,
+                self.timeline.last(),
+            ])?;
+        let mut add = self.connection.prepare_cached(
+            "INSERT INTO tally VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE
+             SET resources = resources + excluded.resources, bytes = bytes + excluded.bytes",
+        )?;
+        for (number, tally) in
+            self.tallies.iter().enumerate().filter(|(_, tally)| **tally != Tally::default())
+        {
+            add.execute(params![number as i64, tally.resources, tally.bytes])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn record(&mut self, observations: &[Observation]) -> Result<Recorded, CatalogueError> {
+        let mut recorded = Recorded::default();
+        for observation in observations {
+            match observation {
+                Observation::Found(resource) => self.found(resource, false, &mut recorded)?,
+                Observation::Changed(resource) => self.found(resource, true, &mut recorded)?,
+                Observation::Gone { key } => self.gone(key, &mut recorded)?,
+            }
+        }
+        recorded.sequence = self.head.sequence;
+        Ok(recorded)
+    }
+
+    fn found(
+        &mut self,
+        resource: &Resource,
+        said: bool,
+        recorded: &mut Recorded,
+    ) -> Result<(), CatalogueError> {
+        let Some(held) = self.held(&resource.key)? else {
+            recorded.created += 1;
+            self.put(resource, 0)?;
+            self.tally(resource, 1);
+            return self.log(&Change::Created, resource.sets, &resource.uri, &resource.state);
+        };
+        if !said && held.state.same_bytes(&resource.state) {
+            return self.same(held, resource, recorded);
+        }
+        recorded.updated += 1;
+        self.replace(&held, resource, 1)?;
+        self.log_membership(&held, resource)?;
+        if held.uri == resource.uri {
+            self.log(&Change::Updated, held.sets & resource.sets, &resource.uri, &resource.state)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes are the known ones. Their last modification stays too: a new time over the same bytes modifies nothing.
+    fn same(
+        &mut self,
+        held: Resource,
+        seen: &Resource,
+        recorded: &mut Recorded,
+    ) -> Result<(), CatalogueError> {
+        let mut next = seen.clone();
+        next.state.lastmod = held.state.lastmod.or(next.state.lastmod);
+        let described = next.state != held.state || next.uri != held.uri || next.sets != held.sets;
+        if !described && next == held {
+            return Ok(());
+        }
+        match described {
+            true => recorded.described += 1,
+            false => recorded.refreshed += 1,
+        }
+        self.replace(&held, &next, 0)?;
+        if described {
+            self.head.revision += 1;
+            self.log_membership(&held, &next)?;
+        }
+        Ok(())
+    }
+
+    fn gone(&mut self, key: &[u8], recorded: &mut Recorded) -> Result<(), CatalogueError> {
+        let Some(held) = self.held(key)? else { return Ok(()) };
+        recorded.deleted += 1;
+        self.prepare("DELETE FROM resource WHERE key = ?1")?.execute([key]).doing(RECORDING)?;
+        self.tally(&held, -1);
+        self.log(&Change::Deleted, held.sets, &held.uri, &State::new())
+    }
+
+    /// For a set that a resource enters it is created, for one that it leaves it is deleted; a new URI is both.
+    fn log_membership(&mut self, held: &Resource, next: &Resource) -> Result<(), CatalogueError> {
+        let (left, entered) = match held.uri == next.uri {
+            true => (held.sets & !next.sets, next.sets & !held.sets),
+            false => (held.sets, next.sets),
+        };
+        self.log(&Change::Deleted, left, &held.uri, &State::new())?;
+        self.log(&Change::Created, entered, &next.uri, &next.state)
+    }
+
+    /// Adds a line to the change log for those of the sets whose baseline is complete.
+    fn log(&mut self, change: &Change, sets: u64, uri: &Uri, state: &State) -> Result<(), CatalogueError> {
+        if sets != 0 {
+            self.head.revision += 1;
+        }
+        let sets = sets & self.head.baselined;
+        if sets == 0 {
+            return Ok(());
+        }
+        let datetime: DateTime = self.timeline.next();
+        let sequence = self.head.sequence + 1;
+        let columns = StateColumns::new(state);
+        self.prepare("INSERT INTO change VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?
+            .execute(params![
+                sequence as i64,
+                datetime.unix_micros(),
+                write_change(change),
+                sets as i64,
+                uri.as_str(),
+                columns.lastmod,
+                columns.length,
+                columns.digests,
+                columns.media_type,
+                columns.encoding,
+                columns.changefreq,
+                columns.links,
+            ])
+            .doing(RECORDING)?;
+        self.head.sequence = sequence;
+        self.head.datetime = Some(datetime);
+        Ok(())
+    }
+
+    pub(super) fn set_meta(&mut self, values: &[(String, Option<Vec<u8>>)]) -> Result<(), CatalogueError> {
+        for (name, value) in values {
+            match value {
+                Some(value) => self
+                    .prepare("INSERT OR REPLACE INTO meta VALUES (?1, ?2)")?
+                    .execute(params![name, value])
+                    .doing("keeping a value")?,
+                None => self
+                    .prepare("DELETE FROM meta WHERE name = ?1")?
+                    .execute([name])
+                    .doing("dropping a value")?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Drops a bounded number of lines from the beginning of the change log; whether there may be more.
+    pub(super) fn forget(&mut self, through: u64) -> Result<bool, CatalogueError> {
+        const AT_ONCE: u64 = 10_000;
+        let through = through.min(self.head.sequence);
+        let next = through.min(self.head.forgotten + AT_ONCE);
+        self.prepare("DELETE FROM change WHERE sequence <= ?1")?
+            .execute([next as i64])
+            .doing("dropping old changes")?;
+        self.head.forgotten = self.head.forgotten.max(next);
+        Ok(next < through)
+    }
+
+    fn held(&mut self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
+        let mut statement =
+            self.prepare(concat!("SELECT ", resource_columns!(), " FROM resource WHERE key = ?1"))?;
+        let mut rows = statement.query([key]).doing(RECORDING)?;
+        rows.next().doing(RECORDING)?.map(|row| read_resource(row, &mut self.reader)).transpose()
+    }
+
+    /// Writes the row of a resource; one that was there keeps the time since when, and counts the change.
+    fn put(&mut self, resource: &Resource, changes: u8) -> Result<(), CatalogueError> {
+        let stamp = resource.stamp.as_ref();
+        let columns = StateColumns::new(&resource.state);
+        self.prepare(concat!(
+            "INSERT INTO resource (",
+            resource_columns!(),
+            ", since, changes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 0)
+             ON CONFLICT (key) DO UPDATE SET
+             file_length = excluded.file_length, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
+             inode = excluded.inode, rehash = excluded.rehash, sets = excluded.sets, uri = excluded.uri,
+             lastmod = excluded.lastmod, length = excluded.length, digests = excluded.digests,
+             media_type = excluded.media_type, encoding = excluded.encoding, changefreq = excluded.changefreq,
+             links = excluded.links, file = excluded.file, changes = changes + ?18"
+        ))?
+        .execute(params![
+            resource.key,
+            stamp.map(|stamp| stamp.length as i64),
+            stamp.map(|stamp| stamp.mtime_ns),
+            stamp.map(|stamp| stamp.ctime_ns),
+            stamp.map(|stamp| stamp.inode as i64),
+            resource.rehash,
+            resource.sets as i64,
+            resource.uri.as_str(),
+            columns.lastmod,
+            columns.length,
+            columns.digests,
+            columns.media_type,
+            columns.encoding,
+            columns.changefreq,
+            columns.links,
+            resource.file.as_ref().map(|file| file.as_os_str().as_bytes()),
+            self.timeline.last(),
+            changes,
+        ])
+        .doing(RECORDING)
+        .map(drop)
+    }
+
+    fn replace(&mut self, held: &Resource, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
+        self.put(next, changes)?;
+        self.tally(held, -1);
+        self.tally(next, 1);
+        Ok(())
+    }
+
+    fn tally(&mut self, resource: &Resource, sign: i64) {
+        for (number, tally) in self.tallies.iter_mut().enumerate() {
+            if resource.sets & (1 << number) != 0 {
+                tally.resources += sign;
+                tally.bytes += sign * resource.state.length.unwrap_or_default() as i64;
+            }
+        }
+    }
+
+    fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'a>, CatalogueError> {
+        self.connection.prepare_cached(sql).doing(RECORDING)
+    }
+}

@@ -1,0 +1,301 @@
+//! Values to columns and back.
+
+use std::{ffi::OsString, os::unix::ffi::OsStringExt};
+
+use resourcesync::{
+    Algorithm, Change, ChangeFreq, DateTime, Digest, Digests, Link, MediaType, PackagePath, Relation, Uri,
+    document::Attribute, value::Precision,
+};
+use rusqlite::{
+    Connection, Row,
+    types::{ToSqlOutput, Value, ValueRef},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{CatalogueError, ChangeRecord, FileStamp, Head, Resource, State, error::Doing};
+
+/// The columns of a [`Resource`], in the order in which [`read_resource`] takes them.
+macro_rules! resource_columns {
+    () => {
+        "key, file_length, mtime_ns, ctime_ns, inode, rehash, sets, uri,
+         lastmod, length, digests, media_type, encoding, changefreq, links, file"
+    };
+}
+pub(super) use resource_columns;
+
+/// The columns of a [`ChangeRecord`], in the order in which [`read_change`] takes them.
+macro_rules! change_columns {
+    () => {
+        "sequence, datetime, kind, sets, uri,
+         lastmod, length, digests, media_type, encoding, changefreq, links"
+    };
+}
+pub(super) use change_columns;
+
+const READING: &str = "reading a row";
+
+/// A [`State`] as it is bound.
+pub(super) struct StateColumns<'a> {
+    pub(super) lastmod: Option<ToSqlOutput<'a>>,
+    pub(super) length: Option<i64>,
+    pub(super) digests: Option<Vec<u8>>,
+    pub(super) media_type: Option<&'a str>,
+    pub(super) encoding: Option<&'a str>,
+    pub(super) changefreq: Option<&'a str>,
+    pub(super) links: Option<String>,
+}
+
+impl<'a> StateColumns<'a> {
+    pub(super) fn new(state: &'a State) -> Self {
+        Self {
+            lastmod: state.lastmod.as_ref().map(write_datetime),
+            length: state.length.map(|length| length as i64),
+            digests: (!state.digests.is_empty()).then(|| write_digests(&state.digests)),
+            media_type: state.media_type.as_ref().map(MediaType::as_str),
+            encoding: state.encoding.as_deref(),
+            changefreq: state.changefreq.map(ChangeFreq::as_str),
+            links: (!state.links.is_empty()).then(|| write_links(&state.links)),
+        }
+    }
+}
+
+/// Reads states out of rows; the few media types of a Source are shared by all of them.
+#[derive(Debug, Default)]
+pub(super) struct StateReader {
+    media_types: Vec<MediaType>,
+}
+
+impl StateReader {
+    /// The state in the columns from `first` on.
+    pub(super) fn read(&mut self, row: &Row<'_>, first: usize, uri: &Uri) -> Result<State, CatalogueError> {
+        let damaged = |what| move || CatalogueError::Damaged { what, uri: uri.as_str().to_owned() };
+        let column = |offset: usize| row.get_ref(first + offset).doing(READING);
+        Ok(State {
+            lastmod: read_datetime(column(0)?).map_err(|()| damaged("lastmod")())?,
+            length: row.get::<_, Option<i64>>(first + 1).doing(READING)?.map(|length| length as u64),
+            digests: match column(2)? {
+                ValueRef::Blob(bytes) => read_digests(bytes).ok_or_else(damaged("digests"))?,
+                _ => Digests::new(),
+            },
+            media_type: text(column(3)?).map(|name| self.media_type(name)),
+            encoding: text(column(4)?).map(Into::into),
+            changefreq: text(column(5)?).and_then(ChangeFreq::parse),
+            links: match text(column(6)?) {
+                Some(json) => read_links(json).ok_or_else(damaged("links"))?,
+                None => Vec::new(),
+            },
+        })
+    }
+
+    fn media_type(&mut self, name: &str) -> MediaType {
+        if let Some(position) = self.media_types.iter().position(|known| known.as_str() == name) {
+            self.media_types.swap(0, position);
+            return self.media_types[0].clone();
+        }
+        let media_type = MediaType::new(name);
+        if self.media_types.len() < 64 {
+            self.media_types.push(media_type.clone());
+        }
+        media_type
+    }
+}
+
+/// A resource out of [`resource_columns`].
+pub(super) fn read_resource(row: &Row<'_>, reader: &mut StateReader) -> Result<Resource, CatalogueError> {
+    let uri = read_uri(row, 7)?;
+    Ok(Resource {
+        key: row.get(0).doing(READING)?,
+        state: reader.read(row, 8, &uri)?,
+        stamp: read_stamp(row).doing(READING)?,
+        rehash: row.get(5).doing(READING)?,
+        sets: row.get::<_, i64>(6).doing(READING)? as u64,
+        file: row.get::<_, Option<Vec<u8>>>(15).doing(READING)?.map(|path| OsString::from_vec(path).into()),
+        uri,
+    })
+}
+
+/// A line of the change log out of [`change_columns`].
+pub(super) fn read_change(row: &Row<'_>, reader: &mut StateReader) -> Result<ChangeRecord, CatalogueError> {
+    let uri = read_uri(row, 4)?;
+    Ok(ChangeRecord {
+        sequence: row.get::<_, i64>(0).doing(READING)? as u64,
+        datetime: DateTime::from_unix_micros(row.get(1).doing(READING)?),
+        change: match row.get(2).doing(READING)? {
+            1 => Change::Created,
+            3 => Change::Deleted,
+            _ => Change::Updated,
+        },
+        sets: row.get::<_, i64>(3).doing(READING)? as u64,
+        state: reader.read(row, 5, &uri)?,
+        uri,
+    })
+}
+
+/// A change as it is stored.
+pub(super) fn write_change(change: &Change) -> i64 {
+    match change {
+        Change::Created => 1,
+        Change::Deleted => 3,
+        _ => 2,
+    }
+}
+
+/// Where the catalogue stands, as this connection sees it.
+pub(super) fn read_head(connection: &Connection) -> Result<Head, CatalogueError> {
+    connection
+        .prepare_cached("SELECT sequence, datetime, forgotten, revision, baselined FROM head")
+        .and_then(|mut statement| {
+            statement.query_row([], |row| {
+                Ok(Head {
+                    sequence: row.get::<_, i64>(0)? as u64,
+                    datetime: row.get::<_, Option<i64>>(1)?.map(DateTime::from_unix_micros),
+                    forgotten: row.get::<_, i64>(2)? as u64,
+                    revision: row.get::<_, i64>(3)? as u64,
+                    baselined: row.get::<_, i64>(4)? as u64,
+                })
+            })
+        })
+        .doing("reading the head")
+}
+
+/// The last datetime that was given out when this was committed.
+pub(super) fn read_clock(connection: &Connection) -> Result<i64, CatalogueError> {
+    connection.query_row("SELECT clock FROM head", [], |row| row.get(0)).doing("reading the head")
+}
+
+fn read_uri(row: &Row<'_>, column: usize) -> Result<Uri, CatalogueError> {
+    let text = row.get_ref(column).doing(READING)?.as_str().unwrap_or_default();
+    Uri::parse(text).map_err(|_| CatalogueError::Damaged { what: "uri", uri: text.to_owned() })
+}
+
+fn read_stamp(row: &Row<'_>) -> rusqlite::Result<Option<FileStamp>> {
+    let Some(length) = row.get::<_, Option<i64>>(1)? else { return Ok(None) };
+    Ok(Some(FileStamp {
+        length: length as u64,
+        mtime_ns: row.get(2)?,
+        ctime_ns: row.get(3)?,
+        inode: row.get::<_, i64>(4)? as u64,
+    }))
+}
+
+fn text(value: ValueRef<'_>) -> Option<&str> {
+    value.as_str_or_null().ok().flatten()
+}
+
+/// The form that the Source itself writes is a number of microseconds, any other is kept as text.
+fn write_datetime(datetime: &DateTime) -> ToSqlOutput<'static> {
+    let own = datetime.precision() == Precision::Fraction(6) && datetime.offset_minutes() == 0;
+    ToSqlOutput::Owned(match own {
+        true => Value::Integer(datetime.unix_micros()),
+        false => Value::Text(datetime.to_string()),
+    })
+}
+
+fn read_datetime(value: ValueRef<'_>) -> Result<Option<DateTime>, ()> {
+    match value {
+        ValueRef::Null => Ok(None),
+        ValueRef::Integer(micros) => Ok(Some(DateTime::from_unix_micros(micros))),
+        other => DateTime::parse(other.as_str().map_err(drop)?).map(Some).map_err(drop),
+    }
+}
+
+/// One byte for the algorithm and the bytes of the digest, one after the other; what cannot be computed here follows
+/// a 0 as text.
+fn write_digests(digests: &Digests) -> Vec<u8> {
+    let mut stored = Vec::with_capacity(40);
+    let tag = |digest: &Digest| Algorithm::KNOWN.iter().position(|known| *known == digest.algorithm);
+    let mut opaque = Digests::new();
+    for digest in digests {
+        match (tag(digest), digest.bytes()) {
+            (Some(tag), Some(bytes)) => {
+                stored.push(tag as u8 + 1);
+                stored.extend_from_slice(bytes);
+            }
+            _ => opaque.insert(digest.clone()),
+        }
+    }
+    if !opaque.is_empty() {
+        stored.push(0);
+        stored.extend_from_slice(opaque.to_string().as_bytes());
+    }
+    stored
+}
+
+fn read_digests(mut stored: &[u8]) -> Option<Digests> {
+    let mut digests = Digests::new();
+    while let Some((&tag, rest)) = stored.split_first() {
+        if tag == 0 {
+            let opaque = Digests::parse(std::str::from_utf8(rest).ok()?, |_| ());
+            opaque.iter().for_each(|digest| digests.insert(digest.clone()));
+            break;
+        }
+        let algorithm = Algorithm::KNOWN.get(usize::from(tag) - 1)?.clone();
+        let (bytes, rest) = rest.split_at_checked(algorithm.digest_bytes()?)?;
+        digests.insert(Digest::new(algorithm, bytes)?);
+        stored = rest;
+    }
+    Some(digests)
+}
+
+/// A link as it is stored; what is not there is left out.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct StoredLink {
+    rel: String,
+    href: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pri: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    other: Vec<(String, String, String)>,
+}
+
+fn write_links(links: &[Link]) -> String {
+    let stored = |link: &Link| StoredLink {
+        rel: link.rel.as_str().to_owned(),
+        href: link.href.as_str().to_owned(),
+        pri: link.pri,
+        encoding: link.encoding.as_deref().map(str::to_owned),
+        hash: (!link.hash.is_empty()).then(|| link.hash.to_string()),
+        length: link.length,
+        modified: link.modified.map(|modified| modified.to_string()),
+        path: link.path.as_ref().map(|path| path.as_str().to_owned()),
+        media_type: link.media_type.as_ref().map(|media_type| media_type.as_str().to_owned()),
+        other: link
+            .other
+            .iter()
+            .map(|it| (it.namespace.to_string(), it.name.to_string(), it.value.to_string()))
+            .collect(),
+    };
+    serde_json::to_string(&links.iter().map(stored).collect::<Vec<_>>()).unwrap_or_default()
+}
+
+fn read_links(json: &str) -> Option<Vec<Link>> {
+    let stored: Vec<StoredLink> = serde_json::from_str(json).ok()?;
+    stored.into_iter().map(read_link).collect()
+}
+
+fn read_link(stored: StoredLink) -> Option<Link> {
+    let mut link = Link::new(Relation::parse(&stored.rel), Uri::parse(&stored.href).ok()?);
+    link.pri = stored.pri;
+    link.encoding = stored.encoding.map(Into::into);
+    link.hash = stored.hash.map(|hash| Digests::parse(&hash, |_| ())).unwrap_or_default();
+    link.length = stored.length;
+    link.modified = stored.modified.map(|modified| DateTime::parse(&modified)).transpose().ok()?;
+    link.path = stored.path.map(|path| PackagePath::new(&path));
+    link.media_type = stored.media_type.map(|media_type| MediaType::new(&media_type));
+    link.other =
+        stored.other.iter().map(|(namespace, name, value)| Attribute::new(namespace, name, value)).collect();
+    Some(link)
+}

@@ -1,0 +1,105 @@
+//! The file: its tables, its version, and how an older one becomes a newer one.
+
+use std::{fs, io, path::Path, sync::Arc, time::Duration};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{CatalogueError, error::Doing};
+
+/// "inst", so that a database of somebody else is not taken for ours.
+const APPLICATION_ID: i64 = 0x696e_7374;
+
+/// What makes version n + 1 of version n; none of them is ever edited once released.
+const STEPS: [&str; 1] = ["
+CREATE TABLE resource (
+    key BLOB NOT NULL PRIMARY KEY,
+    file_length INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, rehash INTEGER NOT NULL,
+    sets INTEGER NOT NULL, uri TEXT NOT NULL,
+    lastmod, length INTEGER, digests BLOB, media_type TEXT, encoding TEXT, changefreq TEXT, links TEXT,
+    file BLOB, since INTEGER NOT NULL, changes INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE change (
+    sequence INTEGER PRIMARY KEY,
+    datetime INTEGER NOT NULL, kind INTEGER NOT NULL, sets INTEGER NOT NULL, uri TEXT NOT NULL,
+    lastmod, length INTEGER, digests BLOB, media_type TEXT, encoding TEXT, changefreq TEXT, links TEXT
+);
+CREATE TABLE head (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    sequence INTEGER NOT NULL, datetime INTEGER, forgotten INTEGER NOT NULL, revision INTEGER NOT NULL,
+    baselined INTEGER NOT NULL, clock INTEGER NOT NULL
+);
+INSERT INTO head VALUES (1, 0, NULL, 0, 0, 0, 0);
+CREATE TABLE tally (number INTEGER PRIMARY KEY, resources INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+"];
+
+/// Opens the one connection that writes; makes the file, or brings it to the present version.
+pub(super) fn open_writer(path: &Path) -> Result<Connection, CatalogueError> {
+    let opening = |source| CatalogueError::Open { path: path.to_owned(), source: Arc::new(source) };
+    let mut connection = Connection::open(path).map_err(opening)?;
+    connection.busy_timeout(Duration::from_secs(10)).map_err(opening)?;
+    let application: i64 =
+        connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(opening)?;
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(opening)?;
+    let known = STEPS.len() as i64;
+    match (application, version) {
+        (0, 0) if is_empty(&connection).map_err(opening)? => {}
+        (APPLICATION_ID, version) if version > known => {
+            return Err(CatalogueError::Newer { path: path.to_owned(), found: version, known });
+        }
+        (APPLICATION_ID, _) => {}
+        _ => return Err(CatalogueError::Foreign { path: path.to_owned() }),
+    }
+    connection
+        .execute_batch(
+            "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+             PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 2000;
+             PRAGMA journal_size_limit = 67108864;",
+        )
+        .map_err(opening)?;
+    if version < known {
+        if version > 0 {
+            back_up(&connection, path, version)?;
+        }
+        migrate(&mut connection, version as usize).doing("migrating to a newer schema")?;
+    }
+    Ok(connection)
+}
+
+/// Opens one of the connections that read.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, CatalogueError> {
+    let opening = |source| CatalogueError::Open { path: path.to_owned(), source: Arc::new(source) };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(opening)?;
+    connection.busy_timeout(Duration::from_secs(10)).map_err(opening)?;
+    connection.execute_batch("PRAGMA cache_size = -2048;").map_err(opening)?;
+    Ok(connection)
+}
+
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
+}
+
+fn migrate(connection: &mut Connection, from: usize) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    for step in &STEPS[from..] {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", STEPS.len() as i64)?;
+    transaction.commit()
+}
+
+/// Leaves a copy of the old version beside the file: `catalogue.db.v1`.
+fn back_up(connection: &Connection, path: &Path, version: i64) -> Result<(), CatalogueError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".v{version}"));
+    let copy = Path::new(&name);
+    let failing = |source| CatalogueError::Backup { path: copy.to_owned(), source: Arc::new(source) };
+    match fs::remove_file(copy) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failing(error)),
+        _ => {}
+    }
+    connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).doing("backing up before a migration")?;
+    fs::File::open(copy).and_then(|copy| copy.sync_all()).map_err(failing)
+}

@@ -1,0 +1,55 @@
+//! The Source's own time: it never stands still and never goes back (S6).
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use resourcesync::DateTime;
+
+/// Tells the time in microseconds since 1970.
+pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
+
+/// The system's clock.
+pub fn system_clock() -> Clock {
+    Arc::new(|| match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
+        Err(_) => 0,
+    })
+}
+
+/// Gives out datetimes, each later than all before it, whatever the clock does.
+pub(super) struct Timeline {
+    clock: Clock,
+    last: AtomicI64,
+}
+
+impl Timeline {
+    /// Goes on after the last datetime that was given out before.
+    pub(super) fn after(last: i64, clock: Clock) -> Self {
+        Self { clock, last: AtomicI64::new(last) }
+    }
+
+    /// The next datetime: now, or a microsecond after the last one.
+    pub(super) fn next(&self) -> DateTime {
+        let now = (self.clock)();
+        let later = |last: i64| now.max(last.saturating_add(1));
+        let last = self.last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(later(last)));
+        DateTime::from_unix_micros(later(last.unwrap_or_default()))
+    }
+
+    /// The last datetime given out.
+    pub(super) fn last(&self) -> i64 {
+        self.last.load(Ordering::SeqCst)
+    }
+}
+
+impl fmt::Debug for Timeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeline").field("last", &self.last()).finish_non_exhaustive()
+    }
+}
