@@ -1,1 +1,27 @@
 //! One small client: scope, politeness, retry.
+
+mod address;
+mod body;
+mod client;
+mod connect;
+mod credentials;
+mod error;
+mod hosts;
+mod message;
+mod options;
+mod origin;
+mod pace;
+mod retry;
+mod scope;
+mod stream;
+mod tls;
+
+pub use body::Body;
+pub use client::{Attempts, Client};
+pub use connect::{Resolve, SystemResolver};
+pub use credentials::{Credentials, netrc};
+pub use error::{HttpError, Phase, Refusal};
+pub use message::{Request, Response, Validators};
+pub use options::HttpOptions;
+pub use origin::Origin;
+pub use scope::Scope;

@@ -1,0 +1,121 @@
+use std::{
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http_body::Body as _;
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep, sleep};
+
+use super::{HttpError, error::Phase, hosts::Permits, pace::Pace};
+
+/// A body on its way, piece by piece; it stands under the timeout and the bandwidth limit.
+pub struct Body {
+    incoming: Incoming,
+    uri: Arc<str>,
+    timeout: Duration,
+    window: Option<Window>,
+    bandwidth: Option<Arc<Pace>>,
+    _permits: Permits,
+}
+
+/// A stretch of time in which 1 KiB for each second must arrive (D28).
+struct Window {
+    end: Pin<Box<Sleep>>,
+    bytes: u64,
+}
+
+impl Body {
+    pub(crate) fn new(
+        incoming: Incoming,
+        uri: Arc<str>,
+        timeout: Duration,
+        bandwidth: Option<Arc<Pace>>,
+        permits: Permits,
+    ) -> Self {
+        Self { incoming, uri, timeout, window: None, bandwidth, _permits: permits }
+    }
+
+    /// The next piece; none at the end.
+    ///
+    /// # Errors
+    /// When the transfer breaks off or stalls. An end before `Content-Length` bytes is such a break.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
+        let Some(data) = poll_fn(|context| self.poll_data(context)).await? else { return Ok(None) };
+        if let Some(bandwidth) = &self.bandwidth {
+            bandwidth.take(data.len() as u64).await;
+        }
+        Ok(Some(data))
+    }
+
+    /// The whole body, if it has at most so many bytes; none if it has more.
+    ///
+    /// # Errors
+    /// As [`Self::chunk`].
+    pub async fn read_up_to(&mut self, most: usize) -> Result<Option<Bytes>, HttpError> {
+        let mut all = Vec::new();
+        while let Some(data) = self.chunk().await? {
+            if all.len() + data.len() > most {
+                return Ok(None);
+            }
+            all.extend_from_slice(&data);
+        }
+        Ok(Some(all.into()))
+    }
+
+    /// Whether everything has arrived.
+    pub fn is_end(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, HttpError>> {
+        loop {
+            match Pin::new(&mut self.incoming).poll_frame(context) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    self.arrived(data.len() as u64);
+                    return Poll::Ready(Ok(Some(data)));
+                }
+                Poll::Ready(Some(Err(source))) => {
+                    let uri = self.uri.as_ref().to_owned();
+                    return Poll::Ready(Err(HttpError::Transfer { uri, source: source.into() }));
+                }
+                Poll::Ready(None) => return Poll::Ready(Ok(None)),
+                Poll::Pending => ready!(self.poll_window(context))?,
+            }
+        }
+    }
+
+    fn arrived(&mut self, bytes: u64) {
+        let Some(window) = &mut self.window else { return };
+        window.bytes += bytes;
+        // Time that passed while nobody asked for data is not the server's.
+        if window.end.is_elapsed() {
+            self.window = None;
+        }
+    }
+
+    fn poll_window(&mut self, context: &mut Context<'_>) -> Poll<Result<(), HttpError>> {
+        let timeout = self.timeout;
+        let window = self.window.get_or_insert_with(|| Window { end: Box::pin(sleep(timeout)), bytes: 0 });
+        ready!(window.end.as_mut().poll(context));
+        if (window.bytes as f64) < timeout.as_secs_f64() * 1024.0 {
+            let uri = self.uri.as_ref().to_owned();
+            return Poll::Ready(Err(HttpError::Timeout { uri, phase: Phase::Body, limit: timeout }));
+        }
+        window.bytes = 0;
+        window.end.as_mut().reset(Instant::now() + timeout);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body").field("uri", &self.uri).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,275 @@
+use std::{error::Error as StdError, fmt, io, sync::Arc, time::SystemTime};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::{
+    client::legacy::{self, connect::capture_connection},
+    rt::{TokioExecutor, TokioTimer},
+};
+use resourcesync::Uri;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    Body, HttpError, HttpOptions, Origin, Phase, Refusal, Request, Response,
+    connect::Connector,
+    error::is_transient,
+    hosts::{Host, Hosts},
+    origin,
+    pace::Pace,
+    retry,
+};
+
+/// Sends requests: within the scope, with patience, without rushing anybody. Clones share connections and limits.
+///
+/// # Contract
+/// No request leaves the scope, redirects included; no connection goes to a private address that the operator did not name; no credential
+/// goes to another origin than its own.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    options: HttpOptions,
+    pool: legacy::Client<Connector, Full<Bytes>>,
+    connector: Connector,
+    user_agent: HeaderValue,
+    hosts: Hosts,
+    bandwidth: Option<Arc<Pace>>,
+}
+
+impl Client {
+    /// A client without any connection yet.
+    ///
+    /// # Errors
+    /// When an option cannot be used: the proxy, the user agent.
+    pub fn new(options: HttpOptions) -> Result<Self, HttpError> {
+        let connector = Connector::new(&options)?;
+        let user_agent = HeaderValue::from_str(&options.user_agent)
+            .map_err(|_| HttpError::Option { what: "The user agent cannot be sent".to_owned() })?;
+        let pool = legacy::Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .http1_max_buf_size(HttpOptions::HEADER_BYTES)
+            .http2_max_header_list_size(HttpOptions::HEADER_BYTES as u32)
+            .http2_adaptive_window(true)
+            .build(connector.clone());
+        let hosts = Hosts::new(&options);
+        let bandwidth = options.bwlimit.map(|limit| Arc::new(Pace::new(limit as f64)));
+        Ok(Self(Arc::new(Shared { options, pool, connector, user_agent, hosts, bandwidth })))
+    }
+
+    /// The options it was made with.
+    pub fn options(&self) -> &HttpOptions {
+        &self.0.options
+    }
+
+    /// The attempts that one piece of work has.
+    pub fn attempts(&self) -> Attempts {
+        Attempts { left: self.0.options.retries, made: 0, backoff: self.0.options.backoff }
+    }
+
+    /// Sends a request until an answer comes that another attempt would not better; its status may be any that is not transient.
+    ///
+    /// # Errors
+    /// When the request is refused, or fails for good.
+    pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
+        let mut attempts = self.attempts();
+        loop {
+            match self.send_once(request).await {
+                Ok(response) => return Ok(response),
+                Err(error) => attempts.again(error).await?,
+            }
+        }
+    }
+
+    /// Sends a request once, following redirects.
+    ///
+    /// # Errors
+    /// When the request is refused, fails, or the status is transient.
+    pub async fn send_once(&self, request: &Request) -> Result<Response, HttpError> {
+        let refused = |uri: &Uri, reason| HttpError::Refused { uri: uri.as_str().to_owned(), reason };
+        let scope = &self.0.options.scope;
+        let mut uri = request.uri.clone();
+        let (mut target, mut at) = locate(&uri).map_err(|reason| refused(&uri, reason))?;
+        let speaker = request.speaker.clone().unwrap_or_else(|| at.clone());
+        scope.check_origin(&speaker, &at).map_err(|reason| refused(&uri, reason))?;
+        for _ in 0..=HttpOptions::REDIRECTS {
+            let response = self.exchange(request, &uri, target, &at).await?;
+            if !is_redirect(response.status) || request.content.is_some() {
+                return Ok(response);
+            }
+            let location = response.header(header::LOCATION).and_then(|to| uri.resolve(to.trim()).ok());
+            let next = location.ok_or_else(|| refused(&uri, Refusal::NoLocation))?;
+            let (next_target, next_at) = locate(&next).map_err(|reason| refused(&next, reason))?;
+            if at.is_secure() && !next_at.is_secure() {
+                return Err(refused(&next, Refusal::Downgrade));
+            }
+            scope.check_origin(&speaker, &next_at).map_err(|reason| refused(&next, reason))?;
+            (uri, target, at) = (next, next_target, next_at);
+        }
+        Err(refused(&request.uri, Refusal::Redirects { most: HttpOptions::REDIRECTS }))
+    }
+
+    /// One request, one response.
+    async fn exchange(
+        &self,
+        request: &Request,
+        uri: &Uri,
+        target: http::Uri,
+        at: &Origin,
+    ) -> Result<Response, HttpError> {
+        let shared = &*self.0;
+        let headers = self.headers(request, at).map_err(|reason| {
+            let uri = uri.as_str().to_owned();
+            HttpError::Refused { uri, reason }
+        })?;
+        let content = request.content.as_ref().map(|(content, _)| content.clone());
+        let mut message = http::Request::new(Full::new(content.unwrap_or_default()));
+        *message.method_mut() = if request.content.is_some() { Method::POST } else { Method::GET };
+        *message.uri_mut() = target;
+        *message.headers_mut() = headers;
+
+        let host = shared.hosts.get(at);
+        let permits = shared.hosts.admit(&host).await?;
+        let answer = self.wait_for_headers(message, uri).await.inspect_err(|error| {
+            if error.is_transient() {
+                host.failed();
+            }
+        })?;
+        let (head, incoming) = answer.into_parts();
+        self.judge(&host, uri, head.status, &head.headers)?;
+        let body = Body::new(
+            incoming,
+            uri.as_str().into(),
+            shared.options.timeout,
+            shared.bandwidth.clone(),
+            permits,
+        );
+        Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
+    }
+
+    fn headers(&self, request: &Request, at: &Origin) -> Result<HeaderMap, Refusal> {
+        let mut headers = request.headers()?;
+        headers.insert(header::USER_AGENT, self.0.user_agent.clone());
+        if let Some(authorization) = self.0.connector.proxy_authorization().filter(|_| !at.is_secure()) {
+            headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
+        }
+        self.0.options.credentials.apply(at, &mut headers);
+        Ok(headers)
+    }
+
+    /// Two clocks, one after the other: for the connection, and for the headers on it.
+    async fn wait_for_headers(
+        &self,
+        mut message: http::Request<Full<Bytes>>,
+        uri: &Uri,
+    ) -> Result<http::Response<Incoming>, HttpError> {
+        let limit = self.0.options.timeout;
+        let slow = |phase| HttpError::Timeout { uri: uri.as_str().to_owned(), phase, limit };
+        let mut connected = capture_connection(&mut message);
+        let answer = self.0.pool.request(message);
+        let clocks = async {
+            if timeout(limit, connected.wait_for_connection_metadata()).await.is_err() {
+                return Phase::Connect;
+            }
+            sleep(limit).await;
+            Phase::Headers
+        };
+        tokio::select! {
+            biased;
+            answer = answer => answer.map_err(|error| failure(uri, error)),
+            phase = clocks => Err(slow(phase)),
+        }
+    }
+
+    /// What the status says about the host; transient ones are errors.
+    fn judge(
+        &self,
+        host: &Host,
+        uri: &Uri,
+        status: StatusCode,
+        headers: &HeaderMap,
+    ) -> Result<(), HttpError> {
+        if !is_transient(status) {
+            host.succeeded();
+            return Ok(());
+        }
+        let most = self.0.options.most_retry_after;
+        let retry_after = headers
+            .get(header::RETRY_AFTER)
+            .and_then(|value| retry::retry_after(value.to_str().ok()?, SystemTime::now(), most));
+        if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+            host.overloaded(retry_after);
+        }
+        host.failed();
+        Err(HttpError::Status { uri: uri.as_str().to_owned(), status, retry_after })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("hosts", &self.0.hosts).finish_non_exhaustive()
+    }
+}
+
+/// The attempts that one piece of work has left.
+#[derive(Debug)]
+pub struct Attempts {
+    left: u32,
+    made: u32,
+    backoff: std::time::Duration,
+}
+
+impl Attempts {
+    /// Waits until the next attempt is in order.
+    ///
+    /// # Errors
+    /// The error itself, where none is left or none would help.
+    pub async fn again(&mut self, error: HttpError) -> Result<(), HttpError> {
+        if self.left == 0 || !error.is_transient() {
+            return Err(error);
+        }
+        tracing::debug!(%error, left = self.left, "another attempt");
+        self.left -= 1;
+        sleep(retry::backoff(self.backoff, self.made, rand::random())).await;
+        self.made += 1;
+        Ok(())
+    }
+}
+
+fn locate(uri: &Uri) -> Result<(http::Uri, Origin), Refusal> {
+    let target = origin::parse(uri.as_str())?;
+    let at = Origin::of(&target)?;
+    Ok((target, at))
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// What went wrong below HTTP.
+fn failure(uri: &Uri, error: legacy::Error) -> HttpError {
+    let uri = uri.as_str().to_owned();
+    if let Some(reason) = cause::<Refusal>(&error) {
+        return HttpError::Refused { uri, reason: reason.clone() };
+    }
+    if !error.is_connect() {
+        return HttpError::Transfer { uri, source: error.into() };
+    }
+    let transient = cause::<rustls::Error>(&error).is_none() && cause::<HttpError>(&error).is_none();
+    HttpError::Connect { uri, transient, source: error.into() }
+}
+
+/// The first error of a kind in the chain; an `io::Error` hides the one it wraps.
+fn cause<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = wrapped.map_or_else(|| error.source(), |wrapped| Some(wrapped as &(dyn StdError + 'static)));
+    }
+    None
+}

@@ -1,0 +1,184 @@
+//! Politeness: what is known of each host, and how hard it may be used.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep_until},
+};
+
+use super::{HttpError, HttpOptions, Origin, pace::Pace};
+
+/// The right to one transfer, given back when dropped.
+pub(crate) struct Permits {
+    _host: OwnedSemaphorePermit,
+    _all: OwnedSemaphorePermit,
+}
+
+/// Every host that was asked, by origin.
+pub(crate) struct Hosts {
+    hosts: Mutex<BTreeMap<Origin, Arc<Host>>>,
+    all: Arc<Semaphore>,
+    per_host: usize,
+    rate: Option<f64>,
+}
+
+/// One host: its share of transfers, which shrinks when it is overloaded, and when to leave it alone.
+pub(crate) struct Host {
+    origin: Origin,
+    share: Arc<Semaphore>,
+    most: usize,
+    width: AtomicUsize,
+    successes: AtomicUsize,
+    failures: AtomicU32,
+    rate: Option<Pace>,
+    rest: Mutex<Option<Rest>>,
+}
+
+/// A time in which a host is left alone.
+#[derive(Clone, Copy)]
+enum Rest {
+    /// It asked for it: requests wait.
+    CoolDown(Instant),
+    /// It fails: requests fail at once.
+    Broken(Instant),
+}
+
+impl Host {
+    /// Failures in a row after which a host is left alone for a while (D30).
+    const MOST_FAILURES: u32 = 40;
+
+    fn new(origin: Origin, hosts: &Hosts) -> Self {
+        Self {
+            origin,
+            share: Arc::new(Semaphore::new(hosts.per_host)),
+            most: hosts.per_host,
+            width: AtomicUsize::new(hosts.per_host),
+            successes: AtomicUsize::new(0),
+            failures: AtomicU32::new(0),
+            rate: hosts.rate.map(Pace::new),
+            rest: Mutex::new(None),
+        }
+    }
+
+    /// A response came that is no failure: a shrunken share grows by one after as many of them as it is wide.
+    pub(crate) fn succeeded(&self) {
+        self.failures.store(0, Relaxed);
+        let width = self.width.load(Relaxed);
+        if width >= self.most || self.successes.fetch_add(1, Relaxed) < width * 4 {
+            return;
+        }
+        self.successes.store(0, Relaxed);
+        if self.width.compare_exchange(width, width + 1, Relaxed, Relaxed).is_ok() {
+            self.share.add_permits(1);
+        }
+    }
+
+    /// A transient failure; too many in a row break the circuit.
+    pub(crate) fn failed(&self) {
+        if self.failures.fetch_add(1, Relaxed) + 1 >= Self::MOST_FAILURES {
+            self.failures.store(Self::MOST_FAILURES / 2, Relaxed);
+            self.rest(Rest::Broken(Instant::now() + HttpOptions::MOST_BACKOFF));
+        }
+    }
+
+    /// It has too much to do (429, 503): its share is halved, and it is left alone as long as it asks for (D29).
+    pub(crate) fn overloaded(&self, pause: Option<Duration>) {
+        let width = self.width.load(Relaxed);
+        let halved = (width / 2).max(1);
+        if self.width.compare_exchange(width, halved, Relaxed, Relaxed).is_ok() {
+            self.give_back_later(width - halved);
+        }
+        if let Some(pause) = pause {
+            self.rest(Rest::CoolDown(Instant::now() + pause));
+        }
+    }
+
+    /// Permits in use cannot be taken away; those that come back first are kept.
+    fn give_back_later(&self, permits: usize) {
+        let missing = permits - self.share.forget_permits(permits);
+        if missing == 0 {
+            return;
+        }
+        let share = Arc::clone(&self.share);
+        tokio::spawn(async move {
+            if let Ok(taken) = share.acquire_many(u32::try_from(missing).unwrap_or(u32::MAX)).await {
+                taken.forget();
+            }
+        });
+    }
+
+    fn rest(&self, rest: Rest) {
+        let mut held = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = |rest: &Rest| match rest {
+            Rest::CoolDown(until) | Rest::Broken(until) => *until,
+        };
+        if held.as_ref().is_none_or(|held| until(held) < until(&rest)) {
+            *held = Some(rest);
+        }
+    }
+
+    async fn rested(&self) -> Result<(), HttpError> {
+        loop {
+            let now = Instant::now();
+            let rest = *self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+            match rest {
+                Some(Rest::CoolDown(until)) if until > now => sleep_until(until).await,
+                Some(Rest::Broken(until)) if until > now => {
+                    let host = self.origin.to_string();
+                    return Err(HttpError::HostDown { host, pause: until - now });
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+impl Hosts {
+    pub(crate) fn new(options: &HttpOptions) -> Self {
+        Self {
+            hosts: Mutex::new(BTreeMap::new()),
+            all: Arc::new(Semaphore::new(options.transfers.max(1))),
+            per_host: options.per_host.clamp(1, options.transfers.max(1)),
+            rate: options.rate,
+        }
+    }
+
+    pub(crate) fn get(&self, origin: &Origin) -> Arc<Host> {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(host) = hosts.get(origin) {
+            return Arc::clone(host);
+        }
+        let host = Arc::new(Host::new(origin.clone(), self));
+        hosts.insert(origin.clone(), Arc::clone(&host));
+        host
+    }
+
+    /// Waits until one more transfer from this host is in order. The host's share comes first, so that those who wait for one slow
+    /// host hold nothing that others need.
+    pub(crate) async fn admit(&self, host: &Host) -> Result<Permits, HttpError> {
+        let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
+        host.rested().await?;
+        let share = Arc::clone(&host.share).acquire_owned().await.map_err(closed)?;
+        host.rested().await?;
+        if let Some(rate) = &host.rate {
+            rate.take(1).await;
+        }
+        let all = Arc::clone(&self.all).acquire_owned().await.map_err(closed)?;
+        Ok(Permits { _host: share, _all: all })
+    }
+}
+
+impl fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hosts").field("per_host", &self.per_host).finish_non_exhaustive()
+    }
+}

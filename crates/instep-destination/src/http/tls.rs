@@ -1,0 +1,34 @@
+use std::{path::Path, sync::Arc};
+
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+
+use super::HttpError;
+
+/// Trust in the system's certificates, in the compiled-in ones where the system has none, and in those of `ca_file`.
+pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, HttpError> {
+    let unusable = |what: String| HttpError::Option { what };
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    if let Some(path) = ca_file {
+        let failed = |error: &dyn std::fmt::Display| {
+            unusable(format!("Cannot use the certificates in {}: {error}", path.display()))
+        };
+        for certificate in CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))? {
+            roots.add(certificate.map_err(|error| failed(&error))?).map_err(|error| failed(&error))?;
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(error.to_string()))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
