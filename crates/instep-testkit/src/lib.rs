@@ -5,6 +5,7 @@
 
 mod clock;
 pub mod generate;
+pub mod peers;
 mod source;
 mod tree;
 

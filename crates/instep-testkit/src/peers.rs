@@ -1,0 +1,38 @@
+//! Other people's programs, for tests that run them.
+
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// The paths of these programs, or nothing where one is missing: the test is then left out, which is written down for
+/// `cargo xtask test` to report, and a failure where `CI=true`.
+///
+/// # Panics
+/// When one is missing and `CI=true`.
+pub fn find<const N: usize>(programs: [&str; N]) -> Option<[PathBuf; N]> {
+    let found = programs.map(|program| (program, locate(program)));
+    let missing: Vec<_> = found.iter().filter(|(_, path)| path.is_none()).map(|(name, _)| *name).collect();
+    if missing.is_empty() {
+        return Some(found.map(|(_, path)| path.unwrap_or_default()));
+    }
+    let thread = std::thread::current();
+    let line = format!("{} needs {}\n", thread.name().unwrap_or("a test"), missing.join(", "));
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
+    if let Some(list) = std::env::var_os("INSTEP_LEFT_OUT") {
+        let list = OpenOptions::new().append(true).open(list);
+        list.and_then(|mut list| list.write_all(line.as_bytes())).expect("the list of tests left out");
+    }
+    None
+}
+
+/// In the virtual environment of the peers, else in the path.
+fn locate(program: &str) -> Option<PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = [target.join("peers/bin")].into_iter().chain(std::env::split_paths(&path));
+    let folders = folders.chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    folders.map(|folder| folder.join(program)).find(|file| file.is_file())
+}

@@ -1,0 +1,17 @@
+//! `cargo xtask bench`: peers, an optimized build, then the measurements of `bench/`.
+
+use anyhow::Result;
+
+use crate::{
+    peers,
+    run::{cargo, checked, target},
+};
+
+/// Measures; the arguments are those of the program in `bench/`.
+pub fn run(arguments: &[&str]) -> Result<()> {
+    peers::install(peers::FOR_BENCH);
+    peers::install_python();
+    checked(&mut cargo(&["build", "--release", "-p", "instep", "-p", "instep-bench"]))?;
+    let mut bench = cargo(&["run", "--release", "--quiet", "-p", "instep-bench", "--"]);
+    checked(bench.args(arguments).env("INSTEP_TARGET", target()))
+}

@@ -1,0 +1,75 @@
+//! Other people's programs that ours is tested with and measured against.
+
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::run::{checked, is_installed, root, target};
+
+/// A program and the Debian package it comes in.
+type Peer = (&'static str, &'static str);
+
+pub const FOR_TESTS: &[Peer] = &[
+    ("nginx", "nginx-light"),
+    ("xmllint", "libxml2-utils"),
+    ("curl", "curl"),
+    ("zip", "zip"),
+    ("strace", "strace"),
+    ("python3", "python3-venv"),
+];
+
+pub const FOR_BENCH: &[Peer] = &[
+    ("nginx", "nginx-light"),
+    ("xmllint", "libxml2-utils"),
+    ("curl", "curl"),
+    ("zip", "zip"),
+    ("python3", "python3-venv"),
+    ("rclone", "rclone"),
+    ("wget2", "wget2"),
+    ("aria2c", "aria2"),
+    ("wrk", "wrk"),
+];
+
+/// What the virtual environment holds; the first is the reference client.
+const PYTHON: [&str; 2] = ["resync==2.0.1", "websockets==15.0.1"];
+
+/// Installs what is missing. A failure is only told: the tests that need the peer say so themselves.
+pub fn install(peers: &[Peer]) {
+    let missing: Vec<_> =
+        peers.iter().filter(|(program, _)| !is_installed(program)).map(|(_, package)| *package).collect();
+    if !missing.is_empty()
+        && let Err(error) = apt(&["update", "-q"]).and_then(|()| {
+            let install = ["install", "-y", "-q", "--no-install-recommends"];
+            apt(&[&install[..], &missing].concat())
+        })
+    {
+        eprintln!("not installed: {} ({error:#})", missing.join(", "));
+    }
+}
+
+fn apt(arguments: &[&str]) -> Result<()> {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    let mut command = if root { Command::new("apt-get") } else { Command::new("sudo") };
+    if !root {
+        command.args(["-n", "apt-get"]);
+    }
+    let quiet = command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    checked(quiet.stdout(Stdio::null()))
+}
+
+/// Makes `target/peers`, a virtual environment with the reference client.
+pub fn install_python() {
+    let environment = target().join("peers");
+    if environment.join("complete").exists() {
+        return;
+    }
+    let made = checked(Command::new("python3").args(["-m", "venv"]).arg(&environment).current_dir(root()));
+    let filled = made.and_then(|()| {
+        let pip = environment.join("bin/pip");
+        checked(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check"]).args(PYTHON))
+    });
+    match filled {
+        Ok(()) => drop(std::fs::write(environment.join("complete"), PYTHON.join("\n"))),
+        Err(error) => eprintln!("not installed: {} ({error:#})", PYTHON.join(", ")),
+    }
+}

@@ -1,0 +1,51 @@
+//! Commands, and what they inherit.
+
+use std::{path::PathBuf, process::Command};
+
+use anyhow::{Context, Result, ensure};
+
+/// The folder of the workspace.
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("xtask lies in the workspace")
+}
+
+/// Where `cargo` puts what it makes.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// The `cargo` that started this, without what it has told this program of itself: a crate built beneath would take
+/// that for its own and be built again each time.
+pub fn cargo(arguments: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let of_this_package =
+            ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_CRATE_", "CARGO_BIN_", "CARGO_PRIMARY_"]
+                .iter()
+                .any(|prefix| name.to_string_lossy().starts_with(prefix));
+        if of_this_package {
+            command.env_remove(name);
+        }
+    }
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// Says what is run, runs it, and fails as it fails.
+pub fn checked(command: &mut Command) -> Result<()> {
+    let program = PathBuf::from(command.get_program());
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
+    let line = format!("{name} {}", arguments.join(" "));
+    eprintln!("> {line}");
+    let status = command.status().with_context(|| format!("{line} cannot be started"))?;
+    ensure!(status.success(), "{line}: {status}");
+    Ok(())
+}
+
+/// Whether a program is in the path.
+pub fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let sbin = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(sbin).any(|folder| folder.join(program).is_file())
+}
