@@ -1,5 +1,19 @@
 //! PURE: held state, remote entries, checkpoint and policy to a plan.
 
+mod checkpoint;
+mod current;
+mod fold;
+mod guard;
+mod selection;
 mod strategy;
+mod survey;
+mod window;
 
-pub use strategy::Strategy;
+pub use checkpoint::{Checkpoint, ListMark};
+pub use current::{Currency, Facts, currency};
+pub use fold::{Place, Wanted, supersedes, wanted};
+pub use guard::{Deletions, check_age, check_deletions, check_inventory_time};
+pub use selection::Selection;
+pub use strategy::{Choice, Situation, Strategy, choose};
+pub use survey::{Order, Shape, Survey, TimeSource};
+pub use window::{Member, Reach, members_to_read, reach};

@@ -1,4 +1,9 @@
-use std::fmt;
+use std::{fmt, time::Duration};
+
+use resourcesync::DateTime;
+
+use super::Reach;
+use crate::{Error, Via};
 
 /// The way that brings the copy in step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,5 +40,199 @@ impl Strategy {
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// What is known when the way is chosen.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Situation {
+    /// What the operator wants.
+    pub via: Via,
+    /// Whether the copy holds something of this Source.
+    pub holds: bool,
+    /// Up to when it does.
+    pub checkpoint: Option<DateTime>,
+    /// Whether Change Lists reach back to the checkpoint; none where the Source offers none.
+    pub changes: Option<Reach>,
+    /// Whether there is a Resource List.
+    pub list: bool,
+    /// Whether there is a Resource Dump.
+    pub dump: bool,
+    /// Whether the Source packs batches.
+    pub batch: bool,
+    /// How many resources are to be fetched, where it is known.
+    pub resources: Option<u64>,
+    /// Their bytes, where they are known.
+    pub bytes: Option<u64>,
+    /// What the last requests took.
+    pub latency: Duration,
+    /// Transfers at a time.
+    pub transfers: usize,
+}
+
+/// A way, and why it was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Choice {
+    /// The way.
+    pub strategy: Strategy,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+impl Choice {
+    fn new(strategy: Strategy, reason: impl Into<String>) -> Self {
+        Self { strategy, reason: reason.into() }
+    }
+}
+
+/// Chooses the way: changes where they reach back to the checkpoint, else the cheapest baseline.
+///
+/// # Errors
+/// [`Error::Usage`] where the operator wants a way that the Source does not offer, or a gap forbids.
+pub fn choose(situation: &Situation) -> Result<Choice, Error> {
+    let usage = |what: &str| Err(Error::Usage { what: what.to_owned() });
+    let incremental = incremental(situation);
+    match situation.via {
+        Via::Changes => match incremental {
+            Ok(reason) => Ok(Choice::new(Strategy::Changes, reason)),
+            Err(reason) => usage(&format!("--via changes cannot be done: {reason}")),
+        },
+        Via::List if situation.list => Ok(Choice::new(Strategy::List, "the Resource List was asked for")),
+        Via::List => usage("--via list: the Source offers no Resource List"),
+        Via::Dump if situation.dump => Ok(Choice::new(Strategy::Dump, "the Resource Dump was asked for")),
+        Via::Dump => usage("--via dump: the Source offers no Resource Dump"),
+        Via::Batch if situation.batch => Ok(Choice::new(Strategy::Batch, "batches were asked for")),
+        Via::Batch => usage("--via batch: the Source packs no batches"),
+        Via::Cheapest => match incremental {
+            Ok(reason) => Ok(Choice::new(Strategy::Changes, reason)),
+            Err(reason) => baseline(situation, &reason),
+        },
+    }
+}
+
+/// Why changes can bring the copy in step, or why not.
+fn incremental(situation: &Situation) -> Result<String, String> {
+    if !situation.holds {
+        return Err("nothing is held".to_owned());
+    }
+    let Some(checkpoint) = &situation.checkpoint else {
+        return Err("no time is known up to which the copy is in step".to_owned());
+    };
+    match situation.changes {
+        None => Err("the Source offers no Change List".to_owned()),
+        Some(Reach::Covered) => Ok(format!("the Change Lists reach back to {checkpoint}")),
+        Some(Reach::Unknown) => Err("the Change Lists do not say when they begin".to_owned()),
+        Some(Reach::Gap { earliest }) => {
+            Err(format!("a gap: the copy is of {checkpoint}, the Change Lists begin at {earliest}"))
+        }
+    }
+}
+
+fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
+    let one_by_one = Cost::one_by_one(situation);
+    match situation {
+        Situation { list: true, batch: true, .. } if Cost::batched(situation) < one_by_one => {
+            Ok(Choice::new(Strategy::Batch, format!("{reason}; batches save requests")))
+        }
+        Situation { list: true, dump: true, holds: false, .. } if Cost::packed(situation) < one_by_one => {
+            Ok(Choice::new(Strategy::Dump, format!("{reason}; the Resource Dump saves requests")))
+        }
+        Situation { list: true, .. } => Ok(Choice::new(Strategy::List, reason)),
+        Situation { dump: true, .. } => {
+            Ok(Choice::new(Strategy::Dump, format!("{reason}; the Source offers no Resource List")))
+        }
+        _ => Err(Error::Usage {
+            what: format!(
+                "{reason}, and the Source offers neither a Resource List nor a Resource Dump to start from"
+            ),
+        }),
+    }
+}
+
+/// An estimate of time.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+struct Cost(f64);
+
+impl Cost {
+    /// What a request costs both sides beside its round trip.
+    const REQUEST_SECONDS: f64 = 0.000_2;
+    /// What the first byte of a package costs, and how many resources a batch holds.
+    const PACKAGE_SECONDS: f64 = 0.05;
+    const BATCH_RESOURCES: f64 = 5_000.0;
+
+    fn one_by_one(situation: &Situation) -> Self {
+        let resources = situation.resources.unwrap_or(0) as f64;
+        let transfers = situation.transfers.max(1) as f64;
+        Self(resources * (situation.latency.as_secs_f64() / transfers + Self::REQUEST_SECONDS))
+    }
+
+    fn batched(situation: &Situation) -> Self {
+        let batches = (situation.resources.unwrap_or(0) as f64 / Self::BATCH_RESOURCES).ceil();
+        Self(batches * (situation.latency.as_secs_f64() + 2.0 * Self::PACKAGE_SECONDS))
+    }
+
+    fn packed(situation: &Situation) -> Self {
+        Self(situation.latency.as_secs_f64() * 3.0 + Self::PACKAGE_SECONDS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(second: i64) -> DateTime {
+        DateTime::from_unix_seconds(second)
+    }
+
+    fn of_50_000() -> Situation {
+        Situation {
+            list: true,
+            resources: Some(50_000),
+            latency: Duration::from_millis(1),
+            transfers: 16,
+            ..Situation::default()
+        }
+    }
+
+    #[test]
+    fn the_way_follows_from_the_situation() {
+        let held = Situation { holds: true, checkpoint: Some(time(50)), ..of_50_000() };
+        let table = [
+            ("nothing held", of_50_000(), Strategy::List),
+            (
+                "changes reach back",
+                Situation { changes: Some(Reach::Covered), ..held.clone() },
+                Strategy::Changes,
+            ),
+            (
+                "a gap",
+                Situation { changes: Some(Reach::Gap { earliest: time(60) }), ..held.clone() },
+                Strategy::List,
+            ),
+            ("no change list", held.clone(), Strategy::List),
+            ("many small ones, nothing held", Situation { dump: true, ..of_50_000() }, Strategy::Dump),
+            ("many small ones by batch", Situation { batch: true, ..of_50_000() }, Strategy::Batch),
+            ("a few", Situation { dump: true, resources: Some(10), ..of_50_000() }, Strategy::List),
+            ("only a dump", Situation { list: false, dump: true, ..of_50_000() }, Strategy::Dump),
+            ("as asked", Situation { via: Via::Dump, dump: true, ..held }, Strategy::Dump),
+        ];
+        for (name, situation, expected) in table {
+            assert_eq!(choose(&situation).unwrap().strategy, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_gap_is_said() {
+        let situation = Situation {
+            holds: true,
+            checkpoint: Some(time(50)),
+            changes: Some(Reach::Gap { earliest: time(60) }),
+            ..of_50_000()
+        };
+        let reason = choose(&situation).unwrap().reason;
+        assert!(reason.starts_with("a gap: the copy is of 1970-01-01T00:00:50Z"), "{reason}");
+        assert!(choose(&Situation { via: Via::Changes, ..situation }).is_err());
     }
 }

@@ -1,0 +1,89 @@
+use resourcesync::{DateTime, Digests};
+
+/// What one side knows about the bytes of a resource.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    /// Digests.
+    pub digests: &'a Digests,
+    /// Bytes.
+    pub length: Option<u64>,
+    /// The Source's time of last modification.
+    pub lastmod: Option<&'a DateTime>,
+}
+
+/// Whether a held resource is what the Source has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Currency {
+    /// It is.
+    Current,
+    /// It is not.
+    Stale,
+    /// The lists do not tell: ask conditionally.
+    Unknown,
+}
+
+/// Is it current? An equal digest beats all; else length and time where both sides have them (B30); else only the
+/// Source can tell.
+pub fn currency(held: &Facts<'_>, remote: &Facts<'_>) -> Currency {
+    if let Some(same) = held.digests.agrees_with(remote.digests) {
+        return if same { Currency::Current } else { Currency::Stale };
+    }
+    if matches!((held.length, remote.length), (Some(held), Some(remote)) if held != remote) {
+        return Currency::Stale;
+    }
+    match (held.lastmod, remote.lastmod) {
+        (Some(held), Some(remote)) if held.overlaps(remote) => Currency::Current,
+        (Some(_), Some(_)) => Currency::Stale,
+        _ => Currency::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digests(text: &str) -> Digests {
+        Digests::parse(text, |error| panic!("{error}"))
+    }
+
+    fn time(text: &str) -> DateTime {
+        DateTime::parse(text).unwrap()
+    }
+
+    #[test]
+    fn an_equal_digest_beats_a_differing_time() {
+        let md5 = digests("md5:1584abdf8ebdc9802ac0c6a7402c03b6");
+        let (old, new) = (time("2013-01-02T00:00:00Z"), time("2013-01-03T00:00:00Z"));
+        let held = Facts { digests: &md5, length: Some(7), lastmod: Some(&old) };
+        let remote = Facts { digests: &md5, length: Some(8), lastmod: Some(&new) };
+        assert_eq!(currency(&held, &remote), Currency::Current);
+    }
+
+    #[test]
+    fn only_what_both_sides_have_is_compared() {
+        let (none, day) = (Digests::new(), time("2013-01-02"));
+        let instant = time("2013-01-02T10:00:00Z");
+        let held = Facts { digests: &none, length: Some(7), lastmod: Some(&instant) };
+        let cases = [
+            (Some(7), Some(&instant), Currency::Current),
+            (None, Some(&instant), Currency::Current),
+            (None, Some(&day), Currency::Current),
+            (Some(8), Some(&instant), Currency::Stale),
+            (Some(8), None, Currency::Stale),
+            (Some(7), None, Currency::Unknown),
+            (None, None, Currency::Unknown),
+        ];
+        for (length, lastmod, expected) in cases {
+            let remote = Facts { digests: &none, length, lastmod };
+            assert_eq!(currency(&held, &remote), expected, "{remote:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_on_one_side_only_does_not_make_it_stale() {
+        let (none, instant) = (Digests::new(), time("2013-01-02T10:00:00Z"));
+        let held = Facts { digests: &none, length: Some(7), lastmod: None };
+        let remote = Facts { digests: &none, length: Some(7), lastmod: Some(&instant) };
+        assert_eq!(currency(&held, &remote), Currency::Unknown);
+    }
+}

@@ -1,0 +1,230 @@
+use resourcesync::{DateTime, Entry, Metadata};
+
+use super::{ListMark, Place};
+
+/// Looks at a Change List once before it is applied: where its times stand, in which order it is, and whether it
+/// continues what was read before (CL-11, DIA-4, DIA-5).
+#[derive(Debug)]
+pub struct Survey {
+    from: Option<DateTime>,
+    until: Option<DateTime>,
+    mark: Option<ListMark>,
+    mark_holds: bool,
+    entries: u64,
+    datetimes: Run,
+    lastmods: Run,
+    last: String,
+}
+
+/// How the times of one kind run through a list.
+#[derive(Debug)]
+struct Run {
+    count: u64,
+    rising: bool,
+    falling: bool,
+    inside: bool,
+    previous: Option<DateTime>,
+    newest: Option<DateTime>,
+}
+
+impl Run {
+    const fn new() -> Self {
+        Self { count: 0, rising: true, falling: true, inside: true, previous: None, newest: None }
+    }
+
+    fn observe(&mut self, time: Option<DateTime>, from: Option<DateTime>, until: Option<DateTime>) {
+        let Some(time) = time else { return };
+        self.count += 1;
+        if let Some(previous) = self.previous {
+            self.rising &= previous.instant() <= time.instant();
+            self.falling &= previous.instant() > time.instant();
+        }
+        self.inside &= from.is_none_or(|from| from.instant() <= time.instant())
+            && until.is_none_or(|until| time.instant() < until.end());
+        self.newest = self.newest.max(Some(time));
+        self.previous = Some(time);
+    }
+}
+
+/// Where the time of a change stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeSource {
+    /// In `datetime`, as 1.1 has it.
+    Datetime,
+    /// In `lastmod`, as 1.0 has it.
+    Lastmod,
+    /// Nowhere: only the order tells.
+    Position,
+}
+
+/// In which order the changes stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Oldest first (CL-6).
+    OldestFirst,
+    /// Newest first, as the drafts of early 2013 have it.
+    NewestFirst,
+}
+
+/// What a survey found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shape {
+    /// Where the times are.
+    pub times: TimeSource,
+    /// The order.
+    pub order: Order,
+    /// How many entries there are.
+    pub entries: u64,
+    /// The newest time of a change.
+    pub newest: Option<DateTime>,
+    /// How many leading entries were read before, by the mark.
+    pub known: u64,
+    /// Whether this is an older copy of the list that was read before (D36).
+    pub went_back: bool,
+    /// What the last entry is.
+    pub last: String,
+}
+
+impl Survey {
+    /// Of a list with this root, of which so much was read before.
+    pub fn new(root: Option<&Metadata>, mark: Option<&ListMark>) -> Self {
+        let from = root.and_then(|root| root.from);
+        let same_start = |mark: &&ListMark| mark.from == from.map(|from| from.to_string());
+        Self {
+            from,
+            until: root.and_then(|root| root.until),
+            mark: mark.filter(same_start).cloned(),
+            mark_holds: false,
+            entries: 0,
+            datetimes: Run::new(),
+            lastmods: Run::new(),
+            last: String::new(),
+        }
+    }
+
+    /// Takes the next entry.
+    pub fn observe(&mut self, entry: &Entry) {
+        self.entries += 1;
+        self.datetimes.observe(entry.metadata.datetime, self.from, self.until);
+        self.lastmods.observe(entry.lastmod, self.from, self.until);
+        self.last = ListMark::identity(entry);
+        if let Some(mark) = &self.mark
+            && mark.entries == self.entries
+        {
+            self.mark_holds = mark.last == self.last;
+        }
+    }
+
+    /// What was found.
+    pub fn finish(self) -> Shape {
+        let Self { datetimes, lastmods, entries, .. } = &self;
+        let times = if datetimes.count > 0 {
+            TimeSource::Datetime
+        } else if *entries > 0
+            && lastmods.count == *entries
+            && lastmods.inside
+            && (lastmods.rising || lastmods.falling)
+        {
+            TimeSource::Lastmod
+        } else {
+            TimeSource::Position
+        };
+        let run = if times == TimeSource::Lastmod { lastmods } else { datetimes };
+        let newest_first = run.count == *entries && *entries > 1 && run.falling && run.inside;
+        let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
+        Shape {
+            times,
+            order: if newest_first { Order::NewestFirst } else { Order::OldestFirst },
+            entries: *entries,
+            newest: run.newest,
+            known: if self.mark_holds && !newest_first { mark_entries } else { 0 },
+            went_back: *entries < mark_entries,
+            last: self.last,
+        }
+    }
+}
+
+impl Shape {
+    /// The place of the next entry; `inherited` is the time of the one before and is carried on (B16).
+    pub fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
+        let own = match self.times {
+            TimeSource::Datetime => entry.metadata.datetime,
+            TimeSource::Lastmod => entry.lastmod,
+            TimeSource::Position => None,
+        };
+        *inherited = own.or(*inherited);
+        Place { time: *inherited, ordinal }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{Change, Uri};
+
+    use super::*;
+
+    fn time(second: i64) -> DateTime {
+        DateTime::from_unix_seconds(second)
+    }
+
+    fn entry(name: &str, datetime: Option<i64>, lastmod: Option<i64>) -> Entry {
+        let mut entry = Entry::new(Uri::parse(&format!("http://example.com/{name}")).unwrap());
+        entry.metadata.change = Some(Change::Updated);
+        entry.metadata.datetime = datetime.map(time);
+        entry.lastmod = lastmod.map(time);
+        entry
+    }
+
+    fn survey(from: i64, entries: &[Entry], mark: Option<&ListMark>) -> Shape {
+        let root = {
+            let mut root = Metadata::new();
+            root.from = Some(time(from));
+            root
+        };
+        let mut survey = Survey::new(Some(&root), mark);
+        entries.iter().for_each(|entry| survey.observe(entry));
+        survey.finish()
+    }
+
+    #[test]
+    fn an_entry_without_time_inherits_its_position() {
+        let entries = [entry("a", Some(10), None), entry("b", None, None), entry("c", Some(12), None)];
+        let shape = survey(0, &entries, None);
+        let mut inherited = None;
+        let places: Vec<_> =
+            entries.iter().zip(0..).map(|(entry, at)| shape.place(entry, &mut inherited, at).time).collect();
+        assert_eq!(places, [Some(time(10)), Some(time(10)), Some(time(12))]);
+    }
+
+    #[test]
+    fn lastmod_is_a_change_time_only_in_a_document_of_1_0() {
+        let of_1_0 = [entry("a", None, Some(10)), entry("b", None, Some(12))];
+        assert_eq!(survey(0, &of_1_0, None).times, TimeSource::Lastmod);
+        let before_from = [entry("a", None, Some(10)), entry("b", None, Some(12))];
+        assert_eq!(survey(11, &before_from, None).times, TimeSource::Position);
+        let unordered = [entry("a", None, Some(10)), entry("b", None, Some(12)), entry("c", None, Some(11))];
+        assert_eq!(survey(0, &unordered, None).times, TimeSource::Position);
+        let one_lacks_it = [entry("a", None, Some(10)), entry("b", None, None)];
+        assert_eq!(survey(0, &one_lacks_it, None).times, TimeSource::Position);
+    }
+
+    #[test]
+    fn a_list_that_strictly_falls_is_newest_first() {
+        let falling = [entry("a", Some(12), None), entry("b", Some(11), None)];
+        assert_eq!(survey(0, &falling, None).order, Order::NewestFirst);
+        let level = [entry("a", Some(12), None), entry("b", Some(12), None)];
+        assert_eq!(survey(0, &level, None).order, Order::OldestFirst);
+    }
+
+    #[test]
+    fn what_was_read_before_is_known_by_place_and_identity() {
+        let entries = [entry("a", None, None), entry("b", None, None), entry("c", None, None)];
+        let mark = ListMark::new("http://example.com/l", Some(&time(0)), 2, ListMark::identity(&entries[1]));
+        assert_eq!(survey(0, &entries, Some(&mark)).known, 2);
+        let rewritten = [entry("x", None, None), entry("y", None, None), entry("c", None, None)];
+        assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
+        assert!(survey(0, &entries[..1], Some(&mark)).went_back);
+        assert!(!survey(1, &entries[..1], Some(&mark)).went_back, "a new list of the same name");
+    }
+}
