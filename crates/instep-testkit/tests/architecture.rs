@@ -1,0 +1,211 @@
+//! What ARCHITECTURE.md says holds everywhere, as far as reading the sources can show it.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Rooms that are given everything they decide on: no clock, no files, no sockets, no waiting.
+const PURE: [&str; 4] = [
+    "resourcesync/src",
+    "instep-source/src/render",
+    "instep-destination/src/plan",
+    "instep-source/src/notify/lease",
+];
+
+/// Lines of a file without its tests.
+const LONGEST: usize = 750;
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
+}
+
+/// Every source file of the crates: its path below `crates/`, and its text without the tests at its end.
+fn sources() -> Vec<(String, String)> {
+    let is_source = |entry: &walkdir::DirEntry| entry.path().extension().is_some_and(|end| end == "rs");
+    let files = walkdir::WalkDir::new(crates()).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let files = files.filter(is_source).map(|entry| {
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let name = entry.path().strip_prefix(crates()).unwrap().to_string_lossy().into_owned();
+        (name, text.split("\n#[cfg(test)]\n").next().unwrap_or_default().to_owned())
+    });
+    files.filter(|(name, _)| name.contains("/src/") && !name.contains("/tests")).collect()
+}
+
+/// Lines of code that hold one of these words, outside of comments, in the files that `within` accepts.
+fn lines_with(words: &[&str], within: impl Fn(&str) -> bool) -> Vec<String> {
+    let sources = sources();
+    let files = sources.iter().filter(|(name, _)| within(name));
+    let found = files.flat_map(|(name, text)| {
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
+        let lines = lines.filter(|(_, line)| words.iter().any(|word| line.contains(word)));
+        lines.map(move |(number, line)| format!("{name}:{}: {}", number + 1, line.trim()))
+    });
+    found.collect()
+}
+
+fn assert_none(found: &[String], rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
+}
+
+/// The crates that a crate's library is built from.
+fn dependencies(package: &str) -> BTreeSet<String> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
+        .args(["tree", "--quiet", "--edges", "normal", "--prefix", "none", "--format", "{p}", "-p", package]);
+    let output = cargo.current_dir(crates()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
+}
+
+fn is_in(name: &str, room: &str) -> bool {
+    name.strip_prefix(room).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest == ".rs")
+}
+
+#[test]
+fn the_standard_is_built_without_runtime_network_files_or_clock() {
+    let tree = dependencies("resourcesync");
+    let kept_out = [
+        "tokio",
+        "futures-util",
+        "hyper",
+        "http",
+        "axum",
+        "reqwest",
+        "rustls",
+        "socket2",
+        "mio",
+        "rusqlite",
+        "notify",
+        "tempfile",
+        "walkdir",
+        "jiff",
+        "chrono",
+        "time",
+        "tracing",
+        "log4rs",
+        "clap",
+    ];
+    let found: Vec<_> = kept_out.into_iter().filter(|name| tree.contains(*name)).collect();
+    assert_eq!(found, Vec::<&str>::new());
+    assert!(tree.contains("quick-xml"));
+}
+
+#[test]
+fn pure_rooms_wait_for_nothing_and_touch_nothing() {
+    let words = [
+        "async ",
+        ".await",
+        "std::fs",
+        "std::net",
+        "tokio::",
+        "now()",
+        "std::env",
+        "std::process",
+        "rusqlite",
+    ];
+    assert_none(&lines_with(&words, |name| PURE.iter().any(|room| is_in(name, room))), "a pure room does");
+}
+
+#[test]
+fn printing_and_arguments_are_the_programs_alone() {
+    let words = ["println!", "print!(", "stdout()", "stderr()", "clap::", "indicatif"];
+    assert_none(&lines_with(&words, |name| !name.starts_with("instep/")), "only the program prints");
+}
+
+#[test]
+fn html_is_written_where_pages_are_served() {
+    let room = |name: &str| is_in(name, "instep-source/src/serve") || name.starts_with("instep/");
+    assert_none(&lines_with(&["maud", "<!DOCTYPE html", "<html"], |name| !room(name)), "HTML elsewhere");
+}
+
+#[test]
+fn text_from_the_network_becomes_a_path_in_one_place() {
+    let elsewhere =
+        |name: &str| name.starts_with("instep-destination/src") && !is_in(name, "instep-destination/src/map");
+    let from_text = lines_with(&["Path::new(", "PathBuf::from(", ".join("], elsewhere);
+    let remote = ["uri", "url", "loc", "href", "package_path", "member"];
+    let argument = |line: &String| {
+        let call = ["Path::new(", "PathBuf::from(", ".join("].iter().find_map(|call| line.split_once(call));
+        call.and_then(|(_, rest)| rest.split(')').next().map(str::to_lowercase)).unwrap_or_default()
+    };
+    let found: Vec<_> = from_text
+        .into_iter()
+        .filter(|line| {
+            let argument = argument(line);
+            argument.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| remote.contains(&word))
+        })
+        .collect();
+    assert_none(&found, "only map.rs maps");
+    let decoders = lines_with(&["percent_decode"], |name| {
+        elsewhere(name)
+            && !is_in(name, "instep-destination/src/listen")
+            && !is_in(name, "instep-destination/src/http")
+    });
+    assert_none(&decoders, "only map.rs decodes");
+}
+
+#[test]
+fn source_and_destination_do_not_know_each_other() {
+    assert!(!dependencies("instep-source").contains("instep-destination"));
+    assert!(!dependencies("instep-destination").contains("instep-source"));
+    for package in ["instep", "instep-source", "instep-destination", "resourcesync"] {
+        assert!(!dependencies(package).contains("instep-testkit"), "{package} ships test code");
+    }
+}
+
+#[test]
+fn every_public_document_type_names_its_clause() {
+    let names_a_clause = |doc: &str| {
+        let rule = |word: &str| {
+            word.split_once('-').is_some_and(|(area, number)| {
+                let area_is_upper =
+                    (2..=4).contains(&area.len()) && area.bytes().all(|c| c.is_ascii_uppercase());
+                area_is_upper && number.starts_with(|digit: char| digit.is_ascii_digit())
+            })
+        };
+        let mut words = doc.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '§');
+        doc.contains("Table 3") || words.any(|word| word.contains('§') || rule(word))
+    };
+    let mut without = Vec::new();
+    for (name, text) in sources().iter().filter(|(name, _)| name.starts_with("resourcesync/src/document/")) {
+        let mut doc = String::new();
+        for line in text.lines() {
+            match line.strip_prefix("///") {
+                Some(rest) => doc.push_str(rest),
+                None if line.starts_with("#[") => {}
+                None => {
+                    let public = ["pub struct ", "pub enum "].iter().find_map(|item| line.strip_prefix(item));
+                    if public.is_some() && !names_a_clause(&doc) {
+                        without.push(format!("{name}: {line}"));
+                    }
+                    doc.clear();
+                }
+            }
+        }
+    }
+    assert_none(&without, "no clause named");
+}
+
+#[test]
+fn files_can_be_held_in_the_head() {
+    let sources = sources();
+    let mut lengths: Vec<_> = sources.iter().map(|(_, text)| text.lines().count()).collect();
+    let long = sources.iter().map(|(name, text)| (name, text.lines().count()));
+    let long: Vec<_> =
+        long.filter(|(_, lines)| *lines > LONGEST).map(|(name, lines)| format!("{name}: {lines}")).collect();
+    assert_none(&long, "too long");
+    lengths.sort_unstable();
+    let median = lengths[lengths.len() / 2];
+    assert!(median <= 250, "the median file has {median} lines");
+}
+
+#[test]
+fn a_room_is_a_file_and_a_folder_of_its_name() {
+    let found: Vec<_> =
+        sources().into_iter().map(|(name, _)| name).filter(|name| name.ends_with("/mod.rs")).collect();
+    assert_none(&found, "mod.rs");
+}
