@@ -1,2 +1,23 @@
-//! The program.
-fn main() {}
+//! `instep`: parse, trace, one command, its exit code.
+
+mod args;
+mod command;
+mod config;
+mod exit;
+mod runtime;
+mod ui;
+
+use std::{env, process::ExitCode};
+
+fn main() -> ExitCode {
+    let (cli, config) = match args::parse(env::args_os().collect()) {
+        Ok(parsed) => parsed,
+        Err(message) => return ui::usage(&message).into(),
+    };
+    ui::start_log(&cli.global);
+    let output = ui::Output::new(&cli.global);
+    match command::run(cli.command, &config, &output) {
+        Ok(exit) => exit.into(),
+        Err(error) => output.failed(&error).into(),
+    }
+}

@@ -1,0 +1,137 @@
+//! Options of a Source: what is published, and how.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use instep_source::{Archives, DumpPolicy, PublishOptions};
+use resourcesync::{Algorithm, Uri, xml::SpecVersion};
+
+use super::values;
+
+/// What is published, and how.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Publication")]
+pub(crate) struct Source {
+    /// Where the documents go [default: the folder itself; serve: DIR/.instep/documents]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Where the catalogue is [default: DIR/.instep]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    /// Only files whose path matches
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// No files whose path matches
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Digests to publish: md5, sha-1, sha-256, sha-384, sha-512
+    #[arg(long, value_delimiter = ',', default_value = "sha-256", value_name = "ALGORITHMS", value_parser = algorithm)]
+    hash: Vec<Algorithm>,
+    /// A description of the Source [default: a small page]
+    #[arg(long, value_name = "URI")]
+    describedby: Option<Uri>,
+    /// A description of the set of resources [default: a small page]
+    #[arg(long, value_name = "URI")]
+    set_describedby: Option<Uri>,
+    /// For readers of which version of the standard; 1.0 adds lastmod = time of the change
+    #[arg(long, default_value = "1.1", value_name = "VERSION")]
+    spec_version: Version,
+    /// One plain Change List instead of an index over lists
+    #[arg(long)]
+    single_changelist: bool,
+    /// Renew the Resource List now
+    #[arg(long)]
+    snapshot: bool,
+    /// Renew the Resource List of a large set when it is older
+    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION")]
+    snapshot_every: Duration,
+    /// Whether to offer a Resource Dump: auto offers it up to 1 GiB
+    #[arg(long, value_name = "WHEN")]
+    dump: Option<Dump>,
+    /// Offer a Change Dump; past states are kept for it
+    #[arg(long)]
+    change_dump: bool,
+    /// Keep closed and superseded documents, and offer archives
+    #[arg(long)]
+    archives: bool,
+    /// Write a .gz twin of each document
+    #[arg(long)]
+    gzip: bool,
+    /// Write a plain Sitemap for search engines too
+    #[arg(long)]
+    sitemap: bool,
+    /// Leave robots.txt alone
+    #[arg(long)]
+    no_robots: bool,
+}
+
+/// A version of the standard.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Version {
+    #[value(name = "1.0")]
+    V1_0,
+    #[value(name = "1.1")]
+    V1_1,
+}
+
+/// Whether there is a Resource Dump.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Dump {
+    Auto,
+    Always,
+    Never,
+}
+
+fn algorithm(text: &str) -> Result<Algorithm, String> {
+    match Algorithm::parse(text.trim()) {
+        Algorithm::Other(name) => {
+            Err(format!("{name} cannot be computed; use md5, sha-1, sha-256, sha-384 or sha-512"))
+        }
+        known => Ok(known),
+    }
+}
+
+impl Source {
+    /// The options of a folder that is published at a base URL.
+    pub(crate) fn options(self, folder: &PathBuf, base_url: &str) -> anyhow::Result<PublishOptions> {
+        if !folder.is_dir() {
+            bail!("{} is not a folder", folder.display());
+        }
+        let mut options = PublishOptions::new(folder, base_url);
+        for set in &mut options.sets {
+            set.include.clone_from(&self.include);
+            set.exclude.clone_from(&self.exclude);
+            set.described_by.clone_from(&self.set_describedby);
+        }
+        if let Some(out) = self.out {
+            options.out = out;
+        }
+        if let Some(state) = self.state {
+            options.state = state;
+        }
+        options.hash = self.hash;
+        options.described_by = self.describedby;
+        options.spec_version = match self.spec_version {
+            Version::V1_0 => SpecVersion::V1_0,
+            Version::V1_1 => SpecVersion::V1_1,
+        };
+        options.lists.single_changelist = self.single_changelist;
+        options.lists.snapshot = self.snapshot;
+        options.lists.snapshot_every = self.snapshot_every;
+        if let Some(dump) = self.dump {
+            options.dumps.policy = match dump {
+                Dump::Auto => DumpPolicy::Auto,
+                Dump::Always => DumpPolicy::Always,
+                Dump::Never => DumpPolicy::Never,
+            };
+        }
+        options.dumps.changes = self.change_dump;
+        options.keep_states = self.change_dump;
+        options.archives = self.archives.then(Archives::default);
+        options.gzip_twins = self.gzip;
+        options.sitemap_twin = self.sitemap;
+        options.robots = !self.no_robots;
+        Ok(options)
+    }
+}

@@ -1,0 +1,88 @@
+//! Values as people write them: `30s`, `10MiB`, `4/s`, `10%`.
+
+use std::time::Duration;
+
+/// Reads `30s`, `5m`, `1h30m`, `250ms`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text:?} is no duration; write 250ms, 30s, 5m or 2h");
+    let signed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+    signed.try_into().map_err(|_| wrong())
+}
+
+/// Reads `512`, `64KiB`, `10MiB`, `1GB`: bytes.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("{text:?} is no size; write 512, 64KiB, 10MiB or 1GB");
+    let digits =
+        text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let factor: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(wrong()),
+    };
+    Ok((number * factor as f64) as u64)
+}
+
+/// Reads `4/s`, `100/m`, `5`: requests a second.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let wrong = || format!("{text:?} is no rate; write 4/s or 100/m");
+    let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
+    let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+    let seconds = match unit.trim() {
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    if number > 0.0 { Ok(number / seconds) } else { Err(wrong()) }
+}
+
+/// Reads a W3C datetime.
+pub(crate) fn datetime(text: &str) -> Result<resourcesync::DateTime, String> {
+    text.parse().map_err(|error| format!("{text:?}: {error}; write 2026-01-31 or 2026-01-31T09:00:00Z"))
+}
+
+/// Reads an absolute http(s) URI; a host alone is taken as `https://host/`.
+pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
+    let complete = if text.contains("://") { text.to_owned() } else { format!("https://{text}/") };
+    let uri = resourcesync::Uri::parse(&complete).map_err(|error| format!("{text:?}: {error}"))?;
+    match uri.as_str().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase()) {
+        Some(scheme) if scheme == "http" || scheme == "https" => Ok(uri),
+        _ => Err(format!("{text:?}: only http and https are fetched")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{duration, rate, size, url};
+
+    #[test]
+    fn values_are_read_as_people_write_them() {
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(size("10MiB"), Ok(10 << 20));
+        assert_eq!(size("1.5k"), Ok(1_536));
+        assert_eq!(size("1GB"), Ok(1_000_000_000));
+        assert_eq!(rate("120/m"), Ok(2.0));
+        assert_eq!(url("example.org").map(|uri| uri.to_string()), Ok("https://example.org/".into()));
+    }
+
+    #[test]
+    fn a_wrong_value_says_what_to_write() {
+        for error in [duration("fast").unwrap_err(), size("10 miles").unwrap_err(), rate("0/s").unwrap_err()]
+        {
+            assert!(error.contains("write"), "{error}");
+        }
+        assert!(url("ftp://example.org/").is_err());
+    }
+}

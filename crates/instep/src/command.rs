@@ -1,0 +1,41 @@
+//! One file per subcommand: its arguments, and what it does with the libraries.
+
+mod audit;
+mod completions;
+mod demo;
+mod publish;
+mod status;
+mod sync;
+
+use clap::Subcommand;
+
+use crate::{args::ExitCodes, config::Config, exit, exit::Exit, ui::Output};
+
+/// What is to be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(demo::Demo),
+    Publish(Box<publish::Publish>),
+    Sync(Box<sync::Sync>),
+    Audit(Box<audit::Audit>),
+    Status(status::Status),
+    Completions(completions::Completions),
+    #[command(name = "exit-codes")]
+    ExitCodes(ExitCodes),
+}
+
+/// Does it.
+pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+    match command {
+        Command::Demo(demo) => demo.run(output),
+        Command::Publish(publish) => publish.run(config, output),
+        Command::Sync(sync) => sync.run(config, output),
+        Command::Audit(audit) => audit.run(config, output),
+        Command::Status(status) => status.run(output),
+        Command::Completions(completions) => completions.run(),
+        Command::ExitCodes(_) => {
+            output.line(exit::table().trim_end());
+            Ok(Exit::Done)
+        }
+    }
+}

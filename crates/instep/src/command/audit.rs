@@ -1,0 +1,126 @@
+//! `instep audit`: is the copy right?
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::Args;
+use instep_destination::{self as destination, AuditOptions, AuditReport, Verify};
+use serde_json::json;
+
+use super::sync::default_dir;
+use crate::{
+    args::{access::Access, selection::Selection, values},
+    config::Config,
+    exit::Exit,
+    runtime,
+    ui::{
+        Output,
+        format::{bytes, count, elapsed},
+        progress::Progress,
+    },
+};
+
+/// Is the copy right? One line per difference: + missing, ~ differs, - surplus, ! error
+///
+/// Hashes what is held and compares it with the Source's Resource List and later changes. Ends with 20 where it
+/// found differences.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  instep audit https://example.org/ ./copy\n  instep audit --offline ./copy\n  instep audit https://example.org/ ./copy --sample 1%"
+)]
+pub(crate) struct Audit {
+    /// Any URL of the Source; the folder of the copy with --offline
+    url: String,
+    /// The folder of the copy [default: ./HOST]
+    dir: Option<PathBuf>,
+    /// Compare with the copy's own state instead of the Source
+    #[arg(long)]
+    offline: bool,
+    /// Hash only this part, such as 1%
+    #[arg(long, value_parser = share, default_value = "100%", value_name = "PART")]
+    sample: f64,
+    /// Verify the strongest digest offered, or all
+    #[arg(long, default_value = "strongest", value_name = "WHICH")]
+    verify: Verify,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    access: Access,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number: f64 =
+        text.strip_suffix('%').unwrap_or(text).parse().map_err(|_| format!("{text:?} is no percentage"))?;
+    if (0.0..=100.0).contains(&number) && number > 0.0 {
+        Ok(number / 100.0)
+    } else {
+        Err("more than 0% and up to 100%".into())
+    }
+}
+
+impl Audit {
+    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        let options = self.options(config)?;
+        let runtime = runtime::start()?;
+        let signals = runtime::Signals::listen(&runtime, options.shutdown.clone());
+        let progress = Arc::new(Progress::new(*output));
+        let report = runtime.block_on(destination::audit(&options, progress.as_ref()));
+        progress.finish();
+        let report = report?;
+        tell(output, &report);
+        output.object("summary", summary(&report));
+        Ok(if report.interrupted { signals.exit() } else { Exit::from_code(report.exit_code()) })
+    }
+
+    fn options(self, config: &Config) -> anyhow::Result<AuditOptions> {
+        let (url, dir) = if self.offline {
+            (None, self.dir.unwrap_or_else(|| PathBuf::from(&self.url)))
+        } else {
+            let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
+            let dir = self.dir.unwrap_or_else(|| default_dir(&url));
+            (Some(url), dir)
+        };
+        let mut options = AuditOptions::new(url, dir);
+        options.sample = self.sample;
+        options.verify = self.verify;
+        options.selection = self.selection.options();
+        options.access = self.access.options(config)?;
+        Ok(options)
+    }
+}
+
+fn tell(output: &Output, report: &AuditReport) {
+    let state = match report.exit_code() {
+        0 => "In step",
+        20 => "Not in step",
+        130 => "Interrupted",
+        _ => "Not fully compared",
+    };
+    let mut line = format!("{state}: {} same", count(report.same));
+    for (number, what) in [
+        (report.missing, "missing"),
+        (report.differing, "differ"),
+        (report.surplus, "surplus"),
+        (report.failed, "not compared"),
+        (report.unauditable, "without anything to compare"),
+    ] {
+        if number > 0 {
+            line.push_str(&format!(", {} {what}", count(number)));
+        }
+    }
+    output.line(format!("{line}; {} hashed in {}", bytes(report.bytes), elapsed(report.elapsed)));
+}
+
+fn summary(report: &AuditReport) -> serde_json::Value {
+    json!({
+        "command": "audit",
+        "same": report.same,
+        "missing": report.missing,
+        "differing": report.differing,
+        "surplus": report.surplus,
+        "failed": report.failed,
+        "unauditable": report.unauditable,
+        "bytes": report.bytes,
+        "seconds": report.elapsed.as_secs_f64(),
+        "exit_code": report.exit_code(),
+    })
+}

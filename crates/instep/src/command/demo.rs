@@ -1,0 +1,195 @@
+//! The whole story on one machine: publish, serve, copy, change, follow, audit, each by a process of its own.
+
+mod child;
+mod sample;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use serde_json::json;
+
+use self::child::{Program, Server};
+use crate::{
+    exit::Exit,
+    ui::{
+        Output,
+        format::{bytes, count, counted, elapsed, name},
+    },
+};
+
+/// Everything at once on this machine: publish a sample, serve it, copy it, change it, follow it, audit it
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Where to do it; kept afterwards [default: a temporary folder]
+    dir: Option<PathBuf>,
+    /// How many files the sample has
+    #[arg(long, default_value_t = 600, value_name = "N")]
+    files: usize,
+}
+
+/// How long a change may take from the Source's folder to its Change List.
+const SETTLED_WITHIN: Duration = Duration::from_secs(10);
+
+impl Demo {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let started = Instant::now();
+        let temporary = self.dir.is_none().then(|| tempfile::Builder::new().prefix("instep-demo-").tempdir());
+        let temporary = temporary.transpose().context("Cannot make a temporary folder")?;
+        let root = match (&temporary, &self.dir) {
+            (Some(folder), _) => folder.path().to_owned(),
+            (None, dir) => prepare(dir.as_deref().unwrap_or(Path::new(".")))?,
+        };
+        let (origin, copy) = (root.join("source"), root.join("copy"));
+        let stage = Stage { output, program: Program::of_this_process()? };
+        output.line(format!(
+            "instep demo: a Source, a Destination and what goes between them, in {}",
+            root.display()
+        ));
+        output.line("");
+
+        let made = sample::make(&origin, self.files)?;
+        stage.tell(
+            "A folder",
+            &format!(
+                "{} of {}: papers, their metadata, pictures",
+                counted(made.files, "file"),
+                bytes(made.bytes)
+            ),
+        );
+
+        let server = stage.serve(&origin)?;
+        stage.copy(&server, &copy)?;
+
+        let change = sample::change(&origin)?;
+        stage.tell("Changed", &change.to_string());
+        stage.follow(&server, &copy, &change)?;
+        stage.nothing_new(&server, &copy)?;
+
+        stage.damage(&server, &copy)?;
+        stage.audit(&server, &copy)?;
+        server.end()?;
+
+        let equal = sample::compare(&origin, &copy)?;
+        stage.tell(
+            "Compared",
+            &format!("{} at the Source and in the copy, byte for byte equal", counted(equal, "file")),
+        );
+        output.line("");
+        output.line(format!("Done in {}.", elapsed(started.elapsed())));
+        if temporary.is_none() {
+            output.line(format!(
+                "Look around in {}; serve it again with: instep serve {}",
+                root.display(),
+                origin.display()
+            ));
+        } else {
+            output.line("Next: instep serve YOUR_FOLDER, then instep sync http://127.0.0.1:8080/ COPY");
+        }
+        output.object(
+            "summary",
+            json!({ "command": "demo", "files": equal, "seconds": started.elapsed().as_secs_f64() }),
+        );
+        Ok(Exit::Done)
+    }
+}
+
+/// Refuses a folder that holds something: the demo writes and deletes in it.
+fn prepare(dir: &Path) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(dir).with_context(|| format!("Cannot make {}", dir.display()))?;
+    let empty = fs::read_dir(dir)?.next().is_none();
+    ensure!(empty, "{} is not empty; name a new folder", dir.display());
+    Ok(dir.canonicalize()?)
+}
+
+/// The acts of the story.
+struct Stage<'o> {
+    output: &'o Output,
+    program: Program,
+}
+
+impl Stage<'_> {
+    fn tell(&self, act: &str, what: &str) {
+        self.output.line(format!("  {}  {what}", self.output.paint(1, &format!("{act:<10}"))));
+        self.output.object("act", json!({ "act": act, "what": what }));
+    }
+
+    fn serve(&self, origin: &Path) -> anyhow::Result<Server> {
+        let started = Instant::now();
+        let server = self.program.serve(origin)?;
+        let what =
+            format!("as ResourceSync 1.1 and served at {} in {}", server.url, elapsed(started.elapsed()));
+        self.tell("Published", &what);
+        Ok(server)
+    }
+
+    fn copy(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
+        let run = self.program.run(&["sync", &server.url], copy, &[Exit::Done])?;
+        let files = run.number("created");
+        let rate = files as f64 / run.elapsed.as_secs_f64().max(0.001);
+        let figures = format!(
+            "{}, {}, each verified, in {}",
+            counted(files, "file"),
+            bytes(run.number("bytes")),
+            elapsed(run.elapsed)
+        );
+        self.tell("Copied", &format!("{figures} ({} files/s)", count(rate as u64)));
+        Ok(())
+    }
+
+    /// Waits until the Source has published the changes, by looking as any Destination does.
+    fn follow(&self, server: &Server, copy: &Path, change: &sample::Change) -> anyhow::Result<()> {
+        let started = Instant::now();
+        let (mut created, mut updated, mut deleted, mut looks) = (0, 0, 0, 0);
+        while created + updated + deleted < change.total() {
+            ensure!(started.elapsed() < SETTLED_WITHIN, "The Change List did not show all changes in time");
+            let run = self.program.run(&["sync", &server.url, "--delete"], copy, &[Exit::Done])?;
+            created += run.number("created");
+            updated += run.number("updated");
+            deleted += run.number("deleted");
+            looks += 1;
+        }
+        let what = format!(
+            "+{created} ~{updated} -{deleted} by Change List, {} after the change ({})",
+            elapsed(started.elapsed()),
+            counted(looks, "look")
+        );
+        self.tell("Followed", &what);
+        Ok(())
+    }
+
+    fn nothing_new(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
+        let run = self.program.run(&["sync", &server.url], copy, &[Exit::Done])?;
+        let what =
+            format!("nothing new: {}, {}", counted(run.number("requests"), "request"), elapsed(run.elapsed));
+        self.tell("Again", &what);
+        Ok(())
+    }
+
+    /// Flips one byte in the copy; the audit must find just that file, and a repair must mend it.
+    fn damage(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
+        let damaged = sample::flip_a_byte(copy)?;
+        let run = self.program.run(&["audit", &server.url], copy, &[Exit::Differences])?;
+        ensure!(run.number("differing") == 1, "The audit missed the damage in {damaged}");
+        let mended = self.program.run(&["sync", &server.url, "--repair"], copy, &[Exit::Done])?;
+        let what = format!(
+            "one byte of {}: found by audit, mended by sync --repair in {}",
+            name(&damaged),
+            elapsed(mended.elapsed)
+        );
+        self.tell("Damaged", &what);
+        Ok(())
+    }
+
+    fn audit(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
+        let run = self.program.run(&["audit", &server.url], copy, &[Exit::Done])?;
+        let what =
+            format!("{} hashed and right, in {}", counted(run.number("same"), "file"), elapsed(run.elapsed));
+        self.tell("Audited", &what);
+        Ok(())
+    }
+}

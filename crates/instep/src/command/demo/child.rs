@@ -1,0 +1,112 @@
+//! This program as other processes, read by what they print as JSON.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, bail, ensure};
+use serde_json::Value;
+
+use crate::exit::Exit;
+
+/// The program's own file.
+pub(super) struct Program(PathBuf);
+
+/// What a finished command said.
+pub(super) struct Run {
+    summary: Value,
+    pub(super) elapsed: Duration,
+}
+
+/// A running `instep serve`. It ends with this value, whatever happens.
+pub(super) struct Server {
+    process: Child,
+    pub(super) url: String,
+}
+
+impl Program {
+    pub(super) fn of_this_process() -> anyhow::Result<Self> {
+        Ok(Self(std::env::current_exe().context("Cannot find this program's own file")?))
+    }
+
+    fn command(&self, arguments: &[&str], folder: &Path) -> Command {
+        let mut command = Command::new(&self.0);
+        command.args(arguments).arg(folder).arg("--json").stdin(Stdio::null()).stdout(Stdio::piped());
+        command
+    }
+
+    /// Runs a command to its end, which must be one of `expected`.
+    pub(super) fn run(&self, arguments: &[&str], folder: &Path, expected: &[Exit]) -> anyhow::Result<Run> {
+        let started = Instant::now();
+        let output = self.command(arguments, folder).stderr(Stdio::piped()).output()?;
+        let elapsed = started.elapsed();
+        let code = output.status.code().unwrap_or(-1);
+        if !expected.iter().any(|exit| i32::from(exit.code()) == code) {
+            bail!(
+                "instep {} ended with {code}: {}",
+                arguments.join(" "),
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
+        }
+        let lines =
+            output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+        let summary = lines.filter(|line: &Value| line["type"] == "summary").last();
+        Ok(Run { summary: summary.context("The command gave no summary")?, elapsed })
+    }
+
+    /// Starts a server on a free port and waits until it listens.
+    pub(super) fn serve(&self, folder: &Path) -> anyhow::Result<Server> {
+        let mut process =
+            self.command(&["serve", "--listen", "127.0.0.1:0"], folder).stderr(Stdio::piped()).spawn()?;
+        let output = process.stdout.take().context("The server has no output")?;
+        for line in BufReader::new(output).lines() {
+            let line: Value = serde_json::from_str(&line?).unwrap_or_default();
+            if line["type"] == "ready" {
+                let url = line["url"].as_str().unwrap_or_default().to_owned();
+                return Ok(Server { process, url });
+            }
+        }
+        let mut why = String::new();
+        if let Some(mut errors) = process.stderr.take() {
+            errors.read_to_string(&mut why)?;
+        }
+        bail!("instep serve did not start: {}", why.trim())
+    }
+}
+
+impl Run {
+    /// A figure of the summary; 0 where it has none.
+    pub(super) fn number(&self, name: &str) -> u64 {
+        self.summary[name].as_u64().unwrap_or_default()
+    }
+}
+
+impl Server {
+    /// Asks it to end, and waits.
+    pub(super) fn end(mut self) -> anyhow::Result<()> {
+        self.terminate();
+        let status = self.process.wait()?;
+        let code = status.code().unwrap_or(-1);
+        ensure!(code == 0 || code == i32::from(Exit::Terminated.code()), "The server ended with {code}");
+        Ok(())
+    }
+
+    fn terminate(&self) {
+        if let Some(process) = i32::try_from(self.process.id()).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Ok(None) = self.process.try_wait() {
+            let _ = self.process.kill();
+            let _ = self.process.wait();
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `instep status`: what is held, how far behind, what went wrong.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    exit::Exit,
+    ui::{
+        Output,
+        format::{bytes, counted, name},
+    },
+};
+
+/// What is held, how far it is, what went wrong last
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// The folder of the copy
+    #[arg(default_value = ".")]
+    dir: PathBuf,
+}
+
+impl Status {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let status = instep_destination::status(&self.dir)?;
+        let time = |time: Option<resourcesync::DateTime>| time.map(|time| time.to_string());
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none yet".to_owned());
+        output.line(format!("Copy        {}", status.dir.display()));
+        output.line(format!("Source      {}", name(&or_none(status.url.clone()))));
+        output.line(format!("Held        {}, {}", counted(status.held, "resource"), bytes(status.bytes)));
+        output.line(format!("Up to       {}", or_none(time(status.checkpoint))));
+        output.line(format!(
+            "Last run    {}{}",
+            or_none(time(status.last_run)),
+            if status.running { "; one runs now" } else { "" }
+        ));
+        if status.owed > 0 {
+            let kinds: Vec<_> =
+                status.problems.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
+            output.line(format!("Owed        {} ({})", counted(status.owed, "resource"), kinds.join(", ")));
+        }
+        output.object(
+            "status",
+            json!({
+                "dir": status.dir,
+                "url": status.url,
+                "held": status.held,
+                "bytes": status.bytes,
+                "owed": status.owed,
+                "problems": status.problems,
+                "checkpoint": time(status.checkpoint),
+                "last_run": time(status.last_run),
+                "running": status.running,
+            }),
+        );
+        Ok(if status.owed > 0 { Exit::Problems } else { Exit::Done })
+    }
+}

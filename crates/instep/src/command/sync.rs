@@ -1,0 +1,222 @@
+//! `instep sync`: make or refresh a copy.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use clap::Args;
+use instep_destination::{
+    self as destination, Durability, MaxDelete, Outcome, SyncOptions, SyncReport, Verify, Via,
+};
+use serde_json::json;
+
+use crate::{
+    args::{access::Access, selection::Selection, values},
+    config::Config,
+    exit::Exit,
+    runtime,
+    ui::{
+        Output,
+        format::{bytes, count, counted, elapsed},
+        progress::Progress,
+    },
+};
+
+/// Make or refresh a copy
+///
+/// The URL may be a site, a page, a Source Description, a Capability List, any list or index, or a plain Sitemap.
+/// Nothing held: a baseline. Something held: the changes since, or the differences where the changes do not reach back.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Sync {
+    /// Any URL of the Source
+    url: String,
+    /// The folder of the copy [default: ./HOST]
+    dir: Option<PathBuf>,
+    /// Print the plan and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Remove what the Source deleted
+    #[arg(long)]
+    delete: bool,
+    /// Refuse to delete more: a count or a percentage [default: the larger of 10 and 10%]
+    #[arg(long, value_name = "LIMIT")]
+    max_delete: Option<MaxDelete>,
+    /// Let an empty list empty the copy
+    #[arg(long)]
+    allow_empty: bool,
+    /// Keep what is replaced or removed in this folder
+    #[arg(long, value_name = "DIR")]
+    backup_dir: Option<PathBuf>,
+    /// Stay in step until told to end
+    #[arg(short, long)]
+    follow: bool,
+    /// Hash what is held, and fetch what is damaged
+    #[arg(long)]
+    repair: bool,
+    /// Keep files that are already there and right, instead of fetching them
+    #[arg(long)]
+    adopt: bool,
+    /// Verify the strongest digest offered, or all
+    #[arg(long, default_value = "strongest", value_name = "WHICH")]
+    verify: Verify,
+    /// Way to synchronize: auto, list, dump, batch or changes
+    #[arg(long, default_value = "auto", value_name = "WAY")]
+    via: Via,
+    /// The copy as it was then
+    #[arg(long, value_parser = values::datetime, value_name = "DATETIME")]
+    as_of: Option<resourcesync::DateTime>,
+    /// Keep each version that the Source offers
+    #[arg(long)]
+    all_versions: bool,
+    /// Put resources below a URI at a path of the copy
+    #[arg(long, value_name = "URI=PATH", value_parser = pair)]
+    map: Vec<(String, String)>,
+    /// How a commit reaches the disk: group, file or none
+    #[arg(long, default_value = "group", value_name = "HOW")]
+    durability: Durability,
+    /// Commit and end after so long
+    #[arg(long, value_parser = values::duration, value_name = "DURATION")]
+    max_duration: Option<Duration>,
+    /// Commit and end after so many bytes
+    #[arg(long, value_parser = values::size, value_name = "SIZE")]
+    max_transfer: Option<u64>,
+    /// Refuse a Source whose newest state is older
+    #[arg(long, value_parser = values::duration, value_name = "DURATION")]
+    max_age: Option<Duration>,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    access: Access,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  instep sync https://example.org/ ./copy
+  instep sync https://example.org/ ./copy --delete --max-delete 500
+  instep sync https://example.org/ ./copy -n --include '*.pdf'
+  instep sync https://example.org/resourcelist.xml --limit 10";
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (uri, path) = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
+    Ok((uri.to_owned(), path.to_owned()))
+}
+
+impl Sync {
+    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        let options = self.options(config)?;
+        let (url, dir) = (options.url.clone(), options.dir.clone());
+        let runtime = runtime::start()?;
+        let signals = runtime::Signals::listen(&runtime, options.shutdown.clone());
+        let progress = Arc::new(Progress::new(*output));
+        let report = runtime.block_on(destination::sync(&options, progress.as_ref()));
+        progress.finish();
+        let report = report?;
+        tell(output, &report);
+        output.object("summary", summary(&url, &dir, &report));
+        Ok(match report.outcome {
+            Outcome::Interrupted => signals.exit(),
+            _ => Exit::from_code(report.exit_code()),
+        })
+    }
+
+    fn options(self, config: &Config) -> anyhow::Result<SyncOptions> {
+        let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
+        let dir = self.dir.unwrap_or_else(|| default_dir(&url));
+        let mut options = SyncOptions::new(url, dir);
+        options.dry_run = self.dry_run;
+        options.delete = self.delete;
+        options.max_delete = self.max_delete.unwrap_or_default();
+        options.allow_empty = self.allow_empty;
+        options.backup_dir = self.backup_dir;
+        options.follow = self.follow;
+        options.repair = self.repair;
+        options.adopt = self.adopt;
+        options.verify = self.verify;
+        options.via = self.via;
+        options.as_of = self.as_of;
+        options.all_versions = self.all_versions;
+        options.maps = self.map;
+        options.durability = self.durability;
+        options.max_duration = self.max_duration;
+        options.max_transfer = self.max_transfer;
+        options.max_age = self.max_age;
+        options.selection = self.selection.options();
+        options.access = self.access.options(config)?;
+        Ok(options)
+    }
+}
+
+/// `./HOST` or `./HOST_PORT`, of the URL that the operator typed.
+pub(crate) fn default_dir(url: &str) -> PathBuf {
+    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let safe = |character: char| {
+        if character.is_ascii_alphanumeric() || "-.".contains(character) { character } else { '_' }
+    };
+    let name: String = host.chars().map(safe).collect();
+    PathBuf::from(".").join(name.trim_matches('.'))
+}
+
+/// The last line: what was done, in figures.
+fn tell(output: &Output, report: &SyncReport) {
+    let state = match report.outcome {
+        Outcome::Planned => "Would do",
+        Outcome::Interrupted => "Interrupted",
+        Outcome::BudgetSpent => "Budget spent",
+        Outcome::Complete if report.has_problems() => "Done with problems",
+        Outcome::Complete => "In step",
+    };
+    let mut line = format!(
+        "{state}: +{} ~{} -{} ={}",
+        count(report.created),
+        count(report.updated),
+        count(report.deleted),
+        count(report.unchanged)
+    );
+    for (number, what) in [(report.failed, "failed"), (report.owed, "owed"), (report.skipped, "skipped")] {
+        if number > 0 {
+            line.push_str(&format!(", {} {what}", count(number)));
+        }
+    }
+    let transfer = format!("{} in {}", bytes(report.bytes), counted(report.requests, "request"));
+    output.line(format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason));
+}
+
+fn summary(url: &str, dir: &std::path::Path, report: &SyncReport) -> serde_json::Value {
+    json!({
+        "command": "sync",
+        "url": url,
+        "dir": dir,
+        "strategy": format!("{}", report.strategy),
+        "reason": report.reason,
+        "created": report.created,
+        "updated": report.updated,
+        "deleted": report.deleted,
+        "unchanged": report.unchanged,
+        "failed": report.failed,
+        "owed": report.owed,
+        "skipped": report.skipped,
+        "bytes": report.bytes,
+        "requests": report.requests,
+        "seconds": report.elapsed.as_secs_f64(),
+        "checkpoint": report.checkpoint.map(|time| time.to_string()),
+        "exit_code": report.exit_code(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::default_dir;
+
+    #[test]
+    fn a_copy_without_a_folder_is_named_by_its_host() {
+        for (url, dir) in [
+            ("https://example.org/a/b", "./example.org"),
+            ("http://127.0.0.1:8080/", "./127.0.0.1_8080"),
+            ("https://user@example.org?x", "./example.org"),
+            ("https://../", "./"),
+        ] {
+            assert_eq!(default_dir(url), std::path::Path::new(dir));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `instep.toml`: what a command line would say, by command.
+//!
+//! ```toml
+//! [sync]
+//! transfers = 32
+//! include = ["https://example.org/papers/**"]
+//! ```
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use toml::{Table, Value};
+
+use crate::args::variable;
+
+/// Tables that no command owns.
+const SHARED_TABLES: [&str; 2] = ["credentials", "set"];
+
+/// The configuration file, read; empty where there is none.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    path: PathBuf,
+    table: Table,
+}
+
+impl Config {
+    /// Reads the file that `--config` names, else `./instep.toml`, else the user's.
+    pub(crate) fn find(argv: &[OsString]) -> anyhow::Result<Self> {
+        if let Some(path) = named(argv).or_else(|| env::var_os("INSTEP_CONFIG").map(PathBuf::from)) {
+            return Self::read(path);
+        }
+        let user = env::var_os("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".config")))
+            .map(|folder| folder.join("instep/instep.toml"));
+        let found = [Some("instep.toml".into()), user].into_iter().flatten().find(|path| path.is_file());
+        found.map_or_else(|| Ok(Self::default()), Self::read)
+    }
+
+    fn read(path: PathBuf) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))?;
+        let table = text.parse::<Table>().with_context(|| format!("{} is no TOML", path.display()))?;
+        Ok(Self { path, table })
+    }
+
+    /// Where it was read from; empty where there is none.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A table or array that no command owns: `set`, `credentials`.
+    pub(crate) fn shared(&self, name: &str) -> Option<&Value> {
+        self.table.get(name)
+    }
+
+    /// Puts what the file says before what the command line says, unless that or the environment says it too.
+    pub(crate) fn fill_in(
+        &self,
+        argv: Vec<OsString>,
+        command: &clap::Command,
+    ) -> anyhow::Result<Vec<OsString>> {
+        self.refuse_unknown_tables(command)?;
+        let named = |word: &OsString| word.to_str().and_then(|word| command.find_subcommand(word));
+        let Some((index, subcommand)) =
+            argv.iter().enumerate().skip(1).find_map(|(index, word)| Some((index, named(word)?)))
+        else {
+            return Ok(argv);
+        };
+        let mut words = Vec::new();
+        for (key, value) in self.keys_for(subcommand.get_name()) {
+            let known = subcommand.get_arguments().any(|arg| arg.get_long() == Some(key));
+            if !known && self.table.get(subcommand.get_name()).is_some_and(|own| own.get(key).is_some()) {
+                bail!("{}: [{}] has no key {key}", self.path.display(), subcommand.get_name());
+            }
+            if known && !is_said(&argv, subcommand, key) {
+                words
+                    .extend(as_words(key, value).with_context(|| format!("{}: {key}", self.path.display()))?);
+            }
+        }
+        let mut filled = argv;
+        filled.splice(index + 1..index + 1, words);
+        Ok(filled)
+    }
+
+    /// The keys of a command's table; `serve` publishes and `audit` reads, so they take what is said for those.
+    fn keys_for(&self, subcommand: &str) -> impl Iterator<Item = (&str, &Value)> {
+        let parents: &[&str] = match subcommand {
+            "serve" => &["publish", "serve"],
+            "republish" => &["publish", "republish"],
+            "audit" => &["sync", "audit"],
+            "explore" => &["sync", "explore"],
+            _ => &[],
+        };
+        let own = parents.is_empty().then_some(subcommand);
+        let tables = parents.iter().copied().chain(own);
+        let pairs = tables.filter_map(|name| self.table.get(name)?.as_table()).flatten();
+        let mut latest = std::collections::BTreeMap::new();
+        pairs.for_each(|(key, value)| {
+            latest.insert(key.as_str(), value);
+        });
+        latest.into_iter()
+    }
+
+    fn refuse_unknown_tables(&self, command: &clap::Command) -> anyhow::Result<()> {
+        for name in self.table.keys() {
+            if command.find_subcommand(name).is_none() && !SHARED_TABLES.contains(&name.as_str()) {
+                bail!("{}: there is no command {name} to configure", self.path.display());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The file that `--config` names.
+fn named(argv: &[OsString]) -> Option<PathBuf> {
+    let mut words = argv.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--config") => return words.next().map(PathBuf::from),
+            Some(word) if word.starts_with("--config=") => return Some(word["--config=".len()..].into()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether the command line or the environment says something about an option.
+fn is_said(argv: &[OsString], subcommand: &clap::Command, key: &str) -> bool {
+    let short =
+        subcommand.get_arguments().find(|arg| arg.get_long() == Some(key)).and_then(clap::Arg::get_short);
+    let on_line = argv.iter().filter_map(|word| word.to_str()).any(|word| {
+        let long = word.strip_prefix("--").map(|rest| rest.split('=').next().unwrap_or(rest)) == Some(key);
+        long || short.is_some_and(|short| {
+            word.starts_with('-') && !word.starts_with("--") && word[1..].starts_with(short)
+        })
+    });
+    on_line || env::var_os(variable(key)).is_some()
+}
+
+fn as_words(key: &str, value: &Value) -> anyhow::Result<Vec<OsString>> {
+    let one = |value: &Value| -> anyhow::Result<OsString> {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Integer(_) | Value::Float(_) | Value::Datetime(_) => value.to_string(),
+            _ => bail!("a text, a number, true or false, or an array of these is expected"),
+        };
+        Ok(format!("--{key}={text}").into())
+    };
+    match value {
+        Value::Boolean(true) => Ok(vec![format!("--{key}").into()]),
+        Value::Boolean(false) => Ok(Vec::new()),
+        Value::Array(values) => values.iter().map(one).collect(),
+        value => Ok(vec![one(value)?]),
+    }
+}

@@ -1,1 +1,0 @@
-//! The program, as a library for its tests.

@@ -1,0 +1,57 @@
+//! The asynchronous runtime, and what a signal does.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use anyhow::Context;
+use tokio::{
+    runtime::{Builder, Runtime},
+    signal::unix::{SignalKind, signal},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::exit::Exit;
+
+/// Starts it, with a worker for each core.
+pub(crate) fn start() -> anyhow::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build().context("Cannot start the runtime")
+}
+
+/// The first INT or TERM asks for an orderly end, the second ends at once; both leave a valid state.
+pub(crate) struct Signals {
+    terminated: Arc<AtomicBool>,
+}
+
+impl Signals {
+    /// Cancels `shutdown` at the first signal.
+    pub(crate) fn listen(runtime: &Runtime, shutdown: CancellationToken) -> Self {
+        let terminated = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&terminated);
+        runtime.spawn(async move {
+            let (Ok(mut interrupt), Ok(mut terminate)) =
+                (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+            else {
+                return;
+            };
+            loop {
+                let exit = tokio::select! {
+                    _ = interrupt.recv() => Exit::Interrupted,
+                    _ = terminate.recv() => Exit::Terminated,
+                };
+                if shutdown.is_cancelled() {
+                    std::process::exit(exit.code().into());
+                }
+                told.store(exit == Exit::Terminated, Ordering::Relaxed);
+                shutdown.cancel();
+            }
+        });
+        Self { terminated }
+    }
+
+    /// How a run that was interrupted ends.
+    pub(crate) fn exit(&self) -> Exit {
+        if self.terminated.load(Ordering::Relaxed) { Exit::Terminated } else { Exit::Interrupted }
+    }
+}

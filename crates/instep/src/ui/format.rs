@@ -1,0 +1,88 @@
+//! Figures and names as people read them.
+
+use std::{fmt::Write as _, time::Duration};
+
+/// `1,234,567`
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 file`, `2 files`
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = match (number, noun.strip_suffix('y')) {
+        (1, _) => return format!("1 {noun}"),
+        (_, Some(stem)) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{noun}s"),
+    };
+    format!("{} {plural}", count(number))
+}
+
+/// `12 B`, `3.4 MiB`
+pub(crate) fn bytes(number: u64) -> String {
+    let mut value = number as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 {
+            return if unit == "B" { format!("{number} B") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1024.0;
+    }
+    format!("{value:.1} TiB")
+}
+
+/// `84 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`
+pub(crate) fn elapsed(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0 => format!("{} ms", duration.as_millis()),
+        1..60 => format!("{:.1} s", duration.as_secs_f64()),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+/// A name that strangers wrote, fit for a terminal: control characters and direction marks are escaped (D10).
+pub(crate) fn name(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        let turns =
+            matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if character.is_control() || turns {
+            let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{bytes, count, counted, elapsed, name};
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "entry"), "1 entry");
+        assert_eq!(counted(2_000, "entry"), "2,000 entries");
+        assert_eq!(bytes(1_023), "1023 B");
+        assert_eq!(bytes(3 << 20), "3.0 MiB");
+        assert_eq!(elapsed(Duration::from_millis(84)), "84 ms");
+        assert_eq!(elapsed(Duration::from_secs(250)), "4 min 10 s");
+    }
+
+    #[test]
+    fn d10_a_name_cannot_steer_the_terminal() {
+        assert_eq!(name("a\u{1b}]0;x\u{7}b\u{202e}c"), "a\\u{1b}]0;x\\u{7}b\\u{202e}c");
+    }
+}
