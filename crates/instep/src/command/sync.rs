@@ -164,7 +164,7 @@ fn tell(output: &Output, report: &SyncReport) {
         Outcome::Interrupted => "Interrupted",
         Outcome::BudgetSpent => "Budget spent",
         Outcome::Complete if report.has_problems() => "Done with problems",
-        Outcome::Complete => "In step",
+        _ => "In step",
     };
     let mut line = format!(
         "{state}: +{} ~{} -{} ={}",
