@@ -12,6 +12,14 @@ pub enum ReadError {
     /// The bytes are not a document.
     #[error("{0}")]
     Syntax(#[from] SyntaxError),
+    /// The document is of another kind than the one asked for (GEN-11).
+    #[error("Expected a {expected}, found {found}")]
+    Kind {
+        /// The kind asked for.
+        expected: &'static str,
+        /// What the document says it is.
+        found: String,
+    },
 }
 
 /// Bytes that are not a ResourceSync document, and where.

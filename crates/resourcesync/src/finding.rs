@@ -19,6 +19,27 @@ impl fmt::Display for Position {
     }
 }
 
+/// Where the parts of a header or an entry stand. It is not part of their value.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) root: Position,
+    pub(crate) metadata: Position,
+    pub(crate) links: Vec<Position>,
+}
+
+impl Places {
+    /// Where the metadata stands, or else what it would describe.
+    pub(crate) fn metadata_or(&self, otherwise: Position) -> Position {
+        if self.metadata.line == 0 { otherwise } else { self.metadata }
+    }
+
+    /// Takes everything away, keeping buffers.
+    pub(crate) fn clear(&mut self) {
+        (self.root, self.metadata) = Default::default();
+        self.links.clear();
+    }
+}
+
 /// How much a finding weighs: `must` -> error, `should` -> warning, `may` and derived rules -> info.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {

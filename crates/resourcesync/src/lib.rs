@@ -2,17 +2,19 @@
 //!
 //! No async, no files, no sockets, no clock: bytes in, typed values out, and back.
 
+mod dialect;
 pub mod document;
 mod error;
 pub mod finding;
 pub mod value;
 pub mod xml;
 
-pub use document::{Entry, Form, Header, Link, Metadata};
+pub use dialect::Dialect;
+pub use document::{Document, Entry, Form, Header, Link, Metadata};
 pub use error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind, WriteError};
 pub use finding::{Finding, Position, Severity};
 pub use value::{
     Algorithm, Capability, Change, ChangeFreq, DateTime, Digest, Digests, Hasher, MediaType, PackagePath,
     Relation, Uri,
 };
-pub use xml::{DocumentReader, DocumentWriter, Limits, ReadOptions, WriteOptions};
+pub use xml::{Decoded, DocumentReader, DocumentWriter, Limits, ReadOptions, WriteOptions};

@@ -1,4 +1,5 @@
 //! Each example of the standard reads, writes and reads again to an equal value.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{fs, path::PathBuf};
 

@@ -1,6 +1,6 @@
 use super::{Link, Metadata};
 use crate::{
-    finding::Position,
+    finding::{Places, Position},
     value::{Algorithm, ChangeFreq, DateTime, Digest, Relation, Uri},
 };
 
@@ -22,6 +22,7 @@ pub struct Entry {
     pub links: Vec<Link>,
     /// Where it stands in the document; not part of its value.
     pub position: Position,
+    pub(crate) places: Places,
 }
 
 impl PartialEq for Entry {
@@ -34,6 +35,8 @@ impl PartialEq for Entry {
             && self.links == other.links
     }
 }
+
+impl Eq for Entry {}
 
 impl Entry {
     /// An entry of nothing but its URI.
@@ -63,12 +66,11 @@ impl Entry {
 
     /// Takes everything away, keeping buffers.
     pub fn clear(&mut self) {
-        let Self { loc, metadata, links, .. } = self;
-        let (mut loc, mut metadata, mut links) =
-            (std::mem::take(loc), std::mem::take(metadata), std::mem::take(links));
-        loc.set("");
-        metadata.clear();
-        links.clear();
-        *self = Self { loc, metadata, links, ..Self::default() };
+        self.loc.set("");
+        (self.lastmod, self.changefreq, self.priority) = (None, None, None);
+        self.metadata.clear();
+        self.links.clear();
+        self.position = Position::default();
+        self.places.clear();
     }
 }

@@ -1,5 +1,9 @@
 use super::{Link, Metadata};
-use crate::value::{Capability, Relation, Uri};
+use crate::{
+    dialect::Dialect,
+    finding::Places,
+    value::{Capability, Relation, Uri},
+};
 
 /// The root element: a list of things, or an index over lists (GEN-9). Nothing else tells the two apart (GEN-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,7 +15,7 @@ pub enum Form {
 }
 
 /// What stands under the root before the entries (§7).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Header {
     /// List or index.
@@ -20,12 +24,34 @@ pub struct Header {
     pub metadata: Option<Metadata>,
     /// The root's links, in order.
     pub links: Vec<Link>,
+    /// What it was written in before it was read as 1.1 (DIA-1); not part of its value.
+    pub dialect: Dialect,
+    pub(crate) places: Places,
 }
+
+impl PartialEq for Header {
+    fn eq(&self, other: &Self) -> bool {
+        self.form == other.form && self.metadata == other.metadata && self.links == other.links
+    }
+}
+
+impl Eq for Header {}
 
 impl Header {
     /// The header of a document with a capability.
     pub fn new(form: Form, capability: Capability) -> Self {
-        Self { form, metadata: Some(Metadata::with_capability(capability)), links: Vec::new() }
+        Self { metadata: Some(Metadata::with_capability(capability)), ..Self::bare(form) }
+    }
+
+    /// The header of a plain Sitemap (DIA-7).
+    pub fn bare(form: Form) -> Self {
+        Self {
+            form,
+            metadata: None,
+            links: Vec::new(),
+            dialect: Dialect::default(),
+            places: Places::default(),
+        }
     }
 
     /// What the document is; none in a plain Sitemap.

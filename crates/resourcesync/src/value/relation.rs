@@ -46,6 +46,30 @@ pub enum Relation {
     Other(Box<str>),
 }
 
+/// The names in IANA's registry of link relations, in alphabetical order.
+#[rustfmt::skip]
+const REGISTERED: [&str; 134] = [
+    "about", "acl", "alternate", "amphtml", "api-catalog", "appendix", "apple-touch-icon",
+    "apple-touch-startup-image", "archives", "author", "blocked-by", "bookmark", "c2pa-manifest",
+    "canonical", "chapter", "cite-as", "collection", "compression-dictionary", "contents", "convertedfrom",
+    "copyright", "create-form", "current", "deprecation", "describedby", "describes", "disclosure",
+    "dns-prefetch", "duplicate", "edit", "edit-form", "edit-media", "enclosure", "external", "first",
+    "geofeed", "glossary", "help", "hosts", "hub", "ice-server", "icon", "index", "intervalafter",
+    "intervalbefore", "intervalcontains", "intervaldisjoint", "intervalduring", "intervalequals",
+    "intervalfinishedby", "intervalfinishes", "intervalin", "intervalmeets", "intervalmetby",
+    "intervaloverlappedby", "intervaloverlaps", "intervalstartedby", "intervalstarts", "item", "last",
+    "latest-version", "license", "linkset", "lrdd", "manifest", "mask-icon", "me", "media-feed", "memento",
+    "micropub", "modulepreload", "monitor", "monitor-group", "next", "next-archive", "nofollow", "noopener",
+    "noreferrer", "opener", "openid2.local_id", "openid2.provider", "original", "p3pv1", "payment",
+    "pingback", "preconnect", "predecessor-version", "prefetch", "preload", "prerender", "prev",
+    "prev-archive", "preview", "previous", "privacy-policy", "profile", "publication", "rdap-active",
+    "rdap-bottom", "rdap-down", "rdap-top", "rdap-up", "related", "replies", "resourcesync", "restconf",
+    "ruleinput", "search", "section", "self", "service", "service-desc", "service-doc", "service-meta",
+    "sip-trunking-capability", "sponsored", "start", "status", "stylesheet", "subsection",
+    "successor-version", "sunset", "tag", "terms-of-service", "timegate", "timemap", "type", "ugc", "up",
+    "version-history", "via", "webmention", "working-copy", "working-copy-of",
+];
+
 /// The patch relation's URI (LN-9).
 const PATCH: &str = "http://www.openarchives.org/rs/terms/patch";
 
@@ -78,6 +102,11 @@ impl Relation {
             .into_iter()
             .find(|known| known.as_str().eq_ignore_ascii_case(text))
             .unwrap_or_else(|| Self::Other(text.into()))
+    }
+
+    /// Whether IANA registered a name, beyond those that have a variant here (GEN-21).
+    pub fn is_registered(name: &str) -> bool {
+        REGISTERED.binary_search(&name.to_ascii_lowercase().as_str()).is_ok()
     }
 
     /// The attribute's value.

@@ -60,6 +60,11 @@ impl Namespace {
     }
 }
 
+/// Whether this is the namespace of the D-Lib paper and the draft of January 2013 (DIA-2).
+pub(crate) fn is_draft(uri: &str) -> bool {
+    uri.trim_end_matches('/').ends_with("openarchives.org/rs")
+}
+
 /// The declarations in force, innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {

@@ -1,34 +1,35 @@
 //! The engine: events in, a header and entries out, findings beside them.
 
+mod content;
+mod events;
+
 use std::io::BufRead;
 
-use quick_xml::{
-    Error as XmlError,
-    escape::resolve_xml_entity,
-    events::{BytesStart, Event},
-};
-
-use super::{
-    Limits,
-    attributes::{Attributes, datetime, for_each_attribute},
-    meter::{Meter, Stop},
-    names::{Namespace, RS, Scope},
-};
+use super::{Limits, attributes::Attributes, decode::Decoded, meter::Meter, names::Scope};
 use crate::{
-    document::{Entry, Form, Header, Link},
-    error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind},
+    dialect::Dialect,
+    document::{Entry, Form, Header},
+    error::{LimitKind, ReadError, SyntaxErrorKind},
     finding::{Finding, Position, Severity},
-    value::{ChangeFreq, Uri, UriError},
+    value::Uri,
 };
 
 /// How a document is read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReadOptions {
     /// Where the document was fetched: relative references are resolved against it (NAV-5).
     pub base: Option<Uri>,
     /// How much is taken.
     pub limits: Limits,
+    /// Whether documents of older versions are read as 1.1 (DIA-1); a validator wants them as they are.
+    pub dialects: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { base: None, limits: Limits::default(), dialects: true }
+    }
 }
 
 impl ReadOptions {
@@ -70,6 +71,8 @@ pub struct DocumentReader<R> {
     scope: Scope,
     options: ReadOptions,
     header: Header,
+    /// Whether an extension under the root is in the namespace of the first drafts.
+    draft_namespace: bool,
     attributes: Attributes,
     text: String,
     entries: u64,
@@ -98,27 +101,34 @@ enum Next {
     /// Nothing.
     End,
 }
-
-/// An event, reduced to what matters here; names are in the reader's scope.
-enum Step {
-    Start { kind: Kind, empty: bool },
-    End,
-    Text,
-}
-
-/// What an element is to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Root(Form),
-    Entry(Form),
-    Loc,
-    LastMod,
-    ChangeFreq,
-    Priority,
-    Md,
-    Ln,
-    OtherSitemap,
-    Foreign,
+impl<R: BufRead> DocumentReader<Decoded<R>> {
+    /// Reads the header of a document as it was sent: compressed with gzip or not, in whatever encoding it declares.
+    /// An encoding other than UTF-8 leaves a finding (GEN-24). The limits count decoded bytes.
+    ///
+    /// # Errors
+    /// As [`DocumentReader::new`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), resourcesync::ReadError> {
+    /// use resourcesync::{DocumentReader, ReadOptions};
+    /// let text = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>";
+    /// let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    /// let mut reader = DocumentReader::open(&utf16[..], ReadOptions::new())?;
+    /// assert_eq!(reader.take_findings()[0].rule, "GEN-24");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn open(source: R, options: ReadOptions) -> Result<Self, ReadError> {
+        let decoded = Decoded::new(source)?;
+        let encoding = decoded.encoding();
+        let mut reader = Self::new(decoded, options)?;
+        if encoding != "UTF-8" {
+            let found = format!("the encoding {encoding}");
+            let start = Position { line: 1, column: 1, offset: 0 };
+            reader.findings.insert(0, Finding::new("GEN-24", Severity::Error, start, found, "UTF-8"));
+        }
+        Ok(reader)
+    }
 }
 
 impl<R: BufRead> DocumentReader<R> {
@@ -134,7 +144,8 @@ impl<R: BufRead> DocumentReader<R> {
             buffer: Vec::with_capacity(1024),
             scope: Scope::default(),
             options,
-            header: Header { form: Form::List, metadata: None, links: Vec::new() },
+            header: Header::bare(Form::List),
+            draft_namespace: false,
             attributes: Attributes::default(),
             text: String::new(),
             entries: 0,
@@ -148,6 +159,7 @@ impl<R: BufRead> DocumentReader<R> {
             Next::Root => reader.read_root_children()?,
             end => end,
         };
+        reader.recognize_dialect();
         Ok(reader)
     }
 
@@ -191,6 +203,9 @@ impl<R: BufRead> DocumentReader<R> {
             entry.clear();
             entry.position = self.at;
             let usable = self.read_entry_children(entry, empty)?;
+            if self.header.dialect != Dialect::Current && self.options.dialects {
+                Dialect::translate_entry(entry);
+            }
             self.next = self.read_root_children()?;
             if usable {
                 return Ok(true);
@@ -213,490 +228,15 @@ impl<R: BufRead> DocumentReader<R> {
         })
     }
 
-    fn read_root(&mut self) -> Result<(), ReadError> {
-        loop {
-            match self.step(0)? {
-                Some(Step::Start { kind: Kind::Root(form), empty }) => {
-                    self.header.form = form;
-                    if empty {
-                        self.expect_nothing_more()?;
-                    }
-                    return Ok(());
-                }
-                Some(Step::Start { .. }) => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::Text) if self.text.trim().is_empty() => {}
-                Some(_) => return Err(self.ill_formed("text before the root element")),
-                None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-            }
+    fn recognize_dialect(&mut self) {
+        let mut header = std::mem::replace(&mut self.header, Header::bare(Form::List));
+        header.dialect = Dialect::of(&header, self.draft_namespace);
+        if self.options.dialects {
+            header.dialect.translate(&mut header, &mut |rule, found, expected| {
+                self.report(rule, Severity::Info, found, expected);
+            });
         }
-    }
-
-    /// Reads on under the root to the next entry or the end.
-    fn read_root_children(&mut self) -> Result<Next, ReadError> {
-        loop {
-            match self.step(1)? {
-                None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::End) => {
-                    self.expect_nothing_more()?;
-                    return Ok(Next::End);
-                }
-                Some(Step::Text) => self.stray_text("GEN-13"),
-                Some(Step::Start { kind, empty }) => match kind {
-                    Kind::Entry(form) => {
-                        if form != self.header.form {
-                            let (found, expected) = match form {
-                                Form::List => ("url in a sitemapindex", "sitemap elements only"),
-                                Form::Index => ("sitemap in a urlset", "url elements only"),
-                            };
-                            self.report("GEN-13", Severity::Error, found, expected);
-                        }
-                        return Ok(Next::Entry { empty });
-                    }
-                    Kind::Md => {
-                        self.root_metadata();
-                        self.skip(2, empty)?;
-                    }
-                    Kind::Ln => {
-                        if self.entries > 0 {
-                            self.report(
-                                "GEN-23",
-                                Severity::Warning,
-                                "rs:ln after an entry",
-                                "it before the entries",
-                            );
-                        }
-                        if let Some(link) = self.link() {
-                            self.header.links.push(link);
-                        }
-                        self.skip(2, empty)?;
-                    }
-                    Kind::Foreign => self.skip(2, empty)?,
-                    _ => {
-                        self.report(
-                            "GEN-13",
-                            Severity::Error,
-                            "another Sitemap element under the root",
-                            "entries only",
-                        );
-                        self.skip(2, empty)?;
-                    }
-                },
-            }
-        }
-    }
-
-    fn root_metadata(&mut self) {
-        if self.entries > 0 {
-            self.report("GEN-23", Severity::Warning, "rs:md after an entry", "it before the entries");
-        }
-        if self.header.metadata.is_some() {
-            self.report("GEN-3", Severity::Error, "a second rs:md under the root", "one; the first is taken");
-        } else {
-            self.header.metadata = Some(std::mem::take(&mut self.attributes.metadata));
-        }
-    }
-
-    /// Reads what an entry holds. False where it has no usable `loc`.
-    fn read_entry_children(&mut self, entry: &mut Entry, empty: bool) -> Result<bool, ReadError> {
-        let (mut loc_seen, mut usable, mut metadata_seen) = (false, false, false);
-        while !empty {
-            match self.step(2)? {
-                None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::End) => break,
-                Some(Step::Text) => self.stray_text("GEN-14"),
-                Some(Step::Start { kind, empty }) => match kind {
-                    Kind::Md if metadata_seen => {
-                        self.report(
-                            "GEN-18",
-                            Severity::Error,
-                            "a second rs:md in an entry",
-                            "one; the first is taken",
-                        );
-                        self.skip(3, empty)?;
-                    }
-                    Kind::Md => {
-                        metadata_seen = true;
-                        std::mem::swap(&mut entry.metadata, &mut self.attributes.metadata);
-                        self.skip(3, empty)?;
-                    }
-                    Kind::Ln => {
-                        if let Some(link) = self.link() {
-                            entry.links.push(link);
-                        }
-                        self.skip(3, empty)?;
-                    }
-                    Kind::Loc if loc_seen => {
-                        self.report("GEN-14", Severity::Error, "a second loc", "one; the first is taken");
-                        self.skip(3, empty)?;
-                    }
-                    Kind::Loc => {
-                        loc_seen = true;
-                        self.read_text(empty)?;
-                        usable = self.loc(entry);
-                    }
-                    Kind::LastMod => {
-                        let second = entry.lastmod.is_some();
-                        self.read_text(empty)?;
-                        if second {
-                            self.report(
-                                "GEN-15",
-                                Severity::Error,
-                                "a second lastmod",
-                                "one; the first is taken",
-                            );
-                        } else {
-                            entry.lastmod = self.lastmod();
-                        }
-                    }
-                    Kind::ChangeFreq => {
-                        self.read_text(empty)?;
-                        entry.changefreq = self.changefreq();
-                    }
-                    Kind::Priority => {
-                        self.read_text(empty)?;
-                        entry.priority = Some(self.text.trim().into());
-                    }
-                    Kind::Foreign => self.skip(3, empty)?,
-                    Kind::Root(_) | Kind::Entry(_) | Kind::OtherSitemap => {
-                        self.report(
-                            "GEN-14",
-                            Severity::Error,
-                            "an unknown Sitemap element in an entry",
-                            "loc, lastmod, changefreq, priority",
-                        );
-                        self.skip(3, empty)?;
-                    }
-                },
-            }
-        }
-        if !loc_seen {
-            self.at = entry.position;
-            self.report("GEN-14", Severity::Error, "an entry without loc", "one loc with an absolute URI");
-        }
-        Ok(usable)
-    }
-
-    /// Takes the text read as the entry's URI; resolves it where it is relative (NAV-5).
-    fn loc(&mut self, entry: &mut Entry) -> bool {
-        let text = std::mem::take(&mut self.text);
-        let usable = match Uri::check(text.trim()) {
-            Ok(()) => {
-                entry.loc.set(text.trim());
-                true
-            }
-            Err(error) => match self.mend(text.trim(), &error, "GEN-14") {
-                Some(uri) => {
-                    entry.loc = uri;
-                    true
-                }
-                None => false,
-            },
-        };
-        self.text = text;
-        usable
-    }
-
-    /// What a bad reference most likely means: relative to the document, or with characters not escaped.
-    fn mend(&mut self, text: &str, error: &UriError, rule: &'static str) -> Option<Uri> {
-        if text.is_empty() {
-            self.report(rule, Severity::Error, "an empty URI", "an absolute URI");
-            return None;
-        }
-        self.report(rule, Severity::Error, format!("\"{text}\""), format!("an absolute URI ({error})"));
-        let escaped = escape_iri(text);
-        match (&self.options.base, Uri::parse(&escaped)) {
-            (_, Ok(uri)) => Some(uri),
-            (Some(base), Err(UriError::Relative)) => base.resolve(&escaped).ok(),
-            _ => None,
-        }
-    }
-
-    fn lastmod(&mut self) -> Option<crate::DateTime> {
-        let Self { text, findings, findings_dropped, options, at, .. } = self;
-        datetime("lastmod", text.trim(), &mut |rule, severity, found, expected| {
-            push(findings, findings_dropped, options, Finding::new(rule, severity, *at, found, expected));
-        })
-    }
-
-    fn changefreq(&mut self) -> Option<ChangeFreq> {
-        let value = ChangeFreq::parse(self.text.trim());
-        if value.is_none() {
-            let found = format!("changefreq \"{}\"", self.text.trim());
-            self.report(
-                "GEN-16",
-                Severity::Error,
-                found,
-                "always, hourly, daily, weekly, monthly, yearly or never",
-            );
-        }
-        value
-    }
-
-    /// The link whose attributes were read; none without `rel` and a usable `href` (GEN-20).
-    fn link(&mut self) -> Option<Link> {
-        let (Some(rel), Some(href)) = (self.attributes.rel.take(), self.attributes.href.take()) else {
-            self.report("GEN-20", Severity::Error, "rs:ln without href or rel", "both");
-            return None;
-        };
-        let href = match Uri::parse(&href) {
-            Ok(href) => href,
-            Err(error) => self.mend(&href, &error, "NAV-5")?,
-        };
-        Some(self.attributes.take_link(rel, href))
-    }
-
-    /// Text in `self.text` that stands where only elements may.
-    fn stray_text(&mut self, rule: &'static str) {
-        if !self.text.trim().is_empty() {
-            let found = format!("text {:?}", self.text.trim().chars().take(40).collect::<String>());
-            self.report(rule, Severity::Error, found, "elements only");
-        }
-    }
-
-    /// Reads the text of a leaf element into `self.text`; entities and CDATA are part of it.
-    fn read_text(&mut self, empty: bool) -> Result<(), ReadError> {
-        let mut text = String::new();
-        std::mem::swap(&mut text, &mut self.text);
-        text.clear();
-        let at = self.at;
-        while !empty {
-            match self.step(3)? {
-                None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::End) => break,
-                Some(Step::Text) => text.push_str(&self.text),
-                Some(Step::Start { empty, .. }) => {
-                    self.report("GEN-14", Severity::Error, "an element within a text element", "text only");
-                    self.skip(4, empty)?;
-                }
-            }
-        }
-        self.at = at;
-        self.text = text;
-        Ok(())
-    }
-
-    /// Passes over the content of an element at a depth.
-    fn skip(&mut self, depth: usize, empty: bool) -> Result<(), ReadError> {
-        let mut open = usize::from(!empty);
-        while open > 0 {
-            match self.step(depth + open - 1)? {
-                None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::Start { empty: false, .. }) => open += 1,
-                Some(Step::End) => open -= 1,
-                Some(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn expect_nothing_more(&mut self) -> Result<(), ReadError> {
-        self.next = Next::End;
-        loop {
-            match self.step(0)? {
-                None => return Ok(()),
-                Some(Step::Text) if self.text.trim().is_empty() => {}
-                Some(_) => return Err(self.ill_formed("content after the root element")),
-            }
-        }
-    }
-
-    /// The next event within an element at `depth`; none at the end of the input.
-    ///
-    /// Attributes of `rs:md` and `rs:ln` are read here, while the event's bytes are at hand.
-    fn step(&mut self, depth: usize) -> Result<Option<Step>, ReadError> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let step = self.step_in(&mut buffer, depth);
-        self.buffer = buffer;
-        step
-    }
-
-    fn step_in(&mut self, buffer: &mut Vec<u8>, depth: usize) -> Result<Option<Step>, ReadError> {
-        loop {
-            buffer.clear();
-            self.xml.get_mut().start_token();
-            let offset = self.xml.buffer_position();
-            let event = match self.xml.read_event_into(buffer) {
-                Ok(event) => event,
-                Err(error) => return Err(self.xml_error(error)),
-            };
-            match event {
-                Event::Eof => return Ok(None),
-                Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
-                Event::DocType(_) => {
-                    self.locate(offset);
-                    return Err(self.syntax(SyntaxErrorKind::Doctype("a DOCTYPE".into())));
-                }
-                Event::Text(text) => {
-                    self.text.clear();
-                    self.text.push_str(&text.xml10_content());
-                    if self.text.contains("]]>") {
-                        self.locate(offset);
-                        return Err(self.ill_formed("\"]]>\" in text"));
-                    }
-                    return Ok(Some(Step::Text));
-                }
-                Event::CData(text) => {
-                    self.text.clear();
-                    self.text.push_str(&text.xml10_content());
-                    return Ok(Some(Step::Text));
-                }
-                Event::GeneralRef(reference) => {
-                    self.text.clear();
-                    match reference.resolve_char_ref() {
-                        Ok(Some(character)) if is_xml_char(character) => self.text.push(character),
-                        Ok(Some(_)) | Err(_) => {
-                            self.locate(offset);
-                            return Err(self.ill_formed("a reference to a character that XML does not allow"));
-                        }
-                        Ok(None) => match resolve_xml_entity(&reference) {
-                            Some(text) => self.text.push_str(text),
-                            None => {
-                                self.locate(offset);
-                                let what = format!("the entity &{};", &*reference);
-                                return Err(self.syntax(SyntaxErrorKind::Doctype(what)));
-                            }
-                        },
-                    }
-                    return Ok(Some(Step::Text));
-                }
-                Event::End(_) => {
-                    self.scope.leave(depth);
-                    return Ok(Some(Step::End));
-                }
-                Event::Start(start) => return self.start(&start, offset, depth, false).map(Some),
-                Event::Empty(start) => return self.start(&start, offset, depth, true).map(Some),
-            }
-        }
-    }
-
-    fn start(
-        &mut self,
-        start: &BytesStart<'_>,
-        offset: u64,
-        depth: usize,
-        empty: bool,
-    ) -> Result<Step, ReadError> {
-        self.locate(offset);
-        if depth >= self.options.limits.depth {
-            let most = self.options.limits.depth as u64;
-            return Err(self.syntax(SyntaxErrorKind::Limit { limit: LimitKind::Depth, most }));
-        }
-        let declares = self.scope.enter(start, depth + 1);
-        let (namespace, local) = self.scope.element(start.name().into_inner());
-        let kind = kind_of(&namespace, local, depth);
-        match kind {
-            Kind::Md | Kind::Ln => {
-                if let (1 | 2, Namespace::RsVariant(uri)) = (depth, &namespace) {
-                    self.report("GEN-2", Severity::Error, format!("the namespace {uri}"), RS);
-                }
-                let Self { attributes, scope, options, findings, findings_dropped, at, .. } = self;
-                let most = options.limits.attributes;
-                attributes
-                    .read(start, scope, most, &mut |rule, severity, found, expected| {
-                        push(
-                            findings,
-                            findings_dropped,
-                            options,
-                            Finding::new(rule, severity, *at, found, expected),
-                        );
-                    })
-                    .map_err(|kind| self.syntax(kind))?;
-            }
-            _ if start.attributes_raw().is_empty() => {}
-            _ => self.other_attributes(start, kind)?,
-        }
-        if depth == 0 {
-            self.require_root(kind, &namespace, local)?;
-        }
-        if empty && declares {
-            self.scope.leave(depth + 1);
-        }
-        Ok(Step::Start { kind, empty })
-    }
-
-    /// Attributes of elements that have none in the standard (GEN-22); still they must be XML.
-    fn other_attributes(&mut self, start: &BytesStart<'_>, kind: Kind) -> Result<(), ReadError> {
-        let mut stray = None;
-        for_each_attribute(start, self.options.limits.attributes, |key, _| {
-            if !key.starts_with("xmlns") && !key.starts_with("xml:") && matches!(kind, Kind::Entry(_)) {
-                stray.get_or_insert_with(|| key.to_owned());
-            }
-        })
-        .map_err(|kind| self.syntax(kind))?;
-        if let Some(key) = stray {
-            let severity = if key.contains(':') { Severity::Warning } else { Severity::Error };
-            self.report("GEN-22", severity, format!("the attribute {key} on an entry"), "none");
-        }
-        Ok(())
-    }
-
-    fn require_root(&self, kind: Kind, namespace: &Namespace, local: &str) -> Result<(), ReadError> {
-        if matches!(kind, Kind::Root(_)) {
-            return Ok(());
-        }
-        let rejected = match (namespace.uri(), local) {
-            ("http://www.w3.org/2005/Atom", "feed") => Some("The Atom serialization"),
-            (_, "resync") => Some("The resync serialization"),
-            _ => None,
-        };
-        if let Some(name) = rejected {
-            return Err(self.syntax(SyntaxErrorKind::RejectedSerialization(name)));
-        }
-        let hint = match local {
-            "urlset" | "sitemapindex" => {
-                "; its namespace must be http://www.sitemaps.org/schemas/sitemap/0.9"
-            }
-            "html" => "; this is a web page",
-            _ => "",
-        };
-        let found = match namespace.uri() {
-            "" => format!("{local} without a namespace"),
-            uri => format!("{local} in {uri}"),
-        };
-        Err(self.syntax(SyntaxErrorKind::Root { found, hint }))
-    }
-
-    fn locate(&mut self, offset: u64) {
-        self.at = self.xml.get_mut().position(offset);
-    }
-
-    fn report(
-        &mut self,
-        rule: &'static str,
-        severity: Severity,
-        found: impl Into<String>,
-        expected: impl Into<String>,
-    ) {
-        let finding = Finding::new(rule, severity, self.at, found, expected);
-        push(&mut self.findings, &mut self.findings_dropped, &self.options, finding);
-    }
-
-    fn syntax(&self, kind: SyntaxErrorKind) -> ReadError {
-        SyntaxError { kind, position: self.at }.into()
-    }
-
-    fn ill_formed(&self, what: &str) -> ReadError {
-        self.syntax(SyntaxErrorKind::NotWellFormed(what.into()))
-    }
-
-    fn xml_error(&mut self, error: XmlError) -> ReadError {
-        let offset = self.xml.error_position().max(self.at.offset);
-        self.locate(offset);
-        match error {
-            XmlError::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<Stop>()) {
-                Some(Stop::Limit(limit, most)) => {
-                    self.syntax(SyntaxErrorKind::Limit { limit: *limit, most: *most })
-                }
-                Some(Stop::Control(offset)) => {
-                    self.locate(*offset);
-                    self.ill_formed("a control character that XML does not allow")
-                }
-                None => ReadError::Io(std::io::Error::new(error.kind(), error)),
-            },
-            XmlError::IllFormed(quick_xml::errors::IllFormedError::MissingEndTag(_))
-            | XmlError::Syntax(_) => self.syntax(SyntaxErrorKind::Truncated),
-            other => self.ill_formed(&other.to_string()),
-        }
+        self.header = header;
     }
 }
 
@@ -706,40 +246,4 @@ fn push(findings: &mut Vec<Finding>, dropped: &mut u64, options: &ReadOptions, f
     } else {
         *dropped += 1;
     }
-}
-
-fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Kind {
-    match (namespace, local) {
-        (Namespace::Sitemap, "urlset") => Kind::Root(Form::List),
-        (Namespace::Sitemap, "sitemapindex") => Kind::Root(Form::Index),
-        _ if depth == 0 => Kind::Foreign,
-        (Namespace::Sitemap, "url") => Kind::Entry(Form::List),
-        (Namespace::Sitemap, "sitemap") => Kind::Entry(Form::Index),
-        (Namespace::Sitemap, "loc") => Kind::Loc,
-        (Namespace::Sitemap, "lastmod") => Kind::LastMod,
-        (Namespace::Sitemap, "changefreq") => Kind::ChangeFreq,
-        (Namespace::Sitemap, "priority") => Kind::Priority,
-        (Namespace::Sitemap, _) => Kind::OtherSitemap,
-        (namespace, "md") if namespace.is_rs() => Kind::Md,
-        (namespace, "ln") if namespace.is_rs() => Kind::Ln,
-        _ => Kind::Foreign,
-    }
-}
-
-fn is_xml_char(character: char) -> bool {
-    matches!(character, '\t' | '\n' | '\r' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
-}
-
-/// Percent-encodes what a URI must not hold as it is: blanks, controls, non-ASCII, quotes, brackets.
-fn escape_iri(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for byte in text.bytes() {
-        match byte {
-            b'!' | b'#'..=b';' | b'=' | b'?'..=b'[' | b']' | b'_' | b'a'..=b'z' | b'~' => {
-                escaped.push(byte.into())
-            }
-            _ => escaped.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    escaped
 }

@@ -1,0 +1,164 @@
+//! When changes happened: a question to the whole document, not to one entry (DIA-4, DIA-5).
+
+use super::{Entry, Header};
+use crate::{
+    dialect::Dialect,
+    value::{Capability, DateTime},
+};
+
+/// Where the times of a document's changes stand, and which way they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangeTimes {
+    /// Where the times stand.
+    pub source: TimeSource,
+    /// Whether the newest change stands first (DIA-5): read backwards then.
+    pub newest_first: bool,
+}
+
+/// Which value of an entry is the time of its change (DIA-4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeSource {
+    /// The `datetime` attribute, as 1.1 says; an entry without it has only its place.
+    Datetime,
+    /// `lastmod`, as 1.0 and earlier said.
+    LastMod,
+    /// None: only the order of entries is known; apply again what may have been applied.
+    Unknown,
+}
+
+impl ChangeTimes {
+    /// Judges a document; `now` bounds an open interval where it is known.
+    pub fn judge<'a>(
+        header: &Header,
+        entries: impl IntoIterator<Item = &'a Entry>,
+        now: Option<DateTime>,
+    ) -> Self {
+        let mut judge = ChangeTimesJudge::new(header, now);
+        entries.into_iter().for_each(|entry| judge.observe(entry));
+        judge.finish()
+    }
+
+    /// The time of a change; none where the document does not tell.
+    pub fn of(&self, entry: &Entry) -> Option<DateTime> {
+        match self.source {
+            TimeSource::Datetime => entry.metadata.datetime,
+            TimeSource::LastMod => entry.lastmod,
+            TimeSource::Unknown => None,
+        }
+    }
+}
+
+/// Judges the times of a document while its entries pass, in constant memory.
+///
+/// ```
+/// use resourcesync::document::{ChangeList, ChangeTimesJudge, TimeSource};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let list = ChangeList::since("2013-01-03T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
+/// let mut judge = ChangeTimesJudge::new(&list.header, None);
+/// list.entries.iter().for_each(|entry| judge.observe(entry));
+/// assert_eq!(judge.finish().source, TimeSource::Unknown);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ChangeTimesJudge {
+    dialect: Dialect,
+    from: Option<DateTime>,
+    until: Option<DateTime>,
+    entries: u64,
+    any_datetime: bool,
+    datetime: Run,
+    lastmod: Run,
+}
+
+/// One sequence of times: whether it is complete, inside the interval, rising or falling.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    complete: bool,
+    inside: bool,
+    never_falls: bool,
+    always_falls: bool,
+    last: Option<DateTime>,
+}
+
+impl Run {
+    const START: Self =
+        Self { complete: true, inside: true, never_falls: true, always_falls: true, last: None };
+
+    fn observe(&mut self, time: Option<DateTime>, from: Option<DateTime>, until: Option<DateTime>) {
+        let Some(time) = time else {
+            self.complete = false;
+            return;
+        };
+        self.inside &= from.is_none_or(|from| from.instant() < time.end())
+            && until.is_none_or(|until| time.instant() < until.end());
+        if let Some(last) = self.last.replace(time) {
+            self.never_falls &= last.instant() <= time.instant();
+            self.always_falls &= last.instant() > time.instant();
+        }
+    }
+}
+
+impl ChangeTimesJudge {
+    /// Starts with the header; `now` bounds an open interval where it is known.
+    pub fn new(header: &Header, now: Option<DateTime>) -> Self {
+        let md = header.metadata.as_ref();
+        Self {
+            dialect: header.dialect,
+            from: md.and_then(|md| md.from),
+            until: md.and_then(|md| md.until.or(md.modified)).or(now),
+            entries: 0,
+            any_datetime: false,
+            datetime: Run::START,
+            lastmod: Run::START,
+        }
+    }
+
+    /// Takes the next entry.
+    pub fn observe(&mut self, entry: &Entry) {
+        self.entries += 1;
+        self.any_datetime |= entry.metadata.datetime.is_some();
+        self.datetime.observe(entry.metadata.datetime, self.from, self.until);
+        self.lastmod.observe(entry.lastmod, self.from, self.until);
+    }
+
+    /// The judgement.
+    pub fn finish(self) -> ChangeTimes {
+        let run = if self.any_datetime { self.datetime } else { self.lastmod };
+        let falls = self.entries > 1 && run.complete && run.inside && run.always_falls;
+        let newest_first = self.dialect.lists_newest_first() || falls;
+        let usable = run.complete && run.inside && (run.never_falls || newest_first) && self.entries > 0;
+        let source = match (self.any_datetime, usable) {
+            (true, _) => TimeSource::Datetime,
+            (false, true) => TimeSource::LastMod,
+            (false, false) => TimeSource::Unknown,
+        };
+        ChangeTimes { source, newest_first }
+    }
+}
+
+impl Header {
+    /// Whether the document never changes again: a change document with `until` (TIME-6), in a dialect that means it
+    /// so (DIA-2, DIA-3).
+    pub fn is_closed(&self) -> bool {
+        let changes = matches!(
+            self.capability(),
+            Some(Capability::ChangeList | Capability::ChangeDump | Capability::ChangeDumpManifest)
+        );
+        let until = self.metadata.as_ref().and_then(|md| md.until);
+        changes && until.is_some() && self.dialect.until_closes()
+    }
+
+    /// What the document is, for people.
+    pub fn describe(&self) -> String {
+        let root = match self.form {
+            super::Form::List => "urlset",
+            super::Form::Index => "sitemapindex",
+        };
+        match self.capability() {
+            Some(capability) => format!("a {root} with capability \"{capability}\""),
+            None => format!("a {root} without a capability"),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+use super::{
+    Collected, Entry,
+    kind::{Index, Kind},
+};
+use crate::value::DateTime;
+
+/// An interval of time, both ends included; an absent end is open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TimeRange {
+    /// Start.
+    pub from: Option<DateTime>,
+    /// End.
+    pub until: Option<DateTime>,
+}
+
+/// How a member must lie in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Wholly within it, by times that are stated.
+    Strict,
+    /// Possibly with a part in it: a time that is not stated excludes nothing.
+    Overlapping,
+}
+
+impl TimeRange {
+    /// From one time to another.
+    pub fn new(from: Option<DateTime>, until: Option<DateTime>) -> Self {
+        Self { from, until }
+    }
+
+    /// Whether a time lies within, taken with the precision it was written with.
+    pub fn contains(&self, time: &DateTime) -> bool {
+        self.overlaps(Some(time), Some(time))
+    }
+
+    /// Whether the interval from `start` to `end` has a part in this one.
+    pub fn overlaps(&self, start: Option<&DateTime>, end: Option<&DateTime>) -> bool {
+        let before = |a: Option<&DateTime>, b: Option<&DateTime>| match (a, b) {
+            (Some(a), Some(b)) => a.instant() < b.end(),
+            _ => true,
+        };
+        before(start, self.until.as_ref()) && before(self.from.as_ref(), end)
+    }
+
+    /// Whether the interval from `start` to `end` is wholly in this one.
+    pub fn encloses(&self, start: Option<&DateTime>, end: Option<&DateTime>) -> bool {
+        let within =
+            |limit: Option<DateTime>, time: Option<&DateTime>, fits: fn(&DateTime, &DateTime) -> bool| {
+                limit.is_none_or(|limit| time.is_some_and(|time| fits(&limit, time)))
+            };
+        within(self.from, start, |from, start| start.instant() >= from.instant())
+            && within(self.until, end, |until, end| end.end() <= until.end())
+    }
+}
+
+impl<K: Index> Collected<K> {
+    /// The members in document order (CLI-12).
+    pub fn members(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// The members whose `from` and `until`, or `at` and `completed`, lie in a range.
+    pub fn members_in_range(&self, range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
+        in_range(&self.entries, range, fit)
+    }
+}
+
+/// The entries whose interval lies in a range.
+pub(super) fn in_range(entries: &[Entry], range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
+    entries.iter().filter(move |entry| {
+        let md = &entry.metadata;
+        let (start, end) = match md.from.or(md.until) {
+            Some(_) => (md.from.as_ref(), md.until.as_ref()),
+            None => (md.at.as_ref(), md.completed.as_ref().or(md.at.as_ref())),
+        };
+        match fit {
+            Fit::Strict => range.encloses(start, end),
+            Fit::Overlapping => range.overlaps(start, end),
+        }
+    })
+}
+
+impl<K: Kind> Collected<K> {
+    /// The entries whose own `from` and `until`, or `at` and `completed`, lie in a range: packages of a dump, lists
+    /// of an archive.
+    pub fn entries_in_range(&self, range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
+        in_range(&self.entries, range, fit)
+    }
+}

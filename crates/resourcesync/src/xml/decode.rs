@@ -1,0 +1,178 @@
+//! Bytes as they were sent to bytes the parser takes: gzip undone (B36), other encodings turned into UTF-8.
+
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use encoding_rs::{CoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use flate2::bufread::MultiGzDecoder;
+
+/// How far an XML declaration may reach.
+const PROLOGUE: usize = 512;
+/// How much is converted in one go.
+const BLOCK: usize = 16 << 10;
+
+/// A source whose compression and encoding were found out by looking at its first bytes.
+pub struct Decoded<R> {
+    stage: Stage<R>,
+    encoding: &'static Encoding,
+    compressed: bool,
+}
+
+/// The first bytes, looked at, and the rest.
+type Looked<R> = io::Chain<Cursor<Vec<u8>>, R>;
+
+/// The same, unzipped.
+type Unzipped<R> = Looked<BufReader<MultiGzDecoder<Looked<R>>>>;
+
+enum Stage<R> {
+    Plain(Looked<R>),
+    Gzip(Box<Unzipped<R>>),
+    Converted(Box<Converter<Looked<R>>>),
+    GzipConverted(Box<Converter<Unzipped<R>>>),
+}
+
+impl<R: BufRead> Decoded<R> {
+    /// Looks at the first bytes: `1f 8b` is gzip; a byte order mark or the XML declaration names the encoding.
+    ///
+    /// # Errors
+    /// When the bytes do not arrive, or the gzip header is damaged.
+    pub fn new(source: R) -> io::Result<Self> {
+        let (looked, prologue) = look(source)?;
+        if !prologue.starts_with(&[0x1f, 0x8b]) {
+            let encoding = encoding_of(&prologue);
+            let stage = match is_utf8(encoding) {
+                true => Stage::Plain(looked),
+                false => Stage::Converted(Box::new(Converter::new(looked, encoding))),
+            };
+            return Ok(Self { stage, encoding, compressed: false });
+        }
+        let (looked, prologue) = look(BufReader::with_capacity(4 * BLOCK, MultiGzDecoder::new(looked)))?;
+        let encoding = encoding_of(&prologue);
+        let stage = match is_utf8(encoding) {
+            true => Stage::Gzip(Box::new(looked)),
+            false => Stage::GzipConverted(Box::new(Converter::new(looked, encoding))),
+        };
+        Ok(Self { stage, encoding, compressed: true })
+    }
+
+    /// The name of the encoding the document is in; `UTF-8` where nothing else is stated.
+    pub fn encoding(&self) -> &'static str {
+        self.encoding.name()
+    }
+
+    /// Whether the document came compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.compressed
+    }
+
+    fn reader(&mut self) -> &mut dyn BufRead {
+        match &mut self.stage {
+            Stage::Plain(reader) => reader,
+            Stage::Gzip(reader) => reader,
+            Stage::Converted(reader) => reader,
+            Stage::GzipConverted(reader) => reader,
+        }
+    }
+}
+
+impl<R> std::fmt::Debug for Decoded<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoded")
+            .field("encoding", &self.encoding.name())
+            .field("compressed", &self.compressed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<R: BufRead> Read for Decoded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader().read(buffer)
+    }
+}
+
+impl<R: BufRead> BufRead for Decoded<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader().fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.reader().consume(amount);
+    }
+}
+
+fn look<R: BufRead>(mut source: R) -> io::Result<(Looked<R>, Vec<u8>)> {
+    let mut prologue = Vec::with_capacity(PROLOGUE);
+    source.by_ref().take(PROLOGUE as u64).read_to_end(&mut prologue)?;
+    Ok((Cursor::new(prologue.clone()).chain(source), prologue))
+}
+
+fn is_utf8(encoding: &'static Encoding) -> bool {
+    encoding == UTF_8
+}
+
+/// What the first bytes say (XML 1.0, appendix F); UTF-8 where they say nothing or what nobody knows.
+fn encoding_of(prologue: &[u8]) -> &'static Encoding {
+    match prologue {
+        [0xfe, 0xff, ..] | [0, b'<', ..] => UTF_16BE,
+        [0xff, 0xfe, ..] | [b'<', 0, ..] => UTF_16LE,
+        _ => declared(prologue).and_then(Encoding::for_label).map_or(UTF_8, |declared| {
+            // What is readable as ASCII cannot be UTF-16, whatever it says.
+            if declared == UTF_16LE || declared == UTF_16BE { UTF_8 } else { declared }
+        }),
+    }
+}
+
+/// The name in `<?xml ... encoding="name"?>`.
+fn declared(prologue: &[u8]) -> Option<&[u8]> {
+    let prologue = prologue.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prologue);
+    let end = memchr::memmem::find(prologue, b"?>")?;
+    let declaration = prologue[..end].strip_prefix(b"<?xml")?;
+    let at = memchr::memmem::find(declaration, b"encoding")?;
+    let value = declaration[at + b"encoding".len()..].trim_ascii_start().strip_prefix(b"=")?;
+    let (quote, value) = value.trim_ascii_start().split_first()?;
+    Some(&value[..memchr::memchr(*quote, value)?])
+}
+
+/// Turns an encoding into UTF-8, block by block.
+struct Converter<R> {
+    inner: R,
+    decoder: encoding_rs::Decoder,
+    block: Vec<u8>,
+    converted: usize,
+    consumed: usize,
+    finished: bool,
+}
+
+impl<R: BufRead> Converter<R> {
+    fn new(inner: R, encoding: &'static Encoding) -> Self {
+        let decoder = encoding.new_decoder();
+        Self { inner, decoder, block: vec![0; BLOCK], converted: 0, consumed: 0, finished: false }
+    }
+}
+
+impl<R: BufRead> Read for Converter<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let amount = bytes.len().min(buffer.len());
+        buffer[..amount].copy_from_slice(&bytes[..amount]);
+        self.consume(amount);
+        Ok(amount)
+    }
+}
+
+impl<R: BufRead> BufRead for Converter<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        while self.consumed == self.converted && !self.finished {
+            let input = self.inner.fill_buf()?;
+            let last = input.is_empty();
+            let (result, read, written, _) = self.decoder.decode_to_utf8(input, &mut self.block, last);
+            self.inner.consume(read);
+            (self.converted, self.consumed) = (written, 0);
+            self.finished = last && result == CoderResult::InputEmpty;
+        }
+        Ok(&self.block[self.consumed..self.converted])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.consumed += amount;
+    }
+}

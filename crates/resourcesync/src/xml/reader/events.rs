@@ -1,0 +1,272 @@
+//! Events of the XML library, reduced to what matters here; what it lets pass is checked.
+
+use std::io::BufRead;
+
+use quick_xml::{
+    Error as XmlError,
+    escape::resolve_xml_entity,
+    events::{BytesRef, BytesStart, Event},
+};
+
+use super::{DocumentReader, push};
+use crate::{
+    document::Form,
+    error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind},
+    finding::{Finding, Severity},
+    xml::{
+        attributes::for_each_attribute,
+        meter::Stop,
+        names::{Namespace, RS, is_draft},
+    },
+};
+
+/// An event, reduced to what matters here; names are in the reader's scope.
+pub(super) enum Step {
+    Start { kind: Kind, empty: bool },
+    End,
+    Text,
+}
+
+/// What an element is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Root(Form),
+    Entry(Form),
+    Loc,
+    LastMod,
+    ChangeFreq,
+    Priority,
+    Md,
+    Ln,
+    OtherSitemap,
+    Foreign,
+}
+
+impl<R: BufRead> DocumentReader<R> {
+    /// The next event within an element at `depth`; none at the end of the input.
+    ///
+    /// Attributes of `rs:md` and `rs:ln` are read here, while the event's bytes are at hand.
+    pub(super) fn step(&mut self, depth: usize) -> Result<Option<Step>, ReadError> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let step = self.step_in(&mut buffer, depth);
+        self.buffer = buffer;
+        step
+    }
+
+    fn step_in(&mut self, buffer: &mut Vec<u8>, depth: usize) -> Result<Option<Step>, ReadError> {
+        loop {
+            buffer.clear();
+            self.xml.get_mut().start_token();
+            let offset = self.xml.buffer_position();
+            let event = match self.xml.read_event_into(buffer) {
+                Ok(event) => event,
+                Err(error) => return Err(self.xml_error(error)),
+            };
+            match event {
+                Event::Eof => return Ok(None),
+                Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
+                Event::DocType(_) => {
+                    self.locate(offset);
+                    return Err(self.syntax(SyntaxErrorKind::Doctype("a DOCTYPE".into())));
+                }
+                Event::Text(text) => {
+                    self.text.clear();
+                    self.text.push_str(&text.xml10_content());
+                    if self.text.contains("]]>") {
+                        self.locate(offset);
+                        return Err(self.ill_formed("\"]]>\" in text"));
+                    }
+                    return Ok(Some(Step::Text));
+                }
+                Event::CData(text) => {
+                    self.text.clear();
+                    self.text.push_str(&text.xml10_content());
+                    return Ok(Some(Step::Text));
+                }
+                Event::GeneralRef(reference) => {
+                    self.text.clear();
+                    if let Err(kind) = resolve_reference(&reference, &mut self.text) {
+                        self.locate(offset);
+                        return Err(self.syntax(kind));
+                    }
+                    return Ok(Some(Step::Text));
+                }
+                Event::End(_) => {
+                    self.scope.leave(depth);
+                    return Ok(Some(Step::End));
+                }
+                Event::Start(start) => return self.start(&start, offset, depth, false).map(Some),
+                Event::Empty(start) => return self.start(&start, offset, depth, true).map(Some),
+            }
+        }
+    }
+
+    fn start(
+        &mut self,
+        start: &BytesStart<'_>,
+        offset: u64,
+        depth: usize,
+        empty: bool,
+    ) -> Result<Step, ReadError> {
+        self.locate(offset);
+        if depth >= self.options.limits.depth {
+            let most = self.options.limits.depth as u64;
+            return Err(self.syntax(SyntaxErrorKind::Limit { limit: LimitKind::Depth, most }));
+        }
+        let declares = self.scope.enter(start, depth + 1);
+        let (namespace, local) = self.scope.element(start.name().into_inner());
+        let kind = kind_of(&namespace, local, depth);
+        match kind {
+            Kind::Md | Kind::Ln => {
+                if let (1 | 2, Namespace::RsVariant(uri)) = (depth, &namespace) {
+                    self.draft_namespace |= depth == 1 && is_draft(uri);
+                    self.report("GEN-2", Severity::Error, format!("the namespace {uri}"), RS);
+                }
+                let Self { attributes, scope, options, findings, findings_dropped, at, .. } = self;
+                let most = options.limits.attributes;
+                attributes
+                    .read(start, scope, most, &mut |rule, severity, found, expected| {
+                        push(
+                            findings,
+                            findings_dropped,
+                            options,
+                            Finding::new(rule, severity, *at, found, expected),
+                        );
+                    })
+                    .map_err(|kind| self.syntax(kind))?;
+            }
+            _ if start.attributes_raw().is_empty() => {}
+            _ => self.other_attributes(start, kind)?,
+        }
+        if depth == 0 {
+            self.require_root(kind, &namespace, local)?;
+        }
+        if empty && declares {
+            self.scope.leave(depth + 1);
+        }
+        Ok(Step::Start { kind, empty })
+    }
+
+    /// Attributes of elements that have none in the standard (GEN-22); still they must be XML.
+    fn other_attributes(&mut self, start: &BytesStart<'_>, kind: Kind) -> Result<(), ReadError> {
+        let mut stray = None;
+        for_each_attribute(start, self.options.limits.attributes, |key, _| {
+            if !key.starts_with("xmlns") && !key.starts_with("xml:") && matches!(kind, Kind::Entry(_)) {
+                stray.get_or_insert_with(|| key.to_owned());
+            }
+        })
+        .map_err(|kind| self.syntax(kind))?;
+        if let Some(key) = stray {
+            let severity = if key.contains(':') { Severity::Warning } else { Severity::Error };
+            self.report("GEN-22", severity, format!("the attribute {key} on an entry"), "none");
+        }
+        Ok(())
+    }
+
+    fn require_root(&self, kind: Kind, namespace: &Namespace, local: &str) -> Result<(), ReadError> {
+        if matches!(kind, Kind::Root(_)) {
+            return Ok(());
+        }
+        let rejected = match (namespace.uri(), local) {
+            ("http://www.w3.org/2005/Atom", "feed") => Some("The Atom serialization"),
+            (_, "resync") => Some("The resync serialization"),
+            _ => None,
+        };
+        if let Some(name) = rejected {
+            return Err(self.syntax(SyntaxErrorKind::RejectedSerialization(name)));
+        }
+        let hint = match local {
+            "urlset" | "sitemapindex" => {
+                "; its namespace must be http://www.sitemaps.org/schemas/sitemap/0.9"
+            }
+            "html" => "; this is a web page",
+            _ => "",
+        };
+        let found = match namespace.uri() {
+            "" => format!("{local} without a namespace"),
+            uri => format!("{local} in {uri}"),
+        };
+        Err(self.syntax(SyntaxErrorKind::Root { found, hint }))
+    }
+
+    pub(super) fn locate(&mut self, offset: u64) {
+        self.at = self.xml.get_mut().position(offset);
+    }
+
+    pub(super) fn report(
+        &mut self,
+        rule: &'static str,
+        severity: Severity,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) {
+        let finding = Finding::new(rule, severity, self.at, found, expected);
+        push(&mut self.findings, &mut self.findings_dropped, &self.options, finding);
+    }
+
+    pub(super) fn syntax(&self, kind: SyntaxErrorKind) -> ReadError {
+        SyntaxError { kind, position: self.at }.into()
+    }
+
+    pub(super) fn ill_formed(&self, what: &str) -> ReadError {
+        self.syntax(SyntaxErrorKind::NotWellFormed(what.into()))
+    }
+
+    fn xml_error(&mut self, error: XmlError) -> ReadError {
+        let offset = self.xml.error_position().max(self.at.offset);
+        self.locate(offset);
+        match error {
+            XmlError::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<Stop>()) {
+                Some(Stop::Limit(limit, most)) => {
+                    self.syntax(SyntaxErrorKind::Limit { limit: *limit, most: *most })
+                }
+                Some(Stop::Control(offset)) => {
+                    self.locate(*offset);
+                    self.ill_formed("a control character that XML does not allow")
+                }
+                None => ReadError::Io(std::io::Error::new(error.kind(), error)),
+            },
+            XmlError::IllFormed(quick_xml::errors::IllFormedError::MissingEndTag(_))
+            | XmlError::Syntax(_) => self.syntax(SyntaxErrorKind::Truncated),
+            other => self.ill_formed(&other.to_string()),
+        }
+    }
+}
+
+/// Appends what a reference stands for. Only characters and the five entities of XML itself are known.
+fn resolve_reference(reference: &BytesRef<'_>, text: &mut String) -> Result<(), SyntaxErrorKind> {
+    match reference.resolve_char_ref() {
+        Ok(Some(character)) if is_xml_char(character) => text.push(character),
+        Ok(Some(_)) | Err(_) => {
+            let what = "a reference to a character that XML does not allow";
+            return Err(SyntaxErrorKind::NotWellFormed(what.into()));
+        }
+        Ok(None) => match resolve_xml_entity(reference) {
+            Some(known) => text.push_str(known),
+            None => return Err(SyntaxErrorKind::Doctype(format!("the entity &{};", &**reference))),
+        },
+    }
+    Ok(())
+}
+
+fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Kind {
+    match (namespace, local) {
+        (Namespace::Sitemap, "urlset") => Kind::Root(Form::List),
+        (Namespace::Sitemap, "sitemapindex") => Kind::Root(Form::Index),
+        _ if depth == 0 => Kind::Foreign,
+        (Namespace::Sitemap, "url") => Kind::Entry(Form::List),
+        (Namespace::Sitemap, "sitemap") => Kind::Entry(Form::Index),
+        (Namespace::Sitemap, "loc") => Kind::Loc,
+        (Namespace::Sitemap, "lastmod") => Kind::LastMod,
+        (Namespace::Sitemap, "changefreq") => Kind::ChangeFreq,
+        (Namespace::Sitemap, "priority") => Kind::Priority,
+        (Namespace::Sitemap, _) => Kind::OtherSitemap,
+        (namespace, "md") if namespace.is_rs() => Kind::Md,
+        (namespace, "ln") if namespace.is_rs() => Kind::Ln,
+        _ => Kind::Foreign,
+    }
+}
+
+fn is_xml_char(character: char) -> bool {
+    matches!(character, '\t' | '\n' | '\r' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
+}
