@@ -34,12 +34,14 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     let found = source_description(&mut instep(folder.path()));
     assert_eq!(found, "http://file.example/.well-known/resourcesync");
 
-    let found = source_description(instep(folder.path()).env("INSTEP_BASE_URL", "http://environment.example/"));
+    let found =
+        source_description(instep(folder.path()).env("INSTEP_BASE_URL", "http://environment.example/"));
     assert_eq!(found, "http://environment.example/.well-known/resourcesync");
 
     let mut command = instep(folder.path());
     command.env("INSTEP_BASE_URL", "http://environment.example/");
-    let output = command.args(["publish", "data", "--json", "--base-url", "http://flag.example/"]).output().unwrap();
+    let output =
+        command.args(["publish", "data", "--json", "--base-url", "http://flag.example/"]).output().unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("http://flag.example/.well-known/resourcesync"));
 }
 
@@ -55,7 +57,8 @@ fn a_key_that_the_command_does_not_have_is_named() {
 #[test]
 fn a_table_that_no_command_owns_is_named() {
     let folder = folder("[publsh]\n");
-    let output = instep(folder.path()).args(["publish", "data", "--base-url", "http://x.example/"]).output().unwrap();
+    let output =
+        instep(folder.path()).args(["publish", "data", "--base-url", "http://x.example/"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no command publsh"));
 }
@@ -63,7 +66,9 @@ fn a_table_that_no_command_owns_is_named() {
 #[test]
 fn an_option_that_is_missing_or_wrong_ends_with_2() {
     let folder = folder("");
-    for arguments in [&["publish", "data"][..], &["sync"], &["sync", "http://x.example/", "--timeout", "soon"], &["dance"]] {
+    for arguments in
+        [&["publish", "data"][..], &["sync"], &["sync", "http://x.example/", "--timeout", "soon"], &["dance"]]
+    {
         let output = instep(folder.path()).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
