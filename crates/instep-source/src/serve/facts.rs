@@ -1,0 +1,130 @@
+//! What is said of a file in the headers of an answer, found out once for each state of it.
+
+use std::{
+    fs::{File, Metadata},
+    io,
+    os::unix::fs::{FileExt, MetadataExt},
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use http::HeaderValue;
+
+use super::condition::Validators;
+use crate::catalogue::{FileStamp, State};
+
+/// Files up to this many bytes are read at once, inside the task, and may be kept in memory.
+const SMALL_FILE: u64 = 64 * 1024;
+
+/// One state of a file, as it is served.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    /// The state.
+    pub stamp: FileStamp,
+    /// Its ETag and time.
+    pub validators: Validators,
+    /// `Last-Modified`
+    pub last_modified: HeaderValue,
+    /// `Content-Type`
+    pub content_type: HeaderValue,
+    /// `Content-Encoding`, of what is stored coded.
+    pub content_encoding: Option<HeaderValue>,
+    /// `Link`: the Capability Lists that cover it.
+    pub link: Option<HeaderValue>,
+    /// The bytes of a small file.
+    pub body: Option<Bytes>,
+}
+
+/// What the Source adds to what the file system says.
+#[derive(Debug, Default)]
+pub(crate) struct Description {
+    /// The state that was hashed, and what it looked like then.
+    pub published: Option<(FileStamp, State)>,
+    /// `Content-Type`, where no published state says it.
+    pub content_type: Option<HeaderValue>,
+    /// `Link`
+    pub link: Option<HeaderValue>,
+}
+
+impl Facts {
+    /// Finds out about an open file. Its bytes are taken only when the file held still meanwhile.
+    pub(crate) fn of(file: &File, stamp: FileStamp, description: Description) -> io::Result<Self> {
+        let body = if stamp.length <= SMALL_FILE { read_at_rest(file, stamp)? } else { None };
+        let Description { published, content_type, link } = description;
+        let digest = published.as_ref().filter(|(hashed, _)| *hashed == stamp).and_then(|(_, state)| {
+            state.digests.strongest().and_then(|digest| digest.bytes()).map(etag_of_digest)
+        });
+        let state = published.map(|(_, state)| state).unwrap_or_default();
+        let modified = u64::try_from(stamp.mtime_ns / 1_000_000_000).unwrap_or_default();
+        let own_type = state.media_type.and_then(|kind| HeaderValue::from_str(kind.as_str()).ok());
+        Ok(Self {
+            stamp,
+            validators: Validators { etag: digest.unwrap_or_else(|| etag_of_stamp(stamp)), modified },
+            last_modified: text(&httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(modified))),
+            content_type: own_type
+                .or(content_type)
+                .unwrap_or(HeaderValue::from_static("application/octet-stream")),
+            content_encoding: state.encoding.and_then(|coding| HeaderValue::from_str(&coding).ok()),
+            link,
+            body,
+        })
+    }
+
+    /// About how much memory they take.
+    pub(crate) fn bytes_held(&self) -> usize {
+        512 + self.body.as_ref().map_or(0, Bytes::len)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(length: usize) -> Self {
+        let description = Description::default();
+        let file = tempfile::tempfile().unwrap();
+        let stamp = FileStamp { length: SMALL_FILE + 1, ..FileStamp::default() };
+        Self { body: Some(vec![0; length].into()), ..Self::of(&file, stamp, description).unwrap() }
+    }
+}
+
+/// What the file system says of a file now.
+pub(crate) fn stamp(metadata: &Metadata) -> FileStamp {
+    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    FileStamp {
+        length: metadata.len(),
+        mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        ctime_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        inode: metadata.ino(),
+    }
+}
+
+/// Whether a file changed so recently that its next change might leave the same times behind.
+pub(crate) fn is_racy(stamp: FileStamp, now: SystemTime) -> bool {
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let changed = u128::try_from(stamp.mtime_ns.max(stamp.ctime_ns)).unwrap_or_default();
+    changed + 2_000_000_000 > now
+}
+
+fn read_at_rest(file: &File, stamp_before: FileStamp) -> io::Result<Option<Bytes>> {
+    let mut bytes = vec![0; usize::try_from(stamp_before.length).unwrap_or_default()];
+    match file.read_exact_at(&mut bytes, 0) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+        Ok(()) => Ok((stamp(&file.metadata()?) == stamp_before).then(|| bytes.into())),
+    }
+}
+
+fn etag_of_digest(digest: &[u8]) -> HeaderValue {
+    let mut tag = String::with_capacity(34);
+    tag.push('"');
+    for byte in digest.iter().take(16) {
+        tag.push_str(&format!("{byte:02x}"));
+    }
+    tag.push('"');
+    text(&tag)
+}
+
+fn etag_of_stamp(stamp: FileStamp) -> HeaderValue {
+    text(&format!("\"{:x}-{:x}-{:x}\"", stamp.mtime_ns, stamp.inode, stamp.length))
+}
+
+fn text(value: &str) -> HeaderValue {
+    HeaderValue::from_str(value).unwrap_or(HeaderValue::from_static(""))
+}

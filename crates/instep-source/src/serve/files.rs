@@ -1,0 +1,196 @@
+//! Files of one folder over HTTP: conditions, one range, prepared encodings (RFC 9110).
+
+use std::{fs::File, io, path::Path, sync::Arc, time::SystemTime};
+
+use axum::{body::Body, response::Response};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+
+use super::{
+    cache::Cache,
+    condition::{self, Outcome},
+    facts::{self, Description, Facts},
+    file_body::FileBody,
+    path::Beneath,
+    range::{self, Asked},
+    root::Root,
+};
+
+/// Bytes of facts and small bodies kept for one folder, twice over.
+const CACHE_BYTES: usize = 16 * 1024 * 1024;
+
+/// What the Source knows of the files in a folder. What it does not know is not served.
+pub(crate) trait Describe: Send + Sync {
+    /// What is to be said of the file under a name; none where it is not published.
+    fn describe(&self, name: &[u8]) -> Option<Description>;
+
+    /// How long an answer may be used without asking again.
+    fn cache_control(&self, name: &[u8]) -> HeaderValue;
+
+    /// Whether `NAME.gz` beside a file is the same in gzip, and everyone may read it from any page.
+    fn is_for_documents(&self) -> bool;
+}
+
+/// A folder that is served.
+pub(crate) struct Files {
+    root: Root,
+    describe: Box<dyn Describe>,
+    cache: Cache,
+}
+
+/// A file that is about to be served.
+struct Found {
+    file: File,
+    facts: Arc<Facts>,
+    is_gzip_twin: bool,
+}
+
+impl Files {
+    /// Holds the folder open.
+    pub(crate) fn open(folder: &Path, describe: Box<dyn Describe>) -> io::Result<Self> {
+        Ok(Self { root: Root::open(folder)?, describe, cache: Cache::new(CACHE_BYTES) })
+    }
+
+    /// Answers a GET or HEAD for a name; none where nothing is served under it.
+    pub(crate) fn answer(&self, method: &Method, name: &Beneath<'_>, headers: &HeaderMap) -> Option<Response> {
+        if name.is_folder {
+            let index = [&name.name, b"/index.html".as_slice()].concat();
+            let index = index.strip_prefix(b"/").unwrap_or(&index);
+            return Some(self.representation(method, index, headers, self.find(index)?));
+        }
+        let found = self.negotiate(&name.name, headers)?;
+        Some(self.representation(method, &name.name, headers, found))
+    }
+
+    /// Whether a name is that of a folder with a page.
+    pub(crate) fn has_index(&self, name: &[u8]) -> bool {
+        self.find(&[name, b"/index.html".as_slice()].concat()).is_some()
+    }
+
+    /// The file under a name, or its prepared gzip form where that is asked for and not older.
+    fn negotiate(&self, name: &[u8], headers: &HeaderMap) -> Option<Found> {
+        let plain = self.find(name)?;
+        if !self.describe.is_for_documents() || !accepts_gzip(headers) {
+            return Some(plain);
+        }
+        let twin = self.find(&[name, b".gz".as_slice()].concat());
+        let twin = twin.filter(|twin| twin.facts.stamp.mtime_ns >= plain.facts.stamp.mtime_ns);
+        Some(twin.map_or(plain, |twin| Found { is_gzip_twin: true, ..twin }))
+    }
+
+    fn find(&self, name: &[u8]) -> Option<Found> {
+        let file = self.root.file(name).ok()?;
+        let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let stamp = facts::stamp(&metadata);
+        if let Some(facts) = self.cache.get(name).filter(|facts| facts.stamp == stamp) {
+            return Some(Found { file, facts, is_gzip_twin: false });
+        }
+        let facts = Arc::new(Facts::of(&file, stamp, self.describe.describe(name)?).ok()?);
+        // A document is replaced by rename and never written in place: its stamp is enough.
+        if self.describe.is_for_documents() || !facts::is_racy(stamp, SystemTime::now()) {
+            self.cache.insert(name, Arc::clone(&facts));
+        }
+        Some(Found { file, facts, is_gzip_twin: false })
+    }
+
+    fn representation(&self, method: &Method, name: &[u8], headers: &HeaderMap, found: Found) -> Response {
+        let mut response = Response::new(Body::empty());
+        self.describe_representation(name, &found, response.headers_mut());
+        let validators = &found.facts.validators;
+        match condition::outcome(headers, validators) {
+            Outcome::Proceed => {}
+            Outcome::NotModified => {
+                response.headers_mut().remove(header::CONTENT_TYPE);
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+                return response;
+            }
+            Outcome::Failed => return without_content(response, StatusCode::PRECONDITION_FAILED),
+        }
+        let length = found.facts.stamp.length;
+        let asked = match headers.get(header::RANGE).and_then(|value| value.to_str().ok()) {
+            Some(value) if method == Method::GET && condition::range_applies(headers, validators) => {
+                range::asked(value, length)
+            }
+            _ => Asked::Whole,
+        };
+        let part = match asked {
+            Asked::Whole => 0..length,
+            Asked::Part(part) => {
+                *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+                let (first, last) = (part.start, part.end - 1);
+                set(&mut response, header::CONTENT_RANGE, &format!("bytes {first}-{last}/{length}"));
+                part
+            }
+            Asked::Unsatisfiable => {
+                set(&mut response, header::CONTENT_RANGE, &format!("bytes */{length}"));
+                return without_content(response, StatusCode::RANGE_NOT_SATISFIABLE);
+            }
+        };
+        response.headers_mut().insert(header::CONTENT_LENGTH, (part.end - part.start).into());
+        if method == Method::GET {
+            *response.body_mut() = match &found.facts.body {
+                Some(bytes) => Body::from(bytes.slice(part.start as usize..part.end as usize)),
+                None => Body::new(FileBody::new(found.file, part)),
+            };
+        }
+        response
+    }
+
+    fn describe_representation(&self, name: &[u8], found: &Found, headers: &mut HeaderMap) {
+        let facts = &found.facts;
+        headers.reserve(12);
+        headers.insert(header::CONTENT_TYPE, facts.content_type.clone());
+        headers.insert(header::ETAG, facts.validators.etag.clone());
+        headers.insert(header::LAST_MODIFIED, facts.last_modified.clone());
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        headers.insert(header::CACHE_CONTROL, self.describe.cache_control(name));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if let Some(link) = &facts.link {
+            headers.insert(header::LINK, link.clone());
+        }
+        if let Some(coding) = &facts.content_encoding {
+            headers.insert(header::CONTENT_ENCODING, coding.clone());
+        }
+        if self.describe.is_for_documents() {
+            headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        }
+        if found.is_gzip_twin {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+    }
+}
+
+impl std::fmt::Debug for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Files").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+fn without_content(mut response: Response, status: StatusCode) -> Response {
+    *response.status_mut() = status;
+    for name in [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::CACHE_CONTROL] {
+        response.headers_mut().remove(name);
+    }
+    response
+}
+
+fn set(response: &mut Response, name: header::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+/// Whether gzip is asked for with a quality other than 0 (RFC 9110 §12.5.3).
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).any(|list| {
+        list.split(',').any(|offer| {
+            let mut parameters = offer.split(';').map(str::trim);
+            let is_gzip = parameters.next().is_some_and(|coding| coding.eq_ignore_ascii_case("gzip"));
+            let is_refused = |parameter: &str| {
+                let quality = parameter.strip_prefix("q=").or_else(|| parameter.strip_prefix("Q="));
+                quality.and_then(|quality| quality.parse::<f32>().ok()).is_some_and(|quality| quality <= 0.0)
+            };
+            is_gzip && !parameters.any(is_refused)
+        })
+    })
+}

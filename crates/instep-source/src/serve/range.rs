@@ -1,0 +1,96 @@
+//! Which part of a representation is asked for (RFC 9110 §14). PURE.
+
+use std::ops::Range;
+
+/// What a `Range` header comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// The whole: no range, an unknown unit, or several ranges, which are not worth a multipart answer (S8).
+    Whole,
+    /// These bytes.
+    Part(Range<u64>),
+    /// Nothing of the representation: 416.
+    Unsatisfiable,
+}
+
+/// Reads the value of a `Range` header for a representation of a length.
+pub(crate) fn asked(value: &str, length: u64) -> Asked {
+    let Some((unit, ranges)) = value.split_once('=') else { return Asked::Whole };
+    if !unit.trim().eq_ignore_ascii_case("bytes") {
+        return Asked::Whole;
+    }
+    let mut satisfiable = Vec::new();
+    for range in ranges.split(',') {
+        match part(range.trim(), length) {
+            Some(part) if part.is_empty() => {}
+            Some(part) => satisfiable.push(part),
+            None => return Asked::Unsatisfiable,
+        }
+        if satisfiable.len() > 1 {
+            return Asked::Whole;
+        }
+    }
+    match satisfiable.pop() {
+        Some(part) => Asked::Part(part),
+        None if length == 0 => Asked::Whole,
+        None => Asked::Unsatisfiable,
+    }
+}
+
+/// One range of bytes; empty where it is well-formed but selects nothing, none where it is malformed.
+fn part(text: &str, length: u64) -> Option<Range<u64>> {
+    let (first, last) = text.split_once('-')?;
+    let (first, last) = (first.trim(), last.trim());
+    if first.is_empty() {
+        return Some(length.saturating_sub(number(last)?)..length);
+    }
+    let first = number(first)?;
+    let end = if last.is_empty() { length } else { number(last)?.saturating_add(1).min(length) };
+    Some(first..end)
+}
+
+/// A decimal number; one beyond 64 bits lies behind every end.
+fn number(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_a_thousand_bytes() {
+        let table = [
+            ("bytes=0-99", Asked::Part(0..100)),
+            ("bytes=0-0", Asked::Part(0..1)),
+            ("bytes=900-", Asked::Part(900..1000)),
+            ("bytes=900-5000", Asked::Part(900..1000)),
+            ("bytes=-100", Asked::Part(900..1000)),
+            ("bytes=-5000", Asked::Part(0..1000)),
+            ("bytes=0-99999999999999999999999", Asked::Part(0..1000)),
+            ("Bytes = 1-2", Asked::Part(1..3)),
+            ("bytes=0-0,5000-", Asked::Part(0..1)),
+            ("bytes=0-0,2-2", Asked::Whole),
+            ("bytes=0-999,0-999,0-999,0-999", Asked::Whole),
+            ("lines=0-1", Asked::Whole),
+            ("nonsense", Asked::Whole),
+            ("bytes=1000-", Asked::Unsatisfiable),
+            ("bytes=-0", Asked::Unsatisfiable),
+            ("bytes=5-2", Asked::Unsatisfiable),
+            ("bytes=", Asked::Unsatisfiable),
+            ("bytes=a-b", Asked::Unsatisfiable),
+            ("bytes=-", Asked::Unsatisfiable),
+            ("bytes=+1-2", Asked::Unsatisfiable),
+        ];
+        for (value, expected) in table {
+            assert_eq!(asked(value, 1000), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_unsatisfiable_in_an_empty_representation() {
+        assert_eq!(asked("bytes=0-", 0), Asked::Whole);
+        assert_eq!(asked("bytes=-5", 0), Asked::Whole);
+    }
+}
