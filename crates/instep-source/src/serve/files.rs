@@ -41,7 +41,8 @@ pub(crate) struct Files {
 struct Found {
     file: File,
     facts: Arc<Facts>,
-    is_gzip_twin: bool,
+    /// The media type of what a gzip twin is the gzip form of.
+    twin_of: Option<HeaderValue>,
 }
 
 impl Files {
@@ -74,7 +75,10 @@ impl Files {
         }
         let twin = self.find(&[name, b".gz".as_slice()].concat());
         let twin = twin.filter(|twin| twin.facts.stamp.mtime_ns >= plain.facts.stamp.mtime_ns);
-        Some(twin.map_or(plain, |twin| Found { is_gzip_twin: true, ..twin }))
+        Some(match twin {
+            Some(twin) => Found { twin_of: Some(plain.facts.content_type.clone()), ..twin },
+            None => plain,
+        })
     }
 
     fn find(&self, name: &[u8]) -> Option<Found> {
@@ -82,14 +86,14 @@ impl Files {
         let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
         let stamp = facts::stamp(&metadata);
         if let Some(facts) = self.cache.get(name).filter(|facts| facts.stamp == stamp) {
-            return Some(Found { file, facts, is_gzip_twin: false });
+            return Some(Found { file, facts, twin_of: None });
         }
         let facts = Arc::new(Facts::of(&file, stamp, self.describe.describe(name)?).ok()?);
         // A document is replaced by rename and never written in place: its stamp is enough.
         if self.describe.is_for_documents() || !facts::is_racy(stamp, SystemTime::now()) {
             self.cache.insert(name, Arc::clone(&facts));
         }
-        Some(Found { file, facts, is_gzip_twin: false })
+        Some(Found { file, facts, twin_of: None })
     }
 
     fn representation(&self, method: &Method, name: &[u8], headers: &HeaderMap, found: Found) -> Response {
@@ -154,7 +158,8 @@ impl Files {
             headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         }
-        if found.is_gzip_twin {
+        if let Some(content_type) = &found.twin_of {
+            headers.insert(header::CONTENT_TYPE, content_type.clone());
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
     }

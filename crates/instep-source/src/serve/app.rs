@@ -1,0 +1,204 @@
+//! What is served: documents, resources, and pages about them. A router to mount anywhere.
+
+use std::{path::PathBuf, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    middleware,
+    response::Response,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use tokio::sync::watch;
+
+use super::{
+    documents::{self, Documents},
+    files::{Describe, Files},
+    observe::{self, Metrics},
+    overview::Overview,
+    page, path,
+};
+use crate::{Error, render::Place};
+
+/// A Source over HTTP. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct App {
+    shared: Arc<Shared>,
+}
+
+/// What an [`App`] is made of.
+pub(crate) struct Site {
+    /// The URIs; never those of a request (S2).
+    pub place: Place,
+    /// The folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`.
+    pub documents: PathBuf,
+    /// The folders with resources.
+    pub folders: Vec<Folder>,
+    /// What is said about the Source on pages, in `/status` and in `/metrics`.
+    pub overview: watch::Receiver<Arc<Overview>>,
+    /// Whether a request for another host is refused.
+    pub strict_host: bool,
+    /// Further routes below the base URL: channels, hub, batch.
+    pub routes: Router,
+}
+
+/// A folder with resources.
+pub(crate) struct Folder {
+    /// The path it is served at, below that of the base URL: empty, or with a final slash.
+    pub prefix: String,
+    /// Where it is.
+    pub root: PathBuf,
+    /// What is known of its files.
+    pub describe: Box<dyn Describe>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    place: Place,
+    authority: String,
+    documents: Files,
+    folders: Vec<(String, Files)>,
+    overview: watch::Receiver<Arc<Overview>>,
+    strict_host: bool,
+    routes: Router,
+    metrics: Metrics,
+}
+
+impl App {
+    /// Opens the folders of a site.
+    pub(crate) fn new(site: Site) -> Result<Self, Error> {
+        let documents =
+            Files::open(&site.documents, Box::new(Documents)).map_err(Error::read(&site.documents))?;
+        let mut folders = Vec::new();
+        for Folder { prefix, root, describe } in site.folders {
+            folders.push((prefix, Files::open(&root, describe).map_err(Error::read(root))?));
+        }
+        folders.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+        let Site { place, overview, strict_host, routes, .. } = site;
+        let authority = place.base().split('/').nth(2).unwrap_or_default().to_ascii_lowercase();
+        let metrics = Metrics::new();
+        let shared = Shared { place, authority, documents, folders, overview, strict_host, routes, metrics };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The routes, at the path of the base URL; to be merged into a router of one's own, or used as it is.
+    pub fn router(&self) -> Router {
+        let answers = Router::new().fallback(answer).with_state(Arc::clone(&self.shared));
+        let prefix = self.shared.place.path().trim_end_matches('/');
+        let routes = self.shared.routes.clone().fallback_service(answers);
+        let routes = if prefix.is_empty() { routes } else { Router::new().nest_service(prefix, routes) };
+        routes.layer(middleware::from_fn_with_state(Arc::clone(&self.shared), observe::observe))
+    }
+}
+
+impl Shared {
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Whether a request is for this host, as far as that matters.
+    pub(crate) fn is_for_us(&self, request: &Request) -> bool {
+        let host = request.uri().authority().map(http::uri::Authority::as_str);
+        let named = host.or_else(|| request.headers().get(header::HOST)?.to_str().ok());
+        !self.strict_host || named.is_some_and(|named| named.eq_ignore_ascii_case(&self.authority))
+    }
+
+    fn answer(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response {
+        if method == Method::OPTIONS {
+            return options();
+        }
+        if method != Method::GET && method != Method::HEAD {
+            return with_allow(empty(StatusCode::METHOD_NOT_ALLOWED));
+        }
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let file = if documents::owns(path) { self.document(method, path, headers) } else { None };
+        file.or_else(|| self.resource(method, path, headers))
+            .or_else(|| self.page(method, path))
+            .unwrap_or_else(|| empty(StatusCode::NOT_FOUND))
+    }
+
+    fn document(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
+        self.documents.answer(method, &path::beneath(path)?, headers)
+    }
+
+    fn resource(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
+        let (name, files) = self.folders.iter().find_map(|(prefix, files)| {
+            Some((path::beneath(path.strip_prefix(prefix.as_str())?)?, files))
+        })?;
+        let answer = files.answer(method, &name, headers);
+        answer.or_else(|| {
+            (!name.is_folder && files.has_index(&name.name)).then(|| moved(&format!("{}{path}/", self.place.path())))
+        })
+    }
+
+    /// Pages that are no resources; a resource of the same name comes first.
+    fn page(&self, method: &Method, path: &str) -> Option<Response> {
+        let overview = Arc::clone(&self.overview.borrow());
+        let (content_type, text) = match path {
+            "" | "resourcesync/" => ("text/html; charset=utf-8", page::front(&overview)),
+            "healthz" => ("text/plain; charset=utf-8", "alive\n".to_owned()),
+            "readyz" => ("text/plain; charset=utf-8", overview.readiness().to_owned()),
+            "status" => ("application/json", overview.to_json()),
+            "metrics" => ("text/plain; version=0.0.4", self.metrics.exposition(&overview)),
+            _ => return None,
+        };
+        let mut response = Response::new(Body::empty());
+        if path == "readyz" && !overview.is_ready() {
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        }
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(header::CONTENT_LENGTH, text.len().into());
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if content_type.starts_with("text/html") {
+            headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(page::POLICY));
+            headers.extend(self.link().map(|link| (header::LINK, link)));
+        }
+        if method == Method::GET {
+            *response.body_mut() = Body::from(text);
+        }
+        Some(response)
+    }
+
+    /// The way from a page to the documents (DISC-4).
+    fn link(&self) -> Option<HeaderValue> {
+        let description = self.place.source_description();
+        HeaderValue::from_str(&format!("<{description}>; rel=\"resourcesync\"")).ok()
+    }
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    shared.answer(request.method(), request.uri().path(), request.headers())
+}
+
+fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+fn with_allow(mut response: Response) -> Response {
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
+    response
+}
+
+/// A page of another origin may read documents; nothing here depends on who asks.
+fn options() -> Response {
+    let mut response = with_allow(empty(StatusCode::NO_CONTENT));
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    response
+}
+
+fn moved(location: &str) -> Response {
+    let mut response = empty(StatusCode::MOVED_PERMANENTLY);
+    if let Ok(location) = HeaderValue::from_str(location) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}

@@ -1,0 +1,160 @@
+//! Connections: how many, how long, and how they end.
+
+use std::{convert::Infallible, future::Future, io, pin::pin, sync::Arc, time::Duration};
+
+use axum::{Router, body::Body};
+use http::Request;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::{conn::auto, graceful::GracefulShutdown},
+    service::TowerToHyperService,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{sleep, timeout},
+};
+use tower::ServiceExt;
+
+use super::{stall::StallGuard, tls::Tls};
+
+/// Bounds of what clients can take (S10).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Connections at a time; further ones wait to be accepted.
+    pub connections: usize,
+    /// Bytes of the headers of a request.
+    pub header_bytes: usize,
+    /// How long a client may take to send the headers of a request, and to send the next one.
+    pub header_timeout: Duration,
+    /// How long a client may take without accepting any byte of an answer.
+    pub stall_timeout: Duration,
+    /// How long answers in flight may take after the end was asked for.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 10_000,
+            header_bytes: 64 * 1024,
+            header_timeout: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(60),
+            grace: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Serves a router on a listener until `shutdown`; then answers what is in flight and ends.
+///
+/// # Errors
+/// When the listener fails for good.
+pub async fn run(
+    listener: TcpListener,
+    app: Router,
+    limits: Limits,
+    tls: Option<Tls>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let protocols = protocols(&limits);
+    let graceful = GracefulShutdown::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        let (stream, place) = tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            accepted = next(&listener, &places) => accepted?,
+        };
+        let connection = Connection {
+            protocols: protocols.clone(),
+            app: app.clone(),
+            limits: limits.clone(),
+            tls: tls.clone(),
+            watcher: graceful.watcher(),
+        };
+        tokio::spawn(async move {
+            connection.serve(stream).await;
+            drop(place);
+        });
+    }
+    drop(listener);
+    // Answers that never end (channels, events) end with the application; others get their time.
+    let _ = timeout(limits.grace, graceful.shutdown()).await;
+    Ok(())
+}
+
+async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return Ok((stream, place)),
+            // The client is gone already, or descriptors have run out for the moment: neither is the listener's end.
+            Err(error) if is_passing(&error) => sleep(Duration::from_millis(50)).await,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    const OUT_OF_DESCRIPTORS: [i32; 2] = [rustix::io::Errno::MFILE.raw_os_error(), rustix::io::Errno::NFILE.raw_os_error()];
+    matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted)
+        || error.raw_os_error().is_some_and(|code| OUT_OF_DESCRIPTORS.contains(&code))
+}
+
+fn protocols(limits: &Limits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_buf_size(limits.header_bytes.max(8 * 1024))
+        .max_headers(100);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(limits.header_timeout)
+        .keep_alive_timeout(limits.header_timeout)
+        .max_concurrent_streams(128)
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+        .max_pending_accept_reset_streams(20);
+    builder
+}
+
+struct Connection {
+    protocols: auto::Builder<TokioExecutor>,
+    app: Router,
+    limits: Limits,
+    tls: Option<Tls>,
+    watcher: hyper_util::server::graceful::Watcher,
+}
+
+impl Connection {
+    async fn serve(self, stream: TcpStream) {
+        // Answers are written whole; waiting for more would only delay them.
+        let _ = stream.set_nodelay(true);
+        let stream = StallGuard::new(stream, self.limits.stall_timeout);
+        match &self.tls {
+            None => self.speak(stream).await,
+            Some(tls) => {
+                let handshake = timeout(self.limits.header_timeout, tls.accept(stream)).await;
+                if let Ok(Ok(stream)) = handshake {
+                    self.speak(stream).await;
+                }
+            }
+        }
+    }
+
+    async fn speak<S>(self, stream: S)
+    where
+        S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    {
+        let app = self.app.map_request(|request: Request<hyper::body::Incoming>| request.map(Body::new));
+        let app = app.map_err(|never: Infallible| match never {});
+        let connection = self.protocols.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(app));
+        if let Err(error) = self.watcher.watch(connection.into_owned()).await {
+            tracing::debug!(target: "instep::connection", %error, "connection ended");
+        }
+    }
+}

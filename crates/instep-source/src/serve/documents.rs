@@ -1,0 +1,83 @@
+//! The documents that the sink put in place, as files that are served.
+
+use http::HeaderValue;
+
+use super::{facts::Description, files::Describe};
+use crate::render::DOCUMENTS;
+
+/// Describes documents by their names.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Documents;
+
+/// Whether a path below the base URL is one of documents, whatever the content has under it.
+pub(crate) fn owns(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default();
+    first == DOCUMENTS || first == ".well-known" || path == "robots.txt"
+}
+
+impl Describe for Documents {
+    fn describe(&self, name: &[u8]) -> Option<Description> {
+        let content_type = Some(HeaderValue::from_static(media_type(name)));
+        Some(Description { content_type, ..Description::default() })
+    }
+
+    fn cache_control(&self, name: &[u8]) -> HeaderValue {
+        HeaderValue::from_static(if is_immutable(name) {
+            "public, max-age=31536000, immutable"
+        } else {
+            "public, max-age=0, must-revalidate"
+        })
+    }
+
+    fn is_for_documents(&self) -> bool {
+        true
+    }
+}
+
+fn media_type(name: &[u8]) -> &'static str {
+    match name.rsplit(|byte| *byte == b'.').next() {
+        Some(b"xml" | b"well-known/resourcesync") => "application/xml",
+        Some(b"zip") => "application/zip",
+        Some(b"html") => "text/html; charset=utf-8",
+        Some(b"txt") => "text/plain; charset=utf-8",
+        Some(b"gz") => "application/gzip",
+        _ => "application/octet-stream",
+    }
+}
+
+/// Whether a name carries the moment of its snapshot (`20261121T140000`), so that its bytes never change.
+fn is_immutable(name: &[u8]) -> bool {
+    const MOMENT: usize = "20261121T140000".len();
+    name.windows(MOMENT).any(|window| {
+        window.iter().enumerate().all(|(place, byte)| match place {
+            8 => *byte == b'T',
+            _ => byte.is_ascii_digit(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_type_and_lifetime() {
+        let table: [(&[u8], &str, bool); 6] = [
+            (b".well-known/resourcesync", "application/xml", false),
+            (b"resourcesync/resourcelist.xml", "application/xml", false),
+            (b"resourcesync/resourcelist-20261121T140000.000001Z-0001.xml", "application/xml", true),
+            (b"resourcesync/changelist-000001.xml", "application/xml", false),
+            (b"resourcesync/dump-20261121T140000Z-0001.zip", "application/zip", true),
+            (b"robots.txt", "text/plain; charset=utf-8", false),
+        ];
+        for (name, expected, immutable) in table {
+            assert_eq!((media_type(name), is_immutable(name)), (expected, immutable));
+        }
+    }
+
+    #[test]
+    fn documents_own_their_folder_and_the_well_known_one() {
+        assert!(owns("resourcesync/a.xml") && owns(".well-known/resourcesync") && owns("robots.txt"));
+        assert!(!owns("resourcesync.txt") && !owns("a/robots.txt") && !owns(""));
+    }
+}

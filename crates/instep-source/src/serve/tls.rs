@@ -1,0 +1,67 @@
+//! TLS by rustls, with certificates that can be renewed under way.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use rustls::{
+    ServerConfig,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
+
+use crate::Error;
+
+/// A certificate and its key, read again when asked to. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    certificate: Arc<Path>,
+    key: Arc<Path>,
+    current: Arc<RwLock<Arc<ServerConfig>>>,
+}
+
+impl Tls {
+    /// Reads a certificate chain and its key, both in PEM.
+    ///
+    /// # Errors
+    /// When one cannot be read, or they do not belong together.
+    pub fn open(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, Error> {
+        let (certificate, key) = (certificate.into(), key.into());
+        let current = Arc::new(RwLock::new(read(&certificate, &key)?));
+        Ok(Self { certificate: certificate.into(), key: key.into(), current })
+    }
+
+    /// Reads both files again; new connections use them. The old ones stay in use when this fails.
+    ///
+    /// # Errors
+    /// As for [`Tls::open`].
+    pub fn reload(&self) -> Result<(), Error> {
+        let renewed = read(&self.certificate, &self.key)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        Ok(())
+    }
+
+    pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> std::io::Result<TlsStream<S>> {
+        let config = Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner));
+        TlsAcceptor::from(config).accept(stream).await
+    }
+}
+
+fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
+    let wrong = |path: &Path, what: String| Error::option("TLS", format!("{}: {what}", path.display()));
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| wrong(certificate, format!("not a certificate in PEM: {error}")))?;
+    let secret = PrivateKeyDer::from_pem_file(key)
+        .map_err(|error| wrong(key, format!("not a private key in PEM: {error}")))?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| wrong(certificate, error.to_string()))?
+        .with_no_client_auth()
+        .with_single_cert(chain, secret)
+        .map_err(|error| wrong(certificate, error.to_string()))?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
