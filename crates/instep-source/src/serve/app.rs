@@ -123,12 +123,14 @@ impl Shared {
     }
 
     fn resource(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
-        let (name, files) = self.folders.iter().find_map(|(prefix, files)| {
-            Some((path::beneath(path.strip_prefix(prefix.as_str())?)?, files))
-        })?;
+        let (name, files) = self
+            .folders
+            .iter()
+            .find_map(|(prefix, files)| Some((path::beneath(path.strip_prefix(prefix.as_str())?)?, files)))?;
         let answer = files.answer(method, &name, headers);
         answer.or_else(|| {
-            (!name.is_folder && files.has_index(&name.name)).then(|| moved(&format!("{}{path}/", self.place.path())))
+            (!name.is_folder && files.has_index(&name.name))
+                .then(|| moved(&format!("{}{path}/", self.place.path())))
         })
     }
 

@@ -61,9 +61,8 @@ fn names(headers: &HeaderMap, name: header::HeaderName, etag: &HeaderValue, comp
     headers.get_all(name).iter().any(|list| {
         let list = list.as_bytes().trim_ascii();
         list == b"*"
-            || tags(list).any(|(is_weak, tag)| {
-                tag == etag.as_bytes() && (comparison == Comparison::Weak || !is_weak)
-            })
+            || tags(list)
+                .any(|(is_weak, tag)| tag == etag.as_bytes() && (comparison == Comparison::Weak || !is_weak))
     })
 }
 
@@ -133,9 +132,14 @@ mod tests {
 
     #[test]
     fn a_range_applies_to_the_same_representation_only() {
-        for (value, applies) in
-            [("\"a\"", true), ("\"b\"", false), ("W/\"a\"", false), (THEN, true), (AFTER, false), ("x", false)]
-        {
+        for (value, applies) in [
+            ("\"a\"", true),
+            ("\"b\"", false),
+            ("W/\"a\"", false),
+            (THEN, true),
+            (AFTER, false),
+            ("x", false),
+        ] {
             let headers = headers(&[(header::IF_RANGE, value)]);
             assert_eq!(range_applies(&headers, &validators()), applies, "{value}");
         }

@@ -85,7 +85,10 @@ pub async fn run(
     Ok(())
 }
 
-async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+async fn next(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
     loop {
         match listener.accept().await {
@@ -98,9 +101,12 @@ async fn next(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(Tc
 }
 
 fn is_passing(error: &io::Error) -> bool {
-    const OUT_OF_DESCRIPTORS: [i32; 2] = [rustix::io::Errno::MFILE.raw_os_error(), rustix::io::Errno::NFILE.raw_os_error()];
-    matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted)
-        || error.raw_os_error().is_some_and(|code| OUT_OF_DESCRIPTORS.contains(&code))
+    const OUT_OF_DESCRIPTORS: [i32; 2] =
+        [rustix::io::Errno::MFILE.raw_os_error(), rustix::io::Errno::NFILE.raw_os_error()];
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
+    ) || error.raw_os_error().is_some_and(|code| OUT_OF_DESCRIPTORS.contains(&code))
 }
 
 fn protocols(limits: &Limits) -> auto::Builder<TokioExecutor> {
@@ -152,7 +158,9 @@ impl Connection {
     {
         let app = self.app.map_request(|request: Request<hyper::body::Incoming>| request.map(Body::new));
         let app = app.map_err(|never: Infallible| match never {});
-        let connection = self.protocols.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(app));
+        let connection = self
+            .protocols
+            .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(app));
         if let Err(error) = self.watcher.watch(connection.into_owned()).await {
             tracing::debug!(target: "instep::connection", %error, "connection ended");
         }

@@ -3,16 +3,13 @@
 use http::HeaderValue;
 
 use super::{facts::Description, files::Describe};
-use crate::render::DOCUMENTS;
-
 /// Describes documents by their names.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Documents;
 
 /// Whether a path below the base URL is one of documents, whatever the content has under it.
 pub(crate) fn owns(path: &str) -> bool {
-    let first = path.split('/').next().unwrap_or_default();
-    first == DOCUMENTS || first == ".well-known" || path == "robots.txt"
+    path.starts_with("resourcesync/") || path.starts_with(".well-known/") || path == "robots.txt"
 }
 
 impl Describe for Documents {

@@ -60,7 +60,9 @@ impl Facts {
         Ok(Self {
             stamp,
             validators: Validators { etag: digest.unwrap_or_else(|| etag_of_stamp(stamp)), modified },
-            last_modified: text(&httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(modified))),
+            last_modified: text(&httpdate::fmt_http_date(
+                SystemTime::UNIX_EPOCH + Duration::from_secs(modified),
+            )),
             content_type: own_type
                 .or(content_type)
                 .unwrap_or(HeaderValue::from_static("application/octet-stream")),

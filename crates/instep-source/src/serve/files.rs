@@ -52,7 +52,12 @@ impl Files {
     }
 
     /// Answers a GET or HEAD for a name; none where nothing is served under it.
-    pub(crate) fn answer(&self, method: &Method, name: &Beneath<'_>, headers: &HeaderMap) -> Option<Response> {
+    pub(crate) fn answer(
+        &self,
+        method: &Method,
+        name: &Beneath<'_>,
+        headers: &HeaderMap,
+    ) -> Option<Response> {
         if name.is_folder {
             let index = [&name.name, b"/index.html".as_slice()].concat();
             let index = index.strip_prefix(b"/").unwrap_or(&index);

@@ -8,7 +8,11 @@ use std::{
     time::Instant,
 };
 
-use axum::{extract::{Request, State}, middleware::Next, response::{IntoResponse, Response}};
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
 use http::StatusCode;
 use http_body::Body as _;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -39,11 +43,17 @@ impl Metrics {
         let exposition = recorder.handle();
         metrics::with_local_recorder(&recorder, || {
             metrics::describe_counter!("instep_http_requests_total", "Requests answered, by class of status");
-            metrics::describe_counter!("instep_http_response_bytes_total", "Bytes of answers, without headers");
+            metrics::describe_counter!(
+                "instep_http_response_bytes_total",
+                "Bytes of answers, without headers"
+            );
             metrics::describe_gauge!("instep_resources", "Resources published");
             metrics::describe_gauge!("instep_resource_bytes", "Bytes of the resources published");
             metrics::describe_counter!("instep_publications_total", "Publications since the start");
-            metrics::describe_gauge!("instep_last_success_timestamp_seconds", "When documents were last current");
+            metrics::describe_gauge!(
+                "instep_last_success_timestamp_seconds",
+                "When documents were last current"
+            );
             let class = |class| metrics::counter!("instep_http_requests_total", "class" => class);
             Self {
                 exposition,

@@ -19,7 +19,8 @@ pre{border:1px solid var(--line);border-radius:.4rem;overflow-x:auto;padding:.6r
 
 /// The page at the base URL: what is here, how much, what changed last, how to keep a copy.
 pub(crate) fn front(overview: &Overview) -> String {
-    let title = overview.base_url.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
+    let title =
+        overview.base_url.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
     layout(
         title,
         &html! {
@@ -126,7 +127,9 @@ mod tests {
 
     #[test]
     fn sizes_read_well() {
-        for (bytes, text) in [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1 << 20, "1.0 MiB"), (5 << 30, "5.0 GiB")] {
+        for (bytes, text) in
+            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1 << 20, "1.0 MiB"), (5 << 30, "5.0 GiB")]
+        {
             assert_eq!(size(bytes), text);
         }
     }
