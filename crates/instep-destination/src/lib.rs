@@ -1,16 +1,16 @@
 //! A ResourceSync Destination: documents -> a verified copy.
 
 mod audit;
-mod discover;
-mod documents;
+pub mod discover;
+pub mod documents;
 mod error;
-mod fetch;
+pub mod fetch;
 pub mod http;
 pub mod listen;
 pub mod map;
 mod monitor;
 mod options;
-mod package;
+pub mod package;
 mod patch;
 pub mod plan;
 mod report;

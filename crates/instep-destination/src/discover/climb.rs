@@ -1,0 +1,207 @@
+//! From a document up to its Capability List, and from a Source Description down to all of them (DISC-6, NAV-1, NAV-3).
+
+use std::collections::BTreeSet;
+
+use futures_util::{StreamExt, stream};
+use resourcesync::{Capability, Entry, Form, Uri};
+
+use super::{
+    CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way,
+    found::{capability, whole_story},
+};
+use crate::documents::{Document, DocumentError, Documents};
+
+/// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.
+const MOST_STEPS: usize = 4;
+/// Capability Lists read at a time.
+const AT_A_TIME: usize = 8;
+
+/// All that a document leads to.
+pub(super) async fn from(
+    document: Document,
+    way: Way,
+    documents: &Documents,
+    wanted: &[String],
+) -> Result<Discovered, DiscoverError> {
+    let mut climb = Climb { documents, wanted, troubles: Vec::new() };
+    let mut found = match capability(&document.header) {
+        Capability::Description => climb.down(document).await?,
+        Capability::CapabilityList => climb.alone(climb.read_set(&document)?, &document),
+        _ => climb.up(document).await?,
+    };
+    found.way = way;
+    found.troubles = climb.troubles;
+    Ok(found)
+}
+
+struct Climb<'a> {
+    documents: &'a Documents,
+    wanted: &'a [String],
+    troubles: Vec<Trouble>,
+}
+
+impl Climb<'_> {
+    /// From any list: through `index` and `up` to its Capability List. Where that fails, the list stands alone.
+    async fn up(&mut self, start: Document) -> Result<Discovered, DiscoverError> {
+        let kind = capability(&start.header);
+        let mut seen = BTreeSet::from([start.uri.clone()]);
+        let mut list = start.clone();
+        let mut at = start;
+        for _ in 0..MOST_STEPS {
+            let Some(next) = at.header.up().or(at.header.index()).cloned() else { break };
+            if !seen.insert(next.clone()) {
+                self.trouble(&next, "the links upwards go in a circle");
+                break;
+            }
+            let above = match self.open(&next, &at).await {
+                Ok(above) => above,
+                Err(error) => {
+                    self.trouble(&next, whole_story(&error));
+                    break;
+                }
+            };
+            match capability(&above.header) {
+                Capability::CapabilityList => {
+                    let set = self.read_set(&above)?;
+                    return Ok(self.alone(with_list(set, kind, list), &above));
+                }
+                Capability::Description => return self.down(above).await,
+                found if found == kind && above.header.form == Form::Index => list = above.clone(),
+                _ => {}
+            }
+            at = above;
+        }
+        Ok(self.alone(with_list(CapabilitySet::default(), kind, list.clone()), &list))
+    }
+
+    /// From a Source Description to the sets that are wanted (§8).
+    async fn down(&mut self, description: Document) -> Result<Discovered, DiscoverError> {
+        let lists = self.capability_lists(&description).await?;
+        let (chosen, other_sets) = self.choose(lists)?;
+        let mut opened = stream::iter(chosen)
+            .map(async |uri| {
+                let set = match self.open(&uri, &description).await {
+                    Ok(document) => self.read_set(&document),
+                    Err(source) => Err(DiscoverError::Invalid { uri: uri.clone(), source }),
+                };
+                (uri, set)
+            })
+            .buffered(AT_A_TIME);
+        let (mut sets, mut failed) = (Vec::new(), Vec::new());
+        while let Some((uri, set)) = opened.next().await {
+            match set {
+                Ok(set) => sets.push(set),
+                Err(error) => failed.push((uri, error)),
+            }
+        }
+        drop(opened);
+        if sets.is_empty() && !failed.is_empty() {
+            return Err(failed.remove(0).1);
+        }
+        for (uri, error) in failed {
+            self.trouble(&uri, whole_story(&error));
+        }
+        Ok(Discovered {
+            source_description: Some(description.uri),
+            sets,
+            other_sets,
+            way: Way::Itself,
+            troubles: Vec::new(),
+        })
+    }
+
+    /// The Capability Lists of a Source Description, or of all that an index over several leads to (SD-7).
+    async fn capability_lists(&mut self, description: &Document) -> Result<Vec<Uri>, DiscoverError> {
+        let locs = locs(description)?;
+        if description.header.form == Form::List {
+            return Ok(locs);
+        }
+        let mut lists = Vec::new();
+        for part in locs {
+            match self.open(&part, description).await.map_err(|error| whole_story(&error)).and_then(
+                |document| match document.header.form {
+                    Form::List => locs_of(&document).map_err(|error| whole_story(&error)),
+                    Form::Index => Err("an index in an index".to_owned()),
+                },
+            ) {
+                Ok(more) => lists.extend(more),
+                Err(what) => self.trouble(&part, what),
+            }
+        }
+        Ok(lists)
+    }
+
+    fn choose(&self, lists: Vec<Uri>) -> Result<(Vec<Uri>, Vec<Uri>), DiscoverError> {
+        for wanted in self.wanted {
+            if !lists.iter().any(|uri| is_named(uri, wanted)) {
+                return Err(DiscoverError::NoSuchSet { wanted: wanted.clone(), sets: lists });
+            }
+        }
+        let is_wanted =
+            |uri: &Uri| self.wanted.is_empty() || self.wanted.iter().any(|name| is_named(uri, name));
+        Ok(lists.into_iter().partition(is_wanted))
+    }
+
+    /// One set, whose Capability List or only list is `document`.
+    fn alone(&self, set: CapabilitySet, document: &Document) -> Discovered {
+        let is_list = capability(&document.header) == Capability::CapabilityList;
+        Discovered {
+            source_description: document.header.up().filter(|_| is_list).cloned(),
+            sets: vec![set],
+            other_sets: Vec::new(),
+            way: Way::Itself,
+            troubles: Vec::new(),
+        }
+    }
+
+    /// Reads a Capability List (§9). Of a capability that stands there twice the first counts (B34).
+    fn read_set(&self, document: &Document) -> Result<CapabilitySet, DiscoverError> {
+        let mut set = CapabilitySet {
+            capability_list: Some(document.uri.clone()),
+            links: document.header.links.clone(),
+            ..CapabilitySet::default()
+        };
+        document
+            .for_each(|Entry { loc, metadata, links, .. }| {
+                if let Some(capability) = &metadata.capability {
+                    let offer = || Offer::new(loc.clone(), links.clone());
+                    set.capabilities.entry(capability.clone()).or_insert_with(offer);
+                }
+            })
+            .map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })?;
+        Ok(set)
+    }
+
+    async fn open(&self, uri: &Uri, from: &Document) -> Result<Document, DocumentError> {
+        self.documents.get(uri, from.origin().as_ref()).await?.document()
+    }
+
+    fn trouble(&mut self, uri: &Uri, what: impl Into<String>) {
+        self.troubles.push(Trouble::new(uri, what));
+    }
+}
+
+/// The set with a list that was fetched on the way, which need not be fetched again.
+fn with_list(mut set: CapabilitySet, kind: Capability, list: Document) -> CapabilitySet {
+    let offer = set.capabilities.entry(kind).or_insert_with(|| Offer::new(list.uri.clone(), Vec::new()));
+    if offer.uri == list.uri {
+        offer.document = Some(list);
+    }
+    set
+}
+
+/// Whether an operator's name means a set: its URI, or a part of its path with or without `.xml`.
+fn is_named(uri: &Uri, name: &str) -> bool {
+    let part = |part: &str| part == name || part.strip_suffix(".xml") == Some(name);
+    uri.as_str() == name || uri.as_str().split(['/', '?']).skip(3).any(part)
+}
+
+fn locs(document: &Document) -> Result<Vec<Uri>, DiscoverError> {
+    locs_of(document).map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })
+}
+
+fn locs_of(document: &Document) -> Result<Vec<Uri>, DocumentError> {
+    let mut locs = Vec::new();
+    document.for_each(|entry| locs.push(entry.loc.clone()))?;
+    Ok(locs)
+}

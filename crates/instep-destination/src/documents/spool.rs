@@ -1,0 +1,203 @@
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Cursor, Read, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use flate2::bufread::MultiGzDecoder;
+
+/// What a document arrived as: in memory while it is small, else in an unnamed file.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    folder: PathBuf,
+    start: Vec<u8>,
+    file: Option<File>,
+    bytes: u64,
+}
+
+impl Spool {
+    /// Bytes kept in memory.
+    const IN_MEMORY: usize = 1 << 20;
+
+    /// An empty one; its file, if it needs one, lies in `folder` without a name.
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), start: Vec::new(), file: None, bytes: 0 }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn write(&mut self, data: &[u8]) -> io::Result<()> {
+        self.bytes += data.len() as u64;
+        if let Some(file) = &mut self.file {
+            return file.write_all(data);
+        }
+        self.start.extend_from_slice(data);
+        if self.start.len() > Self::IN_MEMORY {
+            let mut file = tempfile::tempfile_in(&self.folder)?;
+            file.write_all(&self.start)?;
+            (self.start, self.file) = (Vec::new(), Some(file));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Content {
+        match self.file {
+            Some(file) => Content::File(Arc::new(file)),
+            None => Content::Memory(self.start.into()),
+        }
+    }
+}
+
+/// A complete document, coded as it arrived.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// A small one.
+    Memory(Bytes),
+    /// A file that nobody writes to any more.
+    File(Arc<File>),
+}
+
+impl Content {
+    /// Reads it from its beginning, without the gzip layers that it has; at most two are taken off: one of the transfer, one of
+    /// the file (B36).
+    pub(crate) fn open(&self, most_ratio: u64) -> io::Result<Box<dyn BufRead + Send>> {
+        let mut reader: Box<dyn BufRead + Send> = match self {
+            Self::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+            Self::File(file) => {
+                Box::new(BufReader::with_capacity(64 << 10, At { file: Arc::clone(file), offset: 0 }))
+            }
+        };
+        for _ in 0..2 {
+            if !reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+                break;
+            }
+            reader = Box::new(BufReader::with_capacity(32 << 10, Gunzip::new(reader, most_ratio)));
+        }
+        Ok(reader)
+    }
+}
+
+/// A file read at an offset of one's own, so that several can read it at once.
+struct At {
+    file: Arc<File>,
+    offset: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.offset)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+}
+
+/// gzip members, one after the other, which must not grow beyond reason (D14).
+struct Gunzip<R> {
+    decoder: MultiGzDecoder<Counted<R>>,
+    decoded: u64,
+    most_ratio: u64,
+}
+
+impl<R: BufRead> Gunzip<R> {
+    /// Decoded bytes below which no ratio is bad.
+    const HARMLESS: u64 = 16 << 20;
+
+    fn new(source: R, most_ratio: u64) -> Self {
+        Self { decoder: MultiGzDecoder::new(Counted { source, bytes: 0 }), decoded: 0, most_ratio }
+    }
+}
+
+impl<R: BufRead> Read for Gunzip<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.decoder.read(buffer)?;
+        self.decoded += read as u64;
+        let coded = self.decoder.get_ref().bytes.max(1);
+        if self.decoded > Self::HARMLESS && self.decoded / coded > self.most_ratio {
+            let what = format!("gzip grows by more than {} times", self.most_ratio);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(read)
+    }
+}
+
+/// Counts what is taken.
+struct Counted<R> {
+    source: R,
+    bytes: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.source.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.bytes += amount as u64;
+        self.source.consume(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read(content: &Content) -> io::Result<Vec<u8>> {
+        let mut all = Vec::new();
+        content.open(200)?.read_to_end(&mut all)?;
+        Ok(all)
+    }
+
+    #[test]
+    fn gzip_layers_are_taken_off_and_members_joined() {
+        let twice = gzip(&gzip(b"text"));
+        assert_eq!(read(&Content::Memory(twice.into())).unwrap(), b"text");
+        let members = [gzip(b"te"), gzip(b"xt")].concat();
+        assert_eq!(read(&Content::Memory(members.into())).unwrap(), b"text");
+        assert_eq!(read(&Content::Memory(Bytes::from_static(b"text"))).unwrap(), b"text");
+    }
+
+    #[test]
+    fn d14_a_gzip_bomb_ends_at_its_ratio() {
+        let bomb = gzip(&vec![b' '; 64 << 20]);
+        assert!(bomb.len() < 100_000);
+        let error = read(&Content::Memory(bomb.into())).unwrap_err();
+        assert!(error.to_string().contains("200 times"), "{error}");
+    }
+
+    #[test]
+    fn a_large_document_lies_in_a_file_and_is_read_by_several_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(folder.path());
+        let piece = vec![7; 700 << 10];
+        spool.write(&piece).unwrap();
+        spool.write(&piece).unwrap();
+        assert_eq!(spool.bytes(), 2 * 700 << 10);
+        let content = spool.finish();
+        assert!(matches!(content, Content::File(_)));
+        let (mut first, mut second) = (content.open(200).unwrap(), content.open(200).unwrap());
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        first.read_to_end(&mut one).unwrap();
+        second.read_to_end(&mut two).unwrap();
+        assert_eq!((one.len(), two.len()), (1400 << 10, 1400 << 10));
+    }
+}
