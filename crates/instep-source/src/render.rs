@@ -1,5 +1,25 @@
 //! PURE: (snapshot, changes, policy, now) to the documents to write.
 
+mod about;
+mod capability_list;
+mod change_list;
+mod entry;
+mod facts;
+mod host;
 mod place;
+mod policy;
+mod resource_list;
+mod robots;
+mod rotation;
+mod story;
+mod writer;
 
-pub use place::{Place, SetPlace};
+#[cfg(test)]
+mod tests;
+
+pub use facts::{ChangeListFacts, DocumentFact, Facts, Moment, ResourceListFacts, SetFacts};
+pub use host::host_setup;
+pub use place::{DOCUMENTS, Place, SOURCE_DESCRIPTION, SetPlace};
+pub use policy::{Policy, SetPolicy};
+pub use rotation::Span;
+pub use story::{Now, SetView, render};

@@ -1,1 +1,56 @@
 //! Where documents go: staged, synced, renamed.
+
+mod folder;
+mod memory;
+
+use std::io::Write;
+
+use crate::Error;
+
+pub use folder::FolderSink;
+pub use memory::MemorySink;
+
+/// Takes documents, and puts them in place together.
+///
+/// # Contract
+/// Nothing is seen under its name before [`Sink::commit`]; then each document appears whole, in the order of its
+/// [`Rank`] and, within a rank, of its writing: so that whatever a reader finds, what it refers to is there.
+pub trait Sink {
+    /// Stages a document; one staged before under the same name is replaced. Returns its length in bytes.
+    ///
+    /// # Errors
+    /// When the bytes cannot be stored, or `body` fails.
+    fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error>;
+
+    /// Whether a document of this length lies in place.
+    fn holds(&self, name: &str, length: u64) -> bool;
+
+    /// The bytes of a document in place, where there is one.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error>;
+
+    /// Puts in place what is staged, durably, then takes `remove` away. Returns the names in the order in which they
+    /// were put in place, with their lengths.
+    ///
+    /// # Errors
+    /// When the bytes cannot be stored. What is in place then is consistent; the rest is not there.
+    fn commit(&mut self, remove: &[String]) -> Result<Vec<(String, u64)>, Error>;
+}
+
+/// Writes the bytes of a document.
+pub type Body<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<(), Error>;
+
+/// When a document is put in place, relative to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rank {
+    /// What refers to nothing that is written along with it: pages, packages, parts, lists.
+    Part,
+    /// What refers to parts: indexes, dumps, archives.
+    Index,
+    /// Capability Lists.
+    CapabilityList,
+    /// The Source Description, and what leads to it.
+    Source,
+}

@@ -1,0 +1,120 @@
+use std::{collections::BTreeMap, time::Duration};
+
+use resourcesync::DateTime;
+use serde::{Deserialize, Serialize};
+
+use super::Span;
+
+/// What is published: kept between publications, so that only what changes is written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Facts {
+    /// What all documents depend on: where another base URL or version is asked for, nothing stays as it is.
+    pub written_for: String,
+    /// Each set, by its name.
+    pub sets: BTreeMap<String, SetFacts>,
+    /// Every document in place that something refers to, by its name.
+    pub documents: BTreeMap<String, DocumentFact>,
+    /// Documents that nothing refers to any more, and since when; they go after the grace time.
+    pub retired: BTreeMap<String, Moment>,
+}
+
+impl Facts {
+    /// Takes out, and names, the documents whose grace time is over.
+    pub fn expire(&mut self, grace: Duration, now: DateTime) -> Vec<String> {
+        let expired = |since: &Moment| since.is_older_than(grace, now);
+        let names = self.retired.iter().filter(|(_, since)| expired(since)).map(|(name, _)| name.clone());
+        let names: Vec<_> = names.collect();
+        self.retired.retain(|_, since| !expired(since));
+        names
+    }
+
+    /// What may be in place when the publication of `next` was interrupted: its lists, and the documents of both.
+    pub fn interrupted(self, next: Self) -> Self {
+        let mut documents = self.documents;
+        documents.extend(next.documents);
+        Self { documents, ..next }
+    }
+}
+
+/// One document in place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DocumentFact {
+    /// Its bytes.
+    pub length: u64,
+    /// What its bytes are, for documents small enough to be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+/// What is published of one set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct SetFacts {
+    /// Its Resource List.
+    pub resource_list: Option<ResourceListFacts>,
+    /// Its Change Lists.
+    pub change_list: Option<ChangeListFacts>,
+}
+
+/// A Resource List in place: the snapshot it shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ResourceListFacts {
+    /// When the snapshot began.
+    pub at: Moment,
+    /// When it was complete.
+    pub completed: Moment,
+    /// The last change it includes.
+    pub sequence: u64,
+    /// The revision of the catalogue it shows.
+    pub revision: u64,
+    /// Resources in it.
+    pub resources: u64,
+    /// The documents it consists of.
+    pub documents: Vec<String>,
+    /// The documents of the plain Sitemap beside it.
+    #[serde(default)]
+    pub twin: Vec<String>,
+}
+
+/// The Change Lists in place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ChangeListFacts {
+    /// The last change published.
+    pub through: u64,
+    /// Whether there is one plain list and no index.
+    pub single: bool,
+    /// Closed lists that the index names, oldest first.
+    pub closed: Vec<Span>,
+    /// The open list.
+    pub open: Span,
+}
+
+/// A datetime of the Source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "i64", into = "i64")]
+pub struct Moment(pub DateTime);
+
+impl From<i64> for Moment {
+    fn from(micros: i64) -> Self {
+        Self(DateTime::from_unix_micros(micros))
+    }
+}
+
+impl From<Moment> for i64 {
+    fn from(moment: Moment) -> Self {
+        moment.0.unix_micros()
+    }
+}
+
+impl Moment {
+    /// Whether `age` has passed between this moment and `now`.
+    pub(crate) fn is_older_than(self, age: Duration, now: DateTime) -> bool {
+        let micros = now.unix_micros().saturating_sub(self.0.unix_micros());
+        u128::try_from(micros).is_ok_and(|micros| micros >= age.as_micros())
+    }
+}

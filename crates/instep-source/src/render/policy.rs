@@ -1,0 +1,109 @@
+use resourcesync::{Entry, Link, Uri, WriteOptions};
+
+use super::{Place, SetPlace};
+use crate::{Archives, Error, ListOptions, PublishOptions};
+
+/// What the documents of a Source depend on besides its content.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Policy {
+    /// Names and URIs.
+    pub place: Place,
+    /// How lists are made and renewed.
+    pub lists: ListOptions,
+    /// How documents are written.
+    pub write: WriteOptions,
+    /// How long archives keep a document; none: there are no archives.
+    pub archives: Option<Archives>,
+    /// A description of the Source; none: a page is written.
+    pub described_by: Option<Uri>,
+    /// Whether a plain Sitemap is written beside each Resource List.
+    pub sitemap_twin: bool,
+    /// Whether `robots.txt` names the lists.
+    pub robots: bool,
+    /// The sets, in the order of the catalogue.
+    pub sets: Vec<SetPolicy>,
+}
+
+/// What the documents of one set depend on besides its content.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SetPolicy {
+    /// Its name; empty for the only set.
+    pub name: String,
+    /// Names and URIs.
+    pub place: SetPlace,
+    /// A description of the set; none: a page is written.
+    pub described_by: Option<Uri>,
+    /// Whether there is a Resource List.
+    pub resource_list: bool,
+    /// Whether there is a Change List.
+    pub change_list: bool,
+    /// Further entries of the Capability List.
+    pub channels: Vec<Entry>,
+    /// Further links of the Capability List.
+    pub capability_links: Vec<Link>,
+}
+
+impl Policy {
+    /// What the operator decided.
+    ///
+    /// # Errors
+    /// When the options contradict each other or cannot be followed.
+    pub fn new(options: &PublishOptions) -> Result<Self, Error> {
+        let place = Place::new(&options.base_url)?;
+        check_sets(options)?;
+        check_lists(&options.lists)?;
+        let mut write = WriteOptions::new();
+        write.version = options.spec_version;
+        let sets = options.sets.iter().map(|set| SetPolicy {
+            name: set.name.clone(),
+            place: place.set(&set.name),
+            described_by: set.described_by.clone(),
+            resource_list: set.resource_list,
+            change_list: set.change_list,
+            channels: set.channels.clone(),
+            capability_links: set.capability_links.clone(),
+        });
+        Ok(Self {
+            sets: sets.collect(),
+            place,
+            lists: options.lists.clone(),
+            write,
+            archives: options.archives,
+            described_by: options.described_by.clone(),
+            sitemap_twin: options.sitemap_twin,
+            robots: options.robots,
+        })
+    }
+}
+
+fn check_sets(options: &PublishOptions) -> Result<(), Error> {
+    let mut names: Vec<_> = options.sets.iter().map(|set| set.name.as_str()).collect();
+    if names.is_empty() {
+        return Err(Error::option("set", "a Source needs at least one set of resources"));
+    }
+    if names.len() > 64 {
+        return Err(Error::option("set", "a Source has at most 64 sets"));
+    }
+    let legal = |name: &str| {
+        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) && name.len() <= 64
+    };
+    if let Some(name) = names.iter().find(|name| !legal(name)) {
+        let what = format!("{name:?} is not a name: up to 64 ASCII letters, digits, '-' and '_'");
+        return Err(Error::option("set", what));
+    }
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Error::option("set", format!("two sets have the name {:?}", twice[0])));
+    }
+    Ok(())
+}
+
+fn check_lists(lists: &ListOptions) -> Result<(), Error> {
+    if lists.entries == 0 || lists.bytes < 4_096 || lists.rotation.entries == 0 {
+        let what = "a document needs room for one entry and 4 KiB";
+        return Err(Error::option("list limits", what));
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+use resourcesync::DateTime;
+use serde::{Deserialize, Serialize};
+
+use super::facts::Moment;
+use crate::Rotation;
+
+/// The part of the change log that one Change List holds. Which change stands in which list follows from the log
+/// alone, so a publication that was interrupted comes to the same lists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Span {
+    /// The number in its name.
+    pub number: u64,
+    /// `from` of the list.
+    pub from: Moment,
+    /// `until` of the list; none while it is open.
+    pub until: Option<Moment>,
+    /// The sequence number that its first entry comes after.
+    pub after: u64,
+    /// The datetime of its first entry.
+    pub first: Option<Moment>,
+    /// Its entries.
+    pub entries: u64,
+}
+
+impl Span {
+    /// An empty open list.
+    pub fn open(number: u64, from: DateTime, after: u64) -> Self {
+        Self { number, from: Moment(from), until: None, after, first: None, entries: 0 }
+    }
+
+    /// Whether the next change, at this datetime, closes the list; an empty list never closes.
+    fn is_full(&self, rotation: Rotation, next: DateTime) -> bool {
+        self.first
+            .is_some_and(|first| self.entries >= rotation.entries || first.is_older_than(rotation.age, next))
+    }
+
+    fn add(&mut self, datetime: DateTime) {
+        self.first.get_or_insert(Moment(datetime));
+        self.entries += 1;
+    }
+}
+
+/// Adds changes, given by sequence number and datetime, to the open list; returns the lists that close on the way
+/// and the open one after them.
+///
+/// A list closes one microsecond before the next change, which is not before its own last one, and the next list
+/// starts there: together they leave no instant out, and no change stands in two.
+pub(super) fn rotate<E>(
+    mut open: Span,
+    through: u64,
+    changes: impl Iterator<Item = Result<(u64, DateTime), E>>,
+    rotation: Rotation,
+) -> Result<(Vec<Span>, Span), E> {
+    let (mut closed, mut last) = (Vec::new(), through);
+    for change in changes {
+        let (sequence, datetime) = change?;
+        if open.is_full(rotation, datetime) {
+            let until = DateTime::from_unix_micros(datetime.unix_micros() - 1);
+            let next = Span::open(open.number + 1, until, last);
+            closed.push(Span { until: Some(Moment(until)), ..std::mem::replace(&mut open, next) });
+        }
+        open.add(datetime);
+        last = sequence;
+    }
+    Ok((closed, open))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, time::Duration};
+
+    use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, proptest};
+
+    use super::*;
+
+    fn at(micros: i64) -> DateTime {
+        DateTime::from_unix_micros(micros)
+    }
+
+    fn rotated(
+        open: Span,
+        through: u64,
+        changes: &[(u64, DateTime)],
+        rotation: Rotation,
+    ) -> (Vec<Span>, Span) {
+        rotate(open, through, changes.iter().copied().map(Ok::<_, Infallible>), rotation).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn lists_join_exactly_and_each_change_stands_in_one(
+            gaps in prop::collection::vec((1u64..3, 1i64..50), 0..200),
+            entries in 1u64..20,
+            age in 1u64..400,
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let rotation = Rotation { entries, age: Duration::from_micros(age) };
+            let (mut sequence, mut micros) = (7, 1_000);
+            let changes: Vec<_> = gaps.iter().map(|(steps, gap)| {
+                sequence += steps;
+                micros += gap;
+                (sequence, at(micros))
+            }).collect();
+            let start = Span::open(1, at(1_000), 7);
+            let (closed, open) = rotated(start.clone(), 7, &changes, rotation);
+
+            let mut from = Moment(at(1_000));
+            let mut rest = &changes[..];
+            for (index, span) in closed.iter().chain([&open]).enumerate() {
+                prop_assert_eq!(span.number, index as u64 + 1);
+                prop_assert_eq!(span.from, from);
+                let (own, later) = rest.split_at(usize::try_from(span.entries).unwrap());
+                for (sequence, datetime) in own {
+                    prop_assert!(*sequence > span.after);
+                    prop_assert!(Moment(*datetime) >= span.from);
+                    prop_assert!(span.until.is_none_or(|until| Moment(*datetime) <= until));
+                }
+                if let Some(until) = span.until {
+                    prop_assert!(!own.is_empty() && later.iter().all(|(_, next)| Moment(*next) > until));
+                    from = until;
+                }
+                rest = later;
+            }
+            prop_assert!(rest.is_empty() && open.until.is_none());
+
+            // Published in two steps, the lists are the same.
+            let (before, after) = changes.split_at(if changes.is_empty() { 0 } else { cut.index(changes.len()) });
+            let (mut early, halfway) = rotated(start, 7, before, rotation);
+            let through = before.last().map_or(7, |(sequence, _)| *sequence);
+            let (late, end) = rotated(halfway, through, after, rotation);
+            early.extend(late);
+            prop_assert_eq!((early, end), (closed, open));
+        }
+    }
+}

@@ -1,0 +1,427 @@
+use std::{collections::BTreeSet, time::Duration};
+
+use proptest::prelude::{
+    Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
+};
+use resourcesync::{
+    Algorithm, Change, DateTime, Digest, DocumentReader, Entry, Form, MediaType, ReadOptions, Relation, Uri,
+    xml::SpecVersion,
+};
+
+use super::*;
+use crate::{
+    Error, PublishOptions, SetOptions,
+    catalogue::{ChangeRecord, Resource, State, Totals},
+    sink::{MemorySink, Sink},
+};
+
+/// A set in memory, with a clock that goes on one second per event.
+#[derive(Default)]
+struct TestSet {
+    resources: Vec<Resource>,
+    changes: Vec<ChangeRecord>,
+    revision: u64,
+    seconds: i64,
+}
+
+impl SetView for TestSet {
+    fn totals(&self) -> Result<Totals, Error> {
+        let bytes = self.resources.iter().filter_map(|it| it.state.length).sum();
+        Ok(Totals { resources: self.resources.len() as u64, bytes })
+    }
+
+    fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_> {
+        Box::new(self.resources.iter().cloned().map(Ok))
+    }
+
+    fn changes(&self, after: u64) -> Box<dyn Iterator<Item = Result<ChangeRecord, Error>> + '_> {
+        Box::new(self.changes.iter().filter(move |it| it.sequence > after).cloned().map(Ok))
+    }
+
+    fn count_changes(&self, after: u64) -> Result<u64, Error> {
+        Ok(self.changes(after).count() as u64)
+    }
+}
+
+impl TestSet {
+    fn of(names: &[&str]) -> Self {
+        let mut set = Self::default();
+        set.resources = names.iter().map(|name| resource(name, 1)).collect();
+        set
+    }
+
+    fn tick(&mut self) -> DateTime {
+        self.seconds += 1;
+        DateTime::from_unix_seconds(1_800_000_000 + self.seconds)
+    }
+
+    fn now(&mut self) -> Now {
+        let at = DateTime::from_unix_micros(self.tick().unix_micros());
+        let completed = DateTime::from_unix_micros(self.tick().unix_micros());
+        Now::new(at, completed, self.changes.len() as u64, self.revision)
+    }
+
+    fn change(&mut self, name: &str, change: Change) {
+        let mut resource = resource(name, self.changes.len() as u64 + 2);
+        let known = self.resources.iter().position(|it| it.uri == resource.uri);
+        match (known, &change) {
+            (Some(index), Change::Deleted) => drop(self.resources.remove(index)),
+            (Some(index), _) => self.resources[index] = resource.clone(),
+            (None, _) => self.resources.push(resource.clone()),
+        }
+        if change == Change::Deleted {
+            resource.state = State::new();
+        }
+        let sequence = self.changes.len() as u64 + 1;
+        let datetime = DateTime::from_unix_micros(self.tick().unix_micros());
+        self.revision += 1;
+        self.changes.push(ChangeRecord {
+            sequence,
+            datetime,
+            change,
+            uri: resource.uri,
+            state: resource.state,
+            sets: 1,
+        });
+    }
+}
+
+fn resource(name: &str, version: u64) -> Resource {
+    let uri = Uri::parse(&format!("http://example.com/{name}")).unwrap();
+    let mut resource = Resource::new(name.as_bytes().to_vec(), uri);
+    resource.state.lastmod = Some(DateTime::from_unix_seconds(1_700_000_000));
+    resource.state.length = Some(version);
+    resource.state.media_type = Some(MediaType::new("text/plain"));
+    let digest = Digest::new(Algorithm::Md5, &[u8::try_from(version % 251).unwrap(); 16]).unwrap();
+    resource.state.digests = [digest].into_iter().collect();
+    resource
+}
+
+/// A Source with its documents in memory.
+struct Source {
+    policy: Policy,
+    set: TestSet,
+    facts: Facts,
+    sink: MemorySink,
+}
+
+impl Source {
+    fn new(set: TestSet, adjust: impl FnOnce(&mut PublishOptions)) -> Self {
+        let mut options = PublishOptions::new("/nowhere", "http://example.com");
+        options.lists.rotation.entries = 3;
+        adjust(&mut options);
+        let policy = Policy::new(&options).unwrap();
+        Self { policy, set, facts: Facts::default(), sink: MemorySink::new() }
+    }
+
+    /// Publishes, and returns the names written, in order.
+    fn publish(&mut self) -> Vec<String> {
+        let now = self.set.now();
+        let views: [&dyn SetView; 1] = [&self.set];
+        let mut facts = render(&self.policy, &views, &self.facts, false, now, &mut self.sink).unwrap();
+        let expired = facts.expire(self.policy.lists.grace, now.at);
+        let placed = self.sink.commit(&expired).unwrap();
+        self.facts = serde_json::from_slice(&serde_json::to_vec(&facts).unwrap()).unwrap();
+        assert_eq!(self.facts, facts);
+        self.check_references();
+        placed.into_iter().map(|(name, _)| name.trim_start_matches("resourcesync/").to_owned()).collect()
+    }
+
+    fn document(&self, name: &str) -> (resourcesync::Header, Vec<Entry>) {
+        read(&self.sink.documents[&format!("resourcesync/{name}")])
+    }
+
+    /// Whatever a document of ours refers to below `resourcesync/` is there.
+    fn check_references(&self) {
+        for (name, bytes) in self.sink.documents.iter().filter(|(name, _)| name.ends_with(".xml")) {
+            let (header, entries) = read(bytes);
+            let links = header.links.iter().map(|link| &link.href);
+            for uri in links.chain(entries.iter().map(|entry| &entry.loc)) {
+                let Some(target) = self.policy.place.name(uri.as_str()) else { continue };
+                let ours = target.starts_with("resourcesync/") || target.starts_with(".well-known/");
+                assert!(!ours || self.sink.documents.contains_key(target), "{name} refers to {target}");
+            }
+        }
+    }
+
+    /// The entries of all Change Lists in the order of the index, checking that the lists join.
+    fn all_changes(&self) -> Vec<Entry> {
+        let (header, members) = self.document("changelist.xml");
+        assert_eq!(header.form, Form::Index);
+        let mut all = Vec::new();
+        let mut from = header.metadata.unwrap().from;
+        for (index, member) in members.iter().enumerate() {
+            let name = member.loc.as_str().rsplit('/').next().unwrap();
+            let (header, entries) = self.document(name);
+            let metadata = header.metadata.unwrap();
+            assert_eq!((metadata.from, metadata.until), (member.metadata.from, member.metadata.until));
+            assert_eq!(metadata.from, from);
+            assert_eq!(metadata.until.is_none(), index + 1 == members.len());
+            for entry in &entries {
+                let datetime = entry.metadata.datetime.unwrap();
+                assert!(
+                    Some(datetime) >= metadata.from && metadata.until.is_none_or(|until| datetime <= until)
+                );
+            }
+            from = metadata.until;
+            all.extend(entries);
+        }
+        all
+    }
+}
+
+fn read(bytes: &[u8]) -> (resourcesync::Header, Vec<Entry>) {
+    let mut reader = DocumentReader::new(bytes, ReadOptions::new()).unwrap();
+    let (header, mut entries, mut entry) = (reader.header().clone(), Vec::new(), Entry::default());
+    while reader.read_entry(&mut entry).unwrap() {
+        entries.push(entry.clone());
+    }
+    (header, entries)
+}
+
+const FIRST: [&str; 7] = [
+    "about.html",
+    "resourcelist.xml",
+    "changelist-000001.xml",
+    "changelist.xml",
+    "capabilitylist.xml",
+    ".well-known/resourcesync",
+    "robots.txt",
+];
+
+#[test]
+fn the_first_publication_writes_every_document_and_an_empty_open_change_list() {
+    let mut source = Source::new(TestSet::of(&["a", "b%20c"]), |_| {});
+    let mut written = source.publish();
+    let order: Vec<_> = FIRST.into_iter().collect();
+    written.sort_by_key(|name| order.iter().position(|it| it == name));
+    assert_eq!(written, order);
+    let mut all = String::new();
+    for (name, bytes) in &source.sink.documents {
+        all.push_str(&format!("== {name}\n{}\n", String::from_utf8_lossy(bytes)));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn nothing_changed_nothing_rewritten() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.gzip_twins = true;
+        options.lists.snapshot_every = Duration::ZERO;
+    });
+    source.publish();
+    assert_eq!(source.publish(), [""; 0]);
+    source.set.change("a", Change::Updated);
+    assert_eq!(source.publish(), ["resourcelist.xml", "changelist-000001.xml"]);
+    assert_eq!(source.publish(), [""; 0]);
+}
+
+#[test]
+fn changes_have_a_datetime_and_deletions_nothing_else() {
+    let mut source = Source::new(TestSet::of(&["a", "b"]), |_| {});
+    source.publish();
+    source.set.change("c", Change::Created);
+    source.set.change("a", Change::Updated);
+    source.set.change("b", Change::Deleted);
+    source.publish();
+    insta::assert_snapshot!(source.sink.text("resourcesync/changelist-000001.xml").unwrap());
+}
+
+#[test]
+fn dia_8_readers_of_1_0_find_the_time_of_a_change_in_lastmod() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| options.spec_version = SpecVersion::V1_0);
+    source.publish();
+    source.set.change("a", Change::Deleted);
+    source.publish();
+    let (_, entries) = source.document("changelist-000001.xml");
+    assert_eq!(entries[0].lastmod, entries[0].metadata.datetime);
+}
+
+#[test]
+fn a_full_list_closes_with_the_next_change_and_keeps_its_name() {
+    let mut source = Source::new(TestSet::of(&["a"]), |_| {});
+    source.publish();
+    for _ in 0..3 {
+        source.set.change("a", Change::Updated);
+    }
+    assert_eq!(source.publish(), ["resourcelist.xml", "changelist-000001.xml"]);
+    source.set.change("a", Change::Updated);
+    let written = source.publish();
+    assert_eq!(
+        written,
+        ["resourcelist.xml", "changelist-000002.xml", "changelist-000001.xml", "changelist.xml"]
+    );
+    assert_eq!(source.all_changes().len(), 4);
+    let closed = source.sink.documents["resourcesync/changelist-000001.xml"].clone();
+    source.set.change("a", Change::Deleted);
+    source.publish();
+    assert_eq!(source.sink.documents["resourcesync/changelist-000001.xml"], closed);
+}
+
+#[test]
+fn closed_lists_leave_the_index_only_when_the_resource_list_is_younger() {
+    let mut source = Source::new(TestSet::of(&["a", "b", "c", "d"]), |options| {
+        options.lists.closed_lists = 1;
+        options.lists.snapshot_each_time = false;
+        options.lists.grace = Duration::from_secs(60);
+    });
+    source.publish();
+    let at = source.document("resourcelist.xml").0.metadata.unwrap().at;
+    source.policy.lists.snapshot_every = Duration::from_secs(1_000_000);
+    source.facts.sets.get_mut("").unwrap().resource_list.as_mut().unwrap().resources = 1_000_000;
+    for _ in 0..10 {
+        source.set.change("a", Change::Updated);
+    }
+    source.publish();
+    assert_eq!(source.document("resourcelist.xml").0.metadata.unwrap().at, at);
+    assert_eq!(source.document("changelist.xml").1.len(), 4);
+    source.policy.lists.snapshot = true;
+    source.publish();
+    source.policy.lists.snapshot = false;
+    source.set.change("a", Change::Updated);
+    source.publish();
+    assert_eq!(source.document("changelist.xml").1.len(), 2);
+    assert!(source.sink.documents.contains_key("resourcesync/changelist-000001.xml"), "grace");
+    source.set.seconds += 100;
+    source.publish();
+    assert!(!source.sink.documents.contains_key("resourcesync/changelist-000001.xml"));
+}
+
+#[test]
+fn one_plain_change_list_keeps_its_newest_half_when_it_is_full() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.lists.single_changelist = true;
+        options.lists.entries = 6;
+    });
+    source.publish();
+    for round in 0..20 {
+        source.set.change("a", Change::Updated);
+        source.publish();
+        let (header, entries) = source.document("changelist.xml");
+        assert_eq!(header.form, Form::List);
+        assert!((1..=6).contains(&entries.len()), "{round}");
+        assert_eq!(
+            entries.last().unwrap().metadata.datetime,
+            Some(source.set.changes.last().unwrap().datetime)
+        );
+        let at = source.document("resourcelist.xml").0.metadata.unwrap().at;
+        assert!(header.metadata.unwrap().from <= at);
+    }
+    source.policy.lists.single_changelist = false;
+    source.publish();
+    assert_eq!(source.document("changelist.xml").0.form, Form::Index);
+    source.all_changes();
+}
+
+#[test]
+fn a_large_set_has_parts_named_by_their_snapshot_that_stay_for_the_grace_time() {
+    let names: Vec<_> = (0..10).map(|number| format!("r{number}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let mut source = Source::new(TestSet::of(&names), |options| {
+        options.lists.entries = 4;
+        options.sitemap_twin = true;
+    });
+    let written = source.publish();
+    let parts: Vec<_> = written.iter().filter(|name| name.starts_with("resourcelist-")).cloned().collect();
+    assert_eq!(parts.len(), 3);
+    assert!(
+        written.iter().position(|it| it == "resourcelist.xml")
+            > written.iter().position(|it| *it == parts[2])
+    );
+    let (header, members) = source.document("resourcelist.xml");
+    assert_eq!((header.form, members.len()), (Form::Index, 3));
+    let (part, entries) = source.document(&parts[0]);
+    assert_eq!(part.index().unwrap().as_str(), "http://example.com/resourcesync/resourcelist.xml");
+    assert_eq!((part.metadata.unwrap().at, entries.len()), (header.metadata.unwrap().at, 4));
+    let (sitemap, _) = source.document("sitemap.xml");
+    assert!(sitemap.metadata.is_none() && sitemap.links.is_empty());
+
+    source.set.change("r1", Change::Updated);
+    assert_eq!(source.publish(), ["changelist-000001.xml"], "one change in ten renews nothing");
+    source.set.change("r2", Change::Updated);
+    source.publish();
+    assert!(source.sink.documents.contains_key(&format!("resourcesync/{}", parts[0])), "grace");
+    source.set.seconds += 4_000;
+    source.publish();
+    assert!(!source.sink.documents.contains_key(&format!("resourcesync/{}", parts[0])));
+}
+
+#[test]
+fn another_base_url_rewrites_everything() {
+    let mut source = Source::new(TestSet::of(&["a"]), |_| {});
+    source.publish();
+    source.policy = Policy::new(&PublishOptions::new("/nowhere", "https://example.org/data")).unwrap();
+    let written = source.publish();
+    assert!(FIRST[..6].iter().all(|name| written.iter().any(|it| it == name)), "{written:?}");
+    insta::assert_debug_snapshot!(host_setup(&source.policy));
+}
+
+#[test]
+fn each_set_has_a_capability_list_of_its_own() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.sets =
+            ["one", "two"].map(|name| SetOptions { name: name.to_owned(), ..SetOptions::new() }).to_vec();
+        options.sets[1].resource_list = false;
+    });
+    let now = source.set.now();
+    let views: [&dyn SetView; 2] = [&source.set, &TestSet::default()];
+    render(&source.policy, &views, &source.facts, false, now, &mut source.sink).unwrap();
+    source.sink.commit(&[]).unwrap();
+    source.check_references();
+    let (_, sets) = read(&source.sink.documents[".well-known/resourcesync"]);
+    let sets: Vec<_> = sets.iter().map(|entry| entry.loc.as_str()).collect();
+    let expected =
+        ["one", "two"].map(|set| format!("http://example.com/resourcesync/{set}/capabilitylist.xml"));
+    assert_eq!(sets, expected);
+    let (header, offered) = source.document("two/capabilitylist.xml");
+    assert_eq!((header.links_for(&Relation::DescribedBy).count(), offered.len()), (1, 1));
+}
+
+fn event() -> impl Strategy<Value = Option<(u8, Change)>> {
+    let change = prop_oneof![Just(Change::Created), Just(Change::Updated), Just(Change::Deleted)];
+    prop_oneof![1 => Just(None), 4 => (0u8..8, change).prop_map(Some)]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn a_baseline_and_the_changes_since_its_at_give_the_set(
+        events in prop::collection::vec(event(), 0..60),
+        each_time in any::<bool>(),
+        entries in 2u64..6,
+    ) {
+        let mut source = Source::new(TestSet::of(&["0", "1", "2"]), |options| {
+            options.lists.snapshot_each_time = each_time;
+            options.lists.entries = entries;
+        });
+        source.publish();
+        for event in events.into_iter().chain([None]) {
+            if let Some((name, change)) = event {
+                source.set.change(&name.to_string(), change);
+                continue;
+            }
+            source.publish();
+            let (header, first) = source.document("resourcelist.xml");
+            let at = header.metadata.unwrap().at;
+            let listed = match header.form {
+                Form::List => first,
+                Form::Index => first.iter().flat_map(|member| {
+                    source.document(member.loc.as_str().rsplit('/').next().unwrap()).1
+                }).collect(),
+            };
+            let mut copy: BTreeSet<_> = listed.into_iter().map(|it| (it.loc.to_string(), it.metadata.length)).collect();
+            let changes = source.all_changes();
+            prop_assert_eq!(changes.len(), source.set.changes.len());
+            for change in changes.into_iter().filter(|change| change.metadata.datetime >= at) {
+                copy.retain(|(uri, _)| uri != change.loc.as_str());
+                if change.metadata.change != Some(Change::Deleted) {
+                    copy.insert((change.loc.to_string(), change.metadata.length));
+                }
+            }
+            let expected: BTreeSet<_> =
+                source.set.resources.iter().map(|it| (it.uri.to_string(), it.state.length)).collect();
+            prop_assert!(copy == expected);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::{self, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use flate2::{Compression, GzBuilder};
+
+use super::{Body, Rank, Sink};
+use crate::Error;
+
+/// Documents are staged here, beside those in place, so that a rename does not cross file systems.
+const STAGE: &str = "resourcesync/.stage";
+
+/// Beyond so many files one `syncfs` is cheaper than an `fdatasync` for each.
+const SYNC_EACH: usize = 32;
+
+/// Puts documents into a folder that any web server can serve.
+#[derive(Debug)]
+pub struct FolderSink {
+    root: PathBuf,
+    gzip_twins: bool,
+    staged: Vec<Staged>,
+    counter: u64,
+}
+
+#[derive(Debug)]
+struct Staged {
+    rank: Rank,
+    name: String,
+    file: PathBuf,
+    length: u64,
+}
+
+impl FolderSink {
+    /// Documents go below `root`; with `gzip_twins` each XML document has a `.xml.gz` beside it.
+    pub fn new(root: impl Into<PathBuf>, gzip_twins: bool) -> Self {
+        Self { root: root.into(), gzip_twins, staged: Vec::new(), counter: 0 }
+    }
+
+    fn stage_file(&mut self) -> Result<(PathBuf, File), Error> {
+        let folder = self.root.join(STAGE);
+        if self.counter == 0 {
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::write(&folder)(error));
+                }
+                _ => fs::create_dir_all(&folder).map_err(Error::write(&folder))?,
+            }
+        }
+        self.counter += 1;
+        let path = folder.join(self.counter.to_string());
+        let file = File::create(&path).map_err(Error::write(&path))?;
+        Ok((path, file))
+    }
+
+    fn stage(&mut self, rank: Rank, name: &str, file: PathBuf) -> Result<u64, Error> {
+        let length = fs::metadata(&file).map_err(Error::read(&file))?.len();
+        self.staged.retain(|staged| staged.name != name);
+        self.staged.push(Staged { rank, name: name.to_owned(), file, length });
+        Ok(length)
+    }
+
+    fn stage_gzip(&mut self, rank: Rank, name: &str, original: &Path) -> Result<(), Error> {
+        let (path, file) = self.stage_file()?;
+        let compress = |mut from: File| -> io::Result<()> {
+            // Without name and time, so that equal documents have equal twins.
+            let mut gzip = GzBuilder::new().write(BufWriter::new(file), Compression::default());
+            io::copy(&mut from, &mut gzip)?;
+            gzip.finish()?.flush()
+        };
+        File::open(original).and_then(compress).map_err(Error::write(&path))?;
+        self.stage(rank, &format!("{name}.gz"), path).map(|_| ())
+    }
+
+    fn sync_staged(&self) -> Result<(), Error> {
+        if self.staged.len() > SYNC_EACH {
+            let root = File::open(&self.root).map_err(Error::read(&self.root))?;
+            return rustix::fs::syncfs(&root).map_err(|error| Error::write(&self.root)(error.into()));
+        }
+        for staged in &self.staged {
+            let file = File::open(&staged.file);
+            file.and_then(|file| file.sync_data()).map_err(Error::write(&staged.file))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the folders of these names, and returns all that are touched.
+    fn make_folders<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<BTreeSet<PathBuf>, Error> {
+        let mut folders = BTreeSet::new();
+        for name in names {
+            let target = self.root.join(name);
+            for folder in target.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root)) {
+                folders.insert(folder.to_owned());
+            }
+            if let Some(folder) = target.parent() {
+                fs::create_dir_all(folder).map_err(Error::write(folder))?;
+            }
+        }
+        Ok(folders)
+    }
+}
+
+impl Sink for FolderSink {
+    fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error> {
+        let (path, file) = self.stage_file()?;
+        let mut buffered = BufWriter::with_capacity(1 << 16, file);
+        body(&mut buffered)?;
+        buffered.flush().map_err(Error::write(&path))?;
+        drop(buffered);
+        if self.gzip_twins && has_twin(name) {
+            self.stage_gzip(rank, name, &path)?;
+        }
+        self.stage(rank, name, path)
+    }
+
+    fn holds(&self, name: &str, length: u64) -> bool {
+        let is_file = |name: &str| fs::metadata(self.root.join(name)).ok().filter(fs::Metadata::is_file);
+        let twin = !self.gzip_twins || !has_twin(name) || is_file(&format!("{name}.gz")).is_some();
+        twin && is_file(name).is_some_and(|metadata| metadata.len() == length)
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        let path = self.root.join(name);
+        let mut bytes = Vec::new();
+        match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+            Ok(_) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::read(path)(error)),
+        }
+    }
+
+    fn commit(&mut self, remove: &[String]) -> Result<Vec<(String, u64)>, Error> {
+        self.sync_staged()?;
+        let folders = self.make_folders(self.staged.iter().map(|staged| staged.name.as_str()))?;
+        let mut by_rank: BTreeMap<Rank, Vec<Staged>> = BTreeMap::new();
+        for staged in self.staged.drain(..) {
+            by_rank.entry(staged.rank).or_default().push(staged);
+        }
+        let mut placed = Vec::new();
+        for staged in by_rank.into_values().flatten() {
+            let target = self.root.join(&staged.name);
+            fs::rename(&staged.file, &target).map_err(Error::write(&target))?;
+            placed.push((staged.name, staged.length));
+        }
+        for folder in folders {
+            let opened = File::open(&folder);
+            opened.and_then(|opened| opened.sync_all()).map_err(Error::write(&folder))?;
+        }
+        for name in remove {
+            remove_document(&self.root.join(name))?;
+            remove_document(&self.root.join(format!("{name}.gz")))?;
+        }
+        // An empty staging folder in the way of nobody: what stays of it is swept by the next publication.
+        let _ = fs::remove_dir(self.root.join(STAGE));
+        self.counter = 0;
+        Ok(placed)
+    }
+}
+
+fn has_twin(name: &str) -> bool {
+    name.ends_with(".xml")
+}
+
+fn remove_document(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,56 @@
+use std::collections::BTreeMap;
+
+use super::{Body, Rank, Sink};
+use crate::Error;
+
+/// Keeps documents in memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemorySink {
+    /// What is in place.
+    pub documents: BTreeMap<String, Vec<u8>>,
+    staged: Vec<(Rank, String, Vec<u8>)>,
+}
+
+impl MemorySink {
+    /// Without documents.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A document in place, as text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        std::str::from_utf8(self.documents.get(name)?).ok()
+    }
+}
+
+impl Sink for MemorySink {
+    fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error> {
+        let mut bytes = Vec::new();
+        body(&mut bytes)?;
+        self.staged.retain(|(_, staged, _)| staged != name);
+        let length = bytes.len() as u64;
+        self.staged.push((rank, name.to_owned(), bytes));
+        Ok(length)
+    }
+
+    fn holds(&self, name: &str, length: u64) -> bool {
+        self.documents.get(name).is_some_and(|bytes| bytes.len() as u64 == length)
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        Ok(self.documents.get(name).cloned())
+    }
+
+    fn commit(&mut self, remove: &[String]) -> Result<Vec<(String, u64)>, Error> {
+        self.staged.sort_by_key(|(rank, ..)| *rank);
+        let mut placed = Vec::with_capacity(self.staged.len());
+        for (_, name, bytes) in self.staged.drain(..) {
+            placed.push((name.clone(), bytes.len() as u64));
+            self.documents.insert(name, bytes);
+        }
+        for name in remove {
+            self.documents.remove(name);
+        }
+        Ok(placed)
+    }
+}
