@@ -3,9 +3,11 @@
 //! No async, no files, no sockets, no clock: bytes in, typed values out, and back.
 
 mod dialect;
+pub mod discovery;
 pub mod document;
 mod error;
 pub mod finding;
+pub mod package;
 pub mod value;
 pub mod xml;
 
@@ -15,6 +17,6 @@ pub use error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind, WriteError};
 pub use finding::{Finding, Position, Severity};
 pub use value::{
     Algorithm, Capability, Change, ChangeFreq, DateTime, Digest, Digests, Hasher, MediaType, PackagePath,
-    Relation, Uri,
+    Relation, Uri, UriError,
 };
 pub use xml::{Decoded, DocumentReader, DocumentWriter, Limits, ReadOptions, WriteOptions};

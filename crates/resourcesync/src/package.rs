@@ -1,0 +1,169 @@
+//! Packages (§11.2, §13.2): a ZIP file with `manifest.xml` and the bitstreams it names.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::io::{Cursor, Read};
+//! use resourcesync::{Document, Entry, PackagePath, ReadOptions, WriteOptions, document::ResourceDumpManifest};
+//! use resourcesync::package::{Package, PackageLimits, PackageWriter};
+//!
+//! let mut entry = Entry::new("http://example.com/res1".parse()?);
+//! entry.metadata.path = Some(PackagePath::new("/res1"));
+//! let manifest =
+//!     ResourceDumpManifest::as_of("2013-01-03T09:00:00Z".parse()?, "http://example.com/caps.xml".parse()?)
+//!         .with_entry(entry)
+//!         .write(Vec::new(), WriteOptions::new())?;
+//!
+//! let mut writer = PackageWriter::new(Cursor::new(Vec::new()), &manifest)?;
+//! writer.add(&PackagePath::new("/res1"), None, 5, &b"hello"[..])?;
+//! let zip = writer.finish()?;
+//!
+//! let mut package = Package::open(zip, PackageLimits::new())?;
+//! let Document::ResourceDumpManifest(manifest) = package.read_manifest(ReadOptions::new())? else { panic!() };
+//! let path = manifest.bitstream_for(&"http://example.com/res1".parse()?).unwrap();
+//! let mut text = String::new();
+//! package.bitstream(path)?.read_to_string(&mut text)?;
+//! assert_eq!(text, "hello");
+//! # Ok(())
+//! # }
+//! ```
+
+mod directory;
+mod entry;
+mod member;
+mod records;
+mod writer;
+
+use std::{
+    collections::BTreeMap,
+    io::{self, BufReader, Read, Seek},
+};
+
+pub use directory::{Directory, Member, PackageLimits, Problem};
+pub use member::MemberReader;
+pub use writer::PackageWriter;
+
+use crate::{
+    document::Document,
+    error::ReadError,
+    value::{PackagePath, PackagePathError},
+    xml::{Decoded, DocumentReader, ReadOptions},
+};
+
+/// The name of the manifest in a package (ZIP-3).
+pub const MANIFEST: &str = "manifest.xml";
+
+/// Why a package cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackageError {
+    /// The bytes cannot be read or written.
+    #[error("Cannot read or write the package")]
+    Io(#[from] io::Error),
+    /// The package is not safe to read, or not a ZIP file; it is refused whole (ZIP-1, ZIP-3, ZIP-7).
+    #[error("Refused: {0}")]
+    Refused(Problem),
+    /// No member has the name.
+    #[error("No member {name:?} in the package")]
+    NoMember {
+        /// The name.
+        name: String,
+    },
+    /// A path names no member.
+    #[error("{path:?} cannot name a member")]
+    Path {
+        /// The path.
+        path: String,
+        /// Why.
+        source: PackagePathError,
+    },
+    /// The manifest cannot be read.
+    #[error("Cannot read the manifest")]
+    Manifest(#[from] ReadError),
+    /// A bitstream has not the length that was announced for it.
+    #[error("{path:?} has {found} bytes instead of {expected}")]
+    Length {
+        /// The path.
+        path: String,
+        /// Bytes announced.
+        expected: u64,
+        /// Bytes that came.
+        found: u64,
+    },
+    /// The ZIP writer refuses a member.
+    #[error("Cannot add {path:?}")]
+    Add {
+        /// The path.
+        path: String,
+        /// Why.
+        source: zip::result::ZipError,
+    },
+}
+
+/// A package whose directory was checked: every member is where it says, once, and safe to read.
+#[derive(Debug)]
+pub struct Package<R> {
+    source: R,
+    members: BTreeMap<Box<str>, Member>,
+}
+
+impl<R: Read + Seek> Package<R> {
+    /// Reads and checks the directory. No member is read.
+    ///
+    /// # Errors
+    /// When the bytes do not arrive, or the package must be refused.
+    pub fn open(mut source: R, limits: PackageLimits) -> Result<Self, PackageError> {
+        let directory = Directory::read(&mut source, limits)?;
+        if let Some(problem) = directory.problems.into_iter().next() {
+            return Err(PackageError::Refused(problem));
+        }
+        let members = directory.members.into_iter().map(|member| (member.name.clone(), member)).collect();
+        Ok(Self { source, members })
+    }
+
+    /// The members that hold bytes, by name.
+    pub fn members(&self) -> impl Iterator<Item = &Member> {
+        self.members.values().filter(|member| !member.is_folder())
+    }
+
+    /// Opens the manifest to read its entries one by one (ZIP-3).
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn manifest(
+        &mut self,
+        options: ReadOptions,
+    ) -> Result<DocumentReader<Decoded<BufReader<MemberReader<'_, R>>>>, PackageError> {
+        let manifest = self.open_member(MANIFEST)?;
+        Ok(DocumentReader::open(BufReader::new(manifest), options)?)
+    }
+
+    /// Reads the manifest as a whole: a Resource Dump Manifest or a Change Dump Manifest (ZIP-4).
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn read_manifest(&mut self, options: ReadOptions) -> Result<Document, PackageError> {
+        let manifest = self.open_member(MANIFEST)?;
+        Ok(Document::read(BufReader::new(manifest), options)?)
+    }
+
+    /// Opens the bitstream at a path (ZIP-5). Its length and checksum are verified at its end.
+    ///
+    /// # Errors
+    /// When the path leads nowhere.
+    pub fn bitstream(&mut self, path: &PackagePath) -> Result<MemberReader<'_, R>, PackageError> {
+        let name = path.member().map_err(|source| PackageError::Path { path: path.to_string(), source })?;
+        self.open_member(name)
+    }
+
+    /// The member at a path; none where it leads nowhere (ZIP-6).
+    pub fn member(&self, path: &PackagePath) -> Option<&Member> {
+        self.members.get(path.member().ok()?)
+    }
+
+    fn open_member(&mut self, name: &str) -> Result<MemberReader<'_, R>, PackageError> {
+        match self.members.get(name).filter(|member| !member.is_folder()) {
+            Some(member) => Ok(MemberReader::open(&mut self.source, member)?),
+            None => Err(PackageError::NoMember { name: name.to_owned() }),
+        }
+    }
+}

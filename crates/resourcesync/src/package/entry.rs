@@ -1,0 +1,177 @@
+//! One entry of the central directory, and what speaks against it.
+
+use std::io::{self, Read, Seek};
+
+use super::{
+    Member,
+    records::{Fields, read_at},
+};
+use crate::value::PackagePath;
+
+const ENTRY: &[u8] = b"PK\x01\x02";
+const ENTRY_SIZE: usize = 46;
+const LOCAL: &[u8] = b"PK\x03\x04";
+const LOCAL_SIZE: usize = 30;
+const UNICODE_PATH: u16 = 0x7075;
+const ZIP64: u16 = 0x0001;
+const FULL: u64 = 0xffff_ffff;
+const FLAG_DESCRIPTOR: u16 = 1 << 3;
+/// Encrypted, patched, strongly encrypted, or with a masked directory.
+const FLAGS_REFUSED: u16 = 1 | 1 << 5 | 1 << 6 | 1 << 13;
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+
+/// A member as the directory has it.
+pub(super) struct DirectoryEntry {
+    pub(super) member: Member,
+    pub(super) header_at: u64,
+    flags: u16,
+    method: u16,
+    raw_name: Vec<u8>,
+}
+
+impl DirectoryEntry {
+    /// Reads the next entry; none where the bytes are not one. What speaks against it goes to `refuse`.
+    pub(super) fn read(
+        bytes: &mut impl Read,
+        refuse: &mut dyn FnMut(&'static str, String),
+    ) -> io::Result<Option<Self>> {
+        let Some(fixed) = read_block(bytes, ENTRY_SIZE)? else { return Ok(None) };
+        let mut fields = Fields::new(&fixed);
+        if fields.take(4) != ENTRY {
+            return Ok(None);
+        }
+        let (made_by, _needed) = (fields.u16(), fields.u16());
+        let (flags, method) = (fields.u16(), fields.u16());
+        let (_time, _date, crc) = (fields.u16(), fields.u16(), fields.u32());
+        let (compressed, length) = (fields.u32(), fields.u32());
+        let lengths = (fields.u16(), fields.u16(), fields.u16());
+        let (disk, _internal, attributes) = (fields.u16(), fields.u16(), fields.u32());
+        let header_at = fields.u32();
+        let Some(raw_name) = read_block(bytes, lengths.0.into())? else { return Ok(None) };
+        let Some(extra) = read_block(bytes, lengths.1.into())? else { return Ok(None) };
+        if read_block(bytes, lengths.2.into())?.is_none() {
+            return Ok(None);
+        }
+        let member = Member {
+            name: String::from_utf8_lossy(&raw_name).into(),
+            length: length.into(),
+            compressed: compressed.into(),
+            crc,
+            deflated: method == DEFLATED,
+            data_start: 0,
+        };
+        let mut entry = Self { member, header_at: header_at.into(), flags, method, raw_name };
+        let mut problems = vec![entry.name_problem(), entry.kind_problem(made_by, attributes)];
+        problems.push(entry.read_extra(&extra));
+        problems.push((disk != 0).then_some("lies in another part"));
+        problems.push(entry.form_problem());
+        for problem in problems.into_iter().flatten() {
+            refuse("ZIP-7", format!("{:?} {problem}", entry.member.name));
+        }
+        // Where the bytes start is known once the member's own header was read; until then the least it can be.
+        entry.member.data_start = entry.header_at.saturating_add((LOCAL_SIZE + entry.raw_name.len()) as u64);
+        Ok(Some(entry))
+    }
+
+    fn name_problem(&self) -> Option<&'static str> {
+        let name = std::str::from_utf8(&self.raw_name).unwrap_or("\0");
+        let safe = !name.starts_with('/') && PackagePath::new(name).member() == Ok(name);
+        (!safe).then_some("leads out of the package, or is no usable name")
+    }
+
+    /// Links, devices and the like must not be taken for files.
+    fn kind_problem(&self, made_by: u16, attributes: u32) -> Option<&'static str> {
+        const UNIX: u16 = 3;
+        const OS_X: u16 = 19;
+        let kind = attributes >> 28;
+        let unix = matches!(made_by >> 8, UNIX | OS_X);
+        let plain = match kind {
+            0 | 0o10 => true,
+            0o4 => self.member.is_folder(),
+            _ => false,
+        };
+        (unix && !plain).then_some("is a link or a special file")
+    }
+
+    fn form_problem(&self) -> Option<&'static str> {
+        if self.flags & FLAGS_REFUSED != 0 {
+            return Some("is encrypted");
+        }
+        match self.method {
+            STORED if self.member.length != self.member.compressed => Some("is stored with two lengths"),
+            STORED | DEFLATED if self.member.is_folder() && self.member.length > 0 => {
+                Some("is a folder with bytes")
+            }
+            STORED | DEFLATED => None,
+            _ => Some("is compressed with a method other than deflate"),
+        }
+    }
+
+    /// Takes the zip64 sizes; a second name must be the first one.
+    fn read_extra(&mut self, extra: &[u8]) -> Option<&'static str> {
+        let mut fields = Fields::new(extra);
+        let mut zip64 = false;
+        while fields.len() >= 4 {
+            let (id, size) = (fields.u16(), usize::from(fields.u16()));
+            let block = fields.take(size);
+            if block.len() < size {
+                return Some("has a damaged extra field");
+            }
+            match id {
+                UNICODE_PATH if block.get(5..) != Some(&self.raw_name) => return Some("has two names"),
+                ZIP64 if zip64 => return Some("has two zip64 fields"),
+                ZIP64 => {
+                    zip64 = true;
+                    let mut sizes = Fields::new(block);
+                    let wide = [&mut self.member.length, &mut self.member.compressed, &mut self.header_at];
+                    for value in wide.into_iter().filter(|value| **value == FULL) {
+                        if sizes.len() < 8 {
+                            return Some("has a zip64 field that is too short");
+                        }
+                        *value = sizes.u64();
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// What the member's own header says otherwise than the directory; finds where the bytes start.
+    pub(super) fn local_difference<R: Read + Seek>(
+        &mut self,
+        source: &mut R,
+    ) -> io::Result<Option<&'static str>> {
+        let header = read_at(source, self.header_at, LOCAL_SIZE + self.raw_name.len())?;
+        if header.len() < LOCAL_SIZE + self.raw_name.len() || !header.starts_with(LOCAL) {
+            return Ok(Some("something else than a member"));
+        }
+        let mut fields = Fields::new(&header[6..]);
+        let (flags, method) = (fields.u16(), fields.u16());
+        let (_time, _date, crc) = (fields.u16(), fields.u16(), fields.u32());
+        let (compressed, length) = (u64::from(fields.u32()), u64::from(fields.u32()));
+        let (name_length, extra_length) = (fields.u16(), fields.u16());
+        self.member.data_start += u64::from(extra_length);
+        let later = flags & FLAG_DESCRIPTOR != 0;
+        let same = |found: u64, expected: u64| found == expected || found == FULL || (later && found == 0);
+        Ok(if usize::from(name_length) != self.raw_name.len() || header[LOCAL_SIZE..] != self.raw_name {
+            Some("another name")
+        } else if (flags ^ self.flags) & (FLAGS_REFUSED | FLAG_DESCRIPTOR) != 0 || method != self.method {
+            Some("another form")
+        } else if !same(compressed, self.member.compressed) || !same(length, self.member.length) {
+            Some("other sizes")
+        } else if crc != self.member.crc && !(later && crc == 0) {
+            Some("another checksum")
+        } else {
+            None
+        })
+    }
+}
+
+/// So many bytes; none where there are fewer.
+fn read_block(bytes: &mut impl Read, count: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut block = Vec::with_capacity(count);
+    bytes.take(count as u64).read_to_end(&mut block)?;
+    Ok((block.len() == count).then_some(block))
+}

@@ -1,0 +1,159 @@
+//! Packages: what is written reads back, and what is unsafe is refused whole (ZIP-3 to ZIP-7, THREATS D2, D3, D19, D20).
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    fs,
+    io::{Cursor, Read},
+    path::PathBuf,
+};
+
+use resourcesync::{
+    MediaType, PackagePath, ReadOptions,
+    package::{Directory, Package, PackageError, PackageLimits, PackageWriter},
+};
+
+const MANIFEST: &[u8] = b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>";
+
+fn package(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = PackageWriter::new(Cursor::new(Vec::new()), MANIFEST).unwrap();
+    for (path, bytes) in members {
+        writer
+            .add(&PackagePath::new(path), Some(&MediaType::new("text/plain")), bytes.len() as u64, *bytes)
+            .unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn problem(zip: &[u8]) -> Option<(&'static str, String)> {
+    let directory = Directory::read(&mut Cursor::new(zip), PackageLimits::new()).unwrap();
+    directory.problems.into_iter().next().map(|problem| (problem.rule, problem.what))
+}
+
+#[test]
+fn what_is_written_reads_back_and_is_reproducible() {
+    let large = vec![7; 3 << 20];
+    let members: [(&str, &[u8]); 3] = [("/a", b"alpha"), ("/s/b", b""), ("/large", &large)];
+    let zip = package(&members);
+    assert_eq!(zip, package(&members));
+    let mut limits = PackageLimits::new();
+    limits.ratio = 2_000;
+    let mut package = Package::open(Cursor::new(zip), limits).unwrap();
+    for (path, bytes) in members {
+        let mut read = Vec::new();
+        package.bitstream(&PackagePath::new(path)).unwrap().read_to_end(&mut read).unwrap();
+        assert_eq!(read, bytes, "{path}");
+    }
+    assert!(matches!(package.bitstream(&PackagePath::new("/none")), Err(PackageError::NoMember { .. })));
+    assert!(matches!(package.bitstream(&PackagePath::new("/../a")), Err(PackageError::Path { .. })));
+}
+
+#[test]
+fn the_packages_of_the_fixtures_are_judged_as_their_names_say() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../instep-testkit/data/constructed/zip");
+    for (name, rule) in [
+        ("valid_change_dump.zip", None),
+        ("valid_resource_dump.zip", None),
+        ("ZIP-3_manifest_in_folder.zip", Some("ZIP-3")),
+        ("ZIP-7_path_traversal.zip", Some("ZIP-7")),
+    ] {
+        let zip = fs::read(folder.join(name)).unwrap();
+        assert_eq!(problem(&zip).map(|(rule, _)| rule), rule, "{name}");
+        if rule.is_none() {
+            let mut package = Package::open(Cursor::new(zip), PackageLimits::new()).unwrap();
+            let manifest = package.read_manifest(ReadOptions::new()).unwrap();
+            for path in manifest.entries().iter().filter_map(|entry| entry.metadata.path.as_ref()) {
+                std::io::copy(&mut package.bitstream(path).unwrap(), &mut std::io::sink()).unwrap();
+            }
+        }
+    }
+}
+
+/// Replaces bytes wherever they stand: in the member's own header, in the directory, or in both.
+fn replaced(zip: &[u8], from: &[u8], to: &[u8], which: fn(usize) -> bool) -> Vec<u8> {
+    let mut zip = zip.to_vec();
+    let places: Vec<usize> = (0..zip.len()).filter(|at| zip[*at..].starts_with(from)).collect();
+    for (_, at) in places.into_iter().enumerate().filter(|(index, _)| which(*index)) {
+        zip[at..at + to.len()].copy_from_slice(to);
+    }
+    zip
+}
+
+fn directory_entry(zip: &[u8], index: usize) -> usize {
+    (0..zip.len()).filter(|at| zip[*at..].starts_with(b"PK\x01\x02")).nth(index).unwrap()
+}
+
+fn with(zip: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut zip = zip.to_vec();
+    zip[at..at + bytes.len()].copy_from_slice(bytes);
+    zip
+}
+
+#[test]
+fn d20_what_readers_would_read_differently_is_refused() {
+    let zip = package(&[("/aaaa", b"hello hello"), ("/bbbb", b"world world")]);
+    let entry = directory_entry(&zip, 1);
+    let other = directory_entry(&zip, 2);
+    let end = zip.len() - 22;
+    assert_eq!(problem(&zip), None);
+    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("data after the end", [&zip[..], b"x"].concat(), "after the end"),
+        ("data before the start", [b"x", &zip[..]].concat(), "directory"),
+        ("a second end record", [&zip[..], &zip[end..]].concat(), "end"),
+        ("cut off", zip[..zip.len() - 3].to_vec(), "end record"),
+        ("another name locally", replaced(&zip, b"aaaa", b"aaab", |nth| nth == 0), "another name"),
+        ("the same name twice", replaced(&zip, b"bbbb", b"aaaa", |_| true), "two members"),
+        ("encrypted", with(&zip, entry + 8, &[1, 0]), "encrypted"),
+        ("an unknown method", with(&zip, entry + 10, &[14, 0]), "method"),
+        ("another checksum locally", with(&zip, entry + 16, &[0, 0, 0, 0]), "another checksum"),
+        ("another size locally", with(&zip, entry + 24, &[9, 0, 0, 0]), "other sizes"),
+        ("fewer entries", with(&zip, end + 8, &[2, 0, 2, 0]), "more entries"),
+        ("more entries", with(&zip, end + 8, &[4, 0, 4, 0]), "fewer entries"),
+        ("two parts", with(&zip, end + 4, &[1, 0]), "parts"),
+        ("overlap", with(&zip, other + 42, &zip[entry + 42..entry + 46]), "overlaps"),
+        ("a link", with(&zip, entry + 41, &[0xa1]), "link"),
+        ("a drive", replaced(&zip, b"aaaa", b"C:aa", |_| true), "leads out"),
+        ("a backslash", replaced(&zip, b"aaaa", b"a\\aa", |_| true), "leads out"),
+        ("dots", replaced(&zip, b"aaaa", b"../a", |_| true), "leads out"),
+        ("an absolute name", replaced(&zip, b"aaaa", b"/aaa", |_| true), "leads out"),
+        ("a control character", replaced(&zip, b"aaaa", b"a\0aa", |_| true), "leads out"),
+        ("not a ZIP file", b"<html>".to_vec(), "not a ZIP"),
+        ("nothing", Vec::new(), "not a ZIP"),
+    ];
+    for (name, damaged, expected) in cases {
+        let found = problem(&damaged);
+        assert!(found.as_ref().is_some_and(|(_, what)| what.contains(expected)), "{name}: {found:?}");
+        assert!(Package::open(Cursor::new(damaged), PackageLimits::new()).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn d19_a_bomb_is_refused_before_a_byte_of_it_is_read() {
+    let zeros = vec![0; 8 << 20];
+    let bomb = package(&[("/zeros", &zeros)]);
+    assert!(problem(&bomb).unwrap().1.contains("200 times"));
+    let mut limits = PackageLimits::new();
+    (limits.ratio, limits.bytes) = (10_000, 1 << 20);
+    let directory = Directory::read(&mut Cursor::new(&bomb), limits).unwrap();
+    assert!(directory.problems[0].what.contains("1048576 bytes"));
+    limits.members = 1;
+    assert!(!Directory::read(&mut Cursor::new(&bomb), limits).unwrap().problems.is_empty());
+}
+
+#[test]
+fn a_damaged_bitstream_is_an_error_at_its_end() {
+    let mut writer = PackageWriter::new(Cursor::new(Vec::new()), MANIFEST).unwrap();
+    writer.add(&PackagePath::new("/a"), None, 11, &b"hello hello"[..]).unwrap();
+    let zip = replaced(&writer.finish().unwrap().into_inner(), b"hello hello", b"hellO hello", |_| true);
+    let mut package = Package::open(Cursor::new(zip), PackageLimits::new()).unwrap();
+    let error = std::io::copy(&mut package.bitstream(&PackagePath::new("a")).unwrap(), &mut std::io::sink());
+    assert_eq!(error.unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+}
+
+#[test]
+fn content_of_another_length_is_refused() {
+    for length in [4, 6, 2 << 20] {
+        let mut writer = PackageWriter::new(Cursor::new(Vec::new()), MANIFEST).unwrap();
+        let added = writer.add(&PackagePath::new("/a"), None, length, &b"hello"[..]);
+        assert!(matches!(added, Err(PackageError::Length { .. })), "{length}");
+    }
+}
