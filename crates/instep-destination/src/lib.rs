@@ -1,4 +1,4 @@
-//! A ResourceSync Destination: documents -> a verified copy.
+#![doc = include_str!("../README.md")]
 
 mod audit;
 pub mod discover;

@@ -1,4 +1,4 @@
-//! A ResourceSync Source: what changed -> documents, and a server over them.
+#![doc = include_str!("../README.md")]
 
 pub mod catalogue;
 pub mod content;
