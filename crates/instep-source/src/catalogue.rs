@@ -6,6 +6,7 @@ mod record;
 mod row;
 mod schema;
 mod snapshot;
+mod stamps;
 mod timeline;
 mod writer;
 
@@ -19,6 +20,7 @@ use resourcesync::DateTime;
 pub use error::CatalogueError;
 pub use record::{ChangeRecord, FileStamp, Head, Observation, Recorded, Resource, State, Totals};
 pub use snapshot::{Changes, Resources, Snapshot};
+pub(crate) use stamps::{Known, Stamps};
 pub use timeline::{Clock, system_clock};
 
 /// The resources of a Source and the log of their changes, in one SQLite file.
@@ -98,6 +100,11 @@ impl Catalogue {
         let connection = self.readers.take(&self.path)?;
         let _nothing_is_being_recorded = self.writer.gate.lock().unwrap_or_else(PoisonError::into_inner);
         Snapshot::begin(connection, Arc::clone(&self.readers), self.now())
+    }
+
+    /// What the files with keys from one to below another looked like when they were hashed, in order.
+    pub(crate) fn stamps(&self, from: Vec<u8>, to: Vec<u8>) -> Result<Stamps, CatalogueError> {
+        Stamps::new(self.readers.take(&self.path)?, Arc::clone(&self.readers), from, to)
     }
 
     /// Drops the lines of the change log up to a sequence number: no published document needs them any more.

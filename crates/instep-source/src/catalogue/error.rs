@@ -1,5 +1,7 @@
 use std::{io, path::PathBuf, sync::Arc};
 
+use crate::Error;
+
 /// What can go wrong with the catalogue.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -86,5 +88,23 @@ pub(super) trait Doing<T> {
 impl<T> Doing<T> for rusqlite::Result<T> {
     fn doing(self, doing: &'static str) -> Result<T, CatalogueError> {
         self.map_err(|source| CatalogueError::Sqlite { doing, source: Arc::new(source) })
+    }
+}
+
+impl From<CatalogueError> for Error {
+    fn from(error: CatalogueError) -> Self {
+        match error {
+            CatalogueError::Newer { path, found, known } => {
+                Self::NewerCatalogue { path, found: found as u32, known: known as u32 }
+            }
+            CatalogueError::Open { ref path, .. }
+            | CatalogueError::Foreign { ref path }
+            | CatalogueError::Backup { ref path, .. } => {
+                Self::Catalogue { path: path.clone(), source: Box::new(error) }
+            }
+            CatalogueError::Sqlite { .. } | CatalogueError::Damaged { .. } | CatalogueError::Closed => {
+                Self::Catalogue { path: PathBuf::new(), source: Box::new(error) }
+            }
+        }
     }
 }

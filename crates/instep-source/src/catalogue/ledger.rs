@@ -103,8 +103,13 @@ impl<'a> Ledger<'a> {
         let mut recorded = Recorded::default();
         for observation in observations {
             match observation {
-                Observation::Found(resource) => self.found(resource, false, &mut recorded)?,
-                Observation::Changed(resource) => self.found(resource, true, &mut recorded)?,
+                Observation::Found(resource) => {
+                    self.found(resource, &mut recorded, |held| held.same_bytes(&resource.state))?;
+                }
+                Observation::Rehashed { resource, also } => {
+                    self.found(resource, &mut recorded, |held| held.digests.agrees_with(also) == Some(true))?;
+                }
+                Observation::Changed(resource) => self.found(resource, &mut recorded, |_| false)?,
                 Observation::Gone { key } => self.gone(key, &mut recorded)?,
             }
         }
@@ -115,8 +120,8 @@ impl<'a> Ledger<'a> {
     fn found(
         &mut self,
         resource: &Resource,
-        said: bool,
         recorded: &mut Recorded,
+        same_bytes: impl FnOnce(&State) -> bool,
     ) -> Result<(), CatalogueError> {
         let Some(held) = self.held(&resource.key)? else {
             recorded.created += 1;
@@ -124,7 +129,7 @@ impl<'a> Ledger<'a> {
             self.tally(resource, 1);
             return self.log(&Change::Created, resource.sets, &resource.uri, &resource.state);
         };
-        if !said && held.state.same_bytes(&resource.state) {
+        if same_bytes(&held.state) {
             return self.same(held, resource, recorded);
         }
         recorded.updated += 1;

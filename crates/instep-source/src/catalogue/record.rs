@@ -107,6 +107,13 @@ pub struct ChangeRecord {
 pub enum Observation {
     /// It is there, in this state; the catalogue finds out whether that is news.
     Found(Resource),
+    /// The same, after the operator has chosen other algorithms.
+    Rehashed {
+        /// With the digests to publish.
+        resource: Resource,
+        /// Digests of the same bytes by the algorithms chosen before: they tell whether anything changed.
+        also: Digests,
+    },
     /// It is said to have changed, whether or not its state shows it.
     Changed(Resource),
     /// It is there no longer.
@@ -114,6 +121,18 @@ pub enum Observation {
         /// Its key.
         key: Vec<u8>,
     },
+}
+
+impl Observation {
+    /// The resource it is about.
+    pub fn key(&self) -> &[u8] {
+        match self {
+            Self::Found(resource) | Self::Changed(resource) | Self::Rehashed { resource, .. } => {
+                &resource.key
+            }
+            Self::Gone { key } => key,
+        }
+    }
 }
 
 /// What a batch of observations came to.

@@ -1,0 +1,59 @@
+//! One path by itself: what a walk would have said of it.
+
+use rustix::{
+    fs::{AtFlags, FileType, statat},
+    io::Errno,
+};
+
+use super::{
+    filter,
+    root::Root,
+    walk::{is_for_others, stamp},
+};
+use crate::catalogue::FileStamp;
+
+/// What stands at a path.
+#[derive(Debug)]
+pub(crate) enum Look {
+    /// A file to publish, and the sets that take it.
+    File(FileStamp, u64),
+    /// A folder that a walk would enter.
+    Folder,
+    /// Nothing that is published: it is gone, hidden, private, left out or a link.
+    Nothing,
+    /// It cannot be told.
+    Unknown,
+}
+
+/// Looks at a path of a root, and at the folders that lead to it.
+pub(crate) fn look(root: &Root, path: &[u8], private_too: bool) -> Look {
+    let mut at = 0;
+    for name in path.split(|byte| *byte == b'/') {
+        let end = at + name.len();
+        let (here, last) = (&path[..end], end == path.len());
+        at = end + 1;
+        if filter::is_left_out(name) || root.is_left_out(here) {
+            return Look::Nothing;
+        }
+        let stat = match statat(&root.handle, here, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Look::Nothing,
+            Err(_) => return Look::Unknown,
+        };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory if root.prunes(here) || !(private_too || stat.st_mode & 0o001 != 0) => {
+                return Look::Nothing;
+            }
+            FileType::Directory if last => return Look::Folder,
+            FileType::Directory => {}
+            FileType::RegularFile if last && (private_too || is_for_others(&stat)) => {
+                return match root.sets_of(path) {
+                    0 => Look::Nothing,
+                    sets => Look::File(stamp(&stat), sets),
+                };
+            }
+            _ => return Look::Nothing,
+        }
+    }
+    Look::Nothing
+}

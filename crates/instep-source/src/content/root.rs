@@ -1,0 +1,140 @@
+//! One folder of the Source: its place in the catalogue and its URIs.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+    path::{Path, PathBuf},
+};
+
+use resourcesync::Uri;
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+
+use super::{filter::Filter, uri};
+use crate::Error;
+
+/// A folder, the URI it is served at, and the sets that take files from it.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub(crate) number: u8,
+    pub(crate) folder: PathBuf,
+    pub(super) prefix: String,
+    pub(super) handle: OwnedFd,
+    sets: Vec<(u8, Filter)>,
+    left_out: Vec<Vec<u8>>,
+}
+
+impl Root {
+    pub(super) fn new(folder: PathBuf, prefix: String, set: u8, filter: Filter) -> Result<Self, Error> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(&folder, flags, Mode::empty())
+            .map_err(|error| Error::read(&folder)(error.into()))?;
+        Ok(Self { number: 0, folder, prefix, handle, sets: vec![(set, filter)], left_out: Vec::new() })
+    }
+
+    /// Another set takes files from the same folder.
+    pub(super) fn add_set(&mut self, set: u8, filter: Filter) {
+        self.sets.push((set, filter));
+    }
+
+    /// Leaves out what the Source itself writes.
+    pub(super) fn leave_out(&mut self, out: &Path, state: &Path) {
+        let own = ["resourcesync", ".well-known", "robots.txt"].map(|name| out.join(name));
+        for path in own.iter().map(PathBuf::as_path).chain([state]) {
+            if let Some(path) = self.relative(path) {
+                self.leave_out_path(path);
+            }
+        }
+    }
+
+    pub(super) fn leave_out_path(&mut self, path: Vec<u8>) {
+        self.left_out.push(path);
+    }
+
+    /// Whether a path is the Source's own or another root's.
+    pub(super) fn is_left_out(&self, path: &[u8]) -> bool {
+        self.left_out.iter().any(|left_out| left_out == path)
+    }
+
+    /// The sets that a path belongs to.
+    pub(crate) fn sets_of(&self, path: &[u8]) -> u64 {
+        self.sets.iter().filter(|(_, filter)| filter.takes(path)).fold(0, |mask, (set, _)| mask | 1 << set)
+    }
+
+    /// Whether no set takes anything below a folder.
+    pub(super) fn prunes(&self, folder: &[u8]) -> bool {
+        self.sets.iter().all(|(_, filter)| filter.prunes(folder))
+    }
+
+    /// The key of a path in the catalogue.
+    pub(crate) fn key(&self, path: &[u8]) -> Vec<u8> {
+        [&[self.number], path].concat()
+    }
+
+    /// The URI of a path.
+    pub(crate) fn uri(&self, path: &[u8]) -> Uri {
+        // The prefix was checked and the rest is escaped: together they are a URI.
+        Uri::parse(&uri::encode(&self.prefix, path)).unwrap_or_default()
+    }
+
+    pub(super) fn key_of_uri(&self, uri: &str) -> Option<Vec<u8>> {
+        Some(self.key(&uri::decode(uri.strip_prefix(&self.prefix)?)?))
+    }
+
+    /// Where a path is.
+    pub(crate) fn path(&self, path: &[u8]) -> PathBuf {
+        self.folder.join(OsStr::from_bytes(path))
+    }
+
+    /// A file's path relative to this root; none outside of it. The last name need not exist.
+    pub(crate) fn relative(&self, path: &Path) -> Option<Vec<u8>> {
+        let within = |path: &Path| path.strip_prefix(&self.folder).ok().map(Path::to_owned);
+        let resolved = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        let path = within(path).or_else(|| within(&resolved()?))?;
+        Some(path.as_os_str().as_bytes().to_vec())
+    }
+
+    /// Opens a file below the folder, through no link.
+    pub(crate) fn open(&self, path: &[u8]) -> io::Result<File> {
+        self.open_as(path, OFlags::NONBLOCK)
+    }
+
+    /// Opens a folder below the folder, through no link.
+    pub(super) fn open_folder(&self, path: &[u8]) -> io::Result<File> {
+        self.open_as(path, OFlags::DIRECTORY)
+    }
+
+    fn open_as(&self, path: &[u8], flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let path = OsStr::from_bytes(path);
+        let opened = rustix::fs::openat2(&self.handle, path, flags, Mode::empty(), resolve);
+        match opened {
+            // Some sandboxes know only the older call.
+            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
+                Ok(rustix::fs::openat(&self.handle, path, flags, Mode::empty())?.into())
+            }
+            other => Ok(other?.into()),
+        }
+    }
+}
+
+/// A prefix with its final slash; a relative one starts from the base URL.
+pub(super) fn prefix(given: Option<&str>, base: &str) -> Result<String, Error> {
+    let Some(given) = given else { return Ok(base.to_owned()) };
+    let wrong = |error| Error::option("prefix", format!("{given:?}: {error}"));
+    let mut prefix = Uri::parse(base).and_then(|base| base.resolve(given)).map_err(wrong)?.into_string();
+    if prefix.contains(['?', '#']) {
+        return Err(Error::option("prefix", format!("{given:?} must not have a query or a fragment")));
+    }
+    if !prefix.ends_with('/') {
+        prefix.push('/');
+    }
+    Ok(prefix)
+}
+
+pub(super) fn claimed_twice(prefix: &str, one: &Path, other: &Path) -> Error {
+    let what = format!("{} and {} both have the URIs below {prefix}", one.display(), other.display());
+    Error::option("content", what)
+}

@@ -1,0 +1,313 @@
+//! A folder, file by file, in the order of the catalogue: that of the bytes of the whole relative path.
+
+use std::{io, mem::MaybeUninit, os::fd::OwnedFd};
+
+use rustix::{
+    fs::{AtFlags, FileType, Mode, OFlags, RawDir, Stat, fstat, openat, statat},
+    io::Errno,
+};
+
+use super::{filter, root::Root};
+use crate::{Monitor, Problem, catalogue::FileStamp};
+
+/// What the walk comes upon next.
+#[derive(Debug)]
+pub(crate) enum Step<'a> {
+    /// A file to publish.
+    File {
+        /// Relative to the root.
+        path: &'a [u8],
+        /// What the file system says of it.
+        stamp: FileStamp,
+        /// The sets that take it.
+        sets: u64,
+    },
+    /// A folder, its path ending in a slash, or a file of which nothing can be said now: what is known of it stays.
+    Unknown {
+        /// Relative to the root.
+        path: &'a [u8],
+    },
+}
+
+/// Walks one root, or a folder in it. A folder that is read holds its names in memory, and no more.
+pub(crate) struct Walk<'a> {
+    root: &'a Root,
+    monitor: &'a dyn Monitor,
+    private_too: bool,
+    path: Vec<u8>,
+    open: Vec<Folder>,
+    spare: Vec<(Vec<u8>, Vec<Name>)>,
+    pub(crate) skips: Skips,
+}
+
+#[derive(Debug)]
+struct Folder {
+    handle: OwnedFd,
+    /// The names one after the other, those of folders with a slash, so that they sort as parts of a path.
+    names: Vec<u8>,
+    sorted: Vec<Name>,
+    next: usize,
+    path_length: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Name {
+    start: u32,
+    length: u16,
+}
+
+/// What stands at the path.
+enum Found {
+    File(FileStamp, u64),
+    Unknown,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk through a whole root.
+    ///
+    /// # Errors
+    /// When its folder cannot be read.
+    pub(crate) fn new(root: &'a Root, private_too: bool, monitor: &'a dyn Monitor) -> io::Result<Self> {
+        let handle = openat(&root.handle, ".", FOLDER, Mode::empty())?;
+        Self::from(root, b"", handle, private_too, monitor)
+    }
+
+    /// A walk through one folder of a root, its path ending in a slash.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub(crate) fn under(
+        root: &'a Root,
+        folder: &[u8],
+        private_too: bool,
+        monitor: &'a dyn Monitor,
+    ) -> io::Result<Self> {
+        let handle = root.open_folder(folder)?.into();
+        Self::from(root, folder, handle, private_too, monitor)
+    }
+
+    fn from(
+        root: &'a Root,
+        folder: &[u8],
+        handle: OwnedFd,
+        private_too: bool,
+        monitor: &'a dyn Monitor,
+    ) -> io::Result<Self> {
+        let (path, open, spare) = (folder.to_vec(), Vec::new(), Vec::new());
+        let mut walk = Self { root, monitor, private_too, path, open, spare, skips: Skips::default() };
+        walk.read(handle)?;
+        Ok(walk)
+    }
+
+    /// The next file, later in byte order than all before it.
+    pub(crate) fn step(&mut self) -> Option<Step<'_>> {
+        Some(match self.advance()? {
+            Found::File(stamp, sets) => Step::File { path: &self.path, stamp, sets },
+            Found::Unknown => Step::Unknown { path: &self.path },
+        })
+    }
+
+    fn advance(&mut self) -> Option<Found> {
+        loop {
+            let folder = self.open.last_mut()?;
+            let Some(name) = folder.sorted.get(folder.next).copied() else {
+                self.leave();
+                continue;
+            };
+            folder.next += 1;
+            self.path.truncate(folder.path_length);
+            self.path.extend_from_slice(name.of(&folder.names));
+            let found = match self.path.strip_suffix(b"/") {
+                Some(path) if self.root.is_left_out(path) || self.root.prunes(path) => None,
+                Some(_) => self.enter(),
+                None => self.look(name),
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+
+    /// What the file at the path is, if it is to be published.
+    fn look(&mut self, name: Name) -> Option<Found> {
+        let sets = self.root.sets_of(&self.path);
+        if sets == 0 || self.root.is_left_out(&self.path) {
+            return None;
+        }
+        let folder = self.open.last()?;
+        let stat = match statat(&folder.handle, name.of(&folder.names), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(error) => return self.unreadable(error),
+        };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile if self.private_too || is_for_others(&stat) => {
+                Some(Found::File(stamp(&stat), sets))
+            }
+            FileType::RegularFile => self.skips.private.add(&self.path),
+            FileType::Symlink => self.skips.links.add(&self.path),
+            _ => self.skips.special.add(&self.path),
+        }
+    }
+
+    fn enter(&mut self) -> Option<Found> {
+        let folder = self.open.last()?;
+        let name = &self.path[folder.path_length..self.path.len() - 1];
+        let opened = openat(&folder.handle, name, FOLDER, Mode::empty()).and_then(|handle| self.read(handle));
+        match opened {
+            Ok(()) => None,
+            Err(error) => self.unreadable(error),
+        }
+    }
+
+    /// Opens the folder at the path and sorts what is in it.
+    fn read(&mut self, handle: OwnedFd) -> Result<(), Errno> {
+        if !self.path.is_empty() && !self.private_too && fstat(&handle)?.st_mode & 0o001 == 0 {
+            let _ = self.skips.private.add(&self.path);
+            return Ok(());
+        }
+        let (mut names, mut sorted) = self.spare.pop().unwrap_or_default();
+        self.list(&handle, &mut names, &mut sorted)?;
+        sorted.sort_unstable_by(|a, b| a.of(&names).cmp(b.of(&names)));
+        self.open.push(Folder { handle, names, sorted, next: 0, path_length: self.path.len() });
+        Ok(())
+    }
+
+    fn list(&mut self, handle: &OwnedFd, names: &mut Vec<u8>, sorted: &mut Vec<Name>) -> Result<(), Errno> {
+        let mut buffer = [MaybeUninit::<u8>::uninit(); 32 * 1024];
+        let mut entries = RawDir::new(handle, &mut buffer);
+        while let Some(entry) = entries.next() {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if filter::is_left_out(name) {
+                continue;
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind_of(handle, name)?,
+                known => known,
+            };
+            let slash: &[u8] = match kind {
+                FileType::Directory => b"/",
+                FileType::RegularFile => b"",
+                other => {
+                    self.pass_over(other, name);
+                    continue;
+                }
+            };
+            let start = u32::try_from(names.len()).map_err(|_| Errno::FBIG)?;
+            names.extend_from_slice(name);
+            names.extend_from_slice(slash);
+            sorted.push(Name { start, length: (name.len() + slash.len()) as u16 });
+        }
+        Ok(())
+    }
+
+    fn pass_over(&mut self, kind: FileType, name: &[u8]) {
+        let path = [&self.path, name].concat();
+        let _ = match kind {
+            FileType::Symlink => self.skips.links.add(&path),
+            _ => self.skips.special.add(&path),
+        };
+    }
+
+    fn leave(&mut self) {
+        if let Some(mut folder) = self.open.pop() {
+            folder.names.clear();
+            folder.sorted.clear();
+            self.spare.push((folder.names, folder.sorted));
+        }
+    }
+
+    /// What has just gone is simply not there; anything else may come back.
+    fn unreadable(&mut self, error: Errno) -> Option<Found> {
+        if matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP) {
+            return None;
+        }
+        self.skips.unreadable += 1;
+        let path = self.root.path(&self.path);
+        let what = format!("cannot be read: {error}; what is known of it stays published");
+        self.monitor.problem(&Problem::skipped(path.display().to_string(), what));
+        Some(Found::Unknown)
+    }
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Name {
+    fn of(self, names: &[u8]) -> &[u8] {
+        &names[self.start as usize..][..usize::from(self.length)]
+    }
+}
+
+/// Whether everybody may read the file: only then is it published without being asked for (S11).
+pub(super) fn is_for_others(stat: &Stat) -> bool {
+    stat.st_mode & 0o004 != 0
+}
+
+fn kind_of(handle: &OwnedFd, name: &[u8]) -> Result<FileType, Errno> {
+    match statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode)),
+        // Gone already: the look at it will say so.
+        Err(Errno::NOENT) => Ok(FileType::RegularFile),
+        Err(error) => Err(error),
+    }
+}
+
+/// What is compared with the catalogue.
+pub(crate) fn stamp(stat: &Stat) -> FileStamp {
+    let nanos = |seconds: i64, nanos: u64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos as i64);
+    FileStamp {
+        length: stat.st_size as u64,
+        mtime_ns: nanos(stat.st_mtime, stat.st_mtime_nsec),
+        ctime_ns: nanos(stat.st_ctime, stat.st_ctime_nsec),
+        inode: stat.st_ino,
+    }
+}
+
+/// What a walk passed over, by reason.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Skips {
+    pub(crate) private: Skipped,
+    pub(crate) links: Skipped,
+    pub(crate) special: Skipped,
+    pub(crate) unreadable: u64,
+}
+
+impl Skips {
+    /// Adds those of another walk.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.private.merge(&other.private);
+        self.links.merge(&other.links);
+        self.special.merge(&other.special);
+        self.unreadable += other.unreadable;
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.private.count + self.links.count + self.special.count + self.unreadable
+    }
+}
+
+/// How many were passed over for one reason, and the first of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Skipped {
+    pub(crate) count: u64,
+    pub(crate) first: Vec<u8>,
+}
+
+impl Skipped {
+    /// Counts one; there is nothing to publish.
+    fn add(&mut self, path: &[u8]) -> Option<Found> {
+        if self.count == 0 {
+            self.first = path.to_vec();
+        }
+        self.count += 1;
+        None
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if self.count == 0 {
+            self.first.clone_from(&other.first);
+        }
+        self.count += other.count;
+    }
+}

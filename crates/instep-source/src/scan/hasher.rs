@@ -1,0 +1,145 @@
+//! One file: its digests, and the proof that it stood still while they were computed.
+
+use std::{
+    io::{self, Read},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use resourcesync::{Algorithm, DateTime, Digest, Digests, Hasher};
+
+use super::pipeline::Done;
+use crate::{
+    Monitor, Problem,
+    catalogue::{FileStamp, Observation, Resource},
+    content::{MediaTypes, Root, stamp},
+};
+
+/// How often a file that moves is tried.
+const ATTEMPTS: usize = 5;
+/// A change so shortly before hashing may hide a later one with equal times.
+const RACY_NS: i64 = 2_000_000_000;
+const BUFFER: usize = 256 * 1024;
+
+/// Which digests are computed.
+#[derive(Clone, Debug)]
+pub(super) struct Hashing {
+    /// Those to publish.
+    pub(super) published: Vec<Algorithm>,
+    /// Those published before, where the operator has chosen others since: only they tell whether a file changed.
+    pub(super) before: Vec<Algorithm>,
+}
+
+/// A file that may have changed.
+#[derive(Debug)]
+pub(super) struct Candidate<'a> {
+    pub(super) root: &'a Root,
+    pub(super) path: Vec<u8>,
+    pub(super) length: u64,
+    pub(super) sets: u64,
+}
+
+/// Hashes files, one after the other.
+pub(super) struct FileHasher<'a> {
+    hashing: &'a Hashing,
+    algorithms: Vec<Algorithm>,
+    monitor: &'a dyn Monitor,
+    media_types: MediaTypes,
+    buffer: Vec<u8>,
+    pub(super) done: Done,
+}
+
+struct Hashed {
+    digests: Digests,
+    stamp: FileStamp,
+    rehash: bool,
+}
+
+impl<'a> FileHasher<'a> {
+    pub(super) fn new(hashing: &'a Hashing, monitor: &'a dyn Monitor) -> Self {
+        let mut algorithms = hashing.published.clone();
+        algorithms.extend(hashing.before.iter().filter(|it| !hashing.published.contains(it)).cloned());
+        let (media_types, buffer) = (MediaTypes::default(), vec![0; BUFFER]);
+        Self { hashing, algorithms, monitor, media_types, buffer, done: Done::default() }
+    }
+
+    /// What the catalogue is to know of a file; nothing where it cannot be read now.
+    pub(super) fn observe(&mut self, file: &Candidate<'_>) -> Option<Observation> {
+        match self.hash(file) {
+            Ok(Some(hashed)) => Some(self.found(file, hashed)),
+            Ok(None) => self.unreadable(file, "changes all the time while it is read"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Some(Observation::Gone { key: file.root.key(&file.path) })
+            }
+            Err(error) => self.unreadable(file, &format!("cannot be read: {error}")),
+        }
+    }
+
+    fn unreadable(&mut self, file: &Candidate<'_>, what: &str) -> Option<Observation> {
+        self.done.unreadable += 1;
+        let path = file.root.path(&file.path).display().to_string();
+        self.monitor.problem(&Problem::skipped(path, format!("{what}; what is known of it stays published")));
+        None
+    }
+
+    fn found(&mut self, file: &Candidate<'_>, hashed: Hashed) -> Observation {
+        let mut resource = Resource::new(file.root.key(&file.path), file.root.uri(&file.path));
+        let published = |digest: &&Digest| self.hashing.published.contains(&digest.algorithm);
+        resource.state.lastmod = Some(DateTime::from_unix_micros(hashed.stamp.mtime_ns.div_euclid(1_000)));
+        resource.state.length = Some(hashed.stamp.length);
+        resource.state.digests = hashed.digests.iter().filter(published).cloned().collect();
+        resource.state.media_type = self.media_types.of(&file.path);
+        resource.stamp = Some(hashed.stamp);
+        resource.rehash = hashed.rehash;
+        resource.sets = file.sets;
+        match self.hashing.before.is_empty() {
+            true => Observation::Found(resource),
+            false => Observation::Rehashed { resource, also: hashed.digests },
+        }
+    }
+
+    /// Hashes a file until it has the same stamp before and after; nothing where it never stands still (S4).
+    fn hash(&mut self, file: &Candidate<'_>) -> io::Result<Option<Hashed>> {
+        for _ in 0..ATTEMPTS {
+            let mut open = file.root.open(&file.path)?;
+            let now = now_ns();
+            let before = stamp(&rustix::fs::fstat(&open)?);
+            let mut hasher = Hasher::new(&self.algorithms);
+            let length = read(&mut open, before.length, &mut self.buffer, |bytes| hasher.update(bytes))?;
+            let after = stamp(&rustix::fs::fstat(&open)?);
+            self.done.hashed_bytes += length;
+            if before == after && length == after.length {
+                self.done.hashed += 1;
+                let rehash = after.mtime_ns.max(after.ctime_ns) > now - RACY_NS;
+                return Ok(Some(Hashed { digests: hasher.finish(), stamp: after, rehash }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads as many bytes as the file is said to have: one call for most.
+fn read(
+    file: &mut impl Read,
+    expected: u64,
+    buffer: &mut [u8],
+    mut take: impl FnMut(&[u8]),
+) -> io::Result<u64> {
+    let mut length = 0;
+    while length < expected {
+        match file.read(buffer) {
+            Ok(0) => break,
+            Ok(read) => {
+                take(&buffer[..read]);
+                length += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}

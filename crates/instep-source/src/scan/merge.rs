@@ -1,0 +1,167 @@
+//! The walk and the catalogue side by side, both in the order of the keys: no look-up for any file.
+
+use std::{
+    cmp::Ordering,
+    time::{Duration, Instant},
+};
+
+use super::{ScanOptions, hasher::Candidate, pipeline::Pipeline};
+use crate::{
+    Error, Monitor, Phase, Progress,
+    catalogue::{Catalogue, FileStamp, Known, Observation, Stamps},
+    content::{Look, Root, Skips, Step, Walk, look},
+};
+
+const PROGRESS_EVERY: Duration = Duration::from_millis(200);
+
+/// Holds what is on disk against what is known.
+pub(super) struct Merge<'a, 'p> {
+    catalogue: &'a Catalogue,
+    options: &'a ScanOptions,
+    /// Whether every file is hashed, whatever its stamp.
+    rehash_all: bool,
+    monitor: &'a dyn Monitor,
+    pipeline: &'p mut Pipeline<'a>,
+    told: Instant,
+    pub(super) seen: u64,
+    pub(super) skips: Skips,
+}
+
+impl<'a, 'p> Merge<'a, 'p> {
+    pub(super) fn new(
+        catalogue: &'a Catalogue,
+        options: &'a ScanOptions,
+        rehash_all: bool,
+        monitor: &'a dyn Monitor,
+        pipeline: &'p mut Pipeline<'a>,
+    ) -> Self {
+        let (told, skips) = (Instant::now(), Skips::default());
+        Self { catalogue, options, rehash_all, monitor, pipeline, told, seen: 0, skips }
+    }
+
+    /// All of a root.
+    pub(super) fn root(&mut self, root: &'a Root) -> Result<(), Error> {
+        let walk =
+            Walk::new(root, self.options.private_too, self.monitor).map_err(Error::read(&root.folder))?;
+        let known = self.catalogue.stamps(root.key(b""), vec![root.number + 1])?;
+        self.merge(root, walk, known)
+    }
+
+    /// A file, or a folder with all that lies below it, or what was there and is no longer.
+    pub(super) fn path(&mut self, root: &'a Root, path: &[u8]) -> Result<(), Error> {
+        if path.is_empty() {
+            return self.root(root);
+        }
+        let key = root.key(path);
+        let itself = self.catalogue.stamps(key.clone(), [&key, &b"\0"[..]].concat())?;
+        let below = self.catalogue.stamps([&key, &b"/"[..]].concat(), [&key, &b"0"[..]].concat())?;
+        let private_too = self.options.private_too;
+        match look(root, path, private_too) {
+            Look::Unknown => Ok(()),
+            Look::Nothing => self.gone_all(itself).and_then(|()| self.gone_all(below)),
+            Look::File(stamp, sets) => {
+                self.file(root, path, stamp, sets, itself.peek().map(|(_, known)| known))?;
+                self.gone_all(below)
+            }
+            Look::Folder => {
+                self.gone_all(itself)?;
+                let folder = [path, b"/"].concat();
+                match Walk::under(root, &folder, private_too, self.monitor) {
+                    Ok(walk) => self.merge(root, walk, below),
+                    // It went away, or another look will tell.
+                    Err(_) => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// What the catalogue has of roots that are not configured any more is gone.
+    pub(super) fn forsaken_roots(&mut self, roots: &[Root]) -> Result<(), Error> {
+        let mut from = 1;
+        for to in roots.iter().map(|root| root.number).chain([u8::MAX]) {
+            if from < to {
+                self.gone_all(self.catalogue.stamps(vec![from], vec![to])?)?;
+            }
+            from = to.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, root: &'a Root, mut walk: Walk<'a>, mut known: Stamps) -> Result<(), Error> {
+        while let Some(step) = walk.step() {
+            match step {
+                Step::File { path, stamp, sets } => {
+                    let held = self.pass_to(path, &mut known)?;
+                    self.file(root, path, stamp, sets, held)?;
+                }
+                Step::Unknown { path } => {
+                    self.pass_to(path, &mut known)?;
+                    while known.peek().is_some_and(|(key, _)| is_within(&key[1..], path)) {
+                        known.advance()?;
+                    }
+                }
+            }
+        }
+        self.skips.add(&walk.skips);
+        self.gone_all(known)
+    }
+
+    /// Passes over the rows before a path: they are gone. What is known of the path itself, if anything.
+    fn pass_to(&mut self, path: &[u8], known: &mut Stamps) -> Result<Option<Known>, Error> {
+        while let Some((key, held)) = known.peek() {
+            match key[1..].cmp(path) {
+                Ordering::Less => self.gone(key.to_vec())?,
+                Ordering::Equal => {
+                    known.advance()?;
+                    return Ok(Some(held));
+                }
+                Ordering::Greater => return Ok(None),
+            }
+            known.advance()?;
+        }
+        Ok(None)
+    }
+
+    fn file(
+        &mut self,
+        root: &'a Root,
+        path: &[u8],
+        stamp: FileStamp,
+        sets: u64,
+        held: Option<Known>,
+    ) -> Result<(), Error> {
+        self.seen += 1;
+        if self.seen.is_multiple_of(1_024) {
+            self.tell();
+        }
+        let same = |held: Known| held.stamp == Some(stamp) && !held.rehash && held.sets == sets;
+        if held.is_some_and(same) && !self.rehash_all {
+            return Ok(());
+        }
+        self.pipeline.candidate(Candidate { root, path: path.to_vec(), length: stamp.length, sets })
+    }
+
+    fn gone(&mut self, key: Vec<u8>) -> Result<(), Error> {
+        self.pipeline.observe(Observation::Gone { key })
+    }
+
+    fn gone_all(&mut self, mut known: Stamps) -> Result<(), Error> {
+        while let Some((key, _)) = known.peek() {
+            self.gone(key.to_vec())?;
+            known.advance()?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self) {
+        if self.told.elapsed() >= PROGRESS_EVERY {
+            self.told = Instant::now();
+            self.monitor.progress(Progress::new(Phase::Scan, self.seen, 0));
+        }
+    }
+}
+
+/// Whether a path is the one that is unknown, or lies in the folder that is.
+fn is_within(path: &[u8], unknown: &[u8]) -> bool {
+    path == unknown || (unknown.ends_with(b"/") && path.starts_with(unknown))
+}

@@ -1,0 +1,155 @@
+//! The threads of a scan: one looks, some hash, one records; bounded channels between them.
+
+use std::{
+    mem,
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+};
+
+use super::hasher::{Candidate, FileHasher, Hashing};
+use crate::{
+    Error, Monitor,
+    catalogue::{Catalogue, CatalogueError, Observation, Recorded},
+};
+
+/// Observations in one transaction.
+const GROUP: usize = 4_096;
+/// Files handed to a hashing thread at once: fewer when they are large.
+const FILES_AT_ONCE: usize = 64;
+const BYTES_AT_ONCE: u64 = 1 << 20;
+
+/// What the threads behind came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Done {
+    pub(super) hashed: u64,
+    pub(super) hashed_bytes: u64,
+    pub(super) unreadable: u64,
+    pub(super) recorded: Recorded,
+}
+
+/// Where the thread that looks puts what it finds.
+#[derive(Debug)]
+pub(super) struct Pipeline<'a> {
+    files: SyncSender<Vec<Candidate<'a>>>,
+    observations: SyncSender<Vec<Observation>>,
+    candidates: Vec<Candidate<'a>>,
+    candidate_bytes: u64,
+    observed: Vec<Observation>,
+}
+
+impl<'a> Pipeline<'a> {
+    /// A file to be hashed.
+    pub(super) fn candidate(&mut self, candidate: Candidate<'a>) -> Result<(), Error> {
+        self.candidate_bytes += candidate.length;
+        self.candidates.push(candidate);
+        match self.candidates.len() >= FILES_AT_ONCE || self.candidate_bytes >= BYTES_AT_ONCE {
+            true => self.send_candidates(),
+            false => Ok(()),
+        }
+    }
+
+    /// Something that needs no hashing.
+    pub(super) fn observe(&mut self, observation: Observation) -> Result<(), Error> {
+        self.observed.push(observation);
+        match self.observed.len() >= FILES_AT_ONCE {
+            true => self.send_observed(),
+            false => Ok(()),
+        }
+    }
+
+    fn send_candidates(&mut self) -> Result<(), Error> {
+        self.candidate_bytes = 0;
+        send(&self.files, &mut self.candidates)
+    }
+
+    fn send_observed(&mut self) -> Result<(), Error> {
+        send(&self.observations, &mut self.observed)
+    }
+}
+
+/// Why a receiver has gone is told by its own thread.
+fn send<T>(to: &SyncSender<Vec<T>>, batch: &mut Vec<T>) -> Result<(), Error> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    to.send(mem::take(batch)).map_err(|_| CatalogueError::Closed.into())
+}
+
+/// Runs `look` in front of the threads, and waits until all it found is hashed and recorded.
+pub(super) fn run<'a, T>(
+    catalogue: &Catalogue,
+    hashing: &Hashing,
+    threads: usize,
+    monitor: &dyn Monitor,
+    look: impl FnOnce(&mut Pipeline<'a>) -> Result<T, Error>,
+) -> Result<(T, Done), Error> {
+    let (files, waiting_files) = sync_channel(2 * threads);
+    let (observations, waiting_observations) = sync_channel(2 * threads);
+    let waiting_files = &Mutex::new(waiting_files);
+    thread::scope(|scope| {
+        let recorder = scope.spawn(move || record(catalogue, &waiting_observations));
+        let hashers: Vec<_> = (0..threads.max(1))
+            .map(|_| {
+                let observations = observations.clone();
+                scope.spawn(move || hash(FileHasher::new(hashing, monitor), waiting_files, &observations))
+            })
+            .collect();
+        let mut pipeline = Pipeline {
+            files,
+            observations,
+            candidates: Vec::new(),
+            candidate_bytes: 0,
+            observed: Vec::new(),
+        };
+        let looked = look(&mut pipeline);
+        let sent = pipeline.send_candidates().and_then(|()| pipeline.send_observed());
+        drop(pipeline);
+        let mut done = Done::default();
+        for hasher in hashers {
+            let part = hasher.join().map_err(|_| CatalogueError::Closed)?;
+            done.hashed += part.hashed;
+            done.hashed_bytes += part.hashed_bytes;
+            done.unreadable += part.unreadable;
+        }
+        done.recorded = recorder.join().map_err(|_| CatalogueError::Closed)??;
+        sent?;
+        Ok((looked?, done))
+    })
+}
+
+fn hash<'a>(
+    mut hasher: FileHasher<'_>,
+    waiting: &Mutex<Receiver<Vec<Candidate<'a>>>>,
+    observations: &SyncSender<Vec<Observation>>,
+) -> Done {
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(files) = next else { break };
+        let observed = files.iter().filter_map(|file| hasher.observe(file)).collect();
+        if observations.send(observed).is_err() {
+            break;
+        }
+    }
+    hasher.done
+}
+
+fn record(catalogue: &Catalogue, waiting: &Receiver<Vec<Observation>>) -> Result<Recorded, CatalogueError> {
+    let mut recorded = Recorded::default();
+    let mut batch = Vec::new();
+    loop {
+        let next = waiting.recv();
+        let last = next.is_err();
+        batch.append(&mut next.unwrap_or_default());
+        if batch.len() >= GROUP || (last && !batch.is_empty()) {
+            // In the order of the table, and so that equal changes give equal logs.
+            batch.sort_unstable_by(|one, other| one.key().cmp(other.key()));
+            recorded.add(&catalogue.record(mem::take(&mut batch))?);
+        }
+        if last {
+            return Ok(recorded);
+        }
+    }
+}

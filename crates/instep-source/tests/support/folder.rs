@@ -1,0 +1,180 @@
+//! A folder that is changed and scanned, and a naive account of what must be known of it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::SystemTime,
+};
+
+use instep_source::{
+    Content, PublishOptions, SetOptions, TestMonitor,
+    catalogue::{Catalogue, ChangeRecord, Resource},
+    content::Holdings,
+    scan::{ScanOptions, ScanReport, scan, scan_paths},
+};
+use resourcesync::{Algorithm, Digest, Hasher};
+use tempfile::TempDir;
+
+const BASE: &str = "http://x/";
+
+pub struct Folder {
+    root: TempDir,
+    state: TempDir,
+    publish: PublishOptions,
+    clock: Arc<AtomicI64>,
+    pub options: ScanOptions,
+    pub catalogue: Catalogue,
+    pub holdings: Holdings,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut publish = PublishOptions::new(root.path(), BASE);
+        publish.state = state.path().to_owned();
+        let clock = Arc::new(AtomicI64::new(1_700_000_000_000_000));
+        let catalogue = open(state.path(), &clock);
+        let holdings = Holdings::new(&publish, &catalogue).unwrap();
+        let options = ScanOptions::new(&publish);
+        Self { root, state, publish, clock, options, catalogue, holdings }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn remove(&self, name: &str) {
+        fs::remove_file(self.path(name)).unwrap();
+    }
+
+    pub fn set_modified(&self, name: &str, time: SystemTime) {
+        fs::File::options().write(true).open(self.path(name)).unwrap().set_modified(time).unwrap();
+    }
+
+    pub fn scan(&self) -> ScanReport {
+        scan(&self.holdings, &self.catalogue, &self.options, &TestMonitor::new()).unwrap()
+    }
+
+    pub fn scan_paths(&self, names: &[&str]) -> ScanReport {
+        let paths: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
+        scan_paths(&self.holdings, &self.catalogue, &paths, &self.options, &TestMonitor::new()).unwrap()
+    }
+
+    /// As if two seconds had gone by between each file's last change and its hashing.
+    pub fn settle(&self) {
+        let database = rusqlite::Connection::open(self.catalogue.path()).unwrap();
+        database.execute("UPDATE resource SET rehash = 0", []).unwrap();
+    }
+
+    pub fn step_clock(&self, micros: i64) {
+        self.clock.fetch_add(micros, Ordering::SeqCst);
+    }
+
+    /// As after the end of the process.
+    pub fn reopen(&mut self) {
+        self.catalogue = open(self.state.path(), &self.clock);
+        self.reconfigure();
+    }
+
+    pub fn add_set(&mut self, include: &[&str]) {
+        let mut set = SetOptions::folder(self.root.path());
+        set.include = include.iter().map(|&glob| glob.to_owned()).collect();
+        self.publish.sets.push(set);
+        self.reconfigure();
+    }
+
+    pub fn replace_sets(&mut self, includes: &[&[&str]]) {
+        self.publish.sets.clear();
+        includes.iter().for_each(|include| self.add_set(include));
+    }
+
+    pub fn add_content(&mut self, content: Content) {
+        self.publish.sets[0].content.push(content);
+        self.reconfigure();
+    }
+
+    pub fn remove_content(&mut self) {
+        self.publish.sets[0].content.pop();
+        self.reconfigure();
+    }
+
+    fn reconfigure(&mut self) {
+        self.holdings = Holdings::new(&self.publish, &self.catalogue).unwrap();
+        self.options.sets = ScanOptions::new(&self.publish).sets;
+    }
+
+    pub fn resources(&self) -> Vec<Resource> {
+        let snapshot = self.catalogue.snapshot().unwrap();
+        snapshot.resources(u64::MAX).collect::<Result<_, _>>().unwrap()
+    }
+
+    /// The URIs below the base URL.
+    pub fn uris(&self) -> Vec<String> {
+        self.resources().iter().map(|resource| resource.uri.as_str()[BASE.len()..].to_owned()).collect()
+    }
+
+    pub fn changes(&self) -> Vec<ChangeRecord> {
+        let snapshot = self.catalogue.snapshot().unwrap();
+        snapshot.changes(u64::MAX, 0).collect::<Result<_, _>>().unwrap()
+    }
+
+    pub fn log(&self) -> Vec<String> {
+        self.log_of(u64::MAX)
+    }
+
+    pub fn log_of(&self, sets: u64) -> Vec<String> {
+        let snapshot = self.catalogue.snapshot().unwrap();
+        let line = |change: ChangeRecord| format!("{} {}", change.change, &change.uri.as_str()[BASE.len()..]);
+        snapshot.changes(sets, 0).map(|change| line(change.unwrap())).collect()
+    }
+
+    /// The files as they are on disk: their sha-256 by path.
+    pub fn on_disk(&self) -> BTreeMap<String, Digest> {
+        let mut files = BTreeMap::new();
+        collect(self.root.path(), self.root.path(), &mut files);
+        files
+    }
+
+    /// What is known is what is on disk, and the totals count it.
+    pub fn check(&self) {
+        let known = self.resources().into_iter().map(|resource| {
+            let path = String::from_utf8(resource.key[1..].to_vec()).unwrap();
+            (path, resource.state.digests.get(&Algorithm::Sha256).unwrap().clone())
+        });
+        let on_disk = self.on_disk();
+        assert_eq!(known.collect::<BTreeMap<_, _>>(), on_disk);
+        let totals = self.catalogue.snapshot().unwrap().totals(0).unwrap();
+        assert_eq!(totals.resources, on_disk.len() as u64);
+    }
+}
+
+fn open(state: &Path, clock: &Arc<AtomicI64>) -> Catalogue {
+    let clock = Arc::clone(clock);
+    Catalogue::with_clock(&state.join("catalogue.db"), Arc::new(move || clock.load(Ordering::SeqCst)))
+        .unwrap()
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Digest>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(root, &path, files);
+            continue;
+        }
+        let mut hasher = Hasher::new(&[Algorithm::Sha256]);
+        hasher.update(&fs::read(&path).unwrap());
+        let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+        files.insert(name, hasher.finish().get(&Algorithm::Sha256).unwrap().clone());
+    }
+}
