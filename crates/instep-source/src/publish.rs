@@ -1,15 +1,24 @@
 //! The story: scan, record, render, write, announce.
 
 mod lock;
+mod published;
 mod report;
+mod view;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Instant};
 
-use resourcesync::DateTime;
-
-use crate::{Error, Monitor, PublishOptions, render::Place};
+use crate::{
+    Error, Monitor, Phase, PublishOptions,
+    catalogue::{Catalogue, Clock, Snapshot, system_clock},
+    content::Holdings,
+    render::{Facts, Now, Place, Policy, SetView, host_setup, render},
+    scan::{ScanOptions, ScanReport, scan, scan_paths},
+    sink::{FolderSink, Sink},
+};
 use lock::Lock;
+use published::Published;
 pub use report::{HostSetup, PublishReport, Redirect};
+use view::CatalogueView;
 
 /// Publishes once: looks at the content, records what changed, and writes the documents that change with it.
 ///
@@ -19,14 +28,16 @@ pub use report::{HostSetup, PublishReport, Redirect};
 /// When an option cannot be followed, another publisher is at work, or disk or catalogue fail. A crash between any
 /// two steps is repaired by the next call.
 pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-    Publisher::open(options.clone())?.publish(now(), monitor)
+    Publisher::open(options.clone())?.publish(monitor)
 }
 
 /// A Source that stays open between publications; it holds the Source's lock.
 #[derive(Debug)]
 pub struct Publisher {
     options: PublishOptions,
-    place: Place,
+    policy: Policy,
+    catalogue: Catalogue,
+    holdings: Holdings,
     _lock: Lock,
 }
 
@@ -36,9 +47,19 @@ impl Publisher {
     /// # Errors
     /// When an option cannot be followed, another publisher holds the lock, or the catalogue cannot be opened.
     pub fn open(options: PublishOptions) -> Result<Self, Error> {
-        let place = Place::new(&options.base_url)?;
+        Self::with_clock(options, system_clock())
+    }
+
+    /// The same with a clock of the caller's.
+    ///
+    /// # Errors
+    /// As [`Publisher::open`].
+    pub fn with_clock(options: PublishOptions, clock: Clock) -> Result<Self, Error> {
+        let policy = Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
-        Ok(Self { options, place, _lock: lock })
+        let catalogue = Catalogue::with_clock(&options.state.join("catalogue.db"), clock)?;
+        let holdings = Holdings::new(&options, &catalogue)?;
+        Ok(Self { options, policy, catalogue, holdings, _lock: lock })
     }
 
     /// What the operator decided.
@@ -48,16 +69,27 @@ impl Publisher {
 
     /// The URIs of the documents.
     pub fn place(&self) -> &Place {
-        &self.place
+        &self.policy.place
+    }
+
+    /// What the Source knows.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// Where the bitstreams are.
+    pub fn holdings(&self) -> &Holdings {
+        &self.holdings
     }
 
     /// Looks at all content, and publishes what changed.
     ///
     /// # Errors
     /// As [`publish`].
-    pub fn publish(&mut self, now: DateTime, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-        let _ = monitor;
-        Ok(PublishReport::new(now, &self.place))
+    pub fn publish(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
+        let began = Instant::now();
+        let scanned = scan(&self.holdings, &self.catalogue, &ScanOptions::new(&self.options), monitor)?;
+        self.write(Some(&scanned), began, monitor)
     }
 
     /// Looks at some files or folders only, and publishes what changed.
@@ -67,15 +99,79 @@ impl Publisher {
     pub fn publish_paths(
         &mut self,
         paths: &[PathBuf],
-        now: DateTime,
         monitor: &dyn Monitor,
     ) -> Result<PublishReport, Error> {
-        let _ = (paths, monitor);
-        Ok(PublishReport::new(now, &self.place))
+        let began = Instant::now();
+        let options = ScanOptions::new(&self.options);
+        let scanned = scan_paths(&self.holdings, &self.catalogue, paths, &options, monitor)?;
+        self.write(Some(&scanned), began, monitor)
     }
-}
 
-fn now() -> DateTime {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    DateTime::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    /// Publishes what was recorded since the last time, without looking at content: for an application that records
+    /// each change itself.
+    ///
+    /// # Errors
+    /// As [`publish`].
+    pub fn publish_recorded(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
+        self.write(None, Instant::now(), monitor)
+    }
+
+    /// Writes the documents of what the catalogue holds, and puts them in place.
+    fn write(
+        &self,
+        scanned: Option<&ScanReport>,
+        began: Instant,
+        monitor: &dyn Monitor,
+    ) -> Result<PublishReport, Error> {
+        monitor.phase(Phase::Write);
+        let at = scanned.map_or_else(|| self.catalogue.now(), |scanned| scanned.at);
+        let snapshot = self.catalogue.snapshot()?;
+        let head = snapshot.head();
+        let now = Now::new(at, snapshot.at(), head.sequence, head.revision);
+        let Published { facts: held, repair } = Published::load(&snapshot)?;
+        let mut sink = FolderSink::new(&self.options.out, self.options.gzip_twins);
+        let views = self.views(&snapshot);
+        let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
+        let next = render(&self.policy, &views, &held, repair, now, &mut sink)?;
+
+        let documents = self.place_documents(&held, next, repair, now, &mut sink, monitor)?;
+        let mut report = PublishReport::new(now.at, self.place());
+        for view in views {
+            let totals = view.totals()?;
+            report.resources += totals.resources;
+            report.bytes += totals.bytes;
+        }
+        report.count(scanned);
+        report.documents = documents;
+        report.completed = now.completed;
+        report.host = host_setup(&self.policy);
+        report.elapsed = began.elapsed();
+        Ok(report)
+    }
+
+    /// Puts documents in place; the catalogue knows before and after, so that an interruption is noticed.
+    fn place_documents(
+        &self,
+        held: &Facts,
+        mut next: Facts,
+        repair: bool,
+        now: Now,
+        sink: &mut FolderSink,
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<String>, Error> {
+        let expired = next.expire(self.options.lists.grace, now.at);
+        if next == *held && !repair && sink.is_empty() {
+            return Ok(Vec::new());
+        }
+        monitor.phase(Phase::Commit);
+        published::begin(&self.catalogue, &next)?;
+        let placed = sink.commit(&expired)?;
+        published::complete(&self.catalogue, &next)?;
+        placed.iter().for_each(|(name, bytes)| monitor.document(name, *bytes));
+        Ok(placed.into_iter().map(|(name, _)| name).collect())
+    }
+
+    fn views<'a>(&self, snapshot: &'a Snapshot) -> Vec<CatalogueView<'a>> {
+        (0u8..).zip(&self.policy.sets).map(|(set, _)| CatalogueView { snapshot, set }).collect()
+    }
 }

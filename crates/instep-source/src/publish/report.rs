@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use resourcesync::{DateTime, Uri};
 
-use crate::render::Place;
+use crate::{render::Place, scan::ScanReport};
 
 /// What a publication did.
 #[derive(Clone, Debug)]
@@ -55,7 +55,16 @@ impl PublishReport {
         }
     }
 
-    /// Whether anything was recorded or written.
+    pub(crate) fn count(&mut self, scanned: Option<&ScanReport>) {
+        let Some(scanned) = scanned else { return };
+        self.created = scanned.recorded.created;
+        self.updated = scanned.recorded.updated;
+        self.deleted = scanned.recorded.deleted;
+        self.skipped = scanned.skipped;
+        self.unchanged = self.resources.saturating_sub(self.created + self.updated);
+    }
+
+    /// Whether nothing was recorded or written.
     pub fn is_nothing_new(&self) -> bool {
         self.created + self.updated + self.deleted == 0 && self.documents.is_empty()
     }

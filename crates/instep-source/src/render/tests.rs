@@ -45,9 +45,7 @@ impl SetView for TestSet {
 
 impl TestSet {
     fn of(names: &[&str]) -> Self {
-        let mut set = Self::default();
-        set.resources = names.iter().map(|name| resource(name, 1)).collect();
-        set
+        Self { resources: names.iter().map(|name| resource(name, 1)).collect(), ..Self::default() }
     }
 
     fn tick(&mut self) -> DateTime {

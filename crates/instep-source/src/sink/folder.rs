@@ -39,6 +39,11 @@ impl FolderSink {
         Self { root: root.into(), gzip_twins, staged: Vec::new(), counter: 0 }
     }
 
+    /// Whether nothing is staged.
+    pub fn is_empty(&self) -> bool {
+        self.staged.is_empty()
+    }
+
     fn stage_file(&mut self) -> Result<(PathBuf, File), Error> {
         let folder = self.root.join(STAGE);
         if self.counter == 0 {

@@ -1,0 +1,311 @@
+//! Folders published, as a reader finds them.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use instep_source::{
+    Error, ErrorKind, PublishOptions, PublishReport, Publisher, TestMonitor, VoidMonitor, publish,
+};
+use resourcesync::{Change, DateTime, DocumentReader, Entry, Form, Header, ReadError, ReadOptions};
+use tempfile::TempDir;
+
+/// A folder in memory where there is one: many publications, and each syncs.
+fn scratch() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
+/// A folder of resources that is published into itself.
+struct Site {
+    root: TempDir,
+    options: PublishOptions,
+}
+
+const BASE: &str = "http://example.com/";
+
+impl Site {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let root = scratch();
+        let options = PublishOptions::new(root.path(), BASE);
+        let site = Self { root, options };
+        files.iter().for_each(|(name, text)| site.write(name, text));
+        site
+    }
+
+    fn write(&self, name: impl AsRef<OsStr>, text: &str) {
+        let path = self.root.path().join(Path::new(name.as_ref()));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn remove(&self, name: &str) {
+        fs::remove_file(self.root.path().join(name)).unwrap();
+    }
+
+    fn publish(&self) -> PublishReport {
+        publish(&self.options, &VoidMonitor).unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.options.out.join("resourcesync").join(name)
+    }
+
+    fn read(&self, name: &str) -> (Header, Vec<Entry>) {
+        read(&self.path(name)).unwrap()
+    }
+
+    /// The resources, as the Resource List and the changes since its `at` tell them.
+    fn listed(&self) -> BTreeMap<String, Option<u64>> {
+        let (header, entries) = self.read("resourcelist.xml");
+        let at = header.metadata.unwrap().at.unwrap();
+        let mut all: BTreeMap<_, _> =
+            entries.into_iter().map(|entry| (entry.loc.into_string(), entry.metadata.length)).collect();
+        for change in self.changes().into_iter().filter(|change| change.metadata.datetime >= Some(at)) {
+            match change.metadata.change {
+                Some(Change::Deleted) => all.remove(change.loc.as_str()),
+                _ => all.insert(change.loc.into_string(), change.metadata.length),
+            };
+        }
+        all
+    }
+
+    fn changes(&self) -> Vec<Entry> {
+        let (_, members) = self.read("changelist.xml");
+        let name = |member: &Entry| member.loc.as_str().rsplit('/').next().unwrap().to_owned();
+        members.iter().flat_map(|member| self.read(&name(member)).1).collect()
+    }
+
+    fn documents(&self) -> Vec<PathBuf> {
+        let mut all: Vec<_> =
+            fs::read_dir(self.path("")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        all.push(self.options.out.join(".well-known/resourcesync"));
+        all.sort();
+        all
+    }
+}
+
+fn read(path: &Path) -> Result<(Header, Vec<Entry>), ReadError> {
+    let bytes = fs::read(path)?;
+    let mut reader = DocumentReader::new(&bytes[..], ReadOptions::new())?;
+    let (header, mut entries, mut entry) = (reader.header().clone(), Vec::new(), Entry::default());
+    while reader.read_entry(&mut entry)? {
+        entries.push(entry.clone());
+    }
+    Ok((header, entries))
+}
+
+fn expected(files: &[(&str, u64)]) -> BTreeMap<String, Option<u64>> {
+    files.iter().map(|(name, length)| (format!("{BASE}{name}"), Some(*length))).collect()
+}
+
+#[test]
+fn a_folder_is_published_and_followed() {
+    let site = Site::new(&[("a.txt", "one"), ("b/c.json", "{}"), (".hidden", ""), ("old~", "")]);
+    let first = site.publish();
+    assert_eq!((first.created, first.unchanged, first.resources, first.bytes), (2, 0, 2, 5));
+    assert_eq!(first.source_description.as_str(), "http://example.com/.well-known/resourcesync");
+    assert_eq!(site.listed(), expected(&[("a.txt", 3), ("b/c.json", 2)]));
+    assert!(site.changes().is_empty());
+
+    site.write("a.txt", "three");
+    site.write("d", "new");
+    site.remove("b/c.json");
+    let second = site.publish();
+    assert_eq!((second.created, second.updated, second.deleted, second.unchanged), (1, 1, 1, 0));
+    assert_eq!(site.listed(), expected(&[("a.txt", 5), ("d", 3)]));
+    let changes = site.changes();
+    assert_eq!(changes.len(), 3);
+    assert!(changes.windows(2).all(|pair| pair[0].metadata.datetime < pair[1].metadata.datetime));
+    let deleted = changes.iter().find(|it| it.metadata.change == Some(Change::Deleted)).unwrap();
+    assert!(
+        deleted.metadata.hash.is_empty() && deleted.metadata.length.is_none() && deleted.lastmod.is_none()
+    );
+}
+
+#[test]
+fn nothing_changed_nothing_rewritten() {
+    let site = Site::new(&[("a", "one")]);
+    site.publish();
+    let times = || -> Vec<_> {
+        site.documents().iter().map(|path| fs::metadata(path).unwrap().modified().unwrap()).collect()
+    };
+    let before = times();
+    let again = site.publish();
+    assert!(again.is_nothing_new(), "{again:?}");
+    assert_eq!(times(), before);
+}
+
+#[test]
+fn what_was_taken_away_is_written_again() {
+    let site = Site::new(&[("a", "one")]);
+    site.publish();
+    for path in site.documents() {
+        fs::remove_file(&path).unwrap();
+        site.publish();
+        assert!(path.exists(), "{}", path.display());
+    }
+    fs::remove_dir_all(site.path("")).unwrap();
+    site.publish();
+    assert_eq!(site.listed(), expected(&[("a", 3)]));
+}
+
+#[test]
+fn an_existing_robots_txt_keeps_its_lines() {
+    let site = Site::new(&[("a", "one"), ("robots.txt", "User-agent: *\n")]);
+    site.publish();
+    let text = fs::read_to_string(site.root.path().join("robots.txt")).unwrap();
+    assert!(text.starts_with(
+        "User-agent: *\n# BEGIN instep\nSitemap: http://example.com/resourcesync/resourcelist.xml"
+    ));
+    assert!(site.publish().is_nothing_new());
+}
+
+#[test]
+fn documents_and_state_can_lie_elsewhere() {
+    let mut site = Site::new(&[("a", "one")]);
+    let elsewhere = scratch();
+    site.options.out = elsewhere.path().join("documents");
+    site.options.state = elsewhere.path().join("state");
+    site.publish();
+    let names: Vec<_> = fs::read_dir(site.root.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names, ["a"]);
+    assert_eq!(site.listed(), expected(&[("a", 3)]));
+}
+
+#[test]
+fn s12_any_name_becomes_a_uri_or_is_reported() {
+    let site = Site::new(&[]);
+    let names: [&[u8]; 10] = [
+        b"a b",
+        b"a&b",
+        b"100%",
+        b"what?",
+        b"x#y",
+        "caf\u{e9}".as_bytes(),
+        b"new\nline",
+        b"<>\"'",
+        b"\xff\xfe",
+        "\u{fffe}".as_bytes(),
+    ];
+    names.iter().for_each(|name| site.write(OsStr::from_bytes(name), "x"));
+    let monitor = TestMonitor::new();
+    let report = publish(&site.options, &monitor).unwrap();
+    let listed = site.listed();
+    assert_eq!(listed.len() as u64 + report.skipped, names.len() as u64);
+    for uri in ["a%20b", "a&b", "100%25", "what%3F", "x%23y", "caf%C3%A9", "new%0Aline"] {
+        assert!(listed.contains_key(&format!("{BASE}{uri}")), "{uri}: {listed:?}");
+    }
+}
+
+#[test]
+fn xmllint_finds_every_document_well_formed() {
+    let site = Site::new(&[("a&b <c>", "one"), ("d", "two")]);
+    site.publish();
+    let documents = site.documents();
+    let xml = documents.iter().filter(|path| path.extension().is_none_or(|it| it == "xml"));
+    let mut command = Command::new("xmllint");
+    command.arg("--noout").args(xml);
+    // Where it is not installed, our own reader has to do.
+    if let Ok(output) = command.output() {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn a_second_publisher_is_refused() {
+    let site = Site::new(&[("a", "one")]);
+    let held = Publisher::open(site.options.clone()).unwrap();
+    let error = publish(&site.options, &VoidMonitor).unwrap_err();
+    assert!(matches!(error, Error::Locked { .. }) && error.kind() == ErrorKind::Locked);
+    drop(held);
+    site.publish();
+}
+
+#[test]
+fn a_publication_that_was_interrupted_is_repaired_by_the_next() {
+    for blocked in ["resourcelist.xml", "changelist-000001.xml", "changelist-000002.xml", "changelist.xml"] {
+        let mut site = Site::new(&[("a", "one")]);
+        site.options.lists.rotation.entries = 2;
+        site.publish();
+        for round in 0..3 {
+            site.write("a", &"x".repeat(10 + round));
+            site.write(format!("new{round}"), "y");
+            let target = site.path(blocked);
+            let aside = site.path("aside");
+            let was_there = fs::rename(&target, &aside).is_ok();
+            fs::create_dir_all(target.join("in the way")).unwrap();
+            let interrupted = publish(&site.options, &VoidMonitor);
+            fs::remove_dir_all(&target).unwrap_or_default();
+            if interrupted.is_err() && was_there {
+                fs::rename(&aside, &target).unwrap();
+            }
+            site.publish();
+            let names = ["a", "new0", "new1", "new2"];
+            let lengths = [10 + round as u64, 1, 1, 1];
+            let now: Vec<_> = names.into_iter().zip(lengths).take(round + 2).collect();
+            assert_eq!(site.listed(), expected(&now), "{blocked}, round {round}");
+            assert!(site.publish().is_nothing_new());
+        }
+        assert_eq!(site.changes().len(), 6, "{blocked}");
+    }
+}
+
+/// S7: whatever a reader finds at any instant, what it refers to is there, and is of one snapshot.
+#[test]
+fn s7_readers_see_no_dangling_reference_and_no_mixture() {
+    let mut site = Site::new(&[("a", "0"), ("b", "0"), ("c", "0")]);
+    site.options.lists.entries = 2;
+    site.options.lists.rotation.entries = 4;
+    site.options.lists.closed_lists = 3;
+    site.options.lists.snapshot = true;
+    let mut publisher = Publisher::open(site.options.clone()).unwrap();
+    publisher.publish(&VoidMonitor).unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut reads = 0u64;
+            while !done.load(Ordering::Relaxed) || reads == 0 {
+                check_resource_list(&site);
+                check_change_list(&site);
+                reads += 1;
+            }
+        });
+        for round in 0..1_000 {
+            site.write("a", &"x".repeat(round % 50 + 1));
+            publisher.publish_paths(&[site.root.path().join("a")], &VoidMonitor).unwrap();
+            if reader.is_finished() {
+                break;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+fn check_resource_list(site: &Site) {
+    let (header, members) = site.read("resourcelist.xml");
+    assert_eq!(header.form, Form::Index);
+    let at = header.metadata.unwrap().at;
+    for member in members {
+        let (part, _) = site.read(member.loc.as_str().rsplit('/').next().unwrap());
+        assert_eq!(part.metadata.unwrap().at, at);
+    }
+}
+
+fn check_change_list(site: &Site) {
+    let (_, members) = site.read("changelist.xml");
+    let mut until: Option<DateTime> = None;
+    for member in members {
+        let (list, entries) = site.read(member.loc.as_str().rsplit('/').next().unwrap());
+        let metadata = list.metadata.unwrap();
+        assert!(until.is_none() || metadata.from == until, "the lists join");
+        assert!(entries.len() <= 4);
+        until = metadata.until;
+    }
+}
