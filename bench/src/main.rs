@@ -1,1 +1,60 @@
-fn main() {}
+//! Figures: each job beside its peers and beside the bare loop that does nothing else, in alternation, on a tmpfs.
+
+mod data;
+mod jobs;
+mod limits;
+mod measure;
+mod nginx;
+mod programs;
+
+use anyhow::{Result, bail};
+use clap::Parser;
+
+use measure::Report;
+
+/// Measures the jobs named, or all of them.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench", after_help = jobs::help())]
+pub struct Options {
+    /// Jobs; all where none is named
+    names: Vec<String>,
+    /// Files of the small-file jobs
+    #[arg(long, default_value_t = 50_000)]
+    files: usize,
+    /// Entries of the reading jobs
+    #[arg(long, default_value_t = 50_000)]
+    entries: usize,
+    /// How often each contender runs
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Leaves the peers out and measures only this program and the bare loops
+    #[arg(long)]
+    without_peers: bool,
+}
+
+fn main() -> Result<()> {
+    if let [_, limit, arguments @ ..] = std::env::args().collect::<Vec<_>>().as_slice()
+        && limit == "limit"
+    {
+        return limits::run(arguments);
+    }
+    let options = Options::parse();
+    let known = |name: &String| jobs::ALL.iter().any(|job| job.name == name);
+    if let Some(unknown) = options.names.iter().find(|name| !known(name)) {
+        bail!("There is no job {unknown}\n{}", jobs::help());
+    }
+    let mut missed = Vec::new();
+    for job in jobs::ALL {
+        if options.names.is_empty() || options.names.iter().any(|name| name == job.name) {
+            println!("\n## {}: {}\n", job.name, job.about);
+            let mut report = Report::default();
+            (job.run)(&options, &mut report)?;
+            missed.extend(report.missed().map(|goal| format!("{}: {goal}", job.name)));
+        }
+    }
+    match missed.as_slice() {
+        [] => println!("\nevery goal reached"),
+        missed => println!("\nmissed:\n  {}", missed.join("\n  ")),
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! What is measured with: made once from a fixed seed, on a tmpfs.
+
+use std::{
+    fs,
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+use instep_testkit::generate;
+use rand::Rng;
+use resourcesync::{
+    Algorithm, Capability, DateTime, Digest, DocumentWriter, Entry, Form, Header, MediaType, Uri,
+    WriteOptions,
+};
+
+/// Where everything lies: deleting and creating trees on a disk costs what the file system makes of it.
+const ROOT: &str = "/dev/shm/instep-bench";
+
+/// A folder of this name, as it is.
+pub fn folder(name: &str) -> Result<PathBuf> {
+    let folder = Path::new(ROOT).join(name);
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// A folder of this name, empty.
+pub fn empty(name: &str) -> Result<PathBuf> {
+    remove(&Path::new(ROOT).join(name))?;
+    folder(name)
+}
+
+/// Removes a folder, if it is there.
+pub fn remove(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// For what the measuring itself writes.
+pub fn scratch() -> Result<PathBuf> {
+    folder("scratch")
+}
+
+/// `count` text files of 200 to 2,000 bytes, a hundred to a folder.
+pub fn small_files(count: usize) -> Result<PathBuf> {
+    made(&format!("small-{count}"), |folder| {
+        generate::tree(folder, count, 200..2000, 1)?;
+        Ok(())
+    })
+}
+
+/// A Resource List whose entries have `loc` with an entity, `lastmod`, both digests, `length` and `type`.
+pub fn resource_list(entries: usize) -> Result<PathBuf> {
+    let folder =
+        made(&format!("list-{entries}"), |folder| write_list(&folder.join("resourcelist.xml"), entries))?;
+    Ok(folder.join("resourcelist.xml"))
+}
+
+fn write_list(file: &Path, entries: usize) -> Result<()> {
+    let mut random = generate::seeded(3);
+    let mut header = Header::new(Form::List, Capability::ResourceList);
+    let now = DateTime::from_unix_seconds(1_767_225_600);
+    header.metadata.get_or_insert_default().at = Some(now);
+    let sink = BufWriter::new(fs::File::create(file)?);
+    let mut writer = DocumentWriter::new(sink, &header, WriteOptions::new())?;
+    for number in 0..entries {
+        let folder = number / 100;
+        let uri =
+            format!("http://source.example.com/d{folder:04}/f{number:07}.txt?set=a&version={}", number % 7);
+        let mut entry = Entry::new(Uri::parse(&uri)?);
+        entry.lastmod = Some(generate::datetime(&mut random));
+        entry.metadata.length = Some(random.random_range(200..2000));
+        entry.metadata.media_type = Some(MediaType::new("text/plain"));
+        for (algorithm, length) in [(Algorithm::Md5, 16), (Algorithm::Sha256, 32)] {
+            let bytes: Vec<u8> = (0..length).map(|_| random.random()).collect();
+            Digest::new(algorithm, &bytes).into_iter().for_each(|digest| entry.metadata.hash.insert(digest));
+        }
+        writer.write_entry(&entry)?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+/// Made the first time, found there later.
+fn made(name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    let complete = Path::new(ROOT).join(format!("{name}.complete"));
+    if !complete.exists() {
+        make(&empty(name)?)?;
+        fs::write(complete, "")?;
+    }
+    folder(name)
+}

@@ -1,0 +1,183 @@
+use std::{fs, path::Path, process::Command};
+
+use anyhow::Result;
+
+use crate::{
+    Options, data,
+    measure::{Contender, Report, cpu, limit, peak, time, wall},
+    nginx::Nginx,
+    programs::{instep, program, python},
+};
+
+/// A folder of small files, published and served.
+struct Site {
+    nginx: Nginx,
+    urls: String,
+}
+
+impl Site {
+    /// The documents lie in the folder itself, made by `publish` for the port that nginx has.
+    fn open(files: usize) -> Result<Self> {
+        let folder = data::small_files(files)?;
+        let nginx = Nginx::serve(&folder)?;
+        for document in ["resourcesync", ".well-known", ".instep"] {
+            data::remove(&folder.join(document))?;
+        }
+        let hashes = "md5,sha-256";
+        let folder_text = folder.display().to_string();
+        time(&mut instep(&["publish", &folder_text, "--base-url", &nginx.url(), "--hash", hashes, "-q"]))?;
+        let urls = data::scratch()?.join("urls.txt");
+        let lines = |number: usize| format!("{}d{:04}/f{number:07}.txt\n", nginx.url(), number / 100);
+        fs::write(&urls, (0..files).map(lines).collect::<String>())?;
+        Ok(Self { nginx, urls: urls.display().to_string() })
+    }
+
+    fn sync(&self, copy: &str) -> Command {
+        instep(&[
+            "sync",
+            &self.nginx.url(),
+            copy,
+            "--verify",
+            "all",
+            "--transfers",
+            "64",
+            "--per-host",
+            "64",
+            "-q",
+        ])
+    }
+}
+
+/// Every file fetched, verified, durable.
+pub fn baseline(options: &Options, report: &mut Report) -> Result<()> {
+    let site = Site::open(options.files)?;
+    let copy = data::folder("copy")?.display().to_string();
+    let (url, urls) = (site.nginx.url(), site.urls.clone());
+    let fresh = || data::empty("copy").map(drop);
+    let mut contenders = vec![
+        Contender::new("instep sync", fresh, || time(&mut site.sync(&copy))),
+        Contender::new("bare loop: hyper, 64 in flight", fresh, || limit(&["fetch", &urls, &url, &copy])),
+    ];
+    if !options.without_peers {
+        for (name, command) in peers(&url, &urls, &copy) {
+            contenders.push(Contender::new(name, fresh, move || {
+                let mut command = command();
+                time(command.current_dir("/dev/shm/instep-bench/copy"))
+            }));
+        }
+    }
+    report.compare(options.rounds, contenders)?;
+    report.times_faster("instep sync", "resync-sync -b", wall, 12.0, "wall");
+    report.times_faster("instep sync", "resync-sync -b", cpu, 8.0, "CPU");
+    for peer in ["rclone, 16 transfers", "wget2, 16 threads", "aria2c -j16", "curl --parallel"] {
+        report.at_most("instep sync", peer, wall, 1.0, "wall");
+    }
+    report.at_most("instep sync", "bare loop: hyper, 64 in flight", wall, 1.0 / 0.6, "wall");
+    report.goal("peak MiB of instep sync", report.of("instep sync").map_or(0.0, peak), 64.0);
+    Ok(())
+}
+
+type Peer<'a> = (&'static str, Box<dyn Fn() -> Command + 'a>);
+
+/// None of them verifies what it fetches.
+fn peers<'a>(url: &'a str, urls: &'a str, copy: &'a str) -> Vec<Peer<'a>> {
+    let list = format!("{url}resourcesync/resourcelist.xml");
+    let remote = url.trim_end_matches('/');
+    vec![
+        (
+            "resync-sync -b",
+            Box::new(move || python("resync-sync", &["-b", "--sitemap", &list, remote, copy])),
+        ),
+        (
+            "rclone, 16 transfers",
+            Box::new(move || {
+                let excluded = ["--exclude", "/resourcesync/**", "--exclude", "/robots.txt"];
+                let arguments =
+                    ["copy", ":http:", copy, "--http-url", url, "--transfers", "16", "--checkers", "16"];
+                program("rclone", &[&arguments[..], &excluded].concat())
+            }),
+        ),
+        (
+            "wget2, 16 threads",
+            Box::new(move || {
+                program("wget2", &["-q", "--max-threads=16", "-x", "-nH", "-P", copy, "-i", urls])
+            }),
+        ),
+        (
+            "aria2c -j16",
+            Box::new(move || {
+                let quiet = ["-q", "-j16", "--file-allocation=none", "--auto-file-renaming=false"];
+                program("aria2c", &[&quiet[..], &["-d", copy, "-i", urls]].concat())
+            }),
+        ),
+        ("curl --parallel", {
+            let configuration = curl_configuration(urls, url, copy);
+            Box::new(move || {
+                let arguments =
+                    ["--parallel", "--parallel-max", "64", "--create-dirs", "-s", "-K", &configuration];
+                program("curl", &arguments)
+            })
+        }),
+    ]
+}
+
+/// curl takes pairs of URL and file from a configuration.
+fn curl_configuration(urls: &str, base: &str, copy: &str) -> String {
+    let file = Path::new(urls).with_extension("curl");
+    let text = fs::read_to_string(urls).unwrap_or_default();
+    let pair = |url: &str| {
+        let path = url.strip_prefix(base).unwrap_or(url);
+        format!("url=\"{url}\"\noutput=\"{copy}/{path}\"\n")
+    };
+    drop(fs::write(&file, text.lines().map(pair).collect::<String>()));
+    file.display().to_string()
+}
+
+/// Nothing new at the Source.
+pub fn again(options: &Options, report: &mut Report) -> Result<()> {
+    let site = Site::open(options.files)?;
+    let copy = data::empty("copy")?.display().to_string();
+    time(&mut site.sync(&copy))?;
+    let url = site.nginx.url();
+    let mut contenders = vec![Contender::command("instep sync", || site.sync(&copy))];
+    if !options.without_peers {
+        contenders.push(Contender::command("rclone --size-only --http-no-head", || {
+            let cheap = ["--size-only", "--http-no-head", "--transfers", "16"];
+            program("rclone", &[&["copy", ":http:", &copy, "--http-url", &url], &cheap[..]].concat())
+        }));
+    }
+    report.compare(options.rounds, contenders)?;
+    report.goal("wall of instep sync", report.of("instep sync").map_or(0.0, wall), 0.05);
+    Ok(())
+}
+
+/// Peak memory must not follow the number of files.
+pub fn memory(_: &Options, report: &mut Report) -> Result<()> {
+    for files in [50_000, 200_000] {
+        let folder = data::small_files(files)?.display().to_string();
+        let copy = data::empty("copy")?.display().to_string();
+        let (state, out) = (format!("{copy}/state"), format!("{copy}/out"));
+        let published = time(&mut instep(&[
+            "publish",
+            &folder,
+            "--base-url",
+            "http://h/",
+            "--out",
+            &out,
+            "--state",
+            &state,
+            "-q",
+        ]))?;
+        report.row(&format!("publish {files}"), published);
+        let site = Site::open(files)?;
+        let copy = data::empty("copy")?.display().to_string();
+        report.row(&format!("sync {files}"), time(&mut site.sync(&copy))?);
+    }
+    println!();
+    for verb in ["publish", "sync"] {
+        let (small, large) = (format!("{verb} 50000"), format!("{verb} 200000"));
+        report.goal(&format!("peak MiB of {small}"), report.of(&small).map_or(0.0, peak), 64.0);
+        report.at_most(&large, &small, peak, 1.3, "peak memory");
+    }
+    Ok(())
+}

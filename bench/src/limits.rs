@@ -1,0 +1,50 @@
+//! Bare loops: what the machine does when nothing is checked, kept or made durable. Each runs as a process of its own
+//! (`instep-bench limit NAME ...`) and prints the seconds, the CPU seconds and the peak MiB of one run.
+
+mod fetch;
+mod files;
+mod read;
+
+use std::{fs, path::Path, time::Instant};
+
+use anyhow::{Result, bail};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Runs one loop.
+pub fn run(arguments: &[String]) -> Result<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["count", file, times] => measured(times, || read::count(Path::new(file))),
+        ["fold", file, times] => measured(times, || read::fold(Path::new(file))),
+        ["typed", file, times] => measured(times, || read::typed(Path::new(file))),
+        ["hash", folder, algorithm] => measured("1", || files::hash(Path::new(folder), algorithm)),
+        ["stat", folder] => measured("1", || files::stat(Path::new(folder))),
+        ["fetch", urls, base, folder] => {
+            measured("1", || fetch::all(Path::new(urls), base, Path::new(folder)))
+        }
+        other => bail!("There is no loop {other:?}"),
+    }
+}
+
+/// Runs it so many times and prints the mean of wall and CPU time; what it counts goes to stderr.
+fn measured(times: &str, mut work: impl FnMut() -> Result<u64>) -> Result<()> {
+    let times: u32 = times.parse()?;
+    let (start, cpu_before) = (Instant::now(), cpu_seconds());
+    for _ in 0..times {
+        eprintln!("{}", work()?);
+    }
+    let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds() - cpu_before);
+    println!("{} {} {}", wall / f64::from(times), cpu / f64::from(times), peak_mib()?);
+    Ok(())
+}
+
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn peak_mib() -> Result<f64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    Ok(peak.unwrap_or("0").trim().parse::<f64>()? / 1024.0)
+}

@@ -1,0 +1,32 @@
+//! This program and its peers, as commands.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+fn target() -> PathBuf {
+    std::env::var_os("INSTEP_TARGET")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from)
+}
+
+/// The optimized `instep`.
+pub fn instep(arguments: &[&str]) -> Command {
+    let mut command = Command::new(target().join("release/instep"));
+    command.args(arguments);
+    command
+}
+
+/// A program of the virtual environment that `cargo xtask peers` makes.
+pub fn python(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(target().join("peers/bin").join(program));
+    command.args(arguments);
+    command
+}
+
+/// A program in the path.
+pub fn program(name: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(name);
+    command.args(arguments);
+    command
+}
