@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod audit;
+pub mod commit;
 pub mod discover;
 pub mod documents;
 mod error;

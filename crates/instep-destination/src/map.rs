@@ -1,1 +1,118 @@
 //! URI to safe path: the only place where text from the network becomes a path.
+//!
+//! A [`Mapper`] keeps these invariants:
+//! - two URIs get one path only where they are the same but for spelling (`%7E` and `~`, `HTTP:` and `http:`) or fragment;
+//! - a path depends on nothing but its URI and the operator's base and maps, so the order of arrival never matters;
+//! - each segment is a name that every common file system takes, and none leads out of the copy or into `.instep`.
+//!
+//! Names stay readable: octets are decoded where they can be, and escaped as `%XX` where they cannot. `%40` is never the
+//! escape of an `@`, so it marks what the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside `/a/...`, `%40`
+//! before a query, `%40%40` before a digest.
+
+mod explicit;
+mod fold;
+mod name;
+mod parts;
+mod path;
+
+use std::borrow::Cow;
+
+use resourcesync::Uri;
+
+pub use explicit::{ExplicitMap, ExplicitMapError};
+pub use path::CopyPath;
+
+pub(crate) use fold::fold as folded;
+
+use parts::{Authority, Parts};
+
+/// Why a URI has no place in a copy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MapError {
+    /// Only http and https resources are copied (D26).
+    #[error("{uri} is neither http nor https")]
+    Scheme {
+        /// The URI.
+        uri: Uri,
+    },
+    /// The authority has no host, or a port that is no port.
+    #[error("{uri} names no host")]
+    Host {
+        /// The URI.
+        uri: Uri,
+    },
+}
+
+/// The URI below which resources lie at the top of the copy: the operator's URL where it ends in a slash, else its host's root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapBase {
+    authority: Authority,
+    segments: Vec<Vec<u8>>,
+}
+
+impl MapBase {
+    /// The base that an operator's URL stands for.
+    ///
+    /// # Errors
+    /// When the URL is not http(s) or has no host.
+    pub fn of(url: &Uri) -> Result<Self, MapError> {
+        let parts = Parts::of(url)?;
+        let mut segments: Vec<_> = parts.segments().map(|segment| segment.into_owned()).collect();
+        if segments.pop().is_some_and(|last| !last.is_empty()) {
+            segments.clear();
+        }
+        Ok(Self { authority: parts.authority, segments })
+    }
+
+    /// The segments after those of the base; none where the URI does not lie below it.
+    fn below<'s, 'u>(
+        &self,
+        authority: &Authority,
+        segments: &'s [Cow<'u, [u8]>],
+    ) -> Option<&'s [Cow<'u, [u8]>]> {
+        let (head, rest) = segments.split_at_checked(self.segments.len())?;
+        let same = *authority == self.authority && head.iter().zip(&self.segments).all(|(a, b)| **a == **b);
+        (same && !rest.is_empty()).then_some(rest)
+    }
+}
+
+/// Gives every URI its path in the copy.
+#[derive(Clone, Debug)]
+pub struct Mapper {
+    base: MapBase,
+    explicit: Vec<ExplicitMap>,
+}
+
+impl Mapper {
+    /// Explicit maps are tried in their order, before the base.
+    pub fn new(base: MapBase, explicit: Vec<ExplicitMap>) -> Self {
+        Self { base, explicit }
+    }
+
+    /// The path of a resource. Its fragment has no part in it (D6).
+    ///
+    /// # Errors
+    /// When the URI is not http(s) or has no host.
+    pub fn map(&self, uri: &Uri) -> Result<CopyPath, MapError> {
+        let parts = Parts::of(uri)?;
+        if let Some(path) = self.explicit.iter().find_map(|map| map.apply(&parts)) {
+            return Ok(path);
+        }
+        let segments: Vec<_> = parts.segments().collect();
+        let Some(below) = self.base.below(&parts.authority, &segments) else {
+            let path = name::path_of(&segments, parts.query);
+            return Ok(CopyPath::of_names(&format!("{}/{path}", parts.authority.name())));
+        };
+        let path = name::path_of(below, parts.query);
+        Ok(match path.strip_prefix('@') {
+            Some(rest) => CopyPath::of_names(&format!("{}{rest}", name::FIRST_AT)),
+            None => CopyPath::of_names(&path),
+        })
+    }
+}
+
+/// The URI without its fragment: what tells resources apart (D6).
+pub fn without_fragment(uri: &Uri) -> &str {
+    uri.as_str().split('#').next().unwrap_or_default()
+}

@@ -1,1 +1,259 @@
 //! Staged to committed: whole and verified under the final name, or not at all.
+//!
+//! A [`Store`] knows steps, not their order: that is the [`Committer`](crate::commit::Committer)'s.
+
+mod backup;
+mod beneath;
+mod folder;
+mod folder_sink;
+mod lock;
+mod memory;
+mod partial;
+mod staging;
+mod sweep;
+
+use std::{fmt, io, io::Read, path::PathBuf};
+
+use resourcesync::{Algorithm, Digests, Hasher};
+
+pub use folder::{FolderOptions, FolderStore};
+pub use memory::MemoryStore;
+pub use staging::{Staged, StagedName, StagingFile};
+
+use crate::map::CopyPath;
+
+/// How much a commit waits for the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Durability {
+    /// A group of files is durable at once, with a handful of syncs.
+    #[default]
+    Group,
+    /// Each file is a group of its own.
+    File,
+    /// Nothing is synced: a crash of the program costs nothing, one of the machine may.
+    None,
+}
+
+/// What stands under a name in the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NameKind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link, a device, a socket: nothing of ours.
+    Other,
+}
+
+/// Where a copy lies.
+///
+/// # Contract
+/// What is staged is invisible until it is placed. Placing and removing are atomic: each name holds the old bytes or the new ones at
+/// every instant. Nothing is durable before its `sync_` call returns. No step leaves the copy, whatever links were planted in it.
+pub trait Store: fmt::Debug + Send + Sync {
+    /// A new file to write, digesting while it is written.
+    ///
+    /// # Errors
+    /// When storage fails, or its free space is less than the reserve.
+    fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError>;
+
+    /// The part of a resource that an earlier attempt left, with the validator it had then; its bytes are digested anew.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn resume(
+        &self,
+        uri: &str,
+        algorithms: &[Algorithm],
+    ) -> Result<Option<(StagingFile, String)>, StoreError>;
+
+    /// Reads a committed file.
+    ///
+    /// # Errors
+    /// When it is not there, is no plain file, or storage fails.
+    fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError>;
+
+    /// What stands under a name, the last step of the path not followed; nothing when a step before it is missing.
+    ///
+    /// # Errors
+    /// When storage fails, or a step before the last is no folder.
+    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError>;
+
+    /// Whether a file is staged.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn is_staged(&self, name: StagedName) -> Result<bool, StoreError>;
+
+    /// Makes staged bytes durable.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn sync_staged(&self, names: &[StagedName]) -> Result<(), StoreError>;
+
+    /// Makes a folder and those above it.
+    ///
+    /// # Errors
+    /// When something that is no folder stands in the way, or storage fails.
+    fn make_folder(&self, folder: &str) -> Result<(), StoreError>;
+
+    /// Gives a staged file its final name, replacing a file that is there. The folder is there.
+    ///
+    /// # Errors
+    /// When a folder has the name, or storage fails.
+    fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError>;
+
+    /// Takes a file out of the copy, into staging or where backups go; then the folders it leaves empty.
+    ///
+    /// # Errors
+    /// When storage fails. That it is not there is none.
+    fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError>;
+
+    /// Gives a file another name; where that lies below its old one, a folder takes its place.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn move_within(&self, from: &CopyPath, to: &CopyPath, by: StagedName) -> Result<(), StoreError>;
+
+    /// Makes every name durable that was given or taken since the last call.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn sync_names(&self) -> Result<(), StoreError>;
+
+    /// Makes everything durable that anybody did.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn sync_all(&self) -> Result<(), StoreError>;
+
+    /// Forgets staged files.
+    fn discard(&self, names: &[StagedName]);
+
+    /// Forgets everything staged but the parts that can be resumed.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn sweep(&self) -> Result<(), StoreError>;
+
+    /// Whether two names that differ in case or composition only are one name here (D7).
+    fn folds_names(&self) -> bool;
+
+    /// A name in staging that nothing has.
+    fn fresh_name(&self) -> StagedName;
+
+    /// Bytes that may be written before the reserve is touched; none where there is no limit.
+    ///
+    /// # Errors
+    /// When storage fails.
+    fn free_bytes(&self) -> Result<Option<u64>, StoreError>;
+}
+
+/// Why a step failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another run works on the copy (exit code 7).
+    #[error("{} is in use by {owner}", path.display())]
+    Locked {
+        /// The copy.
+        path: PathBuf,
+        /// Who holds it.
+        owner: String,
+    },
+    /// The copy was not found where its state expects it: an unmounted disk (D35, exit code 6).
+    #[error("{} is not the copy that the state belongs to: is its disk mounted?", path.display())]
+    NotTheCopy {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// Something that is not ours stands in the way of one resource: a link, a foreign file or folder.
+    #[error("{path} is blocked by {by}: move it away")]
+    Blocked {
+        /// The path in the copy.
+        path: String,
+        /// What stands there.
+        by: &'static str,
+    },
+    /// Free space is down to the reserve (exit code 8).
+    #[error(
+        "Only {free} bytes are free on the disk of the copy, {reserve} of them reserved: make space and run again"
+    )]
+    Reserve {
+        /// Free bytes.
+        free: u64,
+        /// The reserve.
+        reserve: u64,
+    },
+    /// The system refused (exit code 8).
+    #[error("Could not {doing} {path}")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On what.
+        path: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(doing: &'static str, path: impl Into<String>, source: impl Into<io::Error>) -> Self {
+        Self::Io { doing, path: path.into(), source: source.into() }
+    }
+
+    /// Whether only the one resource is concerned; all others can go on.
+    pub fn concerns_one_resource(&self) -> bool {
+        matches!(self, Self::Blocked { .. })
+    }
+
+    /// Whether space, quota, a read-only disk, a limit on files or the disk itself is the cause (exit code 8).
+    pub fn is_storage(&self) -> bool {
+        matches!(self, Self::Reserve { .. } | Self::Io { .. })
+    }
+
+    /// Whether the same may succeed once space or open files are freed.
+    pub fn is_exhaustion(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        match self {
+            Self::Reserve { .. } => true,
+            Self::Io { source, .. } => {
+                matches!(source.kind(), StorageFull | QuotaExceeded)
+                    || matches!(
+                        rustix::io::Errno::from_io_error(source),
+                        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE)
+                    )
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Length and digests of a committed file; none where there is no such file. Blocks for as long as reading takes.
+///
+/// # Errors
+/// When something that is no file has its name, or storage fails.
+pub fn digest_file(
+    store: &dyn Store,
+    path: &CopyPath,
+    algorithms: &[Algorithm],
+) -> Result<Option<(u64, Digests)>, StoreError> {
+    let mut file = match store.read(path) {
+        Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut hasher = Hasher::new(algorithms);
+    let mut length = 0;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(Some((length, hasher.finish()))),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+                length += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(StoreError::io("read", path.as_str(), error)),
+        }
+    }
+}

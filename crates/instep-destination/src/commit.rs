@@ -1,0 +1,393 @@
+//! Where store and state meet: groups of changes that are committed together, or not at all (invariants 4 and 5).
+//!
+//! A group goes staged bytes synced -> intent in the state, durable -> names given and taken -> names synced -> group in the
+//! state. Whatever the instant of a crash, [`Committer::open`] finds the intent and looks at the final names.
+
+mod group;
+mod places;
+mod recover;
+
+use std::{sync::Arc, time::Duration};
+
+use resourcesync::{Change, Uri};
+use tokio::sync::mpsc;
+
+use crate::{
+    map::CopyPath,
+    state::{Checkpoint, DocumentRecord, Facts, Operation, Owed, SetId, State, StateError, Waits},
+    store::{Durability, Staged, StagedName, Store, StoreError},
+};
+
+use group::Group;
+
+/// Why a commit failed; what the group had done is resolved by the next [`Committer::open`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The state failed.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+/// When a group is committed, and how durably.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommitOptions {
+    /// Most resources in a group.
+    pub most_resources: usize,
+    /// Most bytes in a group.
+    pub most_bytes: u64,
+    /// Longest a resource waits for its group.
+    pub longest_wait: Duration,
+    /// How much a commit waits for the disk; give the store the same.
+    pub durability: Durability,
+}
+
+impl CommitOptions {
+    /// 4,096 resources, 64 MiB or 1 s, whichever comes first.
+    pub fn new() -> Self {
+        Self {
+            most_resources: 4_096,
+            most_bytes: 64 << 20,
+            longest_wait: Duration::from_secs(1),
+            durability: Durability::Group,
+        }
+    }
+}
+
+impl Default for CommitOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One thing to commit.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Commit {
+    /// A version, verified and staged.
+    File(NewFile),
+    /// A file that is in the copy already, read and found to be the version wanted.
+    Adopted {
+        /// Which resource.
+        uri: Uri,
+        /// Where it lies.
+        path: CopyPath,
+        /// Length and digests of the bytes read, and what the Source says.
+        facts: Facts,
+        /// The set that holds it.
+        set: SetId,
+    },
+    /// A set drops a resource; its file goes when no other set holds it.
+    Deletion {
+        /// Which resource.
+        uri: Uri,
+        /// Which set.
+        set: SetId,
+    },
+    /// The bytes held are current; what else is known of them is new. An entry owed for it is cleared.
+    Current {
+        /// Which resource.
+        uri: Uri,
+        /// Lastmod, datetime, validator, media type; what is none stays as it is.
+        facts: Facts,
+    },
+    /// The resource could not be had; the checkpoint may pass it.
+    Owed(SetId, Owed),
+    /// An entry owed is settled otherwise.
+    Paid(Uri),
+    /// Everything up to here was added before.
+    Checkpoint(SetId, Checkpoint),
+    /// A document was read to its end.
+    Document(DocumentRecord),
+}
+
+/// A version to commit.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NewFile {
+    /// Its URI, without fragment.
+    pub uri: Uri,
+    /// Where the mapper puts it.
+    pub path: CopyPath,
+    /// The bytes.
+    pub staged: Staged,
+    /// What the Source says of it; length and digests are taken from what is staged.
+    pub facts: Facts,
+    /// The set that holds it.
+    pub set: SetId,
+}
+
+impl NewFile {
+    /// A version to commit.
+    pub fn new(uri: Uri, path: CopyPath, staged: Staged, facts: Facts, set: SetId) -> Self {
+        Self { uri, path, staged, facts, set }
+    }
+}
+
+/// What became of one resource in a committed group.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Committed {
+    /// Which resource.
+    pub uri: Uri,
+    /// Where it lies or lay.
+    pub path: CopyPath,
+    /// Created, updated or deleted.
+    pub change: Change,
+    /// Bytes.
+    pub length: u64,
+}
+
+/// A group that is committed.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Flushed {
+    /// What was done, in the order in which it was asked for.
+    pub committed: Vec<Committed>,
+    /// What something in the copy stands in the way of; it is owed now.
+    pub refused: Vec<(Uri, StoreError)>,
+}
+
+/// What a start found of a run that was cut off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// Steps that had been taken: the state has them now.
+    pub finished: usize,
+    /// Steps that had not: the copy and the state are as before.
+    pub undone: usize,
+    /// Resources that are neither the old nor the new version: they will be fetched again.
+    pub lost: usize,
+}
+
+/// Told before each step of a group; an error stops the group there. For tests of what a crash leaves.
+pub type StepHook = Arc<dyn Fn(Step) -> Result<(), StoreError> + Send + Sync>;
+
+/// The steps of a group, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Step {
+    /// Staged bytes are about to be synced.
+    SyncStaged,
+    /// The intent is about to be written.
+    WriteIntent,
+    /// The operation of this place is about to be done.
+    Operation(usize),
+    /// Names are about to be synced.
+    SyncNames,
+    /// The state is about to take the group over.
+    CommitGroup,
+    /// What was removed is about to be forgotten.
+    Discard,
+}
+
+/// Commits in groups. It alone writes the state.
+pub struct Committer {
+    store: Arc<dyn Store>,
+    state: State,
+    options: CommitOptions,
+    group: Group,
+    hook: Option<StepHook>,
+}
+
+impl std::fmt::Debug for Committer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Committer")
+            .field("store", &self.store)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Committer {
+    /// Takes up a copy: resolves what a crash left under way, then empties staging.
+    ///
+    /// # Errors
+    /// When store or state fail.
+    pub fn open(
+        store: Arc<dyn Store>,
+        state: State,
+        options: CommitOptions,
+    ) -> Result<(Self, Recovered), CommitError> {
+        let mut committer = Self { store, state, options, group: Group::default(), hook: None };
+        let recovered = committer.recover()?;
+        Ok((committer, recovered))
+    }
+
+    /// Has a hook told before each step.
+    #[must_use]
+    pub fn with_hook(mut self, hook: StepHook) -> Self {
+        self.hook = Some(hook);
+        self
+    }
+
+    /// The state, to read.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The state, to write what belongs to no group: sets, runs, settings.
+    pub fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    /// Adds one thing to the group, and commits the group when it is full.
+    ///
+    /// # Errors
+    /// When store or state fail.
+    pub fn add(&mut self, commit: Commit) -> Result<Option<Flushed>, CommitError> {
+        self.group.begin();
+        match commit {
+            Commit::File(file) => self.add_file(file)?,
+            Commit::Adopted { uri, path, facts, set } => self.add_adopted(&uri, &path, &facts, set),
+            Commit::Deletion { uri, set } => self.add_deletion(&uri, set)?,
+            Commit::Current { uri, facts } => {
+                self.group.ledger.paid.push(uri.as_str().to_owned());
+                self.group.ledger.refreshed.push((uri, facts));
+            }
+            Commit::Owed(set, owed) => self.group.ledger.owed.push((set, owed)),
+            Commit::Paid(uri) => self.group.ledger.paid.push(uri.into_string()),
+            Commit::Checkpoint(set, checkpoint) => {
+                self.group.ledger.checkpoints.insert(set, checkpoint);
+            }
+            Commit::Document(document) => self.group.ledger.documents.push(document),
+        }
+        if self.group.is_full(&self.options) { self.flush().map(Some) } else { Ok(None) }
+    }
+
+    /// Commits what comes until the channel closes, groups by their age too. Blocks: call it where blocking is allowed,
+    /// within a runtime.
+    ///
+    /// # Errors
+    /// When store or state fail; what is in the channel then is not committed.
+    pub fn run(
+        &mut self,
+        commits: &mut mpsc::Receiver<Commit>,
+        flushed: &mut dyn FnMut(Flushed),
+    ) -> Result<(), CommitError> {
+        let runtime = tokio::runtime::Handle::current();
+        loop {
+            let next = match self.due_in() {
+                None => commits.blocking_recv(),
+                Some(wait) => {
+                    match runtime.block_on(async { tokio::time::timeout(wait, commits.recv()).await }) {
+                        Ok(next) => next,
+                        Err(_) => {
+                            flushed(self.flush()?);
+                            continue;
+                        }
+                    }
+                }
+            };
+            let Some(commit) = next else { break };
+            if let Some(group) = self.add(commit)? {
+                flushed(group);
+            }
+        }
+        flushed(self.flush()?);
+        Ok(())
+    }
+
+    /// How long the group may still wait; none while it is empty.
+    pub fn due_in(&self) -> Option<Duration> {
+        self.group.since.map(|since| self.options.longest_wait.saturating_sub(since.elapsed()))
+    }
+
+    /// Commits the group.
+    ///
+    /// # Errors
+    /// When store or state fail. What was done is resolved by the next [`Committer::open`].
+    pub fn flush(&mut self) -> Result<Flushed, CommitError> {
+        let group = std::mem::take(&mut self.group);
+        let operations = group.operations();
+        if operations.is_empty() && group.adopted.is_empty() && group.ledger.is_empty() {
+            return Ok(Flushed::default());
+        }
+        let mut intent = None;
+        if !operations.is_empty() {
+            self.step(Step::SyncStaged)?;
+            self.store.sync_staged(&group.staged())?;
+            self.step(Step::WriteIntent)?;
+            self.state.set_waits(self.waits(Waits::ForCommit))?;
+            intent = Some(self.state.write_intent(&operations)?);
+        }
+        let (mut done, refused) = self.perform(&operations)?;
+        if !operations.is_empty() {
+            self.step(Step::SyncNames)?;
+            self.store.sync_names()?;
+        }
+        let concluded = group.conclude(&done, refused);
+        done.extend(concluded.adopted);
+        self.step(Step::CommitGroup)?;
+        self.state.set_waits(self.waits(Waits::ForLog))?;
+        self.state.commit_group(intent, &done, &concluded.ledger)?;
+        self.step(Step::Discard)?;
+        self.store.discard(&concluded.leftovers);
+        Ok(concluded.flushed)
+    }
+
+    /// Commits the group and makes the state durable.
+    ///
+    /// # Errors
+    /// When store or state fail.
+    pub fn finish(mut self) -> Result<(Flushed, State), CommitError> {
+        let flushed = self.flush()?;
+        if self.options.durability != Durability::None {
+            self.state.fold_log()?;
+        }
+        Ok((flushed, self.state))
+    }
+
+    /// Takes the operations in order; what something stands in the way of is left out.
+    fn perform(&self, operations: &[Operation]) -> Result<(Vec<Operation>, Vec<Refused>), CommitError> {
+        let mut done = Vec::with_capacity(operations.len());
+        let mut refused = Vec::new();
+        let mut made = String::new();
+        for (index, operation) in operations.iter().enumerate() {
+            self.step(Step::Operation(index))?;
+            match self.perform_one(operation, &mut made) {
+                Ok(()) => done.push(operation.clone()),
+                Err(error) if error.concerns_one_resource() => refused.push(Refused { index, error }),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((done, refused))
+    }
+
+    fn perform_one(&self, operation: &Operation, made: &mut String) -> Result<(), StoreError> {
+        match operation {
+            Operation::Place { path, staged, .. } => {
+                let path = group::path(path)?;
+                if path.folder() != made {
+                    self.store.make_folder(path.folder())?;
+                    path.folder().clone_into(made);
+                }
+                self.store.place(StagedName(*staged), &path)
+            }
+            Operation::Remove { path, staged, .. } => {
+                self.store.remove(&group::path(path)?, StagedName(*staged))
+            }
+            Operation::Move { from, to, staged, .. } => {
+                self.store.move_within(&group::path(from)?, &group::path(to)?, StagedName(*staged))
+            }
+        }
+    }
+
+    fn step(&self, step: Step) -> Result<(), StoreError> {
+        self.hook.as_ref().map_or(Ok(()), |hook| hook(step))
+    }
+
+    fn waits(&self, waits: Waits) -> Waits {
+        if self.options.durability == Durability::None { Waits::ForNothing } else { waits }
+    }
+}
+
+/// An operation that something stands in the way of.
+struct Refused {
+    index: usize,
+    error: StoreError,
+}

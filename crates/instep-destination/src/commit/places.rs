@@ -1,0 +1,168 @@
+//! Where a resource goes: names that clash are told apart, and a file makes room for a folder of its name.
+
+use std::borrow::Cow;
+
+use resourcesync::Uri;
+
+use super::{CommitError, Committer, NewFile, group::Moving};
+use crate::{
+    map::{self, CopyPath},
+    state::{Facts, Held, Operation, SetId, StoredFacts},
+    store::{NameKind, StoreError},
+};
+
+impl Committer {
+    pub(super) fn add_file(&mut self, file: NewFile) -> Result<(), CommitError> {
+        self.group.removals.remove(&file.uri);
+        let held = self.state.held(file.uri.as_str())?;
+        let path = match (&held, self.group.places.get(&file.uri)) {
+            (_, Some(placing)) => placing.path.clone(),
+            (Some(held), None) => self.current_path(held),
+            (None, None) => self.free_path(&file.uri, &file.path)?,
+        };
+        self.make_way(&path)?;
+        self.group.names.insert(self.name(path.as_str()).into_owned(), file.uri.clone());
+        self.group.place(file, path, held.is_some());
+        Ok(())
+    }
+
+    pub(super) fn add_adopted(&mut self, uri: &Uri, path: &CopyPath, facts: &Facts, set: SetId) {
+        self.group.adopted.push(Operation::Place {
+            uri: uri.to_string(),
+            path: path.to_string(),
+            key: path.key(),
+            staged: 0,
+            sets: set.mask(),
+            facts: StoredFacts::new(facts),
+            replaces: false,
+        });
+    }
+
+    pub(super) fn add_deletion(&mut self, uri: &Uri, set: SetId) -> Result<(), CommitError> {
+        self.group.ledger.paid.push(uri.as_str().to_owned());
+        if let Some(placing) = self.group.places.remove(uri) {
+            let name = self.name(placing.path.as_str()).into_owned();
+            self.group.names.remove(&name);
+            self.group.superseded.push(placing.file.staged.name);
+        }
+        let Some(held) = self.state.held(uri.as_str())? else { return Ok(()) };
+        if held.is_only_in(set) {
+            let path = self.current_path(&held);
+            let into = self.store.fresh_name();
+            self.group.remove(uri.clone(), path, held.facts.length.unwrap_or_default(), into);
+        } else {
+            self.group.ledger.left.push((uri.clone(), set));
+        }
+        Ok(())
+    }
+
+    /// A name as the store tells names apart.
+    fn name<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if self.store.folds_names() { Cow::Owned(map::folded(path)) } else { Cow::Borrowed(path) }
+    }
+
+    /// Where a held file will be once the group has made room.
+    fn current_path(&self, held: &Held) -> CopyPath {
+        self.group.moves.get(&held.uri).map_or(&held.path, |moving| &moving.to).clone()
+    }
+
+    /// The path for a resource that is not held yet.
+    fn free_path(&mut self, uri: &Uri, mapped: &CopyPath) -> Result<CopyPath, CommitError> {
+        let path = self.told_apart(uri, mapped, mapped.clone())?;
+        let prefix = format!("{}/", self.name(path.as_str()));
+        let has_pending_below = self
+            .group
+            .names
+            .range(prefix.clone()..)
+            .next()
+            .is_some_and(|(name, _)| name.starts_with(&prefix));
+        if has_pending_below || self.kind(path.as_str())? == Some(NameKind::Folder) {
+            return self.told_apart(uri, mapped, path.body());
+        }
+        Ok(path)
+    }
+
+    /// The path itself, or with a digest where another resource has the name; then that one gets its digest too (D7).
+    fn told_apart(&mut self, uri: &Uri, mapped: &CopyPath, path: CopyPath) -> Result<CopyPath, CommitError> {
+        let mut clashes = false;
+        if let Some(other) =
+            self.group.names.get(&*self.name(path.as_str())).filter(|other| *other != uri).cloned()
+        {
+            clashes = true;
+            self.rename_pending(&other, &path.told_apart(other.as_str()));
+        }
+        let may_be_held = self.store.folds_names() || self.kind(path.as_str())? == Some(NameKind::File);
+        if may_be_held {
+            for other in self.state.held_like(mapped)? {
+                let is_there = self.name(other.path.as_str()) == self.name(path.as_str());
+                let goes = other.uri == *uri || self.group.removals.contains_key(&other.uri);
+                if goes || !(is_there || self.store.folds_names()) {
+                    continue;
+                }
+                clashes = true;
+                if is_there && !self.group.moves.contains_key(&other.uri) {
+                    self.move_held(&other, path.told_apart(other.uri.as_str()));
+                }
+            }
+        }
+        Ok(if clashes { path.told_apart(uri.as_str()) } else { path })
+    }
+
+    /// Sees to it that no resource has the name of a folder on the way: such a one becomes its body (D5).
+    fn make_way(&mut self, path: &CopyPath) -> Result<(), CommitError> {
+        if path.folder().is_empty() || self.group.open_folders.contains(path.folder()) {
+            return Ok(());
+        }
+        for folder in path.folders() {
+            if let Some(other) = self.group.names.get(&*self.name(folder)).cloned()
+                && let Some(body) = CopyPath::from_state(folder).map(|folder| folder.body())
+            {
+                self.rename_pending(&other, &body);
+            }
+            if self.kind(folder)? == Some(NameKind::File)
+                && let Some(folder) = CopyPath::from_state(folder)
+                && let Some(owner) = self.owner_of(&folder)?
+                && !self.group.removals.contains_key(&owner.uri)
+                && !self.group.moves.contains_key(&owner.uri)
+            {
+                self.move_held(&owner, folder.body());
+            }
+        }
+        self.group.open_folders.insert(path.folder().to_owned());
+        Ok(())
+    }
+
+    /// What is held under exactly this path.
+    fn owner_of(&self, path: &CopyPath) -> Result<Option<Held>, CommitError> {
+        let name = self.name(path.as_str());
+        Ok(self.state.held_like(path)?.into_iter().find(|held| self.name(held.path.as_str()) == name))
+    }
+
+    fn move_held(&mut self, held: &Held, to: CopyPath) {
+        let by = self.store.fresh_name();
+        if self.group.places.contains_key(&held.uri) {
+            self.rename_pending(&held.uri, &to);
+        }
+        self.group.names.insert(self.name(to.as_str()).into_owned(), held.uri.clone());
+        self.group.moves.insert(held.uri.clone(), Moving { from: held.path.clone(), to, by });
+    }
+
+    fn rename_pending(&mut self, uri: &Uri, to: &CopyPath) {
+        let Some(from) = self.group.places.get(uri).map(|placing| placing.path.clone()) else { return };
+        let old_name = self.name(from.as_str()).into_owned();
+        let new_name = self.name(to.as_str()).into_owned();
+        self.group.names.remove(&old_name);
+        self.group.names.insert(new_name, uri.clone());
+        if let Some(placing) = self.group.places.get_mut(uri) {
+            placing.path = to.clone();
+        }
+    }
+
+    /// What stands under a name; nothing where a file on the way makes it impossible.
+    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
+        match self.store.kind(path) {
+            Err(error) if error.concerns_one_resource() => Ok(None),
+            kind => kind,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+use resourcesync::Algorithm;
+
+use super::{CommitError, Committer, Recovered, group};
+use crate::{
+    state::{Ledger, Operation, StoredFacts},
+    store::{NameKind, StagedName, StoreError, digest_file},
+};
+
+/// What became of a step that a crash may have cut off.
+enum Fate {
+    Finished,
+    Undone,
+    /// Neither the old version nor the new one is there.
+    Lost,
+}
+
+impl Committer {
+    /// Looks at the final names of whatever was under way, and has the state say what is there.
+    pub(super) fn recover(&mut self) -> Result<Recovered, CommitError> {
+        let mut recovered = Recovered::default();
+        let intents = self.state.intents()?;
+        if !intents.is_empty() {
+            self.store.sync_all()?;
+        }
+        for (intent, operations) in intents {
+            let mut done = Vec::new();
+            let mut ledger = Ledger::default();
+            for operation in operations {
+                match self.fate(&operation)? {
+                    Fate::Finished => done.push(operation),
+                    Fate::Undone => recovered.undone += 1,
+                    Fate::Lost => ledger.lost.push(operation.uri().to_owned()),
+                }
+            }
+            recovered.finished += done.len();
+            recovered.lost += ledger.lost.len();
+            self.state.commit_group(Some(intent), &done, &ledger)?;
+        }
+        self.store.sweep()?;
+        Ok(recovered)
+    }
+
+    fn fate(&self, operation: &Operation) -> Result<Fate, CommitError> {
+        let kind = |path: &str| match self.store.kind(path) {
+            Err(error) if error.concerns_one_resource() => Ok(None),
+            kind => kind,
+        };
+        Ok(match operation {
+            Operation::Place { staged, .. } if self.store.is_staged(StagedName(*staged))? => Fate::Undone,
+            Operation::Place { uri, path, facts, .. } => self.fate_of_name(uri, path, facts)?,
+            Operation::Remove { path, .. } if kind(path)? == Some(NameKind::File) => Fate::Undone,
+            Operation::Remove { .. } => Fate::Finished,
+            Operation::Move { to, .. } if kind(to)? == Some(NameKind::File) => Fate::Finished,
+            Operation::Move { .. } => Fate::Undone,
+        })
+    }
+
+    fn fate_of_name(&self, uri: &str, path: &str, new: &StoredFacts) -> Result<Fate, CommitError> {
+        let new_digests = new.digests();
+        let held = self.state.held(uri)?;
+        let old_digests = held.as_ref().map(|held| held.facts.digests.clone()).unwrap_or_default();
+        let algorithms: Vec<Algorithm> =
+            new_digests.iter().chain(&old_digests).map(|digest| digest.algorithm.clone()).collect();
+        let found = match digest_file(&*self.store, &group::path(path)?, &algorithms) {
+            Err(error) if matches!(error, StoreError::Blocked { .. }) => None,
+            found => found?,
+        };
+        let is = |length: u64, digests: &resourcesync::Digests| {
+            found.as_ref().is_some_and(|(found_length, found)| {
+                *found_length == length && found.agrees_with(digests) != Some(false)
+            })
+        };
+        Ok(match held {
+            _ if is(new.length, &new_digests) => Fate::Finished,
+            Some(held) if is(held.facts.length.unwrap_or_default(), &old_digests) => Fate::Undone,
+            Some(_) => Fate::Lost,
+            None => Fate::Undone,
+        })
+    }
+}

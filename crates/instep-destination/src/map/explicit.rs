@@ -1,0 +1,70 @@
+use super::{CopyPath, name, parts};
+
+/// `URI=PATH`: what lies at or below the URI goes to or below the path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplicitMap {
+    prefix: String,
+    path: String,
+}
+
+/// Why a text is no map.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExplicitMapError {
+    /// There is no `=`, or nothing before it.
+    #[error("{text:?} is not of the form URI=PATH")]
+    Form {
+        /// The text.
+        text: String,
+    },
+    /// The path is absolute, leads out of the copy, or into `.instep`.
+    #[error("{path:?} is not a path within the copy")]
+    Path {
+        /// The path.
+        path: String,
+    },
+}
+
+impl ExplicitMap {
+    /// Reads `URI=PATH` as the reference client has it; the path is relative to the copy, `.` is the copy itself.
+    ///
+    /// # Errors
+    /// When a part is missing or the path does not lie within the copy.
+    pub fn parse(text: &str) -> Result<Self, ExplicitMapError> {
+        let (prefix, path) = text
+            .rsplit_once('=')
+            .filter(|(prefix, _)| !prefix.is_empty())
+            .ok_or_else(|| ExplicitMapError::Form { text: text.to_owned() })?;
+        Self::new(prefix, path)
+    }
+
+    /// Maps a URI to a path within the copy.
+    ///
+    /// # Errors
+    /// When the path does not lie within the copy.
+    pub fn new(prefix: &str, path: &str) -> Result<Self, ExplicitMapError> {
+        let names: Vec<_> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
+        let path_error = || ExplicitMapError::Path { path: path.to_owned() };
+        let relative = names.join("/");
+        if path.starts_with('/') || (!names.is_empty() && CopyPath::from_state(&relative).is_none()) {
+            return Err(path_error());
+        }
+        Ok(Self { prefix: prefix.to_owned(), path: relative })
+    }
+
+    /// The path of a URI that the map covers: the same one, or one after a slash or query.
+    pub(super) fn apply(&self, uri: &parts::Parts<'_>) -> Option<CopyPath> {
+        let rest = uri.written.strip_prefix(&self.prefix)?;
+        if !self.prefix.ends_with('/') && !rest.is_empty() && !rest.starts_with(['/', '?']) {
+            return None;
+        }
+        let (path, query) = parts::split_query(rest);
+        let is_the_uri_itself = path.is_empty() && !self.prefix.ends_with('/') && !self.path.is_empty();
+        if is_the_uri_itself {
+            return Some(CopyPath::of_names(&format!("{}{}", self.path, name::marked_query(query))));
+        }
+        let below = name::path_of(&parts::segments(path).collect::<Vec<_>>(), query);
+        let top = if self.path.is_empty() { below } else { format!("{}/{below}", self.path) };
+        Some(CopyPath::of_names(&top))
+    }
+}

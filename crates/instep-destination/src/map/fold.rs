@@ -1,0 +1,9 @@
+use unicode_normalization::UnicodeNormalization as _;
+
+/// What a file system that ignores case and composition takes for the same name: ß is ss, a composed letter its parts.
+pub(crate) fn fold(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
+    name.nfd().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
+}

@@ -1,0 +1,165 @@
+use std::{borrow::Cow, fmt::Write as _};
+
+use super::fold::fold;
+
+/// Longest name in bytes; every common file system takes that many.
+const LONGEST_NAME: usize = 255;
+const INDEX: &str = "%40index";
+const BODY: &str = "%40body";
+const EMPTY: &str = "%40";
+const QUERY: &str = "%40";
+const DIGEST: &str = "%40%40";
+
+/// Stands for an `@` that begins a path: names with a plain one are those of other hosts.
+pub(super) const FIRST_AT: &str = "%40%40";
+
+/// The names of a path of decoded segments and its query, separated by slashes.
+pub(super) fn path_of(segments: &[Cow<'_, [u8]>], query: Option<&str>) -> String {
+    let mut path = String::new();
+    let Some((last, folders)) = segments.split_last() else { return INDEX.to_owned() };
+    for folder in folders {
+        path.push_str(if folder.is_empty() { EMPTY } else { "" });
+        push_escaped(&mut path, folder);
+        path.push('/');
+    }
+    path.push_str(if last.is_empty() { INDEX } else { "" });
+    push_escaped(&mut path, last);
+    path.push_str(&marked_query(query));
+    path
+}
+
+/// What a query adds to a name.
+pub(super) fn marked_query(query: Option<&str>) -> String {
+    let Some(query) = query else { return String::new() };
+    let mut name = QUERY.to_owned();
+    push_octets(&mut name, &decode_query(query));
+    name
+}
+
+/// The name of the body of a URI that others lie below.
+pub(super) fn body_below(path: &str) -> String {
+    format!("{path}/{BODY}")
+}
+
+/// A name that ends in a digest, cut where it would be too long.
+pub(super) fn with_digest(name: &str, digested: &[u8]) -> String {
+    let mark = digest_mark(digested);
+    let longest = (LONGEST_NAME - mark.len()).min(name.len());
+    let end = (0..=longest).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}{mark}", &name[..end])
+}
+
+/// The name, cut and told apart by its digest where it is too long (D9).
+pub(super) fn shortened(name: &str) -> Cow<'_, str> {
+    if name.len() <= LONGEST_NAME {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(with_digest(name, name.as_bytes()))
+}
+
+/// `%40%40` and 128 bits of SHA-256.
+pub(super) fn digest_mark(digested: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, digested);
+    digest.as_ref().iter().take(16).fold(DIGEST.to_owned(), |mut mark, byte| {
+        let _ = write!(mark, "{byte:02x}");
+        mark
+    })
+}
+
+/// The octets as one name.
+pub(super) fn escape(octets: &[u8]) -> String {
+    let mut name = String::with_capacity(octets.len());
+    push_escaped(&mut name, octets);
+    name
+}
+
+fn push_escaped(out: &mut String, octets: &[u8]) {
+    match octets.split_first() {
+        Some((&first, rest)) if is_risky(octets) => {
+            push_escape(out, first);
+            push_octets(out, rest);
+        }
+        _ => push_octets(out, octets),
+    }
+}
+
+/// Names that mean something to a shell, a device, git or us: their first octet is escaped (D8).
+fn is_risky(octets: &[u8]) -> bool {
+    match octets.first() {
+        Some(b'-') => true,
+        Some(first) if first.is_ascii() && octets.len() < 64 => {
+            std::str::from_utf8(octets).is_ok_and(|name| is_reserved(&fold(name)))
+        }
+        _ => false,
+    }
+}
+
+fn is_reserved(name: &str) -> bool {
+    const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
+    const OURS_AND_GITS: [&str; 4] = [".git", "git~1", ".instep", "instep~1"];
+    let stem = name.split('.').next().unwrap_or_default().trim_end();
+    let numbered = || {
+        let number = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"))?;
+        let mut digits = number.chars();
+        Some(digits.next().is_some_and(|digit| "0123456789¹²³".contains(digit)) && digits.next().is_none())
+    };
+    DEVICES.contains(&stem) || OURS_AND_GITS.contains(&name) || numbered().unwrap_or(false)
+}
+
+fn push_octets(out: &mut String, octets: &[u8]) {
+    let mut done = 0;
+    for chunk in octets.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            let at = done;
+            done += char.len_utf8();
+            let keep = match char {
+                '%' => !octets[done..].get(..2).is_some_and(|next| next.iter().all(u8::is_ascii_hexdigit)),
+                '.' | ' ' => done < octets.len(),
+                _ => is_portable(char),
+            };
+            if keep {
+                out.push(char);
+            } else {
+                octets[at..done].iter().for_each(|octet| push_escape(out, *octet));
+            }
+        }
+        chunk.invalid().iter().for_each(|octet| push_escape(out, *octet));
+        done += chunk.invalid().len();
+    }
+}
+
+fn push_escape(out: &mut String, octet: u8) {
+    let _ = write!(out, "%{octet:02X}");
+}
+
+/// Neither forbidden somewhere, nor invisible, nor turning the direction of a terminal.
+fn is_portable(char: char) -> bool {
+    const FORBIDDEN: &str = "<>:\"/\\|?*";
+    const INVISIBLE: [std::ops::RangeInclusive<char>; 4] =
+        ['\u{200B}'..='\u{200F}', '\u{2028}'..='\u{202E}', '\u{2060}'..='\u{206F}', '\u{FEFF}'..='\u{FEFF}'];
+    !char.is_control() && !FORBIDDEN.contains(char) && !INVISIBLE.iter().any(|range| range.contains(&char))
+}
+
+/// Decodes what means the same encoded or not: in a query, `%26` and `&` differ, `%20` has no other spelling.
+fn decode_query(query: &str) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(query.len());
+    let mut rest = query.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let encoded = rest.get(..3).filter(|_| first == b'%');
+        match encoded.and_then(|three| Some((three, percent_encoding::percent_decode(three).next()?))) {
+            Some((three, octet)) => {
+                if b"%:/?#[]@!$&'()*+,;=".contains(&octet) {
+                    octets.extend(three.iter().map(u8::to_ascii_uppercase));
+                } else {
+                    octets.push(octet);
+                }
+                rest = &rest[3..];
+            }
+            None => {
+                octets.push(first);
+                rest = after;
+            }
+        }
+    }
+    octets
+}

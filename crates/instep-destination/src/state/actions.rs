@@ -1,0 +1,206 @@
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Row, named_params};
+
+use super::{StateError, Wanted, codec};
+
+/// What is to be done for one resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ActionKind {
+    /// Fetch what is not held.
+    Create,
+    /// Fetch another version of what is held.
+    Update,
+    /// Ask whether what is held is current.
+    Check,
+    /// Remove what is held.
+    Delete,
+}
+
+impl ActionKind {
+    const ALL: [Self; 4] = [Self::Create, Self::Update, Self::Check, Self::Delete];
+}
+
+/// One action of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Action {
+    /// Its place in the run; given when it is added.
+    pub sequence: i64,
+    /// What to do.
+    pub kind: ActionKind,
+    /// For which version.
+    pub wanted: Wanted,
+}
+
+impl Action {
+    /// An action that has no place yet.
+    pub fn new(kind: ActionKind, wanted: Wanted) -> Self {
+        Self { sequence: 0, kind, wanted }
+    }
+}
+
+/// The actions of one run, in a file of their own that goes with them: a plan of any length takes no memory.
+#[derive(Debug)]
+pub struct Actions {
+    connection: Connection,
+    path: PathBuf,
+    found_by_uri: bool,
+}
+
+impl Actions {
+    /// An empty list, in place of any that an earlier run left.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path) -> Result<Self, StateError> {
+        let create = || {
+            if let Err(error) = std::fs::remove_file(path)
+                && error.kind() != std::io::ErrorKind::NotFound
+            {
+                return Err(StateError::Backup { path: path.to_owned(), source: error });
+            }
+            let sqlite = |source| StateError::sqlite(path, source);
+            let connection = Connection::open(path).map_err(sqlite)?;
+            connection
+                .execute_batch(
+                    "PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA cache_size = -4096;
+                     BEGIN;
+                     CREATE TABLE action (
+                         sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL,
+                         length INTEGER, digests BLOB NOT NULL, lastmod TEXT, datetime TEXT, etag TEXT, media_type TEXT,
+                         extra TEXT
+                     );",
+                )
+                .map_err(sqlite)?;
+            Ok(Self { connection, path: path.to_owned(), found_by_uri: false })
+        };
+        create()
+    }
+
+    /// Adds an action at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn push(&mut self, action: &Action) -> Result<(), StateError> {
+        let facts = &action.wanted.facts;
+        let push = || {
+            self.connection
+                .prepare_cached(
+                    "INSERT INTO action (kind, uri, length, digests, lastmod, datetime, etag, media_type, extra)
+                     VALUES (:kind, :uri, :length, :digests, :lastmod, :datetime, :etag, :media_type, :extra)",
+                )?
+                .execute(named_params! {
+                    ":kind": action.kind as u8, ":uri": action.wanted.uri.as_str(),
+                    ":length": facts.length.map(u64::cast_signed),
+                    ":digests": codec::digests_to_blob(&facts.digests),
+                    ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
+                    ":datetime": codec::datetime_text(facts.datetime.as_ref()),
+                    ":etag": facts.etag.as_deref(),
+                    ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
+                    ":extra": action.wanted.extra.as_deref(),
+                })
+        };
+        push().map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// The next actions in their order: none before the first, else after the sequence of the last one seen.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn after(&self, sequence: i64, limit: usize) -> Result<Vec<Action>, StateError> {
+        self.page("sequence > ?1 ORDER BY sequence LIMIT ?2", (sequence, limit as i64))
+    }
+
+    /// The next actions of one kind in their order.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of_kind_after(
+        &self,
+        kind: ActionKind,
+        sequence: i64,
+        limit: usize,
+    ) -> Result<Vec<Action>, StateError> {
+        self.page(
+            "kind = ?3 AND sequence > ?1 ORDER BY sequence LIMIT ?2",
+            (sequence, limit as i64, kind as u8),
+        )
+    }
+
+    /// The action for a URI. The first call makes an index.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn for_uri(&mut self, uri: &str) -> Result<Option<Action>, StateError> {
+        self.index_uris()?;
+        Ok(self.page("uri = ?1", [uri])?.pop())
+    }
+
+    /// Takes the action for a URI out of the list; whether there was one.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn remove(&mut self, uri: &str) -> Result<bool, StateError> {
+        self.index_uris()?;
+        self.connection
+            .prepare_cached("DELETE FROM action WHERE uri = ?1")
+            .and_then(|mut statement| statement.execute([uri]))
+            .map(|removed| removed > 0)
+            .map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// How many actions of a kind there are, and how many bytes their lengths promise.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn totals(&self, kind: ActionKind) -> Result<(u64, u64), StateError> {
+        self.connection
+            .query_row(
+                "SELECT COUNT(*), COALESCE(SUM(length), 0) FROM action WHERE kind = ?1",
+                [kind as u8],
+                |row| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get::<_, i64>(1)?.cast_unsigned())),
+            )
+            .map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    fn index_uris(&mut self) -> Result<(), StateError> {
+        if !self.found_by_uri {
+            self.connection
+                .execute_batch("CREATE INDEX action_by_uri ON action (uri)")
+                .map_err(|source| StateError::sqlite(&self.path, source))?;
+            self.found_by_uri = true;
+        }
+        Ok(())
+    }
+
+    fn page(&self, condition: &str, parameters: impl rusqlite::Params) -> Result<Vec<Action>, StateError> {
+        let page = || {
+            self.connection
+                .prepare_cached(&format!(
+                    "SELECT sequence, kind, uri, length, digests, lastmod, datetime, etag, media_type, extra FROM action
+                     WHERE {condition}"
+                ))?
+                .query_map(parameters, read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        page().map_err(|source| StateError::sqlite(&self.path, source))
+    }
+}
+
+impl Drop for Actions {
+    fn drop(&mut self) {
+        // Nothing depends on it: the next run begins with an empty list.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Action> {
+    let kind = ActionKind::ALL.get(row.get::<_, usize>(1)?).copied();
+    let mut wanted = Wanted::new(codec::uri(row, 2)?);
+    wanted.facts = codec::facts(row, 3)?;
+    wanted.extra = codec::boxed(row, 9)?;
+    let unknown = || codec::unreadable(1, std::io::Error::other("no kind of action"));
+    Ok(Action { sequence: row.get(0)?, kind: kind.ok_or_else(unknown)?, wanted })
+}

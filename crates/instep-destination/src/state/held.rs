@@ -1,0 +1,137 @@
+use rusqlite::{OptionalExtension as _, Row, named_params};
+
+use super::{Held, SetId, State, StateError, codec};
+use crate::map::CopyPath;
+
+/// The columns of [`read`], after the URI.
+pub(super) const COLUMNS: &str = "uri, id, sets, length, digests, lastmod, datetime, etag, media_type, path";
+
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Held> {
+    read_with(row, codec::uri(row, 0)?)
+}
+
+pub(super) fn read_with(row: &Row<'_>, uri: resourcesync::Uri) -> rusqlite::Result<Held> {
+    let path = row.get_ref(9)?.as_str()?;
+    let outside = || codec::unreadable(9, std::io::Error::other(format!("{path:?} is no path of a copy")));
+    Ok(Held {
+        uri,
+        id: row.get(1)?,
+        sets: row.get(2)?,
+        facts: codec::facts(row, 3)?,
+        path: CopyPath::from_state(path).ok_or_else(outside)?,
+    })
+}
+
+impl State {
+    /// What is held of a URI.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn held(&self, uri: &str) -> Result<Option<Held>, StateError> {
+        let find = || {
+            self.connection
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE uri = ?1"))?
+                .query_row([uri], read)
+                .optional()
+        };
+        find().map_err(|source| self.error(source))
+    }
+
+    /// The next resources in order of their URIs, after one of them or from the start.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn held_after(&self, after: Option<&str>, limit: usize) -> Result<Vec<Held>, StateError> {
+        let page = || {
+            self.connection
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE uri > ?1 ORDER BY uri LIMIT ?2"))?
+                .query_map((after.unwrap_or_default(), limit as i64), read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        page().map_err(|source| self.error(source))
+    }
+
+    /// The resources whose paths a file system may take for the same as this one (D7).
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn held_like(&self, path: &CopyPath) -> Result<Vec<Held>, StateError> {
+        let find = || {
+            self.connection
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE name = ?1 ORDER BY uri"))?
+                .query_map([path.key()], read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        find().map_err(|source| self.error(source))
+    }
+
+    /// How many resources are held, in one set or in all.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn held_count(&self, set: Option<SetId>) -> Result<u64, StateError> {
+        let count = match set {
+            None => self.connection.query_row("SELECT COUNT(*) FROM held", [], |row| row.get(0)),
+            Some(set) => self.connection.query_row(
+                "SELECT COUNT(*) FROM held WHERE sets & ?1 <> 0",
+                [set.mask()],
+                |row| row.get(0),
+            ),
+        };
+        count.map(i64::cast_unsigned).map_err(|source| self.error(source))
+    }
+
+    /// Bytes of all that is held. Reads every row.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn held_bytes(&self) -> Result<u64, StateError> {
+        let sum =
+            self.connection.query_row("SELECT COALESCE(SUM(length), 0) FROM held", [], |row| row.get(0));
+        sum.map(i64::cast_unsigned).map_err(|source| self.error(source))
+    }
+}
+
+/// Puts a row, whether one is there or not; sets are added to those it is in.
+pub(super) fn put(connection: &rusqlite::Connection, held: &Held, name: i64) -> rusqlite::Result<()> {
+    let facts = &held.facts;
+    connection
+        .prepare_cached(
+            "INSERT INTO held (uri, id, sets, length, digests, lastmod, datetime, etag, media_type, path, name)
+             VALUES (:uri, :id, :sets, :length, :digests, :lastmod, :datetime, :etag, :media_type, :path, :name)
+             ON CONFLICT (uri) DO UPDATE SET sets = sets | excluded.sets, length = excluded.length,
+             digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
+             media_type = excluded.media_type, path = excluded.path, name = excluded.name",
+        )?
+        .execute(named_params! {
+            ":uri": held.uri.as_str(), ":id": held.id, ":sets": held.sets,
+            ":length": facts.length.unwrap_or_default().cast_signed(),
+            ":digests": codec::digests_to_blob(&facts.digests),
+            ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
+            ":datetime": codec::datetime_text(facts.datetime.as_ref()),
+            ":etag": facts.etag.as_deref(), ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
+            ":path": held.path.as_str(), ":name": name,
+        })?;
+    Ok(())
+}
+
+/// New facts of the bytes that are held already: validators and times; length and digests stay.
+pub(super) fn refresh(
+    connection: &rusqlite::Connection,
+    uri: &resourcesync::Uri,
+    facts: &super::Facts,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE held SET lastmod = COALESCE(?2, lastmod), datetime = COALESCE(?3, datetime), etag = COALESCE(?4, etag),
+             media_type = COALESCE(?5, media_type) WHERE uri = ?1",
+        )?
+        .execute((
+            uri.as_str(),
+            codec::datetime_text(facts.lastmod.as_ref()),
+            codec::datetime_text(facts.datetime.as_ref()),
+            facts.etag.as_deref(),
+            facts.media_type.as_ref().map(|kind| kind.as_str()),
+        ))?;
+    Ok(())
+}

@@ -1,0 +1,47 @@
+use std::collections::BTreeMap;
+
+/// Rows of one block.
+const BLOCK: i64 = 32_768;
+
+/// Which held resources a list has named in this run: one bit each.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    blocks: BTreeMap<i64, Box<[u64; (BLOCK / 64) as usize]>>,
+    first_new: i64,
+}
+
+impl Marks {
+    /// None named yet. What is committed from now on counts as named.
+    pub(super) fn before(first_new: i64) -> Self {
+        Self { blocks: BTreeMap::new(), first_new }
+    }
+
+    pub(super) fn set(&mut self, id: i64) {
+        let block = self.blocks.entry(id / BLOCK).or_insert_with(|| Box::new([0; (BLOCK / 64) as usize]));
+        block[(id % BLOCK / 64) as usize] |= 1 << (id % 64);
+    }
+
+    pub(super) fn has(&self, id: i64) -> bool {
+        id >= self.first_new
+            || self
+                .blocks
+                .get(&(id / BLOCK))
+                .is_some_and(|block| block[(id % BLOCK / 64) as usize] & (1 << (id % 64)) != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Marks;
+
+    #[test]
+    fn a_mark_stands_for_one_row_only() {
+        let mut marks = Marks::before(100_000);
+        for id in [0, 63, 64, 32_767, 32_768, 99_999] {
+            assert!(!marks.has(id));
+            marks.set(id);
+            assert!(marks.has(id) && !marks.has(id + 1) || id == 99_999);
+        }
+        assert!(marks.has(100_000) && !marks.has(1));
+    }
+}

@@ -1,0 +1,64 @@
+use rusqlite::{Connection, named_params};
+
+use super::{Owed, SetId, State, StateError, Wanted, codec};
+
+impl State {
+    /// The next entries owed by a set, in order of URIs.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError> {
+        let read = |row: &rusqlite::Row<'_>| {
+            let mut wanted = Wanted::new(codec::uri(row, 0)?);
+            wanted.facts = codec::facts(row, 1)?;
+            wanted.extra = codec::boxed(row, 7)?;
+            Ok(Owed { wanted, change: codec::change(row, 8)?, attempts: row.get(9)?, why: row.get(10)? })
+        };
+        let page = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT uri, length, digests, lastmod, datetime, etag, media_type, extra, change, attempts, why
+                     FROM owed WHERE uri > ?1 AND set_id = ?2 ORDER BY uri LIMIT ?3",
+                )?
+                .query_map((after.unwrap_or_default(), set.0, limit as i64), read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        page().map_err(|source| self.error(source))
+    }
+
+    /// How many entries are owed, by all sets.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn owed_count(&self) -> Result<u64, StateError> {
+        let count = self.connection.query_row("SELECT COUNT(*) FROM owed", [], |row| row.get::<_, i64>(0));
+        count.map(i64::cast_unsigned).map_err(|source| self.error(source))
+    }
+}
+
+pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite::Result<()> {
+    let facts = &owed.wanted.facts;
+    connection
+        .prepare_cached(
+            "INSERT OR REPLACE INTO owed
+             (uri, set_id, change, attempts, why, length, digests, lastmod, datetime, etag, media_type, extra)
+             VALUES (:uri, :set, :change, :attempts, :why, :length, :digests, :lastmod, :datetime, :etag, :media_type,
+             :extra)",
+        )?
+        .execute(named_params! {
+            ":uri": owed.wanted.uri.as_str(), ":set": set.0, ":change": owed.change.as_str(),
+            ":attempts": owed.attempts, ":why": owed.why,
+            ":length": facts.length.map(u64::cast_signed),
+            ":digests": codec::digests_to_blob(&facts.digests),
+            ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
+            ":datetime": codec::datetime_text(facts.datetime.as_ref()),
+            ":etag": facts.etag.as_deref(), ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
+            ":extra": owed.wanted.extra.as_deref(),
+        })?;
+    Ok(())
+}
+
+pub(super) fn clear(connection: &Connection, uri: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM owed WHERE uri = ?1")?.execute([uri])?;
+    Ok(())
+}

@@ -1,0 +1,167 @@
+use resourcesync::{Change, DateTime, Digests, MediaType, Uri};
+
+use crate::map::CopyPath;
+
+/// What is known of one version of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Facts {
+    /// Bytes.
+    pub length: Option<u64>,
+    /// Digests: offered ones of a wanted version, computed ones of a held version.
+    pub digests: Digests,
+    /// Last modification, as the Source says.
+    pub lastmod: Option<DateTime>,
+    /// When the Source says that this version came to be: the `datetime` of its change.
+    pub datetime: Option<DateTime>,
+    /// The server's validator.
+    pub etag: Option<Box<str>>,
+    /// Media type.
+    pub media_type: Option<MediaType>,
+}
+
+impl Facts {
+    /// Nothing known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// One set of resources of a Source that this copy follows. A copy takes at most [`SetId::MOST`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SetId(pub(crate) u8);
+
+impl SetId {
+    /// How many sets one copy can follow.
+    pub const MOST: u8 = 63;
+
+    /// The set's bit in a row's mask.
+    pub(crate) fn mask(self) -> i64 {
+        1 << self.0
+    }
+}
+
+/// A resource that the copy holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Held {
+    /// Its URI as written, without fragment.
+    pub uri: Uri,
+    /// Where it lies.
+    pub path: CopyPath,
+    /// What is held: length and digests are those of the bytes on disk.
+    pub facts: Facts,
+    pub(crate) id: i64,
+    pub(crate) sets: i64,
+}
+
+impl Held {
+    /// Whether a set holds it.
+    pub fn is_in(&self, set: SetId) -> bool {
+        self.sets & set.mask() != 0
+    }
+
+    /// Whether no other set than this holds it, so that it goes when this set drops it.
+    pub fn is_only_in(&self, set: SetId) -> bool {
+        self.sets & !set.mask() == 0
+    }
+}
+
+/// A version that a document of the Source promises.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Wanted {
+    /// Its URI as written, without fragment.
+    pub uri: Uri,
+    /// What is promised.
+    pub facts: Facts,
+    /// What the planner wants to find again when it fetches: mirrors, content coding. Opaque to the state.
+    pub extra: Option<Box<str>>,
+}
+
+impl Wanted {
+    /// A resource of which nothing but the URI is known.
+    pub fn new(uri: Uri) -> Self {
+        Self { uri, ..Self::default() }
+    }
+}
+
+/// An entry that a checkpoint has passed although its resource is not committed (invariant 5).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Owed {
+    /// What was to become of which version.
+    pub wanted: Wanted,
+    /// Deleted, or one to fetch.
+    pub change: Change,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// Why the last one failed.
+    pub why: String,
+}
+
+impl Owed {
+    /// Owed after a first failed attempt.
+    pub fn new(wanted: Wanted, change: Change, why: String) -> Self {
+        Self { wanted, change, attempts: 1, why }
+    }
+}
+
+/// How far a set has been followed (invariant 5).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// Every change up to this time is applied or owed; the Source's own time.
+    pub datetime: Option<DateTime>,
+    /// The last entry applied, for changes of one same time and those without times.
+    pub last: Option<PassedEntry>,
+    /// The Change List that entry stood in.
+    pub document: Option<Uri>,
+    /// How many entries of that document are passed.
+    pub position: u64,
+    /// The newest `at`, `from` or `until` of any document applied: an older one is not applied any more (D36).
+    pub newest: Option<DateTime>,
+}
+
+impl Checkpoint {
+    /// Before everything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// What tells one entry of a Change List from others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedEntry {
+    /// Its URI.
+    pub uri: Uri,
+    /// Its time.
+    pub datetime: Option<DateTime>,
+    /// What happened.
+    pub change: Change,
+}
+
+/// What a document of the Source was like when it was last read to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DocumentRecord {
+    /// Its URI.
+    pub uri: Uri,
+    /// Strong or weak validator, as sent.
+    pub etag: Option<Box<str>>,
+    /// `Last-Modified`, as sent.
+    pub last_modified: Option<Box<str>>,
+    /// SHA-256 of its decoded bytes.
+    pub digest: Option<[u8; 32]>,
+    /// Its `at`, or `from` of a Change List.
+    pub at: Option<DateTime>,
+    /// Whatever else the reader wants to find again. Opaque to the state.
+    pub extra: Option<Box<str>>,
+}
+
+impl DocumentRecord {
+    /// A document of which nothing is known yet.
+    pub fn new(uri: Uri) -> Self {
+        Self { uri, etag: None, last_modified: None, digest: None, at: None, extra: None }
+    }
+}

@@ -1,0 +1,62 @@
+use std::{fs::File, io::Write as _, os::fd::OwnedFd, sync::Arc};
+
+use resourcesync::DateTime;
+use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_OMIT};
+
+use super::{StagedName, StoreError, partial, staging::Sink};
+
+/// A file in the staging folder.
+#[derive(Debug)]
+pub(super) struct FolderSink {
+    file: File,
+    name: StagedName,
+    staging: Arc<OwnedFd>,
+    part: Option<String>,
+    finished: bool,
+}
+
+impl FolderSink {
+    pub(super) fn new(file: File, name: StagedName, staging: Arc<OwnedFd>) -> Self {
+        Self { file, name, staging, part: None, finished: false }
+    }
+}
+
+impl Sink for FolderSink {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.file.write_all(bytes).map_err(|error| StoreError::io("write", self.name.to_string(), error))
+    }
+
+    fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError> {
+        let name = self.name.to_string();
+        if let Some(part) = &self.part {
+            partial::finish(&self.staging, part, &name)?;
+        }
+        if let Some(modified) = modified {
+            let (seconds, nanos) = modified.instant();
+            let times = Timestamps {
+                last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+                last_modification: Timespec { tv_sec: seconds, tv_nsec: nanos.into() },
+            };
+            rustix::fs::futimens(&self.file, &times)
+                .map_err(|error| StoreError::io("set the time of", name, error))?;
+        }
+        self.finished = true;
+        Ok(())
+    }
+
+    fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
+        let part = partial::name_for(uri);
+        partial::keep(&self.staging, &self.name.to_string(), &part, validator)?;
+        self.part = Some(part);
+        Ok(())
+    }
+}
+
+impl Drop for FolderSink {
+    fn drop(&mut self) {
+        if !self.finished && self.part.is_none() {
+            // Swept at the next start at the latest.
+            let _ = rustix::fs::unlinkat(&self.staging, self.name.to_string(), AtFlags::empty());
+        }
+    }
+}

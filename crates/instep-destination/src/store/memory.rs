@@ -1,0 +1,267 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{Cursor, Read},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use resourcesync::{Algorithm, DateTime, Hasher};
+
+use super::{NameKind, StagedName, StagingFile, Store, StoreError, staging::Sink};
+use crate::map::CopyPath;
+
+/// A copy in memory, for tests: it can take names as a file system without case does, and lose what was not synced.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    inner: Arc<Mutex<Inner>>,
+    folds_names: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Inner {
+    now: Disk,
+    durable: Disk,
+    next: u64,
+}
+
+/// Files by the key of their path, each with the path as written.
+#[derive(Clone, Debug, Default)]
+struct Disk {
+    files: BTreeMap<String, (String, Arc<Vec<u8>>)>,
+    folders: BTreeSet<String>,
+    staged: BTreeMap<u64, Arc<Vec<u8>>>,
+    parts: BTreeMap<String, (String, Arc<Vec<u8>>)>,
+}
+
+impl MemoryStore {
+    /// An empty copy.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty copy in which names that differ in case or composition only are one.
+    pub fn folding() -> Self {
+        Self { folds_names: true, ..Self::default() }
+    }
+
+    /// The copy as it is after the machine lost power: without what was not synced.
+    #[must_use]
+    pub fn after_power_loss(&self) -> Self {
+        let mut inner = self.inner().clone();
+        inner.now = inner.durable.clone();
+        Self { inner: Arc::new(Mutex::new(inner)), folds_names: self.folds_names }
+    }
+
+    /// Every file with its bytes, in order of paths.
+    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
+        self.inner().now.files.values().map(|(path, bytes)| (path.clone(), bytes.to_vec())).collect()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn key(&self, path: &str) -> String {
+        if self.folds_names { crate::map::folded(path) } else { path.to_owned() }
+    }
+}
+
+impl Store for MemoryStore {
+    fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError> {
+        let name = self.fresh_name();
+        let sink = MemorySink { bytes: Vec::new(), name, inner: Arc::clone(&self.inner), part: None };
+        Ok(StagingFile::new(Box::new(sink), name, algorithms))
+    }
+
+    fn resume(
+        &self,
+        uri: &str,
+        algorithms: &[Algorithm],
+    ) -> Result<Option<(StagingFile, String)>, StoreError> {
+        let Some((validator, bytes)) = self.inner().now.parts.remove(uri) else { return Ok(None) };
+        let name = self.fresh_name();
+        let mut hasher = Hasher::new(algorithms);
+        hasher.update(&bytes);
+        let length = bytes.len() as u64;
+        let sink = MemorySink { bytes: bytes.to_vec(), name, inner: Arc::clone(&self.inner), part: None };
+        Ok(Some((StagingFile::resumed(Box::new(sink), name, hasher, length), validator)))
+    }
+
+    fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError> {
+        match self.inner().now.files.get(&self.key(path.as_str())) {
+            Some((_, bytes)) => Ok(Box::new(Cursor::new(bytes.to_vec()))),
+            None => Err(missing("open", path.as_str())),
+        }
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
+        let key = self.key(path);
+        let inner = self.inner();
+        for (end, _) in key.match_indices('/') {
+            if inner.now.files.contains_key(&key[..end]) {
+                return Err(StoreError::Blocked { path: path.to_owned(), by: "something that is no folder" });
+            }
+        }
+        Ok(match (inner.now.files.contains_key(&key), inner.now.folders.contains(&key)) {
+            (true, _) => Some(NameKind::File),
+            (_, true) => Some(NameKind::Folder),
+            _ => None,
+        })
+    }
+
+    fn is_staged(&self, name: StagedName) -> Result<bool, StoreError> {
+        Ok(self.inner().now.staged.contains_key(&name.0))
+    }
+
+    fn sync_staged(&self, names: &[StagedName]) -> Result<(), StoreError> {
+        let inner = &mut *self.inner();
+        for name in names {
+            let bytes = inner.now.staged.get(&name.0).ok_or_else(|| missing("sync", &name.to_string()))?;
+            inner.durable.staged.insert(name.0, Arc::clone(bytes));
+        }
+        Ok(())
+    }
+
+    fn make_folder(&self, folder: &str) -> Result<(), StoreError> {
+        let key = self.key(folder);
+        let mut inner = self.inner();
+        for end in key.match_indices('/').map(|(end, _)| end).chain([key.len()]) {
+            if inner.now.files.contains_key(&key[..end]) {
+                return Err(StoreError::Blocked {
+                    path: folder.to_owned(),
+                    by: "something that is no folder",
+                });
+            }
+            inner.now.folders.insert(key[..end].to_owned());
+        }
+        Ok(())
+    }
+
+    fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError> {
+        let key = self.key(path.as_str());
+        let inner = &mut *self.inner();
+        if inner.now.folders.contains(&key) {
+            return Err(StoreError::Blocked { path: path.to_string(), by: "a folder" });
+        }
+        if !path.folder().is_empty() && !inner.now.folders.contains(&self.key(path.folder())) {
+            return Err(missing("place", path.as_str()));
+        }
+        let bytes = inner.now.staged.remove(&name.0).ok_or_else(|| missing("place", &name.to_string()))?;
+        let written =
+            inner.now.files.get(&key).map_or_else(|| path.to_string(), |(written, _)| written.clone());
+        inner.now.files.insert(key, (written, bytes));
+        Ok(())
+    }
+
+    fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError> {
+        let key = self.key(path.as_str());
+        let inner = &mut *self.inner();
+        let Some((_, bytes)) = inner.now.files.remove(&key) else { return Ok(()) };
+        inner.now.staged.insert(into.0, bytes);
+        let disk = &mut inner.now;
+        for (end, _) in key.rmatch_indices('/') {
+            let folder = &key[..end];
+            let within = |other: &str| other.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+            if disk.files.keys().any(|file| within(file)) || disk.folders.iter().any(|other| within(other)) {
+                break;
+            }
+            disk.folders.remove(folder);
+        }
+        Ok(())
+    }
+
+    fn move_within(&self, from: &CopyPath, to: &CopyPath, _by: StagedName) -> Result<(), StoreError> {
+        let moved = self.inner().now.files.remove(&self.key(from.as_str()));
+        let (_, bytes) = moved.ok_or_else(|| missing("move", from.as_str()))?;
+        self.make_folder(to.folder())?;
+        self.inner().now.files.insert(self.key(to.as_str()), (to.to_string(), bytes));
+        Ok(())
+    }
+
+    fn sync_names(&self) -> Result<(), StoreError> {
+        let inner = &mut *self.inner();
+        let staged = std::mem::take(&mut inner.durable.staged);
+        inner.durable = inner.now.clone();
+        // Names are durable now; bytes only where they were synced.
+        inner.durable.staged =
+            staged.into_iter().filter(|(name, _)| inner.now.staged.contains_key(name)).collect();
+        Ok(())
+    }
+
+    fn sync_all(&self) -> Result<(), StoreError> {
+        let inner = &mut *self.inner();
+        inner.durable = inner.now.clone();
+        Ok(())
+    }
+
+    fn discard(&self, names: &[StagedName]) {
+        let mut inner = self.inner();
+        for name in names {
+            inner.now.staged.remove(&name.0);
+        }
+    }
+
+    fn sweep(&self) -> Result<(), StoreError> {
+        self.inner().now.staged.clear();
+        Ok(())
+    }
+
+    fn folds_names(&self) -> bool {
+        self.folds_names
+    }
+
+    fn fresh_name(&self) -> StagedName {
+        let mut inner = self.inner();
+        inner.next += 1;
+        StagedName(inner.next)
+    }
+
+    fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+}
+
+fn missing(doing: &'static str, path: &str) -> StoreError {
+    StoreError::io(doing, path, std::io::Error::from(std::io::ErrorKind::NotFound))
+}
+
+#[derive(Debug)]
+struct MemorySink {
+    bytes: Vec<u8>,
+    name: StagedName,
+    inner: Arc<Mutex<Inner>>,
+    part: Option<(String, String)>,
+}
+
+impl MemorySink {
+    fn disk(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for MemorySink {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finish(&mut self, _modified: Option<DateTime>) -> Result<(), StoreError> {
+        self.part = None;
+        let bytes = Arc::new(std::mem::take(&mut self.bytes));
+        self.disk().now.staged.insert(self.name.0, bytes);
+        Ok(())
+    }
+
+    fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
+        self.part = Some((uri.to_owned(), validator.to_owned()));
+        Ok(())
+    }
+}
+
+impl Drop for MemorySink {
+    fn drop(&mut self) {
+        if let Some((uri, validator)) = self.part.take() {
+            let bytes = Arc::new(std::mem::take(&mut self.bytes));
+            self.disk().now.parts.insert(uri, (validator, bytes));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+use std::fmt;
+
+use resourcesync::{Algorithm, DateTime, Digests, Hasher};
+
+use super::StoreError;
+
+/// A name in staging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StagedName(pub(crate) u64);
+
+impl fmt::Display for StagedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// A file that is whole but not yet committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Staged {
+    /// Its name in staging.
+    pub name: StagedName,
+    /// Bytes.
+    pub length: u64,
+    /// Those that were asked for.
+    pub digests: Digests,
+}
+
+/// Where the bytes of a [`StagingFile`] go.
+pub(super) trait Sink: fmt::Debug + Send {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
+    fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError>;
+    fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError>;
+}
+
+/// A file that is being written; gone when dropped, unless finished or kept to be resumed.
+#[derive(Debug)]
+pub struct StagingFile {
+    sink: Box<dyn Sink>,
+    hasher: Hasher,
+    length: u64,
+    name: StagedName,
+}
+
+impl StagingFile {
+    pub(super) fn new(sink: Box<dyn Sink>, name: StagedName, algorithms: &[Algorithm]) -> Self {
+        Self { sink, hasher: Hasher::new(algorithms), length: 0, name }
+    }
+
+    /// One that has bytes already.
+    pub(super) fn resumed(sink: Box<dyn Sink>, name: StagedName, hasher: Hasher, length: u64) -> Self {
+        Self { sink, hasher, length, name }
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        self.sink.write(bytes)?;
+        self.hasher.update(bytes);
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Bytes taken so far.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// From now on the bytes outlive this value and the run: [`Store::resume`](super::Store::resume) finds them. For large files.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
+        self.sink.keep_for(uri, validator)
+    }
+
+    /// The file is whole; its modification time becomes that of the resource.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub fn finish(mut self, modified: Option<DateTime>) -> Result<Staged, StoreError> {
+        self.sink.finish(modified)?;
+        Ok(Staged { name: self.name, length: self.length, digests: self.hasher.finish() })
+    }
+}
