@@ -1,8 +1,10 @@
 //! One file: its digests, and the proof that it stood still while they were computed.
 
 use std::{
+    fs::File,
     io::{self, Read},
-    time::{SystemTime, UNIX_EPOCH},
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use resourcesync::{Algorithm, DateTime, Digest, Digests, Hasher};
@@ -18,6 +20,8 @@ use crate::{
 const ATTEMPTS: usize = 5;
 /// A change so shortly before hashing may hide a later one with equal times.
 const RACY_NS: i64 = 2_000_000_000;
+/// Longer than a tick of the clock that gives files their times: two writes within one tick leave equal times.
+const TICK: Duration = Duration::from_millis(20);
 const BUFFER: usize = 256 * 1024;
 
 /// Which digests are computed.
@@ -101,8 +105,8 @@ impl<'a> FileHasher<'a> {
     fn hash(&mut self, file: &Candidate<'_>) -> io::Result<Option<Hashed>> {
         for _ in 0..ATTEMPTS {
             let mut open = file.root.open(&file.path)?;
+            let before = standing(&open)?;
             let now = now_ns();
-            let before = stamp(&rustix::fs::fstat(&open)?);
             let mut hasher = Hasher::new(&self.algorithms);
             let length = read(&mut open, before.length, &mut self.buffer, |bytes| hasher.update(bytes))?;
             let after = stamp(&rustix::fs::fstat(&open)?);
@@ -115,6 +119,17 @@ impl<'a> FileHasher<'a> {
         }
         Ok(None)
     }
+}
+
+/// What a file looks like, once its last write lies so far back that the next one must leave another time.
+fn standing(file: &File) -> io::Result<FileStamp> {
+    let before = stamp(&rustix::fs::fstat(file)?);
+    let tick = TICK.as_nanos() as i64;
+    if (before.mtime_ns - now_ns()).abs() > tick {
+        return Ok(before);
+    }
+    thread::sleep(TICK);
+    Ok(stamp(&rustix::fs::fstat(file)?))
 }
 
 /// Reads as many bytes as the file is said to have: one call for most.

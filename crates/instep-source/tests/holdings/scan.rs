@@ -1,20 +1,18 @@
 //! Scans of real folders against what the catalogue then knows and has logged.
 
-#[path = "support/folder.rs"]
-mod folder;
-
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
     time::{Duration, SystemTime},
 };
 
-use folder::Folder;
 use instep_source::Content;
+
+use crate::folder::Folder;
 
 #[test]
 fn the_first_scan_records_a_baseline_without_changes() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     folder.write("a.txt", "one");
     folder.write("b/c.html", "two");
     let report = folder.scan();
@@ -38,7 +36,7 @@ fn the_first_scan_records_a_baseline_without_changes() {
 
 #[test]
 fn created_updated_and_deleted_files_are_logged_once() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     folder.write("gone", "1");
     folder.write("same", "2");
     folder.write("new", "3");
@@ -54,7 +52,7 @@ fn created_updated_and_deleted_files_are_logged_once() {
 
 #[test]
 fn a_settled_file_is_not_opened_again() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     folder.write("a", "1");
     assert_eq!(folder.scan().hashed, 1);
     folder.settle();
@@ -63,7 +61,7 @@ fn a_settled_file_is_not_opened_again() {
 
 #[test]
 fn a_file_hashed_right_after_its_change_is_hashed_once_more() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     folder.write("a", "1");
     folder.scan();
     assert_eq!(folder.scan().hashed, 1);
@@ -72,7 +70,7 @@ fn a_file_hashed_right_after_its_change_is_hashed_once_more() {
 
 #[test]
 fn a_new_time_over_equal_bytes_is_no_change() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     folder.write("a", "1");
     folder.scan();
     let published = folder.resources();
@@ -85,7 +83,7 @@ fn a_new_time_over_equal_bytes_is_no_change() {
 
 #[test]
 fn s4_a_replaced_file_of_equal_size_and_time_is_found_by_its_inode() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     folder.write("a", "one");
     folder.set_modified("a", long_ago);
@@ -101,7 +99,7 @@ fn s4_a_replaced_file_of_equal_size_and_time_is_found_by_its_inode() {
 
 #[test]
 fn a_renamed_tree_is_deleted_there_and_created_here() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     for name in ["old/a", "old/b/c", "old-b", "old.txt", "z"] {
         folder.write(name, name);
     }
@@ -116,7 +114,7 @@ fn a_renamed_tree_is_deleted_there_and_created_here() {
 
 #[test]
 fn names_are_walked_in_the_order_of_the_catalogue() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     for name in ["a/b", "a-b", "a.b", "a0", "a b/c", "b", "a/b.c/d", "a/b-c"] {
         folder.write(name, name);
     }
@@ -151,7 +149,7 @@ fn s11_private_hidden_and_own_files_are_not_published() {
 
 #[test]
 fn s12_any_name_becomes_a_uri() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     for name in ["a b&c.txt", "100%?#.txt", "caf\u{e9}"] {
         folder.write(name, "x");
     }
@@ -165,7 +163,7 @@ fn s12_any_name_becomes_a_uri() {
 
 #[test]
 fn a_part_of_the_folder_is_scanned_by_itself() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     for name in ["a", "sub/b", "sub/c", "sub-d"] {
         folder.write(name, name);
     }
@@ -188,7 +186,7 @@ fn a_part_of_the_folder_is_scanned_by_itself() {
 
 #[test]
 fn a_file_that_becomes_a_folder_and_back_is_followed() {
-    let mut folder = Folder::new();
+    let folder = Folder::new();
     folder.write("a", "file");
     folder.write("a-b", "between a and a/");
     folder.scan();

@@ -22,18 +22,18 @@ use tempfile::TempDir;
 
 const BASE: &str = "http://x/";
 
-pub struct Folder {
+pub(crate) struct Folder {
     root: TempDir,
     state: TempDir,
     publish: PublishOptions,
     clock: Arc<AtomicI64>,
-    pub options: ScanOptions,
-    pub catalogue: Catalogue,
-    pub holdings: Holdings,
+    pub(crate) options: ScanOptions,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) holdings: Holdings,
 }
 
 impl Folder {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (root, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let mut publish = PublishOptions::new(root.path(), BASE);
         publish.state = state.path().to_owned();
@@ -44,67 +44,67 @@ impl Folder {
         Self { root, state, publish, clock, options, catalogue, holdings }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.path().join(name)
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub fn remove(&self, name: &str) {
+    pub(crate) fn remove(&self, name: &str) {
         fs::remove_file(self.path(name)).unwrap();
     }
 
-    pub fn set_modified(&self, name: &str, time: SystemTime) {
+    pub(crate) fn set_modified(&self, name: &str, time: SystemTime) {
         fs::File::options().write(true).open(self.path(name)).unwrap().set_modified(time).unwrap();
     }
 
-    pub fn scan(&self) -> ScanReport {
+    pub(crate) fn scan(&self) -> ScanReport {
         scan(&self.holdings, &self.catalogue, &self.options, &TestMonitor::new()).unwrap()
     }
 
-    pub fn scan_paths(&self, names: &[&str]) -> ScanReport {
+    pub(crate) fn scan_paths(&self, names: &[&str]) -> ScanReport {
         let paths: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
         scan_paths(&self.holdings, &self.catalogue, &paths, &self.options, &TestMonitor::new()).unwrap()
     }
 
     /// As if two seconds had gone by between each file's last change and its hashing.
-    pub fn settle(&self) {
+    pub(crate) fn settle(&self) {
         let database = rusqlite::Connection::open(self.catalogue.path()).unwrap();
         database.execute("UPDATE resource SET rehash = 0", []).unwrap();
     }
 
-    pub fn step_clock(&self, micros: i64) {
+    pub(crate) fn step_clock(&self, micros: i64) {
         self.clock.fetch_add(micros, Ordering::SeqCst);
     }
 
     /// As after the end of the process.
-    pub fn reopen(&mut self) {
+    pub(crate) fn reopen(&mut self) {
         self.catalogue = open(self.state.path(), &self.clock);
         self.reconfigure();
     }
 
-    pub fn add_set(&mut self, include: &[&str]) {
+    pub(crate) fn add_set(&mut self, include: &[&str]) {
         let mut set = SetOptions::folder(self.root.path());
         set.include = include.iter().map(|&glob| glob.to_owned()).collect();
         self.publish.sets.push(set);
         self.reconfigure();
     }
 
-    pub fn replace_sets(&mut self, includes: &[&[&str]]) {
+    pub(crate) fn replace_sets(&mut self, includes: &[&[&str]]) {
         self.publish.sets.clear();
         includes.iter().for_each(|include| self.add_set(include));
     }
 
-    pub fn add_content(&mut self, content: Content) {
+    pub(crate) fn add_content(&mut self, content: Content) {
         self.publish.sets[0].content.push(content);
         self.reconfigure();
     }
 
-    pub fn remove_content(&mut self) {
+    pub(crate) fn remove_content(&mut self) {
         self.publish.sets[0].content.pop();
         self.reconfigure();
     }
@@ -114,40 +114,65 @@ impl Folder {
         self.options.sets = ScanOptions::new(&self.publish).sets;
     }
 
-    pub fn resources(&self) -> Vec<Resource> {
+    pub(crate) fn resources(&self) -> Vec<Resource> {
         let snapshot = self.catalogue.snapshot().unwrap();
         snapshot.resources(u64::MAX).collect::<Result<_, _>>().unwrap()
     }
 
     /// The URIs below the base URL.
-    pub fn uris(&self) -> Vec<String> {
+    pub(crate) fn uris(&self) -> Vec<String> {
         self.resources().iter().map(|resource| resource.uri.as_str()[BASE.len()..].to_owned()).collect()
     }
 
-    pub fn changes(&self) -> Vec<ChangeRecord> {
+    pub(crate) fn changes(&self) -> Vec<ChangeRecord> {
         let snapshot = self.catalogue.snapshot().unwrap();
         snapshot.changes(u64::MAX, 0).collect::<Result<_, _>>().unwrap()
     }
 
-    pub fn log(&self) -> Vec<String> {
+    pub(crate) fn log(&self) -> Vec<String> {
         self.log_of(u64::MAX)
     }
 
-    pub fn log_of(&self, sets: u64) -> Vec<String> {
+    pub(crate) fn log_of(&self, sets: u64) -> Vec<String> {
         let snapshot = self.catalogue.snapshot().unwrap();
         let line = |change: ChangeRecord| format!("{} {}", change.change, &change.uri.as_str()[BASE.len()..]);
         snapshot.changes(sets, 0).map(|change| line(change.unwrap())).collect()
     }
 
     /// The files as they are on disk: their sha-256 by path.
-    pub fn on_disk(&self) -> BTreeMap<String, Digest> {
+    pub(crate) fn on_disk(&self) -> BTreeMap<String, Digest> {
         let mut files = BTreeMap::new();
         collect(self.root.path(), self.root.path(), &mut files);
         files
     }
 
+    /// The digests by URI that are known.
+    pub(crate) fn known(&self) -> BTreeMap<String, String> {
+        let known = self.resources().into_iter();
+        known.map(|it| (it.uri.as_str().to_owned(), it.state.digests.to_string())).collect()
+    }
+
+    /// The changes applied to what was known before them give what is known now; each fits the state before it, and
+    /// none says nothing.
+    pub(crate) fn replay(&self, mut state: BTreeMap<String, String>) {
+        let mut last = None;
+        for (sequence, change) in (1..).zip(self.changes()) {
+            assert_eq!(change.sequence, sequence);
+            assert!(last.is_none_or(|last| last < change.datetime));
+            last = Some(change.datetime);
+            let uri = change.uri.as_str().to_owned();
+            let digests = change.state.digests.to_string();
+            match change.change.as_str() {
+                "created" => assert_eq!(state.insert(uri, digests), None),
+                "updated" => assert!(state.insert(uri, digests.clone()).is_some_and(|it| it != digests)),
+                _ => assert!(state.remove(&uri).is_some()),
+            }
+        }
+        assert_eq!(state, self.known());
+    }
+
     /// What is known is what is on disk, and the totals count it.
-    pub fn check(&self) {
+    pub(crate) fn check(&self) {
         let known = self.resources().into_iter().map(|resource| {
             let path = String::from_utf8(resource.key[1..].to_vec()).unwrap();
             (path, resource.state.digests.get(&Algorithm::Sha256).unwrap().clone())
