@@ -1,6 +1,6 @@
 //! What a Source tells while it works.
 
-use std::sync::Mutex;
+use std::{net::SocketAddr, sync::Mutex};
 
 use resourcesync::{Change, Uri};
 
@@ -17,6 +17,9 @@ pub trait Monitor: Send + Sync {
 
     /// A document or package was put in place.
     fn document(&self, _name: &str, _bytes: u64) {}
+
+    /// Requests are answered from now on, under this base URL and at this address.
+    fn serving(&self, _base_url: &str, _address: SocketAddr) {}
 
     /// Something is not as it should be; the work goes on.
     fn problem(&self, _problem: &Problem) {}

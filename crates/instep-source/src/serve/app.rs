@@ -1,6 +1,6 @@
 //! What is served: documents, resources, and pages about them. A router to mount anywhere.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{io, path::PathBuf, sync::Arc};
 
 use axum::{
     Router,
@@ -112,26 +112,33 @@ impl Shared {
             return with_allow(empty(StatusCode::METHOD_NOT_ALLOWED));
         }
         let path = path.strip_prefix('/').unwrap_or(path);
-        let file = if documents::owns(path) { self.document(method, path, headers) } else { None };
-        file.or_else(|| self.resource(method, path, headers))
-            .or_else(|| self.page(method, path))
-            .unwrap_or_else(|| empty(StatusCode::NOT_FOUND))
+        match self.file(method, path, headers) {
+            Ok(Some(response)) => response,
+            Ok(None) => self.page(method, path).unwrap_or_else(|| empty(StatusCode::NOT_FOUND)),
+            Err(error) => {
+                tracing::error!(path, %error, "cannot be served");
+                unavailable()
+            }
+        }
     }
 
-    fn document(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
-        self.documents.answer(method, &path::beneath(path)?, headers)
-    }
-
-    fn resource(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
-        let (name, files) = self
-            .folders
-            .iter()
-            .find_map(|(prefix, files)| Some((path::beneath(path.strip_prefix(prefix.as_str())?)?, files)))?;
-        let answer = files.answer(method, &name, headers);
-        answer.or_else(|| {
-            (!name.is_folder && files.has_index(&name.name))
-                .then(|| moved(&format!("{}{path}/", self.place.path())))
-        })
+    fn file(&self, method: &Method, path: &str, headers: &HeaderMap) -> io::Result<Option<Response>> {
+        if documents::owns(path)
+            && let Some(name) = path::beneath(path)
+            && let Some(document) = self.documents.answer(method, &name, headers)?
+        {
+            return Ok(Some(document));
+        }
+        let in_folder = |(prefix, files): &'_ (String, Files)| {
+            Some((path::beneath(path.strip_prefix(prefix.as_str())?)?, files))
+        };
+        let Some((name, files)) = self.folders.iter().find_map(in_folder) else { return Ok(None) };
+        match files.answer(method, &name, headers)? {
+            None if !name.is_folder && files.has_index(&name.name)? => {
+                Ok(Some(moved(&format!("{}{path}/", self.place.path()))))
+            }
+            answer => Ok(answer),
+        }
     }
 
     /// Pages that are no resources; a resource of the same name comes first.
@@ -178,6 +185,13 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
 fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
+    response
+}
+
+/// What is here cannot be told now; asking again will help.
+fn unavailable() -> Response {
+    let mut response = empty(StatusCode::SERVICE_UNAVAILABLE);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
     response
 }
 

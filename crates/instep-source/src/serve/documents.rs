@@ -1,5 +1,7 @@
 //! The documents that the sink put in place, as files that are served.
 
+use std::io;
+
 use http::HeaderValue;
 
 use super::{facts::Description, files::Describe};
@@ -13,9 +15,9 @@ pub(crate) fn owns(path: &str) -> bool {
 }
 
 impl Describe for Documents {
-    fn describe(&self, name: &[u8]) -> Option<Description> {
+    fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
         let content_type = Some(HeaderValue::from_static(media_type(name)));
-        Some(Description { content_type, ..Description::default() })
+        Ok(Some(Description { content_type, ..Description::default() }))
     }
 
     fn cache_control(&self, name: &[u8]) -> HeaderValue {

@@ -1,6 +1,6 @@
 //! Files of one folder over HTTP: conditions, one range, prepared encodings (RFC 9110).
 
-use std::{fs::File, io, path::Path, sync::Arc, time::SystemTime};
+use std::{borrow::Cow, fs::File, io, path::Path, sync::Arc, time::SystemTime};
 
 use axum::{body::Body, response::Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -21,7 +21,7 @@ const CACHE_BYTES: usize = 16 * 1024 * 1024;
 /// What the Source knows of the files in a folder. What it does not know is not served.
 pub(crate) trait Describe: Send + Sync {
     /// What is to be said of the file under a name; none where it is not published.
-    fn describe(&self, name: &[u8]) -> Option<Description>;
+    fn describe(&self, name: &[u8]) -> io::Result<Option<Description>>;
 
     /// How long an answer may be used without asking again.
     fn cache_control(&self, name: &[u8]) -> HeaderValue;
@@ -52,53 +52,65 @@ impl Files {
     }
 
     /// Answers a GET or HEAD for a name; none where nothing is served under it.
+    ///
+    /// # Errors
+    /// When it cannot be told: that is no reason to say that the resource is gone.
     pub(crate) fn answer(
         &self,
         method: &Method,
         name: &Beneath<'_>,
         headers: &HeaderMap,
-    ) -> Option<Response> {
-        if name.is_folder {
-            let index = [&name.name, b"/index.html".as_slice()].concat();
-            let index = index.strip_prefix(b"/").unwrap_or(&index);
-            return Some(self.representation(method, index, headers, self.find(index)?));
-        }
-        let found = self.negotiate(&name.name, headers)?;
-        Some(self.representation(method, &name.name, headers, found))
+    ) -> io::Result<Option<Response>> {
+        let (name, found) = if name.is_folder {
+            let index = index_of(&name.name);
+            let found = self.find(&index)?;
+            (Cow::Owned(index), found)
+        } else {
+            (Cow::Borrowed(&*name.name), self.negotiate(&name.name, headers)?)
+        };
+        Ok(found.map(|found| self.representation(method, &name, headers, found)))
     }
 
     /// Whether a name is that of a folder with a page.
-    pub(crate) fn has_index(&self, name: &[u8]) -> bool {
-        self.find(&[name, b"/index.html".as_slice()].concat()).is_some()
+    pub(crate) fn has_index(&self, name: &[u8]) -> io::Result<bool> {
+        Ok(self.find(&index_of(name))?.is_some())
     }
 
     /// The file under a name, or its prepared gzip form where that is asked for and not older.
-    fn negotiate(&self, name: &[u8], headers: &HeaderMap) -> Option<Found> {
-        let plain = self.find(name)?;
+    fn negotiate(&self, name: &[u8], headers: &HeaderMap) -> io::Result<Option<Found>> {
+        let Some(plain) = self.find(name)? else { return Ok(None) };
         if !self.describe.is_for_documents() || !accepts_gzip(headers) {
-            return Some(plain);
+            return Ok(Some(plain));
         }
-        let twin = self.find(&[name, b".gz".as_slice()].concat());
+        let twin = self.find(&[name, b".gz".as_slice()].concat())?;
         let twin = twin.filter(|twin| twin.facts.stamp.mtime_ns >= plain.facts.stamp.mtime_ns);
-        Some(match twin {
+        Ok(Some(match twin {
             Some(twin) => Found { twin_of: Some(plain.facts.content_type.clone()), ..twin },
             None => plain,
-        })
+        }))
     }
 
-    fn find(&self, name: &[u8]) -> Option<Found> {
-        let file = self.root.file(name).ok()?;
-        let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    fn find(&self, name: &[u8]) -> io::Result<Option<Found>> {
+        let file = match self.root.file(name) {
+            Ok(file) => file,
+            Err(error) if is_absence(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Ok(None);
+        }
         let stamp = facts::stamp(&metadata);
         if let Some(facts) = self.cache.get(name).filter(|facts| facts.stamp == stamp) {
-            return Some(Found { file, facts, twin_of: None });
+            return Ok(Some(Found { file, facts, twin_of: None }));
         }
-        let facts = Arc::new(Facts::of(&file, stamp, self.describe.describe(name)?).ok()?);
+        let Some(description) = self.describe.describe(name)? else { return Ok(None) };
+        let facts = Arc::new(Facts::of(&file, stamp, description)?);
         // A document is replaced by rename and never written in place: its stamp is enough.
         if self.describe.is_for_documents() || !facts::is_racy(stamp, SystemTime::now()) {
             self.cache.insert(name, Arc::clone(&facts));
         }
-        Some(Found { file, facts, twin_of: None })
+        Ok(Some(Found { file, facts, twin_of: None }))
     }
 
     fn representation(&self, method: &Method, name: &[u8], headers: &HeaderMap, found: Found) -> Response {
@@ -174,6 +186,27 @@ impl std::fmt::Debug for Files {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Files").field("root", &self.root).finish_non_exhaustive()
     }
+}
+
+fn index_of(folder: &[u8]) -> Vec<u8> {
+    if folder.is_empty() { b"index.html".to_vec() } else { [folder, b"/index.html"].concat() }
+}
+
+/// Whether nothing can be served, as opposed to a failure that passes.
+fn is_absence(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    const ABSENT: [Errno; 9] = [
+        Errno::NOENT,
+        Errno::NOTDIR,
+        Errno::LOOP,
+        Errno::XDEV,
+        Errno::ACCESS,
+        Errno::NAMETOOLONG,
+        Errno::INVAL,
+        Errno::NXIO,
+        Errno::ISDIR,
+    ];
+    Errno::from_io_error(error).is_some_and(|code| ABSENT.contains(&code))
 }
 
 fn without_content(mut response: Response, status: StatusCode) -> Response {

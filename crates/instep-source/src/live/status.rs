@@ -1,0 +1,59 @@
+//! What is said about the Source after a publication.
+
+use resourcesync::Uri;
+
+use crate::{
+    Error, Publisher,
+    catalogue::Snapshot,
+    serve::{Overview, RecentChange, SetOverview},
+};
+
+/// Changes that pages show.
+const RECENT: u64 = 50;
+
+/// The Source as it is now.
+pub(super) fn overview(publisher: &Publisher, before: Option<&Overview>) -> Result<Overview, Error> {
+    let snapshot = publisher.catalogue().snapshot()?;
+    let mut overview = Overview::default();
+    overview.base_url = publisher.place().base().to_owned();
+    overview.publications = before.map_or(0, |before| before.publications) + 1;
+    overview.published = Some(snapshot.at());
+    overview.changes = recent_changes(&snapshot)?;
+    for (number, set) in (0_u8..).zip(&publisher.options().sets) {
+        let totals = snapshot.totals(number)?;
+        overview.sets.push(SetOverview {
+            name: set.name.clone(),
+            capability_list: Some(capability_list(publisher, &set.name)),
+            resources: totals.resources,
+            bytes: totals.bytes,
+        });
+    }
+    Ok(overview)
+}
+
+/// The Source as it was, with the reason why it is no longer current.
+pub(super) fn failed(before: &Overview, error: &Error) -> Overview {
+    let mut reasons = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        reasons.push_str(": ");
+        reasons.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    Overview { failure: Some(reasons), ..before.clone() }
+}
+
+fn recent_changes(snapshot: &Snapshot) -> Result<Vec<RecentChange>, Error> {
+    let after = snapshot.head().sequence.saturating_sub(RECENT);
+    let mut changes = Vec::new();
+    for change in snapshot.changes(u64::MAX, after) {
+        let change = change?;
+        changes.push(RecentChange { uri: change.uri, change: change.change, datetime: change.datetime });
+    }
+    changes.reverse();
+    Ok(changes)
+}
+
+fn capability_list(publisher: &Publisher, set: &str) -> Uri {
+    publisher.place().set(set).capability_list()
+}

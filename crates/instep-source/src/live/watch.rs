@@ -1,0 +1,137 @@
+//! The content, watched: each folder by a watch of its own, so that a new one is looked at after its watch stands.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+};
+
+use notify::{
+    Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
+    event::{AccessKind, AccessMode, ModifyKind},
+};
+
+use super::{Message, settle::Touch};
+
+/// Watches over the folders of the content.
+pub(super) struct Watches {
+    watcher: Option<RecommendedWatcher>,
+    own: Arc<[PathBuf]>,
+    lost: Arc<AtomicBool>,
+}
+
+impl Watches {
+    /// Watches that report to a channel, except for what the Source itself writes.
+    pub(super) fn new(own: Vec<PathBuf>, messages: mpsc::SyncSender<Message>) -> notify::Result<Self> {
+        let own: Arc<[PathBuf]> = own.into();
+        let lost = Arc::new(AtomicBool::new(false));
+        let (skipped, overflow) = (Arc::clone(&own), Arc::clone(&lost));
+        let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            for message in messages_of(event, &skipped) {
+                // Waiting here could wait for ever: the receiver may be about to add a watch, which this thread does.
+                if let Err(mpsc::TrySendError::Full(_)) = messages.try_send(message) {
+                    overflow.store(true, Ordering::Release);
+                }
+            }
+        })?;
+        Ok(Self { watcher: Some(watcher), own, lost })
+    }
+
+    /// No watches: periodic scans see what changed.
+    pub(super) fn none() -> Self {
+        Self { watcher: None, own: Arc::default(), lost: Arc::default() }
+    }
+
+    /// Whether events were lost since the last call.
+    pub(super) fn take_lost(&self) -> bool {
+        self.lost.swap(false, Ordering::Acquire)
+    }
+
+    /// Whether there are watches at all.
+    pub(super) fn stand(&self) -> bool {
+        self.watcher.is_some()
+    }
+
+    /// Watches a folder and the folders below it; no link is followed, nothing hidden is watched.
+    pub(super) fn add(&mut self, folder: &Path) -> Result<(), WatchFailure> {
+        let Some(watcher) = &mut self.watcher else { return Ok(()) };
+        let mut folders = vec![folder.to_owned()];
+        while let Some(folder) = folders.pop() {
+            match watcher.watch(&folder, RecursiveMode::NonRecursive) {
+                Ok(()) => {}
+                Err(error) if is_gone(&error) => continue,
+                Err(error) => return Err(WatchFailure { folder, error }),
+            }
+            let Ok(entries) = fs::read_dir(&folder) else { continue };
+            let inner = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            folders.extend(inner.map(|entry| entry.path()).filter(|path| !is_own(path, &self.own)));
+        }
+        Ok(())
+    }
+}
+
+/// A folder that cannot be watched.
+pub(super) struct WatchFailure {
+    pub(super) folder: PathBuf,
+    pub(super) error: notify::Error,
+}
+
+impl WatchFailure {
+    /// What went wrong, and what to do.
+    pub(super) fn advice(&self) -> String {
+        match self.error.kind {
+            notify::ErrorKind::MaxFilesWatch => "the limit of watches is reached: raise fs.inotify.max_user_watches; \
+                 until then changes are found by scans"
+                .to_owned(),
+            _ => format!("cannot be watched: {}; changes are found by scans", self.error),
+        }
+    }
+}
+
+fn is_gone(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => error.kind() == io::ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
+/// Whether a path is the Source's own, or hidden.
+fn is_own(path: &Path, own: &[PathBuf]) -> bool {
+    let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    hidden || own.iter().any(|own| path.starts_with(own))
+}
+
+fn messages_of(event: notify::Result<Event>, own: &[PathBuf]) -> Vec<Message> {
+    let Ok(event) = event else { return vec![Message::EventsLost] };
+    if event.need_rescan() {
+        return vec![Message::EventsLost];
+    }
+    let touch = match event.kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) | EventKind::Modify(ModifyKind::Name(_)) => {
+            Touch::Whole
+        }
+        EventKind::Access(_) => return Vec::new(),
+        _ => Touch::Moving,
+    };
+    let paths = event.paths.into_iter().filter(|path| !is_own(path, own));
+    paths.map(|path| Message::Touched(path, touch)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_output_and_hidden_names_are_no_content() {
+        let own = [PathBuf::from("/data/resourcesync"), PathBuf::from("/data/robots.txt")];
+        for path in ["/data/.instep", "/data/.well-known", "/data/resourcesync/a.xml", "/data/robots.txt", "/data/a/.b"] {
+            assert!(is_own(Path::new(path), &own), "{path}");
+        }
+        assert!(!is_own(Path::new("/data/resourcesync.txt"), &own));
+    }
+}

@@ -1,0 +1,90 @@
+//! The address to listen on, taken before there is anything to answer with.
+
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::Error;
+
+/// A bound address: it is ours, but connections are refused until [`Reserved::listen`].
+#[derive(Debug)]
+pub(crate) struct Reserved {
+    socket: Socket,
+    address: SocketAddr,
+    host: String,
+}
+
+impl Reserved {
+    /// Binds `HOST:PORT`.
+    pub(crate) fn bind(listen: &str) -> Result<Self, Error> {
+        let failed = |source| Error::Listen { address: listen.to_owned(), source };
+        let wanted = listen.to_socket_addrs().map_err(failed)?.next().ok_or_else(|| {
+            Error::option("listen", format!("{listen:?} names no address; write HOST:PORT"))
+        })?;
+        let bound = || {
+            let socket = Socket::new(Domain::for_address(wanted), Type::STREAM, Some(Protocol::TCP))?;
+            // A restart must not wait until connections of the last run are forgotten.
+            socket.set_reuse_address(true)?;
+            socket.bind(&wanted.into())?;
+            let address = socket.local_addr()?.as_socket().unwrap_or(wanted);
+            Ok((socket, address))
+        };
+        let (socket, address) = bound().map_err(failed)?;
+        let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host).to_owned();
+        Ok(Self { socket, address, host })
+    }
+
+    /// The base URL of this address.
+    ///
+    /// # Errors
+    /// When it is a wildcard: no client could use it.
+    pub(crate) fn base_url(&self, is_tls: bool) -> Result<String, Error> {
+        if self.address.ip().is_unspecified() {
+            let what = format!("is needed to listen on {}: no client can use that address", self.address);
+            return Err(Error::option("base URL", what));
+        }
+        let scheme = if is_tls { "https" } else { "http" };
+        Ok(format!("{scheme}://{}:{}/", self.host, self.address.port()))
+    }
+
+    /// Lets clients connect.
+    pub(crate) fn listen(self) -> Result<(tokio::net::TcpListener, SocketAddr), Error> {
+        let Self { socket, address, .. } = self;
+        let listening = || {
+            socket.listen(1024)?;
+            socket.set_nonblocking(true)?;
+            tokio::net::TcpListener::from_std(TcpListener::from(socket))
+        };
+        let failed = |source| Error::Listen { address: address.to_string(), source };
+        Ok((listening().map_err(failed)?, address))
+    }
+}
+
+/// Each connection and each file served takes a descriptor; the usual limit of 1,024 is that of a shell.
+pub(crate) fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current < limit.maximum || limit.maximum.is_none() {
+        // A refusal leaves the limit as it is, and `accept` waits.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wildcard_needs_a_base_url_and_a_loopback_address_is_one() {
+        assert!(Reserved::bind("0.0.0.0:0").unwrap().base_url(false).is_err());
+        let reserved = Reserved::bind("127.0.0.1:0").unwrap();
+        assert_eq!(reserved.base_url(true).unwrap(), format!("https://127.0.0.1:{}/", reserved.address.port()));
+        assert!(Reserved::bind("nonsense").is_err());
+    }
+
+    #[test]
+    fn a_reserved_address_answers_nobody() {
+        let reserved = Reserved::bind("127.0.0.1:0").unwrap();
+        assert!(std::net::TcpStream::connect(reserved.address).is_err());
+    }
+}

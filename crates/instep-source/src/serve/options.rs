@@ -1,0 +1,39 @@
+use std::path::{Path, PathBuf};
+
+use super::Limits;
+use crate::{PublishOptions, live::LiveOptions};
+
+/// A Source that is published continuously and served.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServeOptions {
+    /// What is published. With an empty base URL, it is that of the address listened on.
+    pub publish: PublishOptions,
+    /// Host and port to listen on; port 0 takes any free one.
+    pub listen: String,
+    /// Certificate chain and key, both in PEM; they are read again at SIGHUP.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// How changes are found and published.
+    pub live: LiveOptions,
+    /// Bounds of what clients can take.
+    pub limits: Limits,
+    /// Whether a request for another host is refused with 421.
+    pub strict_host: bool,
+}
+
+impl ServeOptions {
+    /// The files of a folder, at `http://127.0.0.1:8080/`; documents and state lie in its folder `.instep`.
+    pub fn new(folder: impl AsRef<Path>) -> Self {
+        let folder = folder.as_ref();
+        let mut publish = PublishOptions::new(folder, "");
+        publish.out = publish.state.join("documents");
+        Self {
+            publish,
+            listen: "127.0.0.1:8080".to_owned(),
+            tls: None,
+            live: LiveOptions::default(),
+            limits: Limits::default(),
+            strict_host: false,
+        }
+    }
+}
