@@ -57,7 +57,7 @@ pub struct Live {
 }
 
 /// What the thread that publishes is told.
-pub(super) enum Message {
+enum Message {
     Touched(PathBuf, Touch),
     EventsLost,
     Recorded,
@@ -80,8 +80,17 @@ impl Live {
         let report = publisher.publish(&*monitor)?;
         announce.announce(&publisher, &report);
         let (overview, overview_seen) = state::channel(Arc::new(status::overview(&publisher, None)?));
-        let scan_every = if watches.stand() { options.scan_every } else { options.scan_every.min(WITHOUT_WATCHES) };
-        let keeper = Keeper { publisher, watches, announce, monitor, overview, interval: options.interval, scan_every };
+        let scan_every =
+            if watches.stand() { options.scan_every } else { options.scan_every.min(WITHOUT_WATCHES) };
+        let keeper = Keeper {
+            publisher,
+            watches,
+            announce,
+            monitor,
+            overview,
+            interval: options.interval,
+            scan_every,
+        };
         let thread = thread::Builder::new()
             .name("publish".to_owned())
             .spawn(move || keeper.run(&receiver))
@@ -130,7 +139,9 @@ fn watch(
     if !options.watch {
         return Watches::none();
     }
-    let Ok(mut watches) = Watches::new(own_output(publisher), messages.clone()) else { return Watches::none() };
+    let Ok(mut watches) = Watches::new(own_output(publisher), messages.clone()) else {
+        return Watches::none();
+    };
     for folder in publisher.holdings().folders() {
         if let Err(failure) = watches.add(folder) {
             monitor.problem(&Problem::warning(failure.folder.to_string_lossy(), failure.advice()));

@@ -84,9 +84,11 @@ impl WatchFailure {
     /// What went wrong, and what to do.
     pub(super) fn advice(&self) -> String {
         match self.error.kind {
-            notify::ErrorKind::MaxFilesWatch => "the limit of watches is reached: raise fs.inotify.max_user_watches; \
+            notify::ErrorKind::MaxFilesWatch => {
+                "the limit of watches is reached: raise fs.inotify.max_user_watches; \
                  until then changes are found by scans"
-                .to_owned(),
+                    .to_owned()
+            }
             _ => format!("cannot be watched: {}; changes are found by scans", self.error),
         }
     }
@@ -129,7 +131,13 @@ mod tests {
     #[test]
     fn own_output_and_hidden_names_are_no_content() {
         let own = [PathBuf::from("/data/resourcesync"), PathBuf::from("/data/robots.txt")];
-        for path in ["/data/.instep", "/data/.well-known", "/data/resourcesync/a.xml", "/data/robots.txt", "/data/a/.b"] {
+        for path in [
+            "/data/.instep",
+            "/data/.well-known",
+            "/data/resourcesync/a.xml",
+            "/data/robots.txt",
+            "/data/a/.b",
+        ] {
             assert!(is_own(Path::new(path), &own), "{path}");
         }
         assert!(!is_own(Path::new("/data/resourcesync.txt"), &own));

@@ -78,7 +78,10 @@ mod tests {
     fn a_wildcard_needs_a_base_url_and_a_loopback_address_is_one() {
         assert!(Reserved::bind("0.0.0.0:0").unwrap().base_url(false).is_err());
         let reserved = Reserved::bind("127.0.0.1:0").unwrap();
-        assert_eq!(reserved.base_url(true).unwrap(), format!("https://127.0.0.1:{}/", reserved.address.port()));
+        assert_eq!(
+            reserved.base_url(true).unwrap(),
+            format!("https://127.0.0.1:{}/", reserved.address.port())
+        );
         assert!(Reserved::bind("nonsense").is_err());
     }
 

@@ -129,16 +129,16 @@ impl Shared {
         {
             return Ok(Some(document));
         }
-        let in_folder = |(prefix, files): &'_ (String, Files)| {
-            Some((path::beneath(path.strip_prefix(prefix.as_str())?)?, files))
-        };
-        let Some((name, files)) = self.folders.iter().find_map(in_folder) else { return Ok(None) };
-        match files.answer(method, &name, headers)? {
-            None if !name.is_folder && files.has_index(&name.name)? => {
-                Ok(Some(moved(&format!("{}{path}/", self.place.path()))))
-            }
-            answer => Ok(answer),
+        for (prefix, files) in &self.folders {
+            let Some(name) = path.strip_prefix(prefix.as_str()).and_then(path::beneath) else { continue };
+            return match files.answer(method, &name, headers)? {
+                None if !name.is_folder && files.has_index(&name.name)? => {
+                    Ok(Some(moved(&format!("{}{path}/", self.place.path()))))
+                }
+                answer => Ok(answer),
+            };
         }
+        Ok(None)
     }
 
     /// Pages that are no resources; a resource of the same name comes first.

@@ -1,0 +1,98 @@
+//! What changes is published, and told where people and programs look.
+
+use std::{fs, time::Duration};
+
+use super::{
+    raw::{get, request},
+    server::{Server, folder},
+};
+
+#[test]
+fn the_documents_are_there_before_anybody_can_ask() {
+    let server = Server::start(&[("a.txt", b"a"), ("b/c.txt", b"c")]);
+    let description = get(server.address, "/.well-known/resourcesync");
+    assert_eq!((description.status, description.header("content-type")), (200, Some("application/xml")));
+    assert!(description.text().contains(&format!("{}resourcesync/capabilitylist.xml", server.base)));
+    assert_eq!(description.header("access-control-allow-origin"), Some("*"));
+    let list = get(server.address, "/resourcesync/capabilitylist.xml");
+    assert!(list.text().contains("capability=\"changelist\""), "{}", list.text());
+    let link = format!("<{}resourcesync/capabilitylist.xml>; rel=\"resourcesync\"", server.base);
+    assert_eq!(get(server.address, "/b/c.txt").header("link"), Some(link.as_str()));
+}
+
+#[test]
+fn a_file_that_is_written_appears_in_the_change_list() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    fs::create_dir_all(server.path("new/deep")).unwrap();
+    fs::write(server.path("new/deep/b.txt"), "b").unwrap();
+    server.wait_for_change("new/deep/b.txt");
+    fs::write(server.path("a.txt"), "changed").unwrap();
+    server.wait_for_change("change=\"updated\"");
+    fs::rename(server.path("new"), server.path("old")).unwrap();
+    server.wait_for_change("old/deep/b.txt");
+    server.wait_for_change("change=\"deleted\"");
+    assert_eq!(get(server.address, "/old/deep/b.txt").body, b"b");
+    assert_eq!(get(server.address, "/new/deep/b.txt").status, 404);
+    assert_eq!(get(server.address, "/a.txt").body, b"changed");
+}
+
+#[test]
+fn without_watches_scans_find_what_changed() {
+    let server = Server::with(folder(&[("a.txt", b"a")]), |options| {
+        options.live.watch = false;
+        options.live.scan_every = Duration::from_millis(50);
+    });
+    fs::write(server.path("b.txt"), "b").unwrap();
+    server.wait_for_change("b.txt");
+}
+
+#[test]
+fn it_ends_within_two_seconds_when_nothing_is_in_flight() {
+    let mut server = Server::start(&[("a.txt", b"a")]);
+    let kept_alive = super::raw::connect(server.address);
+    assert_eq!(get(server.address, "/a.txt").status, 200);
+    assert!(server.end() < Duration::from_secs(2));
+    drop(kept_alive);
+}
+
+#[test]
+fn a_second_source_over_the_same_folder_is_refused() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let options = instep_source::PublishOptions::new(server.folder.path(), &server.base);
+    let refused = instep_source::publish(&options, &instep_source::VoidMonitor).unwrap_err();
+    assert_eq!(refused.kind(), instep_source::ErrorKind::Locked);
+}
+
+#[test]
+fn people_and_monitoring_are_told_how_things_stand() {
+    let server = Server::start(&[("a.txt", b"abc")]);
+    let page = get(server.address, "/");
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(page.text().contains(&format!("instep sync {}", server.base)));
+    assert!(page.text().contains("1 resource, 3 B"));
+    assert_eq!(get(server.address, "/healthz").status, 200);
+    assert_eq!(get(server.address, "/readyz").status, 200);
+    let status = get(server.address, "/status").text();
+    assert!(status.contains("\"resources\":1") && status.contains("\"failure\":null"), "{status}");
+    let metrics = get(server.address, "/metrics").text();
+    assert!(metrics.contains("instep_resources 1"), "{metrics}");
+    assert!(metrics.contains("instep_http_requests_total{class=\"2xx\"}"), "{metrics}");
+}
+
+#[test]
+fn a_resource_comes_before_a_page_of_the_same_name() {
+    let server = Server::start(&[("status", b"mine"), ("metrics", b"mine"), ("index.html", b"mine")]);
+    for target in ["/status", "/metrics", "/"] {
+        assert_eq!(get(server.address, target).body, b"mine", "{target}");
+    }
+    assert!(get(server.address, "/resourcesync/").text().contains("instep sync"));
+}
+
+#[test]
+fn any_page_may_read_the_documents() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let answer =
+        request(server.address, "OPTIONS", "/resourcesync/capabilitylist.xml", &["Origin: http://x.example"]);
+    assert_eq!(answer.status, 204);
+    assert_eq!(answer.header("access-control-allow-methods"), Some("GET, HEAD"));
+}
