@@ -14,11 +14,14 @@ const RECENT: u64 = 50;
 /// The Source as it is now.
 pub(super) fn overview(publisher: &Publisher, before: Option<&Overview>) -> Result<Overview, Error> {
     let snapshot = publisher.catalogue().snapshot()?;
-    let mut overview = Overview::default();
-    overview.base_url = publisher.place().base().to_owned();
-    overview.publications = before.map_or(0, |before| before.publications) + 1;
-    overview.published = Some(snapshot.at());
-    overview.changes = recent_changes(&snapshot)?;
+    let mut overview = Overview {
+        base_url: publisher.place().base().to_owned(),
+        sets: Vec::new(),
+        changes: recent_changes(&snapshot)?,
+        published: Some(snapshot.at()),
+        publications: before.map_or(0, |before| before.publications) + 1,
+        failure: None,
+    };
     for (number, set) in (0_u8..).zip(&publisher.options().sets) {
         let totals = snapshot.totals(number)?;
         overview.sets.push(SetOverview {

@@ -63,7 +63,7 @@ impl Body for FileBody {
             self.reading = Some(reading);
             return Poll::Pending;
         };
-        let piece = piece.map_err(io::Error::other).flatten()?;
+        let piece = piece.map_err(io::Error::other).and_then(|piece| piece)?;
         self.part.start += piece.len() as u64;
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }

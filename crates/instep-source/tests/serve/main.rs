@@ -1,5 +1,7 @@
 //! The Source over HTTP: what it answers, what it withstands, and that it keeps itself current.
 
+#![expect(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
+
 mod current;
 mod hostile;
 mod raw;
