@@ -1,16 +1,18 @@
 //! The story: scan, record, render, write, announce.
 
+mod dumps;
 mod lock;
 mod published;
 mod report;
 mod view;
 
-use std::{path::PathBuf, time::Instant};
+use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use crate::{
     Error, Monitor, Phase, PublishOptions,
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
+    dump::BuiltDumps,
     render::{Facts, Now, Place, Policy, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
@@ -28,7 +30,14 @@ use view::CatalogueView;
 /// When an option cannot be followed, another publisher is at work, or disk or catalogue fail. A crash between any
 /// two steps is repaired by the next call.
 pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-    Publisher::open(options.clone())?.publish(monitor)
+    let mut publisher = Publisher::open(options.clone())?;
+    let mut report = publisher.publish(monitor)?;
+    if let Some(job) = publisher.dump_job()? {
+        let placed = publisher.place_dumps(job.build(monitor)?, monitor)?;
+        report.documents.extend(placed.documents);
+        report.elapsed += placed.elapsed;
+    }
+    Ok(report)
 }
 
 /// A Source that stays open between publications; it holds the Source's lock.
@@ -37,7 +46,7 @@ pub struct Publisher {
     options: PublishOptions,
     policy: Policy,
     catalogue: Catalogue,
-    holdings: Holdings,
+    holdings: Arc<Holdings>,
     _lock: Lock,
 }
 
@@ -58,7 +67,7 @@ impl Publisher {
         let policy = Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join("catalogue.db"), clock)?;
-        let holdings = Holdings::new(&options, &catalogue)?;
+        let holdings = Arc::new(Holdings::new(&options, &catalogue)?);
         Ok(Self { options, policy, catalogue, holdings, _lock: lock })
     }
 
@@ -89,7 +98,7 @@ impl Publisher {
     pub fn publish(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
         let began = Instant::now();
         let scanned = scan(&self.holdings, &self.catalogue, &ScanOptions::new(&self.options), monitor)?;
-        self.write(Some(&scanned), began, monitor)
+        self.write(Some(&scanned), None, began, monitor)
     }
 
     /// Looks at some files or folders only, and publishes what changed.
@@ -104,7 +113,7 @@ impl Publisher {
         let began = Instant::now();
         let options = ScanOptions::new(&self.options);
         let scanned = scan_paths(&self.holdings, &self.catalogue, paths, &options, monitor)?;
-        self.write(Some(&scanned), began, monitor)
+        self.write(Some(&scanned), None, began, monitor)
     }
 
     /// Publishes what was recorded since the last time, without looking at content: for an application that records
@@ -113,13 +122,14 @@ impl Publisher {
     /// # Errors
     /// As [`publish`].
     pub fn publish_recorded(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-        self.write(None, Instant::now(), monitor)
+        self.write(None, None, Instant::now(), monitor)
     }
 
     /// Writes the documents of what the catalogue holds, and puts them in place.
     fn write(
         &self,
         scanned: Option<&ScanReport>,
+        built: Option<BuiltDumps>,
         began: Instant,
         monitor: &dyn Monitor,
     ) -> Result<PublishReport, Error> {
@@ -128,8 +138,14 @@ impl Publisher {
         let snapshot = self.catalogue.snapshot()?;
         let head = snapshot.head();
         let now = Now::new(at, snapshot.at(), head.sequence, head.revision);
-        let Published { facts: held, repair } = Published::load(&snapshot)?;
-        let mut sink = FolderSink::new(&self.options.out, self.options.gzip_twins);
+        let Published { facts: mut held, repair } = Published::load(&snapshot)?;
+        let mut sink = match built {
+            Some(built) => self.take_built(built, &mut held),
+            None => FolderSink::new(&self.options.out, "lists", self.options.gzip_twins),
+        };
+        for set in self.unwanted_dumps(&snapshot)? {
+            held.sets.entry(set).or_default().resource_dump = None;
+        }
         let views = self.views(&snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
         let next = render(&self.policy, &views, &held, repair, now, &mut sink)?;

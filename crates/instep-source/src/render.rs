@@ -8,6 +8,7 @@ mod facts;
 mod host;
 mod place;
 mod policy;
+mod resource_dump;
 mod resource_list;
 mod robots;
 mod rotation;
@@ -17,9 +18,13 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub use facts::{ChangeListFacts, DocumentFact, Facts, Moment, ResourceListFacts, SetFacts};
+pub(crate) use entry::resource_entry;
+pub use facts::{
+    ChangeListFacts, DocumentFact, DumpFacts, Facts, Moment, PackageFact, ResourceListFacts, SetFacts,
+};
 pub use host::host_setup;
 pub use place::{DOCUMENTS, Place, SOURCE_DESCRIPTION, SetPlace};
 pub use policy::{Policy, SetPolicy};
+pub(crate) use resource_list::part_name;
 pub use rotation::Span;
 pub use story::{Now, SetView, render};

@@ -3,7 +3,7 @@
 mod folder;
 mod memory;
 
-use std::io::Write;
+use std::io::{BufWriter, Read, Seek, Write};
 
 use crate::Error;
 
@@ -16,13 +16,26 @@ pub use memory::MemorySink;
 /// Nothing is seen under its name before [`Sink::commit`]; then each document appears whole, in the order of its
 /// [`Rank`] and, within a rank, of its writing: so that whatever a reader finds, what it refers to is there.
 pub trait Sink {
-    /// Stages a document; one staged before under the same name is replaced. Returns its length in bytes.
+    /// Stages a document that is written from front to back; one staged before under the same name is replaced.
+    /// Returns its length in bytes.
     ///
     /// # Errors
     /// When the bytes cannot be stored, or `body` fails.
-    fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error>;
+    fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error> {
+        self.stage(name, rank, &mut |stage| {
+            let mut buffered = BufWriter::with_capacity(1 << 16, stage);
+            body(&mut buffered)?;
+            buffered.flush().map_err(Error::write(name))
+        })
+    }
 
-    /// Whether a document of this length lies in place.
+    /// The same for one that is not written from front to back.
+    ///
+    /// # Errors
+    /// As [`Sink::write`].
+    fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error>;
+
+    /// Whether a document of this length is staged or lies in place.
     fn holds(&self, name: &str, length: u64) -> bool;
 
     /// The bytes of a document in place, where there is one.
@@ -38,6 +51,14 @@ pub trait Sink {
     /// When the bytes cannot be stored. What is in place then is consistent; the rest is not there.
     fn commit(&mut self, remove: &[String]) -> Result<Vec<(String, u64)>, Error>;
 }
+
+/// A document while it is made.
+pub trait Stage: Read + Write + Seek {}
+
+impl<T: Read + Write + Seek> Stage for T {}
+
+/// Makes a document.
+pub type StageBody<'a> = &'a mut dyn FnMut(&mut dyn Stage) -> Result<(), Error>;
 
 /// Writes the bytes of a document.
 pub type Body<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<(), Error>;

@@ -57,6 +57,9 @@ pub struct SetFacts {
     pub resource_list: Option<ResourceListFacts>,
     /// Its Change Lists.
     pub change_list: Option<ChangeListFacts>,
+    /// Its Resource Dump.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_dump: Option<DumpFacts>,
 }
 
 /// A Resource List in place: the snapshot it shows.
@@ -92,6 +95,36 @@ pub struct ChangeListFacts {
     pub closed: Vec<Span>,
     /// The open list.
     pub open: Span,
+}
+
+/// A Resource Dump in place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct DumpFacts {
+    /// When its snapshot began.
+    pub at: Moment,
+    /// When its last package was complete.
+    pub completed: Moment,
+    /// The last change it includes.
+    pub sequence: u64,
+    /// The revision of the catalogue it shows.
+    pub revision: u64,
+    /// Its packages, in order.
+    pub packages: Vec<PackageFact>,
+}
+
+/// A package in place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PackageFact {
+    /// Its name among the documents of the set.
+    pub package: String,
+    /// The name of the copy of its manifest.
+    pub manifest: String,
+    /// Its bytes.
+    pub length: u64,
+    /// Its digests.
+    pub hash: String,
 }
 
 /// A datetime of the Source.

@@ -81,7 +81,7 @@ pub(super) fn render(
 }
 
 /// The name of a part: of its snapshot, so that no two snapshots share one.
-pub(super) fn part_name(kind: &str, at: DateTime, number: usize, extension: &str) -> String {
+pub(crate) fn part_name(kind: &str, at: DateTime, number: usize, extension: &str) -> String {
     let stamp: String = at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
     format!("{kind}-{stamp}-{number:04}.{extension}")
 }

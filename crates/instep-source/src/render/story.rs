@@ -5,7 +5,7 @@ use resourcesync::{Capability, DateTime, Entry, Metadata};
 use super::{
     Policy, SetPolicy, about, capability_list, change_list,
     facts::{Facts, SetFacts},
-    resource_list, robots,
+    resource_dump, resource_list, robots,
     writer::Documents,
 };
 use crate::{
@@ -105,8 +105,13 @@ fn render_set(
             Some(resource_list::render(policy, set, view, held.resource_list, due, now, documents)?);
         offered.push(capability(set, Capability::ResourceList, resource_list::NAME));
     }
+    next.resource_dump = resource_dump::render(policy, set, held.resource_dump, documents)?;
+    if next.resource_dump.is_some() {
+        offered.push(capability(set, Capability::ResourceDump, resource_dump::NAME));
+    }
     if let Some(lists) = lists {
-        let needed_from = next.resource_list.as_ref().map(|list| list.at);
+        let dumped = next.resource_dump.as_ref().map(|dump| dump.at);
+        let needed_from = next.resource_list.as_ref().map(|list| list.at).into_iter().chain(dumped).min();
         next.change_list = Some(change_list::render(policy, set, view, lists, needed_from, documents)?);
         offered.push(capability(set, Capability::ChangeList, change_list::NAME));
     }

@@ -35,6 +35,16 @@ impl<'a> Documents<'a> {
         held.is_some()
     }
 
+    /// Lets all of these stay, or none; they are named so that no other bytes ever have their names.
+    pub(super) fn keep_immutable(&mut self, names: &[String]) -> bool {
+        let fact = |name: &String| self.held.get(name).filter(|fact| self.sink.holds(name, fact.length));
+        let facts: Option<Vec<_>> = names.iter().map(fact).collect();
+        let kept = facts.is_some();
+        let named = names.iter().cloned().zip(facts.unwrap_or_default().into_iter().cloned());
+        self.next.extend(named);
+        kept
+    }
+
     /// Lets all of these documents stay, or none.
     pub(super) fn keep_all(&mut self, names: &[String]) -> bool {
         let kept = names.iter().all(|name| self.keep(name));

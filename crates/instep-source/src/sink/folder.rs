@@ -7,19 +7,20 @@ use std::{
 
 use flate2::{Compression, GzBuilder};
 
-use super::{Body, Rank, Sink};
+use super::{Rank, Sink, StageBody};
 use crate::Error;
 
-/// Documents are staged here, beside those in place, so that a rename does not cross file systems.
+/// Documents are staged below this folder, beside those in place, so that a rename does not cross file systems.
 const STAGE: &str = "resourcesync/.stage";
 
 /// Beyond so many files one `syncfs` is cheaper than an `fdatasync` for each.
 const SYNC_EACH: usize = 32;
 
 /// Puts documents into a folder that any web server can serve.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct FolderSink {
     root: PathBuf,
+    stage: PathBuf,
     gzip_twins: bool,
     staged: Vec<Staged>,
     counter: u64,
@@ -34,9 +35,22 @@ struct Staged {
 }
 
 impl FolderSink {
-    /// Documents go below `root`; with `gzip_twins` each XML document has a `.xml.gz` beside it.
-    pub fn new(root: impl Into<PathBuf>, gzip_twins: bool) -> Self {
-        Self { root: root.into(), gzip_twins, staged: Vec::new(), counter: 0 }
+    /// Documents go below `root`; with `gzip_twins` each XML document has a `.xml.gz` beside it. Of sinks with the
+    /// same `purpose` one is at work at a time.
+    pub fn new(root: impl Into<PathBuf>, purpose: &str, gzip_twins: bool) -> Self {
+        let root = root.into();
+        let stage = root.join(STAGE).join(purpose);
+        Self { root, stage, gzip_twins, staged: Vec::new(), counter: 0 }
+    }
+
+    /// Opens what is staged under a name, to read it back.
+    ///
+    /// # Errors
+    /// When nothing is, or it cannot be read.
+    pub fn open_staged(&self, name: &str) -> Result<File, Error> {
+        let staged = self.staged.iter().find(|staged| staged.name == name);
+        let path = staged.map_or_else(|| self.root.join(name), |staged| staged.file.clone());
+        File::open(&path).map_err(Error::read(path))
     }
 
     /// Whether nothing is staged.
@@ -45,22 +59,21 @@ impl FolderSink {
     }
 
     fn stage_file(&mut self) -> Result<(PathBuf, File), Error> {
-        let folder = self.root.join(STAGE);
         if self.counter == 0 {
-            match fs::remove_dir_all(&folder) {
+            match fs::remove_dir_all(&self.stage) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::write(&folder)(error));
+                    return Err(Error::write(&self.stage)(error));
                 }
-                _ => fs::create_dir_all(&folder).map_err(Error::write(&folder))?,
+                _ => fs::create_dir_all(&self.stage).map_err(Error::write(&self.stage))?,
             }
         }
         self.counter += 1;
-        let path = folder.join(self.counter.to_string());
-        let file = File::create(&path).map_err(Error::write(&path))?;
-        Ok((path, file))
+        let path = self.stage.join(self.counter.to_string());
+        let file = File::options().read(true).write(true).create_new(true).open(&path);
+        Ok((path.clone(), file.map_err(Error::write(path))?))
     }
 
-    fn stage(&mut self, rank: Rank, name: &str, file: PathBuf) -> Result<u64, Error> {
+    fn take_in(&mut self, rank: Rank, name: &str, file: PathBuf) -> Result<u64, Error> {
         let length = fs::metadata(&file).map_err(Error::read(&file))?.len();
         self.staged.retain(|staged| staged.name != name);
         self.staged.push(Staged { rank, name: name.to_owned(), file, length });
@@ -76,7 +89,7 @@ impl FolderSink {
             gzip.finish()?.flush()
         };
         File::open(original).and_then(compress).map_err(Error::write(&path))?;
-        self.stage(rank, &format!("{name}.gz"), path).map(|_| ())
+        self.take_in(rank, &format!("{name}.gz"), path).map(|_| ())
     }
 
     fn sync_staged(&self) -> Result<(), Error> {
@@ -108,19 +121,20 @@ impl FolderSink {
 }
 
 impl Sink for FolderSink {
-    fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error> {
-        let (path, file) = self.stage_file()?;
-        let mut buffered = BufWriter::with_capacity(1 << 16, file);
-        body(&mut buffered)?;
-        buffered.flush().map_err(Error::write(&path))?;
-        drop(buffered);
+    fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error> {
+        let (path, mut file) = self.stage_file()?;
+        body(&mut file)?;
+        drop(file);
         if self.gzip_twins && has_twin(name) {
             self.stage_gzip(rank, name, &path)?;
         }
-        self.stage(rank, name, path)
+        self.take_in(rank, name, path)
     }
 
     fn holds(&self, name: &str, length: u64) -> bool {
+        if let Some(staged) = self.staged.iter().find(|staged| staged.name == name) {
+            return staged.length == length;
+        }
         let is_file = |name: &str| fs::metadata(self.root.join(name)).ok().filter(fs::Metadata::is_file);
         let twin = !self.gzip_twins || !has_twin(name) || is_file(&format!("{name}.gz")).is_some();
         twin && is_file(name).is_some_and(|metadata| metadata.len() == length)
@@ -157,7 +171,8 @@ impl Sink for FolderSink {
             remove_document(&self.root.join(name))?;
             remove_document(&self.root.join(format!("{name}.gz")))?;
         }
-        // An empty staging folder in the way of nobody: what stays of it is swept by the next publication.
+        // What is left of the staging folder, a replaced document, goes with it or with the next publication.
+        let _ = fs::remove_dir_all(&self.stage);
         let _ = fs::remove_dir(self.root.join(STAGE));
         self.counter = 0;
         Ok(placed)

@@ -1,6 +1,6 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, io::Cursor};
 
-use super::{Body, Rank, Sink};
+use super::{Rank, Sink, StageBody};
 use crate::Error;
 
 /// Keeps documents in memory.
@@ -24,9 +24,10 @@ impl MemorySink {
 }
 
 impl Sink for MemorySink {
-    fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error> {
-        let mut bytes = Vec::new();
-        body(&mut bytes)?;
+    fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error> {
+        let mut stage = Cursor::new(Vec::new());
+        body(&mut stage)?;
+        let bytes = stage.into_inner();
         self.staged.retain(|(_, staged, _)| staged != name);
         let length = bytes.len() as u64;
         self.staged.push((rank, name.to_owned(), bytes));
@@ -34,7 +35,8 @@ impl Sink for MemorySink {
     }
 
     fn holds(&self, name: &str, length: u64) -> bool {
-        self.documents.get(name).is_some_and(|bytes| bytes.len() as u64 == length)
+        let staged = self.staged.iter().rev().find(|(_, staged, _)| staged == name).map(|(.., bytes)| bytes);
+        staged.or(self.documents.get(name)).is_some_and(|bytes| bytes.len() as u64 == length)
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {

@@ -1,0 +1,74 @@
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+};
+
+use resourcesync::{Algorithm, DateTime, Digests, Hasher};
+
+use crate::{
+    catalogue::{Resource, State},
+    content::Holdings,
+};
+
+/// Hashes what is read through it.
+pub(super) struct Hashing<R> {
+    source: R,
+    hasher: Hasher,
+    length: u64,
+}
+
+impl<R: Read> Hashing<R> {
+    pub(super) fn new(source: R, algorithms: &[Algorithm]) -> Self {
+        Self { source, hasher: Hasher::new(algorithms), length: 0 }
+    }
+
+    pub(super) fn finish(self) -> (u64, Digests) {
+        (self.length, self.hasher.finish())
+    }
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.hasher.update(&buffer[..read]);
+        self.length += read as u64;
+        Ok(read)
+    }
+}
+
+/// The strongest algorithm of a state: one is enough to see that bytes are the same.
+pub(super) fn strongest(state: &State) -> Option<Algorithm> {
+    state.digests.strongest().map(|digest| digest.algorithm.clone())
+}
+
+/// The state of a resource as its file is now, with the digests it is published with; none where it is gone or
+/// changes under our hands.
+pub(super) fn observe(holdings: &Holdings, resource: &Resource) -> io::Result<Option<State>> {
+    let file = match holdings.open(resource) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let before = file.metadata()?;
+    let algorithms: Vec<_> = resource.state.digests.iter().map(|digest| digest.algorithm.clone()).collect();
+    let mut hashing = Hashing::new(BufReader::with_capacity(1 << 18, &file), &algorithms);
+    io::copy(&mut hashing, &mut io::sink())?;
+    let (length, digests) = hashing.finish();
+    let after = file.metadata()?;
+    if after.modified()? != before.modified()? || after.len() != length {
+        return Ok(None);
+    }
+    let state = State {
+        lastmod: modified(&file)?.or(resource.state.lastmod),
+        length: Some(length),
+        digests,
+        ..resource.state.clone()
+    };
+    Ok(Some(state))
+}
+
+fn modified(file: &File) -> io::Result<Option<DateTime>> {
+    let since = file.metadata()?.modified()?.duration_since(std::time::UNIX_EPOCH);
+    let micros = since.ok().and_then(|since| i64::try_from(since.as_micros()).ok());
+    Ok(micros.map(DateTime::from_unix_micros))
+}

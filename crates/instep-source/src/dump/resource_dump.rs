@@ -1,0 +1,152 @@
+use std::{collections::BTreeMap, sync::Arc};
+
+use resourcesync::{Algorithm, Capability, Digests, Form, Header, Link, Relation};
+
+use super::pack::{Packed, Packer};
+use crate::{
+    DumpOptions, Error, Monitor, Phase, Progress,
+    catalogue::{Catalogue, Resource, Snapshot},
+    content::Holdings,
+    render::{DocumentFact, DumpFacts, Moment, PackageFact, Policy, SetPolicy, part_name},
+    sink::{FolderSink, Rank, Sink},
+};
+
+/// Resource Dumps to be built (§11), beside publications that go on: it holds nothing that they need.
+#[derive(Debug)]
+pub struct DumpJob {
+    pub(crate) policy: Policy,
+    pub(crate) options: DumpOptions,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) holdings: Arc<Holdings>,
+    pub(crate) sink: FolderSink,
+    /// The numbers of the sets whose dump is due.
+    pub(crate) due: Vec<u8>,
+}
+
+/// Packages that are built and staged; [`crate::Publisher::place_dumps`] puts them in place.
+#[derive(Debug)]
+pub struct BuiltDumps {
+    pub(crate) sink: FolderSink,
+    pub(crate) sets: BTreeMap<String, DumpFacts>,
+    pub(crate) documents: BTreeMap<String, DocumentFact>,
+}
+
+impl DumpJob {
+    /// Builds the packages; this takes as long as reading the resources does.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read or the packages cannot be written.
+    pub fn build(mut self, monitor: &dyn Monitor) -> Result<BuiltDumps, Error> {
+        monitor.phase(Phase::Pack);
+        let (mut sets, mut documents) = (BTreeMap::new(), BTreeMap::new());
+        let mut sink = std::mem::take(&mut self.sink);
+        for number in &self.due {
+            let Some(set) = self.policy.sets.get(usize::from(*number)) else { continue };
+            let snapshot = self.catalogue.snapshot()?;
+            let dump = Dump { job: &self, set, snapshot: &snapshot, monitor };
+            let facts = dump.build(*number, &mut sink, &mut documents)?;
+            sets.insert(set.name.clone(), facts);
+        }
+        Ok(BuiltDumps { sink, sets, documents })
+    }
+}
+
+/// One dump while it is built.
+struct Dump<'a> {
+    job: &'a DumpJob,
+    set: &'a SetPolicy,
+    snapshot: &'a Snapshot,
+    monitor: &'a dyn Monitor,
+}
+
+impl Dump<'_> {
+    fn build(
+        &self,
+        number: u8,
+        sink: &mut FolderSink,
+        documents: &mut BTreeMap<String, DocumentFact>,
+    ) -> Result<DumpFacts, Error> {
+        let mut resources = self.snapshot.resources(1 << number).peekable();
+        let (mut packages, mut done, mut bytes) = (Vec::new(), 0, 0);
+        let total = self.snapshot.totals(number)?.resources;
+        while resources.peek().is_some() || packages.is_empty() {
+            let part = next_part(&mut resources, &self.job.options)?;
+            done += part.len() as u64;
+            bytes += part.iter().filter_map(|resource| resource.state.length).sum::<u64>();
+            packages.push(self.package(packages.len() + 1, part, sink, documents)?);
+            let progress = Progress { total: Some(total), ..Progress::new(Phase::Pack, done, bytes) };
+            self.monitor.progress(progress);
+        }
+        let head = self.snapshot.head();
+        Ok(DumpFacts {
+            at: Moment(self.snapshot.at()),
+            completed: Moment(self.job.catalogue.now()),
+            sequence: head.sequence,
+            revision: head.revision,
+            packages,
+        })
+    }
+
+    fn package(
+        &self,
+        number: usize,
+        part: Vec<Resource>,
+        sink: &mut FolderSink,
+        documents: &mut BTreeMap<String, DocumentFact>,
+    ) -> Result<PackageFact, Error> {
+        let at = self.snapshot.at();
+        let (package, manifest) =
+            (part_name("resourcedump", at, number, "zip"), part_name("resourcedump", at, number, "xml"));
+        let packer = Packer {
+            holdings: &self.job.holdings,
+            base: self.job.policy.place.base(),
+            write: &self.job.policy.write,
+            monitor: self.monitor,
+        };
+        let name = self.set.place.name(&package);
+        let Packed { manifest: bytes, length } = packer.pack(&name, &self.manifest_header(), part, sink)?;
+        let hash = hash_staged(sink, &name)?;
+        documents.insert(name, DocumentFact { length, digest: None });
+        let name = self.set.place.name(&manifest);
+        let length_of_manifest =
+            sink.write(&name, Rank::Part, &mut |file| file.write_all(&bytes).map_err(Error::write(&name)))?;
+        documents.insert(name, DocumentFact { length: length_of_manifest, digest: None });
+        Ok(PackageFact { package, manifest, length, hash: hash.to_string() })
+    }
+
+    /// The manifest cannot say when it will be complete: it comes first (RDM-2).
+    fn manifest_header(&self) -> Header {
+        let mut header = Header::new(Form::List, Capability::ResourceDumpManifest);
+        if let Some(metadata) = &mut header.metadata {
+            metadata.at = Some(self.snapshot.at());
+        }
+        header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
+        header
+    }
+}
+
+/// As many resources as one package takes; at least one.
+fn next_part<E: Into<Error>>(
+    resources: &mut std::iter::Peekable<impl Iterator<Item = Result<Resource, E>>>,
+    options: &DumpOptions,
+) -> Result<Vec<Resource>, Error> {
+    let (mut part, mut bytes) = (Vec::new(), 0u64);
+    let length = |resource: &Resource| resource.state.length.unwrap_or_default();
+    while let Some(next) = resources.next_if(|next| {
+        let Ok(next) = next else { return true };
+        part.is_empty()
+            || (part.len() as u64) < options.part_entries
+                && bytes.saturating_add(length(next)) <= options.part_bytes
+    }) {
+        let next = next.map_err(Into::into)?;
+        bytes = bytes.saturating_add(length(&next));
+        part.push(next);
+    }
+    Ok(part)
+}
+
+fn hash_staged(sink: &mut FolderSink, name: &str) -> Result<Digests, Error> {
+    let mut hashing = super::bitstream::Hashing::new(sink.open_staged(name)?, &[Algorithm::Sha256]);
+    std::io::copy(&mut hashing, &mut std::io::sink()).map_err(Error::read(name))?;
+    Ok(hashing.finish().1)
+}

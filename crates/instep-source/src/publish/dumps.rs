@@ -1,0 +1,84 @@
+//! Resource Dumps: which are due, and how they come into place.
+
+use std::{sync::Arc, time::Instant};
+
+use super::{PublishReport, Publisher, published::Published};
+use crate::{
+    DumpPolicy, Error, Monitor,
+    catalogue::Snapshot,
+    dump::{BuiltDumps, DumpJob},
+    render::{DumpFacts, Facts},
+    sink::FolderSink,
+};
+
+impl Publisher {
+    /// The Resource Dumps that are due; none where there are none. The job runs beside further publications.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read.
+    pub fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
+        let snapshot = self.catalogue.snapshot()?;
+        let Published { facts, .. } = Published::load(&snapshot)?;
+        let mut due = Vec::new();
+        for (number, set) in (0u8..).zip(&self.policy.sets) {
+            let held = facts.sets.get(&set.name).and_then(|set| set.resource_dump.as_ref());
+            if self.wants_dump(&snapshot, number)? && self.is_dump_due(&snapshot, held) {
+                due.push(number);
+            }
+        }
+        if due.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(DumpJob {
+            policy: self.policy.clone(),
+            options: self.options.dumps.clone(),
+            catalogue: self.catalogue.clone(),
+            holdings: Arc::clone(&self.holdings),
+            sink: FolderSink::new(&self.options.out, "dumps", self.options.gzip_twins),
+            due,
+        }))
+    }
+
+    /// Puts packages in place, with the documents that lead to them.
+    ///
+    /// # Errors
+    /// As [`super::publish`].
+    pub fn place_dumps(&mut self, built: BuiltDumps, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
+        self.write(None, Some(built), Instant::now(), monitor)
+    }
+
+    /// Takes built packages for what is in place, and goes on with their sink.
+    pub(super) fn take_built(&self, built: BuiltDumps, held: &mut Facts) -> FolderSink {
+        for (set, dump) in built.sets {
+            held.sets.entry(set).or_default().resource_dump = Some(dump);
+        }
+        held.documents.extend(built.documents);
+        built.sink
+    }
+
+    fn wants_dump(&self, snapshot: &Snapshot, number: u8) -> Result<bool, Error> {
+        Ok(match self.options.dumps.policy {
+            DumpPolicy::Never => false,
+            DumpPolicy::Always => true,
+            DumpPolicy::Auto => snapshot.totals(number)?.bytes <= self.options.dumps.auto_bytes,
+        })
+    }
+
+    fn is_dump_due(&self, snapshot: &Snapshot, held: Option<&DumpFacts>) -> bool {
+        held.is_none_or(|held| {
+            held.revision != snapshot.head().revision
+                && held.at.is_older_than(self.options.dumps.every, snapshot.at())
+        })
+    }
+
+    /// The sets that shall have no dump, whether or not they have one.
+    pub(super) fn unwanted_dumps(&self, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
+        let mut unwanted = Vec::new();
+        for (number, set) in (0u8..).zip(&self.policy.sets) {
+            if !self.wants_dump(snapshot, number)? {
+                unwanted.push(set.name.clone());
+            }
+        }
+        Ok(unwanted)
+    }
+}
