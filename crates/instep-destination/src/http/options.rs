@@ -1,6 +1,7 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use super::{Credentials, Resolve, Scope, SystemResolver};
+use super::{Credentials, HttpError, Origin, Resolve, Scope, SystemResolver};
+use crate::{AccessOptions, options::Credential};
 
 /// How the network is used, checked: what [`crate::http::Client`] is made of.
 #[derive(Clone)]
@@ -44,6 +45,51 @@ impl HttpOptions {
     /// Bytes of headers taken (D28).
     pub const HEADER_BYTES: usize = 64 << 10;
 
+    /// What the operator decided, for a run that starts at a URL; a run that starts at a file names no origin.
+    ///
+    /// # Errors
+    /// When an option cannot be used.
+    pub fn for_source(url: &str, access: &AccessOptions) -> Result<Self, HttpError> {
+        let unusable = |what: &str, text: &str, why: &dyn fmt::Display| HttpError::Option {
+            what: format!("The {what} {text:?} cannot be used: {why}"),
+        };
+        let own = if url.starts_with("file:") {
+            None
+        } else {
+            Some(Origin::parse(url).map_err(|reason| unusable("URL", url, &reason))?)
+        };
+        let origin = |text: &String| Origin::parse(text).map_err(|reason| unusable("origin", text, &reason));
+        let mut scope = Scope { strict: access.strict_origin, ..Scope::default() };
+        scope.named.extend(own.clone());
+        scope.allowed = access.allow_origins.iter().map(origin).collect::<Result<_, _>>()?;
+
+        let mut credentials = Credentials::default();
+        for credential in &access.credentials {
+            let (Credential::Bearer { origin: of, .. }
+            | Credential::Basic { origin: of, .. }
+            | Credential::Header { origin: of, .. }) = credential;
+            let Some(to) = of.as_ref().map(origin).transpose()?.or_else(|| own.clone()) else { continue };
+            match credential {
+                Credential::Bearer { token, .. } => credentials.bearer(to, token.reveal())?,
+                Credential::Basic { user, password, .. } => credentials.basic(to, user, password.reveal())?,
+                Credential::Header { name, value, .. } => credentials.header(to, name, value.reveal())?,
+            }
+        }
+        Ok(Self {
+            credentials,
+            timeout: access.timeout,
+            retries: access.retries,
+            transfers: access.transfers,
+            per_host: access.per_host,
+            rate: access.rate,
+            bwlimit: access.bwlimit,
+            proxy: access.proxy.clone(),
+            ca_file: access.ca_file.clone(),
+            user_agent: access.user_agent.clone(),
+            ..Self::new(scope)
+        })
+    }
+
     /// The defaults of the program within a scope.
     pub fn new(scope: Scope) -> Self {
         Self {
@@ -59,14 +105,7 @@ impl HttpOptions {
             bwlimit: None,
             proxy: None,
             ca_file: None,
-            user_agent: concat!(
-                "instep/",
-                env!("CARGO_PKG_VERSION"),
-                " (+",
-                env!("CARGO_PKG_REPOSITORY"),
-                ")"
-            )
-            .to_owned(),
+            user_agent: AccessOptions::default().user_agent,
             resolver: Arc::new(SystemResolver),
         }
     }

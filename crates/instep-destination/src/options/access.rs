@@ -44,7 +44,14 @@ impl Default for AccessOptions {
             credentials: Vec::new(),
             ca_file: None,
             proxy: None,
-            user_agent: concat!("instep/", env!("CARGO_PKG_VERSION")).to_owned(),
+            user_agent: concat!(
+                "instep/",
+                env!("CARGO_PKG_VERSION"),
+                " (+",
+                env!("CARGO_PKG_REPOSITORY"),
+                ")"
+            )
+            .to_owned(),
         }
     }
 }
