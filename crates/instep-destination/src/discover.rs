@@ -2,12 +2,14 @@
 
 mod climb;
 mod error;
+mod explore;
 mod found;
 mod search;
 
 use resourcesync::Uri;
 
 pub use error::DiscoverError;
+pub use explore::{Node, explore};
 pub use found::{CapabilitySet, Discovered, Offer, Trouble, Way};
 
 use crate::documents::Documents;
@@ -25,19 +27,20 @@ pub async fn discover(
     sets: &[String],
     documents: &Documents,
 ) -> Result<Discovered, DiscoverError> {
-    let mut search = Search::new(documents, sets);
-    if let Sight::Found(found) = search.look_first(url).await? {
+    let mut search = Search::new(url, documents, sets);
+    let mut places = search::well_known(url);
+    match search.look_first(url).await? {
+        Sight::Found(found) => return Ok(found),
+        Sight::Page(page) => places.extend(search::links(&page)),
+        Sight::Nothing => {}
+    }
+    if let Some(found) = search.look_at_all(places).await? {
         return Ok(found);
     }
-    for (way, uri) in search::well_known(url) {
-        if let Some(found) = search.look(way, &uri).await? {
-            return Ok(found);
-        }
+    let mut places = search.robots(url).await;
+    places.extend(search::guesses(url));
+    match search.look_at_all(places).await? {
+        Some(found) => Ok(found),
+        None => Err(search.nothing(url)),
     }
-    for (way, uri) in search::guesses(url) {
-        if let Some(found) = search.look(way, &uri).await? {
-            return Ok(found);
-        }
-    }
-    Err(search.nothing(url))
 }

@@ -99,6 +99,14 @@ impl Documents {
         }
     }
 
+    /// Brings a document and reads its header.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`]; or when it is no document.
+    pub async fn open(&self, uri: &Uri, speaker: Option<&Origin>) -> Result<Document, DocumentError> {
+        self.get(uri, speaker).await?.document()
+    }
+
     async fn receive(&self, request: &Request) -> Result<Fetched, DocumentError> {
         let mut response = self.client.send_once(request).await?.successful()?;
         if response.status == StatusCode::NOT_MODIFIED {

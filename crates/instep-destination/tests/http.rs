@@ -206,7 +206,7 @@ async fn d30_transient_failures_are_overcome_and_lasting_ones_told() {
     let source = FakeSource::start().with_resources([("a", "text")]);
     let client = client(&source);
     for faults in
-        [vec![Fault::Status(500)], vec![Fault::Status(503); 5], vec![Fault::Reset(0), Fault::Status(429)]]
+        [vec![Fault::Status(500)], vec![Fault::Status(503); 5], vec![Fault::Status(502), Fault::Status(429)]]
     {
         source.fail("a", faults);
         assert_eq!(text(&client, &source.url("a")).await.unwrap(), "text");

@@ -173,7 +173,7 @@ impl Climb<'_> {
     }
 
     async fn open(&self, uri: &Uri, from: &Document) -> Result<Document, DocumentError> {
-        self.documents.get(uri, from.origin().as_ref()).await?.document()
+        self.documents.open(uri, from.origin().as_ref()).await
     }
 
     fn trouble(&mut self, uri: &Uri, what: impl Into<String>) {

@@ -1,18 +1,24 @@
-use resourcesync::{ReadError, SyntaxErrorKind, Uri};
+use http::header;
+use resourcesync::{ReadError, SyntaxErrorKind, Uri, discovery};
 
 use super::{DiscoverError, Discovered, Trouble, Way, climb, found::whole_story};
 use crate::{
     documents::{DocumentError, Documents, Download},
-    http::HttpError,
+    http::{HttpError, Origin},
 };
 
 /// A search for the first document that leads on, and what it met.
 pub(super) struct Search<'a> {
     documents: &'a Documents,
     sets: &'a [String],
+    /// The origin of the operator's URL: pages, headers and robots.txt lead no further than its scope.
+    speaker: Option<Origin>,
     looked_at: Vec<Trouble>,
     invalid: Option<DiscoverError>,
 }
+
+/// Bytes of a page in which links are looked for.
+const PAGE_BYTES: usize = 1 << 20;
 
 /// What one look brought.
 pub(super) enum Sight {
@@ -25,8 +31,9 @@ pub(super) enum Sight {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(documents: &'a Documents, sets: &'a [String]) -> Self {
-        Self { documents, sets, looked_at: Vec::new(), invalid: None }
+    pub(super) fn new(url: &Uri, documents: &'a Documents, sets: &'a [String]) -> Self {
+        let speaker = Origin::parse(url.as_str()).ok();
+        Self { documents, sets, speaker, looked_at: Vec::new(), invalid: None }
     }
 
     /// Looks at what the operator named. A host that does not answer, or a document that cannot be used, ends the search.
@@ -45,12 +52,25 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Looks at one place after the other until one leads on.
+    pub(super) async fn look_at_all(
+        &mut self,
+        places: Vec<(Way, Uri)>,
+    ) -> Result<Option<Discovered>, DiscoverError> {
+        for (way, uri) in places {
+            if let Some(found) = self.look(way, &uri).await? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     /// Looks at one place more; what is wrong there does not end the search (DISC-8).
-    pub(super) async fn look(&mut self, way: Way, uri: &Uri) -> Result<Option<Discovered>, DiscoverError> {
+    async fn look(&mut self, way: Way, uri: &Uri) -> Result<Option<Discovered>, DiscoverError> {
         if self.looked_at.iter().any(|trouble| trouble.uri == *uri) {
             return Ok(None);
         }
-        match self.documents.get(uri, None).await {
+        match self.documents.get(uri, self.speaker.as_ref()).await {
             Ok(download) => match self.judge(way, download).await? {
                 Sight::Found(found) => return Ok(Some(found)),
                 Sight::Page(_) | Sight::Nothing => {}
@@ -83,6 +103,15 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// What the host's `robots.txt` names (DISC-5); that there is none is no trouble.
+    pub(super) async fn robots(&mut self, url: &Uri) -> Vec<(Way, Uri)> {
+        let Ok(file) = discovery::robots(url) else { return Vec::new() };
+        let Ok(download) = self.documents.get(&file, None).await else { return Vec::new() };
+        let text = download.start(PAGE_BYTES).unwrap_or_default();
+        let named = discovery::from_robots(&String::from_utf8_lossy(&text), &download.uri);
+        distinct(Way::Robots, named.into_iter())
+    }
+
     fn note(&mut self, uri: &Uri, error: &dyn std::error::Error) {
         self.looked_at.push(Trouble::new(uri, whole_story(error)));
     }
@@ -113,22 +142,36 @@ fn is_meant_as_document(error: &DocumentError, download: &Download) -> bool {
     }
 }
 
-/// The Source Description at the host's root (§6.3.2); and below the path, where a publisher without a root puts it.
+/// The Source Description at the host's root (DISC-1); and below the path, where a publisher without a root puts it.
 pub(super) fn well_known(url: &Uri) -> Vec<(Way, Uri)> {
-    places(url, &["/.well-known/resourcesync", ".well-known/resourcesync"], Way::WellKnown)
+    let below = url.resolve(".well-known/resourcesync").ok();
+    distinct(Way::WellKnown, discovery::well_known(url).ok().into_iter().chain(below))
+}
+
+/// What a page and its headers link to (DISC-2, DISC-4).
+pub(super) fn links(page: &Download) -> Vec<(Way, Uri)> {
+    let fields = page.headers.get_all(header::LINK).into_iter().filter_map(|field| field.to_str().ok());
+    let mut links: Vec<_> = fields
+        .flat_map(|field| discovery::from_link_header(field, &page.uri))
+        .map(|uri| (Way::LinkHeader, uri))
+        .collect();
+    let text = page.start(PAGE_BYTES).unwrap_or_default();
+    let in_page = discovery::from_html(&text, &page.uri).into_iter().map(|link| link.target);
+    links.extend(distinct(Way::Page, in_page));
+    links
 }
 
 /// Names that the reference client tries (B33).
 pub(super) fn guesses(url: &Uri) -> Vec<(Way, Uri)> {
-    places(url, &["resourcelist.xml", "sitemap.xml", "/sitemap.xml"], Way::Guess)
+    let names = ["resourcelist.xml", "sitemap.xml", "/sitemap.xml"];
+    distinct(Way::Guess, names.iter().filter_map(|name| url.resolve(name).ok()))
 }
 
-fn places(url: &Uri, references: &[&str], way: Way) -> Vec<(Way, Uri)> {
+fn distinct(way: Way, uris: impl Iterator<Item = Uri>) -> Vec<(Way, Uri)> {
     let mut places: Vec<(Way, Uri)> = Vec::new();
-    for reference in references {
-        match url.resolve(reference) {
-            Ok(uri) if places.iter().all(|(_, held)| *held != uri) => places.push((way, uri)),
-            _ => {}
+    for uri in uris {
+        if places.iter().all(|(_, held)| *held != uri) {
+            places.push((way, uri));
         }
     }
     places

@@ -222,6 +222,12 @@ pub struct Attempts {
 }
 
 impl Attempts {
+    /// With no more than so many retries.
+    #[must_use]
+    pub fn at_most(self, retries: u32) -> Self {
+        Self { left: self.left.min(retries), ..self }
+    }
+
     /// Waits until the next attempt is in order.
     ///
     /// # Errors

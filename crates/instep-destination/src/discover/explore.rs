@@ -1,0 +1,156 @@
+use std::{collections::BTreeSet, pin::Pin};
+
+use resourcesync::{Capability, DateTime, Form, Metadata, Uri};
+
+use super::{
+    DiscoverError, discover,
+    found::{capability, whole_story},
+};
+use crate::documents::{Document, DocumentError, Documents};
+
+/// A document of a Source and what it leads to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Node {
+    /// Where it lies.
+    pub uri: Uri,
+    /// What it is, or what the document above says that it is.
+    pub capability: Option<Capability>,
+    /// List or index; none where it was not read.
+    pub form: Option<Form>,
+    /// Its times: `at`, `completed`, `from`, `until`.
+    pub times: Times,
+    /// How many entries it has; none where it was not read to its end.
+    pub entries: Option<u64>,
+    /// What is wrong with it.
+    pub trouble: Option<String>,
+    /// What it leads to.
+    pub children: Vec<Self>,
+}
+
+/// The times of a document (TIME-3 to TIME-6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Times {
+    /// Start of the snapshot.
+    pub at: Option<DateTime>,
+    /// End of the snapshot.
+    pub completed: Option<DateTime>,
+    /// Start of the interval of changes.
+    pub from: Option<DateTime>,
+    /// End of the interval of changes.
+    pub until: Option<DateTime>,
+}
+
+impl Times {
+    fn of(metadata: &Metadata) -> Self {
+        let Metadata { at, completed, from, until, .. } = metadata;
+        Self { at: *at, completed: *completed, from: *from, until: *until }
+    }
+}
+
+/// Documents read by one exploration (D15).
+const MOST_DOCUMENTS: usize = 100_000;
+/// Levels from an index of Source Descriptions down to a list in an archive, and some to spare.
+const MOST_LEVELS: usize = 12;
+
+/// Reads all documents that a URL leads to, down to the lists and what they count; resources and packages are not fetched.
+///
+/// # Errors
+/// As [`discover`]; what is wrong further down stands in its node.
+pub async fn explore(url: &Uri, documents: &Documents) -> Result<Node, DiscoverError> {
+    let found = discover(url, &[], documents).await?;
+    let mut walk = Walk { documents, seen: BTreeSet::new() };
+    let set = found.sets.first();
+    let top = (found.source_description.clone())
+        .or_else(|| set?.capability_list.clone())
+        .or_else(|| Some(set?.capabilities.values().next()?.uri.clone()))
+        .unwrap_or_else(|| url.clone());
+    let mut root = walk.visit(top, &[], None).await;
+    root.trouble = root.trouble.or_else(|| Some(found.troubles.first()?.to_string()));
+    Ok(root)
+}
+
+struct Walk<'a> {
+    documents: &'a Documents,
+    seen: BTreeSet<Uri>,
+}
+
+/// An entry that leads to a further document.
+struct Lead {
+    uri: Uri,
+    metadata: Metadata,
+}
+
+impl Walk<'_> {
+    fn visit<'w>(
+        &'w mut self,
+        uri: Uri,
+        above: &'w [Document],
+        promised: Option<Metadata>,
+    ) -> Pin<Box<dyn Future<Output = Node> + Send + 'w>> {
+        Box::pin(async move {
+            let mut node = Node {
+                capability: promised.as_ref().and_then(|metadata| metadata.capability.clone()),
+                times: promised.as_ref().map(Times::of).unwrap_or_default(),
+                uri: uri.clone(),
+                form: None,
+                entries: None,
+                trouble: None,
+                children: Vec::new(),
+            };
+            let refused = if !self.seen.insert(uri) {
+                Some("it stands elsewhere in this tree")
+            } else if self.seen.len() > MOST_DOCUMENTS {
+                Some("more documents than are read")
+            } else if above.len() > MOST_LEVELS {
+                Some("deeper than any Source is")
+            } else {
+                None
+            };
+            if let Some(why) = refused {
+                node.trouble = Some(why.to_owned());
+                return node;
+            }
+            if let Err(error) = self.read(&mut node, above).await {
+                node.trouble = Some(whole_story(&error));
+            }
+            node
+        })
+    }
+
+    async fn read(&mut self, node: &mut Node, above: &[Document]) -> Result<(), DocumentError> {
+        let speaker = above.last().and_then(Document::origin);
+        let document = self.documents.open(&node.uri, speaker.as_ref()).await?;
+        let kind = capability(&document.header);
+        node.capability = Some(kind.clone());
+        node.form = Some(document.header.form);
+        node.times = document.header.metadata.as_ref().map(Times::of).unwrap_or_default();
+        let leads_on = document.header.form == Form::Index || leads_to_documents(&kind);
+        let mut leads = Vec::new();
+        let entries = document.for_each(|entry| {
+            if leads_on && leads.len() < MOST_DOCUMENTS {
+                leads.push(Lead { uri: entry.loc.clone(), metadata: entry.metadata.clone() });
+            }
+        })?;
+        node.entries = Some(entries);
+        let path: Vec<_> = above.iter().cloned().chain([document]).collect();
+        for Lead { uri, metadata } in leads {
+            node.children.push(self.visit(uri, &path, Some(metadata)).await);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the entries of a list are documents: of a Source Description, a Capability List and the archives.
+fn leads_to_documents(kind: &Capability) -> bool {
+    matches!(
+        kind,
+        Capability::Description
+            | Capability::CapabilityList
+            | Capability::ResourceListArchive
+            | Capability::ResourceDumpArchive
+            | Capability::ChangeListArchive
+            | Capability::ChangeDumpArchive
+    )
+}
