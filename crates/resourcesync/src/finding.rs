@@ -25,6 +25,8 @@ pub(crate) struct Places {
     pub(crate) root: Position,
     pub(crate) metadata: Position,
     pub(crate) links: Vec<Position>,
+    /// Whether the metadata has a time that cannot be read: it is wrong, but not missing.
+    pub(crate) unreadable_time: bool,
 }
 
 impl Places {
@@ -37,6 +39,7 @@ impl Places {
     pub(crate) fn clear(&mut self) {
         (self.root, self.metadata) = Default::default();
         self.links.clear();
+        self.unreadable_time = false;
     }
 }
 

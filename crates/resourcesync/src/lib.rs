@@ -8,6 +8,8 @@ pub mod document;
 mod error;
 pub mod finding;
 pub mod package;
+mod tables;
+pub mod validate;
 pub mod value;
 pub mod xml;
 
@@ -19,4 +21,4 @@ pub use value::{
     Algorithm, Capability, Change, ChangeFreq, DateTime, Digest, Digests, Hasher, MediaType, PackagePath,
     Relation, Uri, UriError,
 };
-pub use xml::{Decoded, DocumentReader, DocumentWriter, Limits, ReadOptions, WriteOptions};
+pub use xml::{Decoded, DocumentReader, DocumentWriter, Limits, ReadOptions, SpecVersion, WriteOptions};

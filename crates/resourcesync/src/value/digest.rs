@@ -166,6 +166,12 @@ pub enum DigestError {
         /// The item.
         item: String,
     },
+    /// The value is a digest, but written in base64 or as a URN; it is taken.
+    #[error("{item:?} is a digest, but not written as algorithm:hexadecimal")]
+    Spelled {
+        /// The item.
+        item: String,
+    },
     /// The algorithm stood there before; the first is kept (ATT-14).
     #[error("{algorithm} stands twice")]
     Repeated {
@@ -286,20 +292,56 @@ impl fmt::Display for Digests {
 }
 
 fn read_item(item: &str, report: &mut dyn FnMut(DigestError)) -> Option<Digest> {
-    let (name, text) = item.split_once(':').filter(|(name, _)| !name.is_empty())?;
+    let urn = item.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("urn:"));
+    let plain = if urn { &item[4..] } else { item };
+    let (name, text) = plain.split_once(':').filter(|(name, _)| !name.is_empty())?;
     let algorithm = Algorithm::parse(name);
     let Some(length) = algorithm.digest_bytes() else {
         report(DigestError::UnknownAlgorithm { algorithm: algorithm.clone() });
         return Some(Digest { algorithm, value: DigestValue::Opaque(text.into()) });
     };
-    let value = match hexadecimal(text, length) {
-        Some(bytes) => DigestValue::Bytes(bytes),
+    let hexadecimal = hexadecimal(text, length);
+    let value = match hexadecimal.or_else(|| base64(text, length)) {
+        Some(bytes) => {
+            if urn || hexadecimal.is_none() {
+                report(DigestError::Spelled { item: item.to_owned() });
+            }
+            DigestValue::Bytes(bytes)
+        }
         None => {
             report(DigestError::NotHexadecimal { item: item.to_owned() });
             DigestValue::Opaque(text.into())
         }
     };
     Some(Digest { algorithm, value })
+}
+
+/// A digest in base64 with its padding, as early clients wrote it; its length cannot be that of a hexadecimal one.
+fn base64(text: &str, length: usize) -> Option<DigestBytes> {
+    if text.len() != length.div_ceil(3) * 4 {
+        return None;
+    }
+    let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
+    let mut value = DigestBytes { length: length as u8, bytes: [0; 64] };
+    let (mut bits, mut held, mut at) = (0u32, 0, 0);
+    for digit in digits.bytes() {
+        let digit = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(digit);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            *value.bytes.get_mut(at).filter(|_| at < length)? = (bits >> held) as u8;
+            at += 1;
+        }
+    }
+    (at == length).then_some(value)
 }
 
 fn hexadecimal(text: &str, length: usize) -> Option<DigestBytes> {

@@ -7,6 +7,7 @@ use crate::{
     document::{Attribute, Link, Metadata},
     error::SyntaxErrorKind,
     finding::Severity,
+    tables::misplaced,
     value::{Capability, Change, DateTime, DateTimeError, DigestError, MediaType, PackagePath, Relation},
 };
 
@@ -17,8 +18,21 @@ pub(super) struct Attributes {
     pub(super) rel: Option<Relation>,
     pub(super) href: Option<String>,
     pub(super) pri: Option<u32>,
+    /// Whether a time stands there that cannot be read.
+    pub(super) unreadable_time: bool,
     /// The value last seen: lists repeat few media types.
     last_type: Option<MediaType>,
+}
+
+/// How attributes are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    /// How many an element may have.
+    pub(super) most: usize,
+    /// Whether the element is `rs:ln`.
+    pub(super) on_link: bool,
+    /// Whether attributes with the prefix of ResourceSync count (DIA-6).
+    pub(super) prefixed: bool,
 }
 
 /// Takes a rule, its severity, what was found and what is expected.
@@ -30,16 +44,21 @@ impl Attributes {
         &mut self,
         start: &BytesStart<'_>,
         scope: &Scope,
-        most: usize,
+        reading: Reading,
         report: Report<'_>,
     ) -> Result<(), SyntaxErrorKind> {
         self.metadata.clear();
-        (self.rel, self.href, self.pri) = (None, None, None);
-        for_each_attribute(start, most, |key, value| self.set(key, value, scope, report))
+        (self.rel, self.href, self.pri, self.unreadable_time) = (None, None, None, false);
+        for_each_attribute(start, reading.most, |key, value| self.set(key, value, scope, reading, report))
     }
 
-    fn set(&mut self, key: &str, value: &str, scope: &Scope, report: Report<'_>) {
+    fn set(&mut self, key: &str, value: &str, scope: &Scope, reading: Reading, report: Report<'_>) {
         let Some((prefix, local)) = key.split_once(':') else {
+            if let Some((rule, severity)) = misplaced(key, reading.on_link) {
+                let expected =
+                    if reading.on_link { "an attribute of rs:ln" } else { "an attribute of rs:md" };
+                report(rule, severity, format!("{key}=\"{value}\""), expected);
+            }
             if key != "xmlns" && !self.set_known(key, value, false, report) {
                 report(
                     "GEN-7",
@@ -62,7 +81,7 @@ impl Attributes {
                     format!("{key}=\"{value}\""),
                     "the attribute without a prefix",
                 );
-                if !self.set_known(local, value, true, report) {
+                if reading.prefixed && !self.set_known(local, value, true, report) {
                     self.metadata.other.push(Attribute::new(namespace.uri(), local, value));
                 }
             }
@@ -75,8 +94,13 @@ impl Attributes {
 
     /// Sets an attribute that Table 3 or a draft knows. A `weak` one, written with a prefix, gives way (DIA-6).
     fn set_known(&mut self, name: &str, value: &str, weak: bool, report: Report<'_>) -> bool {
-        let md = &mut self.metadata;
+        let Self { metadata: md, unreadable_time, .. } = self;
         let value = value.trim();
+        let mut datetime = |name: &str, value: &str, report: Report<'_>| {
+            let datetime = datetime(name, value, report);
+            *unreadable_time |= datetime.is_none();
+            datetime
+        };
         match name {
             "capability" if value.is_empty() => {
                 report("GEN-4", Severity::Error, "a blank capability".into(), "the name of a capability");
@@ -215,6 +239,7 @@ fn hash_finding(error: &DigestError, report: Report<'_>) {
         DigestError::NotHexadecimal { .. } => {
             ("ATT-13", Severity::Warning, "a hexadecimal digest of the algorithm's length")
         }
+        DigestError::Spelled { .. } => ("ATT-13", Severity::Warning, "a hexadecimal digest"),
         DigestError::Repeated { .. } => ("ATT-14", Severity::Warning, "each algorithm once"),
         DigestError::UnknownAlgorithm { .. } => ("ATT-12", Severity::Info, "md5, sha-1 or sha-256"),
     };

@@ -183,6 +183,11 @@ impl<R: BufRead> DocumentReader<R> {
         std::mem::take(&mut self.findings)
     }
 
+    /// Whether there are findings to take.
+    pub(crate) fn has_findings(&self) -> bool {
+        !self.findings.is_empty()
+    }
+
     /// How many findings were not kept.
     pub fn findings_dropped(&self) -> u64 {
         self.findings_dropped

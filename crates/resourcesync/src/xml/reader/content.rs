@@ -104,6 +104,7 @@ impl<R: BufRead> DocumentReader<R> {
             self.report("GEN-3", Severity::Error, "a second rs:md under the root", "one; the first is taken");
         } else {
             self.header.places.metadata = self.at;
+            self.header.places.unreadable_time = self.attributes.unreadable_time;
             self.header.metadata = Some(std::mem::take(&mut self.attributes.metadata));
         }
     }

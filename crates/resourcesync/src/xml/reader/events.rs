@@ -14,7 +14,7 @@ use crate::{
     error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind},
     finding::{Finding, Severity},
     xml::{
-        attributes::for_each_attribute,
+        attributes::{Reading, for_each_attribute},
         meter::Stop,
         names::{Namespace, RS, is_draft},
     },
@@ -123,9 +123,13 @@ impl<R: BufRead> DocumentReader<R> {
                     self.report("GEN-2", Severity::Error, format!("the namespace {uri}"), RS);
                 }
                 let Self { attributes, scope, options, findings, findings_dropped, at, .. } = self;
-                let most = options.limits.attributes;
+                let reading = Reading {
+                    most: options.limits.attributes,
+                    on_link: kind == Kind::Ln,
+                    prefixed: options.dialects,
+                };
                 attributes
-                    .read(start, scope, most, &mut |rule, severity, found, expected| {
+                    .read(start, scope, reading, &mut |rule, severity, found, expected| {
                         push(
                             findings,
                             findings_dropped,

@@ -1,0 +1,167 @@
+//! Tables 3 and 4 of the standard (§7, Appendix A) and what §8 to §13 add to them, as data: the validator reports by
+//! them, the writer refuses by them.
+
+use crate::{
+    document::{Form, Header},
+    finding::Severity,
+    value::Capability,
+};
+
+/// Whether something may or must be there (Appendix A).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// M
+    Mandatory,
+    /// R
+    Recommended,
+    /// O
+    Optional,
+    /// X
+    Forbidden,
+    /// Not in the table.
+    Unstated,
+}
+
+use Presence::{Forbidden as X, Mandatory as M, Optional as O, Recommended as R, Unstated as U};
+
+/// What the standard says about one kind of document. Rules are given by id; an empty one means there is none.
+#[derive(Debug)]
+pub(crate) struct DocumentRules {
+    pub(crate) capability: Capability,
+    pub(crate) form: Form,
+    /// Table 4: root `at`, root `from`, entry `at`, entry `from`.
+    pub(crate) times: [Presence; 4],
+    /// The rule that names root and capability.
+    pub(crate) root: &'static str,
+    /// The rule that wants `at` or `from` on the root.
+    pub(crate) time: &'static str,
+    /// The rule that wants `up`.
+    pub(crate) up: &'static str,
+    /// The rule that wants `index` under an index.
+    pub(crate) index: &'static str,
+    /// The rule that a second entry of the same URI breaks.
+    pub(crate) duplicate: &'static str,
+    /// The rule that orders entries by time.
+    pub(crate) order: &'static str,
+    /// The rule that wants `change` on entries.
+    pub(crate) change: &'static str,
+    /// The rule that wants `path` on entries.
+    pub(crate) path: &'static str,
+    /// The rule that wants `type` on entries.
+    pub(crate) media_type: &'static str,
+    /// Whether entries have a `capability` (ATT-7).
+    pub(crate) entry_capability: bool,
+}
+
+macro_rules! documents {
+    ($($form:ident $capability:ident [$($time:ident)*] {$($field:ident: $value:expr),* $(,)?})*) => {
+        [$(DocumentRules {
+            capability: Capability::$capability,
+            form: Form::$form,
+            times: [$($time),*],
+            $($field: $value,)*
+            ..NOTHING
+        }),*]
+    };
+}
+
+const NOTHING: DocumentRules = DocumentRules {
+    capability: Capability::Description,
+    form: Form::List,
+    times: [U, U, U, U],
+    root: "",
+    time: "",
+    up: "",
+    index: "",
+    duplicate: "",
+    order: "",
+    change: "",
+    path: "",
+    media_type: "",
+    entry_capability: false,
+};
+
+#[rustfmt::skip]
+static DOCUMENTS: [DocumentRules; 24] = documents! {
+    List  Description          [U U U U] { root: "SD-4", duplicate: "SD-6", entry_capability: true }
+    Index Description          [U U U U] { root: "SD-11", duplicate: "SD-6" }
+    List  CapabilityList       [U U U U] { root: "CAP-2", up: "CAP-3", entry_capability: true }
+    Index CapabilityList       [U U U U] { root: "CAP-1", up: "CAP-3" }
+    List  ResourceList         [M X X X] { root: "RL-1", time: "RL-2", up: "RL-3", index: "RL-4", duplicate: "RL-5" }
+    Index ResourceList         [M X O X] { root: "RLI-1", time: "RLI-2", up: "RLI-3", duplicate: "RLI-4" }
+    List  ResourceDump         [M X O X] { root: "RD-1", time: "RD-2", up: "RD-3", index: "RD-4", duplicate: "RD-5", media_type: "RD-7" }
+    Index ResourceDump         [M X O X] { root: "RD-11", time: "RD-11", up: "RD-11", duplicate: "RLI-4" }
+    List  ResourceDumpManifest [M X X X] { root: "RDM-1", time: "RDM-2", up: "RDM-3", path: "RDM-6", media_type: "RDM-7" }
+    Index ResourceDumpManifest [M X X X] { root: "RDM-1", time: "RDM-2", up: "RDM-3" }
+    List  ChangeList           [X M X X] { root: "CL-1", time: "CL-2", up: "CL-3", index: "CL-4", order: "CL-6", change: "CL-8" }
+    Index ChangeList           [X M X R] { root: "CLI-3", time: "CLI-4", up: "CLI-5", duplicate: "CLI-6", order: "CLI-2" }
+    List  ChangeDump           [X M X R] { root: "CD-1", time: "CD-2", up: "CD-3", index: "CD-4", duplicate: "CD-5", order: "CD-6", media_type: "CD-8" }
+    Index ChangeDump           [X M X R] { root: "CD-13", time: "CD-13", up: "CD-13", duplicate: "CLI-6", order: "CD-13" }
+    List  ChangeDumpManifest   [X M X X] { root: "CDM-1", time: "CDM-2", up: "CDM-3", order: "CDM-4", change: "CDM-6", path: "CDM-7", media_type: "CDM-8" }
+    Index ChangeDumpManifest   [X M X X] { root: "CDM-1", time: "CDM-2", up: "CDM-3" }
+    List  ResourceListArchive  [U U O X] { root: "ARC-5", up: "ARC-6", order: "ARC-11" }
+    List  ResourceDumpArchive  [U U O X] { root: "ARC-5", up: "ARC-6", order: "ARC-11" }
+    List  ChangeListArchive    [U U X R] { root: "ARC-5", up: "ARC-6", order: "ARC-11" }
+    List  ChangeDumpArchive    [U U X R] { root: "ARC-5", up: "ARC-6", order: "ARC-11" }
+    List  ChangeNotification   [U U X X] { root: "CN-6", up: "CN-6", order: "CN-8", change: "CN-6" }
+    Index ChangeNotification   [U U X X] { root: "CN-7", up: "CN-6" }
+    List  FrameworkNotification [U U X X] { root: "FN-1", up: "CN-6", change: "FN-1", entry_capability: true }
+    Index FrameworkNotification [U U X X] { root: "N8-6", up: "CN-6" }
+};
+
+/// Archives may be indexes too (ARC-12); what holds for the list holds for its index, but for times.
+static ARCHIVE_INDEX: DocumentRules =
+    DocumentRules { form: Form::Index, root: "ARC-12", up: "ARC-12", ..NOTHING };
+
+/// What the standard says about a kind of document; none for capabilities it does not know.
+pub(crate) fn document_rules(form: Form, capability: &Capability) -> Option<&'static DocumentRules> {
+    let known = DOCUMENTS.iter().find(|rules| rules.form == form && rules.capability == *capability);
+    let archive = DOCUMENTS.iter().any(|rules| rules.capability == *capability) && form == Form::Index;
+    known.or(archive.then_some(&ARCHIVE_INDEX))
+}
+
+/// What the standard says about the document with a header.
+pub(crate) fn header_rules(header: &Header) -> Option<&'static DocumentRules> {
+    document_rules(header.form, header.capability()?)
+}
+
+impl DocumentRules {
+    pub(crate) fn is(&self, form: Form, capability: &Capability) -> bool {
+        self.form == form && self.capability == *capability
+    }
+
+    pub(crate) fn is_manifest(&self) -> bool {
+        matches!(self.capability, Capability::ResourceDumpManifest | Capability::ChangeDumpManifest)
+    }
+
+    pub(crate) fn is_dump(&self) -> bool {
+        self.form == Form::List
+            && matches!(self.capability, Capability::ResourceDump | Capability::ChangeDump)
+    }
+
+    pub(crate) fn is_archive(&self) -> bool {
+        self.root.starts_with("ARC")
+    }
+
+    /// Whether entries are changes (ATT-8).
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.change.is_empty()
+    }
+}
+
+/// Attributes of Table 3 that stand on the wrong one of `rs:md` and `rs:ln`, and the rule that says so.
+pub(crate) fn misplaced(name: &str, on_link: bool) -> Option<(&'static str, Severity)> {
+    Some(match (on_link, name) {
+        (true, "at") => ("ATT-1", Severity::Error),
+        (true, "completed") => ("ATT-2", Severity::Error),
+        (true, "from") => ("ATT-3", Severity::Error),
+        (true, "until") => ("ATT-4", Severity::Error),
+        (true, "capability") => ("ATT-7", Severity::Warning),
+        (true, "change") => ("ATT-8", Severity::Warning),
+        (true, "datetime") => ("ATT-9", Severity::Warning),
+        (false, "modified") => ("ATT-19", Severity::Warning),
+        (false, "pri") => ("ATT-20", Severity::Warning),
+        (false, "href" | "rel") => ("GEN-20", Severity::Warning),
+        _ => return None,
+    })
+}

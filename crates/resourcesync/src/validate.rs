@@ -1,0 +1,36 @@
+//! Conformance: documents, packages and sets of documents in, findings out.
+//!
+//! ```
+//! # fn main() -> std::io::Result<()> {
+//! use resourcesync::{Severity, validate::{Validator, ValidateOptions}};
+//! let list = br#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+//!     xmlns:rs="http://www.openarchives.org/rs/terms/">
+//!   <rs:ln rel="up" href="http://example.com/capabilitylist.xml"/>
+//!   <rs:md capability="resourcelist"/>
+//! </urlset>"#;
+//! let report = Validator::new(ValidateOptions::new()).document(&list[..])?;
+//! let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+//! assert_eq!((errors[0].rule, errors[0].position.line), ("RL-2", 4));
+//! # Ok(())
+//! # }
+//! ```
+
+mod document;
+mod entry;
+mod findings;
+mod header;
+mod links;
+mod rules;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+pub use document::{ValidateOptions, Validator};
+pub use findings::{Child, Report, Summary};
+pub use rules::{Level, Rule, rule, rules};
+
+/// A short stand-in for a text, to see whether it occurs again without keeping it.
+fn digest_of(text: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

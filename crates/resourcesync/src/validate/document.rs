@@ -1,0 +1,277 @@
+use std::io::{self, BufRead};
+
+use super::{
+    digest_of,
+    entry::EntryCheck,
+    findings::{Child, Findings, Report},
+    header,
+    links::LinkCheck,
+};
+use crate::{
+    document::{Entry, Form, Header, Metadata},
+    error::ReadError,
+    finding::{Finding, Position, Severity},
+    tables::{DocumentRules, document_rules, header_rules},
+    value::{Capability, Uri},
+    xml::{Decoded, DocumentReader, Limits, ReadOptions, SpecVersion},
+};
+
+/// How documents are judged.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ValidateOptions {
+    /// By which version of the standard (DIA-9).
+    pub version: SpecVersion,
+    /// Whether what should be must be: warnings become errors.
+    pub strict: bool,
+    /// Where the document was fetched.
+    pub base: Option<Uri>,
+    /// How much is read.
+    pub limits: Limits,
+    /// How many findings a report keeps; further ones are counted.
+    pub findings: usize,
+    /// What the document should be, where whoever led to it said so.
+    pub expected: Option<Capability>,
+    /// Whether an index led to the document (RL-4, RD-4, CL-4, CD-4).
+    pub below_index: bool,
+}
+
+impl ValidateOptions {
+    /// By version 1.1, not strictly, keeping 1,000 findings.
+    pub fn new() -> Self {
+        Self {
+            version: SpecVersion::V1_1,
+            strict: false,
+            base: None,
+            limits: Limits::default(),
+            findings: 1_000,
+            expected: None,
+            below_index: false,
+        }
+    }
+}
+
+impl Default for ValidateOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Judges documents and packages.
+#[derive(Clone, Debug, Default)]
+pub struct Validator {
+    pub(super) options: ValidateOptions,
+}
+
+impl Validator {
+    /// With options.
+    pub fn new(options: ValidateOptions) -> Self {
+        Self { options }
+    }
+
+    /// Judges one document while reading it, in memory that grows with its entries by a few bytes each. What cannot be
+    /// read is a finding too (GEN-1, GEN-24, GEN-26).
+    ///
+    /// # Errors
+    /// When the bytes do not arrive.
+    pub fn document(&self, source: impl BufRead) -> io::Result<Report> {
+        self.document_with(source, |_, _| {})
+    }
+
+    /// The same, showing each entry to `observe`, which may add findings.
+    pub(super) fn document_with(
+        &self,
+        source: impl BufRead,
+        mut observe: impl FnMut(&Entry, &mut Findings),
+    ) -> io::Result<Report> {
+        let mut check = DocumentCheck::new(&self.options);
+        match check.read(source, &mut observe) {
+            Ok(()) => {}
+            Err(ReadError::Io(error)) if !is_damage(&error) => return Err(error),
+            Err(ReadError::Syntax(error)) => {
+                let (rule, found) = (error.kind.rule(), error.kind.to_string());
+                check.findings.weigh(
+                    rule,
+                    Severity::Error,
+                    error.position,
+                    found,
+                    "a document that can be read",
+                );
+            }
+            Err(error) => {
+                let found =
+                    std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+                let start = Position { line: 1, column: 1, offset: 0 };
+                check.findings.weigh("GEN-24", Severity::Error, start, found, "a document that can be read");
+            }
+        }
+        Ok(check.report())
+    }
+}
+
+/// Whether the bytes arrived, but could not be decompressed.
+fn is_damage(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
+    )
+}
+
+/// What one document has shown so far.
+struct DocumentCheck<'o> {
+    options: &'o ValidateOptions,
+    findings: Findings,
+    rules: Option<&'static DocumentRules>,
+    header: Option<Header>,
+    entries: u64,
+    bytes: u64,
+    children: Vec<Child>,
+    /// Digest of `loc`, and its line.
+    locs: Vec<(u64, u32)>,
+}
+
+/// Children kept of one document; there are never more than it may have entries.
+const CHILDREN: usize = 50_000;
+
+impl<'o> DocumentCheck<'o> {
+    fn new(options: &'o ValidateOptions) -> Self {
+        Self {
+            options,
+            findings: Findings::new(options.findings, options.strict),
+            rules: None,
+            header: None,
+            entries: 0,
+            bytes: 0,
+            children: Vec::new(),
+            locs: Vec::new(),
+        }
+    }
+
+    fn read(
+        &mut self,
+        source: impl BufRead,
+        observe: &mut dyn FnMut(&Entry, &mut Findings),
+    ) -> Result<(), ReadError> {
+        let mut options = ReadOptions::new();
+        (options.base, options.limits, options.dialects) =
+            (self.options.base.clone(), self.options.limits, false);
+        let mut reader = DocumentReader::open(source, options)?;
+        let result = self.read_entries(&mut reader, observe);
+        self.take_findings(&mut reader);
+        self.entries = reader.entries_read();
+        self.bytes = reader.bytes_read();
+        header::check(
+            reader.header(),
+            self.rules,
+            self.entries,
+            self.bytes,
+            self.options,
+            &mut self.findings,
+        );
+        self.header = Some(reader.header().clone());
+        result
+    }
+
+    fn read_entries<R: BufRead>(
+        &mut self,
+        reader: &mut DocumentReader<Decoded<R>>,
+        observe: &mut dyn FnMut(&Entry, &mut Findings),
+    ) -> Result<(), ReadError> {
+        let root = reader.header().clone();
+        self.rules = header_rules(&root);
+        let empty = Metadata::new();
+        let root_metadata = root.metadata.as_ref().unwrap_or(&empty);
+        let mut entry = Entry::default();
+        let mut entry_check: Option<EntryCheck<'_>> = None;
+        let mut link_check = LinkCheck::default();
+        while reader.read_entry(&mut entry)? {
+            self.take_findings(reader);
+            let check = entry_check.get_or_insert_with(|| {
+                self.rules = self.rules.or_else(|| notification_rules(&root, &entry));
+                EntryCheck::new(self.rules, root_metadata, self.options.version)
+            });
+            check.check(&entry, &mut self.findings);
+            link_check.check(&entry, self.rules, &mut self.findings);
+            observe(&entry, &mut self.findings);
+            self.remember(&entry);
+        }
+        if let Some(check) = entry_check {
+            check.finish(&mut self.findings);
+        }
+        link_check.finish(&mut self.findings);
+        self.check_duplicates();
+        Ok(())
+    }
+
+    fn take_findings<R: BufRead>(&mut self, reader: &mut DocumentReader<R>) {
+        if reader.has_findings() {
+            reader.take_findings().into_iter().for_each(|finding| self.findings.push(finding));
+        }
+    }
+
+    fn remember(&mut self, entry: &Entry) {
+        let Some(rules) = self.rules else { return };
+        let line = u32::try_from(entry.position.line).unwrap_or(u32::MAX);
+        self.locs.push((digest_of(&entry.loc), line));
+        let leads =
+            rules.form == Form::Index || rules.entry_capability || rules.is_dump() || rules.is_archive();
+        if leads && self.children.len() < CHILDREN {
+            self.children.push(Child {
+                loc: entry.loc.clone(),
+                metadata: entry.metadata.clone(),
+                position: entry.position,
+            });
+        }
+    }
+
+    /// One entry for each URI, where entries are not changes (RL-5 and its kin).
+    fn check_duplicates(&mut self) {
+        self.locs.sort_unstable();
+        let rule = self.rules.map_or("", |rules| rules.duplicate);
+        if rule.is_empty() {
+            return;
+        }
+        for pair in self.locs.windows(2) {
+            if let [(first, line), (second, again)] = pair
+                && first == second
+            {
+                let at = Position { line: u64::from(*again), column: 1, offset: 0 };
+                let severity = Severity::Warning;
+                let found = format!("the loc of line {line} again");
+                self.findings.weigh(rule, severity, at, found, "one entry for each URI");
+            }
+        }
+    }
+
+    fn report(self) -> Report {
+        let (findings, summary) = self.findings.finish();
+        let mut locs: Vec<u64> = self.locs.into_iter().map(|(loc, _)| loc).collect();
+        locs.sort_unstable();
+        Report {
+            findings,
+            summary,
+            header: self.header,
+            entries: self.entries,
+            bytes: self.bytes,
+            children: self.children,
+            locs,
+        }
+    }
+}
+
+/// A payload without root metadata is a notification if it says so by its first entry (N8-5).
+fn notification_rules(header: &Header, first: &Entry) -> Option<&'static DocumentRules> {
+    let bare = header.metadata.is_none() && header.up().is_some() && first.metadata.change.is_some();
+    let capability = match first.metadata.capability {
+        None => Capability::ChangeNotification,
+        Some(_) => Capability::FrameworkNotification,
+    };
+    bare.then(|| document_rules(header.form, &capability)).flatten()
+}
+
+impl Finding {
+    /// Whether the finding is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}

@@ -1,0 +1,404 @@
+//! Entries, one after the other: what each says, and how it follows the one before.
+
+use std::collections::BTreeSet;
+
+use super::{findings::Findings, header::check_pairs};
+use crate::{
+    document::{Entry, Form, Metadata},
+    finding::{Position, Severity},
+    tables::{DocumentRules, Presence},
+    value::{Capability, Change, DateTime, MediaType, Relation},
+    xml::SpecVersion,
+};
+
+/// What the entries so far have shown.
+pub(super) struct EntryCheck<'h> {
+    rules: Option<&'static DocumentRules>,
+    root: &'h Metadata,
+    version: SpecVersion,
+    last_time: Option<DateTime>,
+    last_interval: Option<(Option<DateTime>, Option<DateTime>)>,
+    with_datetime: u64,
+    without_datetime: u64,
+    first_without: Position,
+    capabilities: BTreeSet<Capability>,
+    paths: BTreeSet<u64>,
+    media_type: Option<MediaType>,
+}
+
+impl<'h> EntryCheck<'h> {
+    pub(super) fn new(
+        rules: Option<&'static DocumentRules>,
+        root: &'h Metadata,
+        version: SpecVersion,
+    ) -> Self {
+        Self {
+            rules,
+            root,
+            version,
+            last_time: None,
+            last_interval: None,
+            with_datetime: 0,
+            without_datetime: 0,
+            first_without: Position::default(),
+            capabilities: BTreeSet::new(),
+            paths: BTreeSet::new(),
+            media_type: None,
+        }
+    }
+
+    pub(super) fn check(&mut self, entry: &Entry, out: &mut Findings) {
+        let at = entry.places.metadata_or(entry.position);
+        let md = &entry.metadata;
+        check_pairs(md, at, out);
+        let Some(rules) = self.rules else { return };
+        check_times(rules, md, at, out);
+        self.check_change(rules, entry, at, out);
+        self.check_path(rules, md, at, out);
+        self.check_order(rules, entry, at, out);
+        if rules.entry_capability || md.capability.is_some() {
+            self.check_capability(rules, md, at, out);
+        }
+        match (&rules.capability, rules.form) {
+            (Capability::Description | Capability::CapabilityList, _) => check_upper(rules, entry, at, out),
+            (Capability::ResourceList | Capability::ResourceDumpManifest, Form::List) => {
+                self.check_snapshot(rules, entry, at, out);
+            }
+            (Capability::ResourceDump | Capability::ChangeDump, Form::List) => {
+                self.check_package(rules, md, at, out);
+            }
+            (_, Form::Index) => self.check_member(rules, md, at, out),
+            _ => {}
+        }
+        if rules.is_manifest() && md.media_type.is_none() && md.change != Some(Change::Deleted) {
+            out.add(rules.media_type, at, "no type", "the media type of the bitstream");
+        }
+    }
+
+    fn check_change(&mut self, rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
+        let md = &entry.metadata;
+        if !rules.has_changes() {
+            if let Some(change) = &md.change {
+                let found = format!("change=\"{change}\"");
+                out.weigh(
+                    "ATT-8",
+                    Severity::Warning,
+                    at,
+                    found,
+                    "it in Change Lists and their manifests only",
+                );
+            }
+            if md.datetime.is_some() {
+                out.weigh(
+                    "ATT-9",
+                    Severity::Warning,
+                    at,
+                    "datetime",
+                    "it in Change Lists and their manifests only",
+                );
+            }
+            return;
+        }
+        if md.change.is_none() {
+            out.add(rules.change, at, "no change", "created, updated or deleted");
+        }
+        if md.change == Some(Change::Deleted)
+            && (md.length.is_some() || !md.hash.is_empty() || md.media_type.is_some())
+        {
+            out.add("CL-14", at, "hash, length or type of a deleted resource", "none of them");
+        }
+        self.check_datetime(entry, at, out);
+        if rules.capability == Capability::FrameworkNotification {
+            check_framework(md, at, out);
+        }
+    }
+
+    fn check_datetime(&mut self, entry: &Entry, at: Position, out: &mut Findings) {
+        match entry.metadata.datetime {
+            Some(datetime) => {
+                self.with_datetime += 1;
+                let early = self.root.from.is_some_and(|from| datetime.end() <= from.instant());
+                let late = self.root.until.is_some_and(|until| until.end() <= datetime.instant());
+                if early || late {
+                    let found = format!("datetime {datetime}");
+                    out.add("ATT-10", at, found, "a time from the root's from to its until");
+                }
+                if self.version == SpecVersion::V1_0 {
+                    out.weigh("DIA-9", Severity::Info, at, "datetime", "1.0 does not know it");
+                }
+            }
+            None => {
+                self.without_datetime += 1;
+                if self.without_datetime == 1 {
+                    self.first_without = at;
+                }
+            }
+        }
+        if self.version == SpecVersion::V1_0 && entry.lastmod.is_none() {
+            out.weigh(
+                "DIA-9",
+                Severity::Error,
+                entry.position,
+                "a change without lastmod",
+                "lastmod, in 1.0",
+            );
+        }
+    }
+
+    fn check_path(&mut self, rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
+        let Some(path) = &md.path else {
+            if !rules.path.is_empty() && md.change != Some(Change::Deleted) {
+                out.add(rules.path, at, "no path", "where the bitstream lies in the package");
+            }
+            return;
+        };
+        if !rules.is_manifest() {
+            out.add("ATT-16", at, format!("path=\"{path}\""), "it in manifests only");
+        }
+        if !path.is_as_specified() {
+            out.add(
+                "ATT-17",
+                at,
+                format!("path=\"{path}\""),
+                "a path from the package's root, with a leading slash",
+            );
+        }
+        if md.change == Some(Change::Deleted) {
+            out.weigh("CDM-7", Severity::Warning, at, "the path of a deleted resource", "none");
+        }
+        if rules.is(Form::List, &Capability::ChangeDumpManifest) && !self.paths.insert(super::digest_of(path))
+        {
+            let found = format!("path=\"{path}\" again");
+            out.weigh("CDM-10", Severity::Error, at, found, "a path of its own for each change");
+        }
+    }
+
+    /// Entries in order of time, oldest first.
+    fn check_order(&mut self, rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
+        if rules.order.is_empty() {
+            return;
+        }
+        let md = &entry.metadata;
+        let time = match (rules.has_changes(), self.version) {
+            (true, SpecVersion::V1_1) => md.datetime,
+            (true, SpecVersion::V1_0) => md.datetime.or(entry.lastmod),
+            (false, _) => md.from.or(md.at),
+        };
+        let Some(time) = time else { return };
+        if let Some(last) = self.last_time.filter(|last| time.end() <= last.instant()) {
+            out.add(rules.order, at, format!("{time} after {last}"), "oldest first");
+            if rules.has_changes() {
+                out.add("TIME-14", at, format!("datetime {time} after {last}"), "no earlier one than before");
+            }
+        }
+        self.last_time = Some(time);
+    }
+
+    fn check_capability(&mut self, rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
+        let source = rules.capability == Capability::Description;
+        let Some(capability) = &md.capability else {
+            let expected = "the capability of what the entry leads to";
+            match &rules.capability {
+                Capability::CapabilityList => {
+                    out.add("CAP-7", at, "no capability", expected);
+                    out.add("ATT-7", at, "no capability", expected);
+                }
+                Capability::Description => {
+                    out.weigh("SD-8", Severity::Warning, at, "no capability", expected);
+                    out.weigh("ATT-7", Severity::Warning, at, "no capability", expected);
+                }
+                _ => out.add("FN-1", at, "no capability", expected),
+            }
+            return;
+        };
+        if !rules.entry_capability {
+            let found = format!("capability=\"{capability}\" on an entry");
+            out.weigh(
+                "ATT-7",
+                Severity::Warning,
+                at,
+                found,
+                "it in Source Descriptions and Capability Lists only",
+            );
+        } else if source && *capability != Capability::CapabilityList {
+            out.add("SD-8", at, format!("capability=\"{capability}\""), "capability=\"capabilitylist\"");
+        }
+        if let Capability::Other(name) = capability {
+            out.weigh(
+                "GEN-5",
+                Severity::Warning,
+                at,
+                format!("the unknown capability \"{name}\""),
+                "a known one",
+            );
+        }
+        let listed = rules.is(Form::List, &Capability::CapabilityList);
+        if listed && !self.capabilities.insert(capability.clone()) {
+            out.add("CAP-8", at, format!("capability=\"{capability}\" again"), "each capability once");
+        }
+    }
+
+    fn check_snapshot(&mut self, rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
+        let md = &entry.metadata;
+        let end = self.root.completed.or(self.root.at);
+        if let (Some(lastmod), Some(end)) = (entry.lastmod, end)
+            && end.end() <= lastmod.instant()
+        {
+            out.weigh(
+                "TIME-3",
+                Severity::Info,
+                entry.position,
+                format!("lastmod {lastmod}"),
+                "a state of the snapshot",
+            );
+        }
+        let times = [md.at, md.completed, md.from, md.until, md.datetime];
+        let stray = md.change.is_some() || md.path.is_some() || md.capability.is_some();
+        if rules.capability == Capability::ResourceList && (stray || times.iter().any(Option::is_some)) {
+            let found = "change, datetime, path, capability or a time on an entry";
+            out.weigh("RL-7", Severity::Warning, at, found, "none of them in a Resource List");
+        }
+    }
+
+    fn check_package(&mut self, rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
+        if md.media_type.is_none() || md.length.is_none() {
+            out.add(rules.media_type, at, "no type or no length", "both, of the package");
+        }
+        if rules.times[3] == Presence::Recommended && md.from.is_none() {
+            out.weigh("CD-9", Severity::Info, at, "no from", "the interval of the package");
+        }
+        let Some(media_type) = &md.media_type else { return };
+        if !media_type.essence().eq_ignore_ascii_case("application/zip") {
+            out.weigh("ZIP-1", Severity::Info, at, format!("type=\"{media_type}\""), "application/zip");
+        }
+        let first = self.media_type.get_or_insert_with(|| media_type.clone());
+        if first.essence() != media_type.essence() {
+            let found = format!("type=\"{media_type}\" beside \"{first}\"");
+            if rules.capability == Capability::ChangeDump {
+                out.add("CD-12", at, found.clone(), "packages of one format");
+            }
+            out.add("ZIP-2", at, found, "packages of one format");
+        }
+    }
+
+    fn check_member(&mut self, rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
+        if rules.times[3] == Presence::Recommended {
+            if md.from.is_none() {
+                out.add("CLI-8", at, "no from", "the interval of the member");
+            }
+            self.check_seam("TIME-13", md, at, out);
+        }
+        let before =
+            |a: Option<DateTime>, b: Option<DateTime>| a.zip(b).is_some_and(|(a, b)| a.end() <= b.instant());
+        if rules.times[2] == Presence::Optional
+            && (before(md.at, self.root.at) || before(self.root.completed, md.completed))
+        {
+            out.add("TIME-11", at, "a member outside the time of the index", "at and completed within it");
+        }
+    }
+
+    /// Neighbouring intervals join, and only the last is open.
+    fn check_seam(&mut self, rule: &'static str, md: &Metadata, at: Position, out: &mut Findings) {
+        match (self.last_interval, md.from) {
+            (Some((_, Some(until))), Some(from)) if until.end() <= from.instant() => {
+                out.add(rule, at, format!("from {from} after until {until}"), "no gap between neighbours");
+            }
+            (Some((Some(_), None)), _) => {
+                out.add(rule, at, "a list after an open one", "only the last one open")
+            }
+            _ => {}
+        }
+        self.last_interval = Some((md.from, md.until));
+    }
+
+    /// What only the whole document shows.
+    pub(super) fn finish(self, out: &mut Findings) {
+        if self.without_datetime == 0 || self.version == SpecVersion::V1_0 {
+            return;
+        }
+        let found = match self.with_datetime {
+            0 => "changes without datetime".to_owned(),
+            _ => format!("{} changes without datetime among others with it", self.without_datetime),
+        };
+        out.weigh("CL-10", Severity::Info, self.first_without, found, "datetime on each change");
+    }
+}
+
+/// Appendix A for entries.
+fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
+    let times = [
+        (rules.times[2], "at", md.at, "ATT-5", "TIME-1"),
+        (rules.times[2], "completed", md.completed, "ATT-5", "TIME-2"),
+        (rules.times[3], "from", md.from, "ATT-6", "TIME-1"),
+        (rules.times[3], "until", md.until, "ATT-6", "TIME-2"),
+    ];
+    for (presence, name, time, rule, table) in times {
+        if time.is_none() {
+            continue;
+        }
+        let found = format!("{name} on an entry");
+        match presence {
+            Presence::Forbidden if rules.is_archive() || rules.has_changes() && rules.order == "CN-8" => {
+                out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
+            }
+            Presence::Forbidden => {
+                out.add(rule, at, found.clone(), "it only where §7 allows it");
+                out.add(table, at, found, "what Appendix A allows");
+            }
+            Presence::Unstated => {
+                if rules.capability == Capability::CapabilityList {
+                    out.add("CAP-14", at, found.clone(), "no time in a Capability List");
+                }
+                out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
+            }
+            _ => {}
+        }
+    }
+    let wanted = match &rules.capability {
+        Capability::ResourceListArchive => Some(("ARC-7", md.at.is_some(), "at")),
+        Capability::ResourceDumpArchive => Some(("ARC-8", md.at.is_some(), "at")),
+        Capability::ChangeListArchive => {
+            Some(("ARC-9", md.from.is_some() && md.until.is_some(), "from and until"))
+        }
+        Capability::ChangeDumpArchive => {
+            Some(("ARC-10", md.from.is_some() && md.until.is_some(), "from and until"))
+        }
+        _ => None,
+    };
+    if let Some((rule, false, expected)) = wanted {
+        out.weigh(rule, Severity::Warning, at, "an archived document without its time", expected);
+    }
+}
+
+/// Entries of Source Descriptions and Capability Lists.
+fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
+    let (lastmod, described) = match (&rules.capability, rules.form) {
+        (Capability::Description, Form::List) => ("SD-10", "SD-9"),
+        (Capability::CapabilityList, Form::List) => ("CAP-11", ""),
+        _ => return,
+    };
+    if entry.lastmod.is_some() {
+        out.weigh(lastmod, Severity::Info, entry.position, "lastmod", "none, unless it is always right");
+    }
+    if entry.link_for(&Relation::DescribedBy).is_none() {
+        out.add(described, at, "no link rel=\"describedby\"", "one, to a description of the set");
+    }
+}
+
+/// Which changes a document can have in a Framework Notification (FN-2).
+fn check_framework(md: &Metadata, at: Position, out: &mut Findings) {
+    let (Some(capability), Some(change)) = (&md.capability, &md.change) else { return };
+    let possible = match capability {
+        Capability::ResourceList | Capability::ResourceDump => *change == Change::Created,
+        Capability::ChangeList | Capability::ChangeDump => *change != Change::Deleted,
+        _ => true,
+    };
+    if !possible {
+        out.add(
+            "FN-2",
+            at,
+            format!("a {capability} {change}"),
+            "lists and dumps created, change documents not deleted",
+        );
+    }
+}

@@ -1,0 +1,273 @@
+//! The root: `rs:md`, links, and the document as a whole.
+
+use super::{ValidateOptions, findings::Findings};
+use crate::{
+    dialect::Dialect,
+    document::{Form, Header, Metadata},
+    finding::{Position, Severity},
+    tables::{DocumentRules, Presence, document_rules, header_rules},
+    value::{Capability, DateTime, Relation},
+};
+
+/// Entries and bytes that the Sitemap community puts into one document at most (GEN-12).
+const MOST_ENTRIES: u64 = 50_000;
+const MOST_BYTES: u64 = 52_428_800;
+
+pub(super) fn check(
+    header: &Header,
+    rules: Option<&DocumentRules>,
+    entries: u64,
+    bytes: u64,
+    options: &ValidateOptions,
+    out: &mut Findings,
+) {
+    let root = header.places.root;
+    check_size(root, entries, bytes, out);
+    check_dialect(header, out);
+    let at = header.places.metadata_or(root);
+    match &header.metadata {
+        None if rules.is_some() => {
+            out.weigh(
+                "N8-5",
+                Severity::Info,
+                root,
+                "a notification without rs:md under the root",
+                "it, since 1.0",
+            );
+        }
+        None => out.add("GEN-3", root, "no rs:md under the root", "one that describes the document"),
+        Some(md) => {
+            check_capability(header, md, at, options, out);
+            if let Some(rules) = header_rules(header) {
+                check_times(rules, header, md, at, out);
+            }
+            check_stray(md, at, out);
+        }
+    }
+    if let Some(rules) = rules {
+        check_links(header, rules, options, out);
+        check_root(rules, root, out);
+    }
+}
+
+fn check_size(root: Position, entries: u64, bytes: u64, out: &mut Findings) {
+    if entries == 0 {
+        out.weigh("GEN-13", Severity::Info, root, "no entries", "entries, as a rule");
+    }
+    if entries > MOST_ENTRIES {
+        out.add("GEN-12", root, format!("{entries} entries"), "at most 50000");
+    }
+    if bytes > MOST_BYTES {
+        out.add("GEN-12", root, format!("{bytes} bytes"), "at most 52428800");
+    }
+}
+
+fn check_dialect(header: &Header, out: &mut Findings) {
+    let (rule, name) = match header.dialect {
+        Dialect::Current => return,
+        Dialect::PlainSitemap if header.up().is_some() => return,
+        Dialect::PlainSitemap => ("DIA-7", "a plain Sitemap"),
+        Dialect::January2013 => ("DIA-2", "the draft of January 2013"),
+        Dialect::V0_5 => ("DIA-2", "the draft 0.5 or 0.6"),
+        Dialect::V0_9 => ("DIA-3", "the draft 0.9"),
+    };
+    out.weigh(rule, Severity::Info, header.places.root, format!("what looks like {name}"), "1.1");
+}
+
+fn check_capability(
+    header: &Header,
+    md: &Metadata,
+    at: Position,
+    options: &ValidateOptions,
+    out: &mut Findings,
+) {
+    let Some(capability) = &md.capability else {
+        return out.add("GEN-4", at, "no capability", "what the document is");
+    };
+    if let Some(expected) = options.expected.as_ref().filter(|expected| *expected != capability) {
+        let rule = document_rules(header.form, expected).map_or("GEN-5", |rules| rules.root);
+        out.add(rule, at, format!("capability=\"{capability}\""), &format!("capability=\"{expected}\""));
+    }
+    let Capability::Other(name) = capability else { return };
+    out.weigh(
+        "GEN-5",
+        Severity::Warning,
+        at,
+        format!("the unknown capability \"{name}\""),
+        "one of the standard's",
+    );
+    let plain = |text: &str| {
+        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+    };
+    let name = plain(name);
+    if name == "resourcesync" {
+        return out.weigh(
+            "SD-4",
+            Severity::Warning,
+            at,
+            "the description of the draft 0.9",
+            "capability=\"description\"",
+        );
+    }
+    for known in Capability::KNOWN {
+        let expected = format!("capability=\"{known}\"");
+        if name.strip_suffix("index") == Some(&*plain(known.as_str())) {
+            let expected = format!("{expected}, as its members have; the root element tells an index");
+            out.add("GEN-10", at, format!("capability=\"{capability}\""), &expected);
+        } else if name == plain(known.as_str()) {
+            let rule = document_rules(header.form, &known).map_or("GEN-5", |rules| rules.root);
+            let severity = match header.dialect {
+                Dialect::Current => Severity::Error,
+                _ => Severity::Warning,
+            };
+            out.weigh(rule, severity, at, format!("capability=\"{capability}\""), &expected);
+        }
+    }
+}
+
+/// Appendix A for the root.
+fn check_times(rules: &DocumentRules, header: &Header, md: &Metadata, at: Position, out: &mut Findings) {
+    let pairs: [(Presence, [Time; 2]); 2] = [
+        (rules.times[0], [("at", md.at, "ATT-1"), ("completed", md.completed, "ATT-2")]),
+        (rules.times[1], [("from", md.from, "ATT-3"), ("until", md.until, "ATT-4")]),
+    ];
+    for (presence, [start, end]) in pairs {
+        let missing = start.1.is_none() && !header.places.unreadable_time;
+        if presence == Presence::Mandatory && missing {
+            out.add(rules.time, at, format!("no {} on the root", start.0), start.0);
+            out.add("TIME-1", at, format!("no {} on the root", start.0), "what Appendix A makes mandatory");
+        }
+        for (time, table) in [(start, "TIME-1"), (end, "TIME-2")] {
+            check_root_time(rules, presence, time, table, at, out);
+        }
+    }
+    check_pairs(md, at, out);
+}
+
+/// The name of a time, its value, the rule about where it stands.
+type Time = (&'static str, Option<DateTime>, &'static str);
+
+fn check_root_time(
+    rules: &DocumentRules,
+    presence: Presence,
+    (name, time, rule): Time,
+    table: &'static str,
+    at: Position,
+    out: &mut Findings,
+) {
+    if time.is_none() {
+        return;
+    }
+    let found = format!("{name} on the root");
+    match presence {
+        Presence::Forbidden => {
+            out.add(rule, at, found.clone(), "it only where §7 allows it");
+            out.add(table, at, found, "what Appendix A allows");
+        }
+        Presence::Unstated if rules.is_archive() => {
+            out.weigh("ARC-5", Severity::Info, at, found, "no time on the root of an archive");
+        }
+        Presence::Unstated => {
+            if rules.capability == Capability::CapabilityList {
+                out.add("CAP-14", at, found.clone(), "no time in a Capability List");
+            }
+            out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
+        }
+        _ => {}
+    }
+}
+
+/// The order of two times, and an end without its start; the same for root and entries.
+pub(super) fn check_pairs(md: &Metadata, at: Position, out: &mut Findings) {
+    let pairs =
+        [("at", md.at, "completed", md.completed, "TIME-4"), ("from", md.from, "until", md.until, "TIME-8")];
+    for (first, start, second, end, rule) in pairs {
+        match (start, end) {
+            (Some(start), Some(end)) if end.end() <= start.instant() => {
+                out.add(rule, at, format!("{second} {end}"), &format!("not before {first} {start}"));
+            }
+            (None, Some(_)) => {
+                let found = format!("{second} without {first}");
+                out.weigh("TIME-2", Severity::Warning, at, found, "both, or neither");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What only entries have (Table 3).
+fn check_stray(md: &Metadata, at: Position, out: &mut Findings) {
+    let expected = "it on entries only";
+    for (there, name, rule, severity) in [
+        (md.path.is_some(), "path", "ATT-16", Severity::Error),
+        (md.change.is_some(), "change", "ATT-8", Severity::Warning),
+        (md.datetime.is_some(), "datetime", "ATT-9", Severity::Warning),
+        (md.encoding.is_some(), "encoding", "ATT-21", Severity::Warning),
+        (!md.hash.is_empty(), "hash", "ATT-21", Severity::Warning),
+        (md.length.is_some(), "length", "ATT-21", Severity::Warning),
+        (md.media_type.is_some(), "type", "ATT-21", Severity::Warning),
+    ] {
+        if there {
+            out.weigh(rule, severity, at, format!("{name} on the root"), expected);
+        }
+    }
+}
+
+fn check_links(header: &Header, rules: &DocumentRules, options: &ValidateOptions, out: &mut Findings) {
+    let root = header.places.root;
+    let place = |rel: &Relation| {
+        let index = header.links.iter().position(|link| link.rel == *rel)?;
+        Some(header.places.links.get(index).copied().unwrap_or(root))
+    };
+    if place(&Relation::Up).is_none() && !rules.up.is_empty() {
+        out.add(rules.up, root, "no link rel=\"up\"", "one, to what leads here");
+    }
+    let describes = match (&rules.capability, rules.form) {
+        (Capability::Description, Form::List) => "SD-5",
+        (Capability::CapabilityList, Form::List) => "CAP-4",
+        _ => "",
+    };
+    if !describes.is_empty() && place(&Relation::DescribedBy).is_none() {
+        out.add(describes, root, "no link rel=\"describedby\"", "one, to a description");
+    }
+    if let (Capability::Description, Some(at)) = (&rules.capability, place(&Relation::Up)) {
+        out.weigh(
+            "SD-12",
+            Severity::Warning,
+            at,
+            "rel=\"up\" in a Source Description",
+            "none; it is the top",
+        );
+    }
+    if options.below_index && !rules.index.is_empty() && place(&Relation::Index).is_none() {
+        out.add(rules.index, root, "no link rel=\"index\" in a member of an index", "one, to the index");
+    }
+    for (link, at) in header.links.iter().zip(&header.places.links) {
+        if link.pri.is_some() || link.modified.is_some() || link.path.is_some() || !link.hash.is_empty() {
+            let found = format!("attributes on the root's link rel=\"{}\"", link.rel);
+            out.weigh("ATT-19", Severity::Info, *at, found, "href and rel only");
+        }
+    }
+}
+
+/// The root element, where the capability allows only one (GEN-9).
+fn check_root(rules: &DocumentRules, root: Position, out: &mut Findings) {
+    if rules.form == Form::List {
+        return;
+    }
+    let (found, expected) = ("the root sitemapindex", "urlset");
+    match &rules.capability {
+        Capability::CapabilityList => {
+            out.add("CAP-12", root, found, expected);
+            out.weigh("CAP-1", Severity::Warning, root, found, expected);
+        }
+        Capability::ResourceDumpManifest | Capability::ChangeDumpManifest => {
+            out.add(rules.root, root, found, expected)
+        }
+        Capability::ChangeNotification | Capability::FrameworkNotification => {
+            out.add("CN-7", root, found, expected);
+            out.add("N8-6", root, found, expected);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,92 @@
+use std::sync::OnceLock;
+
+use crate::finding::Severity;
+
+/// One requirement of the standard, of its companions, or of what follows from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rule {
+    /// Its id: `RL-3`.
+    pub id: &'static str,
+    /// Who must follow it: S a Source, D a Destination, A an aggregator, H a hub; V is a consistency check.
+    pub who: &'static str,
+    /// How strongly it is worded.
+    pub level: Level,
+    /// Whether no sentence says it, but several together do.
+    pub derived: bool,
+    /// Where it stands; empty where no clause says it.
+    pub clause: &'static str,
+    /// What it asks for.
+    pub requirement: &'static str,
+    /// How it is checked; empty where the requirement says it all.
+    pub check: &'static str,
+}
+
+/// How strongly a rule is worded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// An option.
+    May,
+    /// A recommendation.
+    Should,
+    /// An obligation.
+    Must,
+}
+
+impl Rule {
+    /// The weight of a finding against this rule: *must* an error, *should* a warning, *may* an info; a derived rule
+    /// weighs one less.
+    pub fn severity(&self) -> Severity {
+        match (self.level, self.derived) {
+            (Level::Must, false) => Severity::Error,
+            (Level::Must, true) | (Level::Should, false) => Severity::Warning,
+            (Level::Should, true) | (Level::May, _) => Severity::Info,
+        }
+    }
+}
+
+/// Every rule, in the order of the catalogue.
+pub fn rules() -> &'static [Rule] {
+    static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
+    RULES.get_or_init(|| include_str!("rules.tsv").lines().filter_map(parse).collect())
+}
+
+/// The rule with an id, in any case.
+///
+/// ```
+/// use resourcesync::validate::rule;
+/// assert_eq!(rule("rl-3").unwrap().clause, "§10.1");
+/// assert!(rule("RL-99").is_none());
+/// ```
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    rules().iter().find(|rule| rule.id.eq_ignore_ascii_case(id.trim()))
+}
+
+fn parse(line: &'static str) -> Option<Rule> {
+    let mut columns = line.split('\t');
+    let mut column = || columns.next();
+    Some(Rule {
+        id: column()?,
+        who: column()?,
+        level: match column()? {
+            "must" => Level::Must,
+            "should" => Level::Should,
+            _ => Level::May,
+        },
+        derived: column()? == "derived",
+        clause: column()?,
+        requirement: column()?,
+        check: column()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rules;
+
+    #[test]
+    fn the_catalogue_is_whole() {
+        assert_eq!(rules().len(), 299);
+        assert!(rules().iter().all(|rule| !rule.requirement.is_empty()));
+    }
+}
