@@ -6,7 +6,7 @@ use crate::{
     value::{Capability, DateTime},
 };
 
-/// Where the times of a document's changes stand, and which way they run.
+/// Where the times of a document's changes stand, and which way they run (DIA-4, CL-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangeTimes {
@@ -49,7 +49,7 @@ impl ChangeTimes {
     }
 }
 
-/// Judges the times of a document while its entries pass, in constant memory.
+/// Judges the times of a document while its entries pass, in constant memory (DIA-4).
 ///
 /// ```
 /// use resourcesync::document::{ChangeList, ChangeTimesJudge, TimeSource};

@@ -14,7 +14,7 @@ use crate::{
     xml::{Decoded, DocumentReader, DocumentWriter, ReadOptions, WriteOptions},
 };
 
-/// A document held as a whole. Each kind of document is an alias of it: [`super::ResourceList`],
+/// A document held as a whole (§7). Each kind of document is an alias of it: [`super::ResourceList`],
 /// [`super::ChangeList`], ...; what only some kinds have, only those kinds offer.
 ///
 /// Entries stay in the order of the document, whatever their times say.

@@ -4,7 +4,7 @@ use super::{
 };
 use crate::value::DateTime;
 
-/// An interval of time, both ends included; an absent end is open.
+/// An interval of time, both ends included; an absent end is open (TIME-5, TIME-6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimeRange {
@@ -14,7 +14,7 @@ pub struct TimeRange {
     pub until: Option<DateTime>,
 }
 
-/// How a member must lie in a range.
+/// How a member must lie in a range (TIME-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
     /// Wholly within it, by times that are stated.
