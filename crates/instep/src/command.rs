@@ -4,6 +4,7 @@ mod audit;
 mod completions;
 mod demo;
 mod publish;
+mod serve;
 mod status;
 mod sync;
 
@@ -16,6 +17,7 @@ use crate::{args::ExitCodes, config::Config, exit, exit::Exit, ui::Output};
 pub(crate) enum Command {
     Demo(demo::Demo),
     Publish(Box<publish::Publish>),
+    Serve(Box<serve::Serve>),
     Sync(Box<sync::Sync>),
     Audit(Box<audit::Audit>),
     Status(status::Status),
@@ -29,6 +31,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
     match command {
         Command::Demo(demo) => demo.run(output),
         Command::Publish(publish) => publish.run(config, output),
+        Command::Serve(serve) => serve.run(config, output),
         Command::Sync(sync) => sync.run(config, output),
         Command::Audit(audit) => audit.run(config, output),
         Command::Status(status) => status.run(output),

@@ -1,6 +1,9 @@
 //! Options of a Source: what is published, and how.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
@@ -93,8 +96,14 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
 }
 
 impl Source {
-    /// The options of a folder that is published at a base URL.
-    pub(crate) fn options(self, folder: &PathBuf, base_url: &str) -> anyhow::Result<PublishOptions> {
+    /// The options of a folder that is published at a base URL; its documents go to `documents` unless `--out` or
+    /// `--state` say otherwise.
+    pub(crate) fn options(
+        self,
+        folder: &Path,
+        base_url: &str,
+        documents: PathBuf,
+    ) -> anyhow::Result<PublishOptions> {
         if !folder.is_dir() {
             bail!("{} is not a folder", folder.display());
         }
@@ -104,9 +113,10 @@ impl Source {
             set.exclude.clone_from(&self.exclude);
             set.described_by.clone_from(&self.set_describedby);
         }
-        if let Some(out) = self.out {
-            options.out = out;
-        }
+        options.out = self.out.unwrap_or_else(|| match (documents.strip_prefix(&options.state), &self.state) {
+            (Ok(inside), Some(state)) => state.join(inside),
+            _ => documents.clone(),
+        });
         if let Some(state) = self.state {
             options.state = state;
         }

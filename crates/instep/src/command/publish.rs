@@ -40,7 +40,7 @@ Examples:
 
 impl Publish {
     pub(crate) fn run(self, _config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        let options = self.source.options(&self.dir, &self.base_url)?;
+        let options = self.source.options(&self.dir, &self.base_url, self.dir.clone())?;
         let monitor = Publishing::new(*output);
         let report = instep_source::publish(&options, &monitor);
         monitor.finish();

@@ -1,6 +1,6 @@
 //! What a Source tells, shown.
 
-use std::{io, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use instep_source::{Monitor, Phase, Problem, Progress};
@@ -69,6 +69,13 @@ impl Monitor for Publishing {
         if self.output.verbose {
             self.bar.suspend(|| self.output.note(format!("wrote {document} ({})", bytes(size))));
         }
+    }
+
+    fn serving(&self, base_url: &str, address: SocketAddr) {
+        self.bar.finish_and_clear();
+        let sync = format!("Copy it with: instep sync {base_url} COPY");
+        self.output.line(format!("Serving {base_url} on {address}. {sync}"));
+        self.output.object("ready", json!({ "url": base_url, "address": address.to_string() }));
     }
 
     fn problem(&self, problem: &Problem) {
