@@ -91,7 +91,7 @@ impl<'a> FileHasher<'a> {
         resource.state.lastmod = Some(DateTime::from_unix_micros(hashed.stamp.mtime_ns.div_euclid(1_000)));
         resource.state.length = Some(hashed.stamp.length);
         resource.state.digests = hashed.digests.iter().filter(published).cloned().collect();
-        resource.state.media_type = self.media_types.of(&file.path);
+        resource.state.media_type = Some(self.media_types.of(&file.path));
         resource.stamp = Some(hashed.stamp);
         resource.rehash = hashed.rehash;
         resource.sets = file.sets;

@@ -113,10 +113,11 @@ impl Source {
             set.exclude.clone_from(&self.exclude);
             set.described_by.clone_from(&self.set_describedby);
         }
-        options.out = self.out.unwrap_or_else(|| match (documents.strip_prefix(&options.state), &self.state) {
-            (Ok(inside), Some(state)) => state.join(inside),
-            _ => documents.clone(),
-        });
+        options.out =
+            self.out.unwrap_or_else(|| match (documents.strip_prefix(&options.state), &self.state) {
+                (Ok(inside), Some(state)) => state.join(inside),
+                _ => documents.clone(),
+            });
         if let Some(state) = self.state {
             options.state = state;
         }

@@ -72,13 +72,18 @@ impl Serve {
     }
 
     fn options(self) -> anyhow::Result<ServeOptions> {
-        let wildcard = ["0.0.0.0:", "[::]:", "*:", ":"].iter().any(|address| self.listen.starts_with(address));
+        let wildcard =
+            ["0.0.0.0:", "[::]:", "*:", ":"].iter().any(|address| self.listen.starts_with(address));
         if wildcard && self.base_url.is_none() {
-            bail!("--listen {} needs --base-url: documents name the URL under which clients reach this server", self.listen);
+            bail!(
+                "--listen {} needs --base-url: documents name the URL under which clients reach this server",
+                self.listen
+            );
         }
         let mut options = ServeOptions::new(&self.dir);
         let documents = options.publish.out.clone();
-        options.publish = self.source.options(&self.dir, self.base_url.as_deref().unwrap_or_default(), documents)?;
+        options.publish =
+            self.source.options(&self.dir, self.base_url.as_deref().unwrap_or_default(), documents)?;
         options.listen = self.listen;
         options.tls = self.tls_cert.zip(self.tls_key);
         options.strict_host = self.strict_host;
