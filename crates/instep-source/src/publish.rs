@@ -13,12 +13,11 @@ use crate::{
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
     dump::BuiltDumps,
-    render::{Facts, Now, Place, Policy, SetView, host_setup, render},
+    render::{Before, Facts, Now, Place, Policy, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
 };
 use lock::Lock;
-use published::Published;
 pub use report::{HostSetup, PublishReport, Redirect};
 use view::CatalogueView;
 
@@ -138,19 +137,19 @@ impl Publisher {
         let snapshot = self.catalogue.snapshot()?;
         let head = snapshot.head();
         let now = Now::new(at, snapshot.at(), head.sequence, head.revision);
-        let Published { facts: mut held, repair } = Published::load(&snapshot)?;
+        let mut before = published::load(&snapshot)?;
         let mut sink = match built {
-            Some(built) => self.take_built(built, &mut held),
+            Some(built) => self.take_built(built, &mut before),
             None => FolderSink::new(&self.options.out, "lists", self.options.gzip_twins),
         };
         for set in self.unwanted_dumps(&snapshot)? {
-            held.sets.entry(set).or_default().resource_dump = None;
+            before.facts.sets.entry(set).or_default().resource_dump = None;
         }
         let views = self.views(&snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
-        let next = render(&self.policy, &views, &held, repair, now, &mut sink)?;
+        let next = render(&self.policy, &views, &before, now, &mut sink)?;
 
-        let documents = self.place_documents(&held, next, repair, now, &mut sink, monitor)?;
+        let documents = self.place_documents(&before, next, now, &mut sink, monitor)?;
         let mut report = PublishReport::new(now.at, self.place());
         for view in views {
             let totals = view.totals()?;
@@ -168,15 +167,14 @@ impl Publisher {
     /// Puts documents in place; the catalogue knows before and after, so that an interruption is noticed.
     fn place_documents(
         &self,
-        held: &Facts,
+        before: &Before,
         mut next: Facts,
-        repair: bool,
         now: Now,
         sink: &mut FolderSink,
         monitor: &dyn Monitor,
     ) -> Result<Vec<String>, Error> {
         let expired = next.expire(self.options.lists.grace, now.at);
-        if next == *held && !repair && sink.is_empty() {
+        if next == before.facts && !before.repair && sink.is_empty() {
             return Ok(Vec::new());
         }
         monitor.phase(Phase::Commit);

@@ -1,11 +1,13 @@
 //! PURE: (snapshot, changes, policy, now) to the documents to write.
 
 mod about;
+mod archive;
 mod capability_list;
 mod change_list;
 mod entry;
 mod facts;
 mod host;
+mod pages;
 mod place;
 mod policy;
 mod resource_dump;
@@ -27,4 +29,4 @@ pub use place::{DOCUMENTS, Place, SOURCE_DESCRIPTION, SetPlace};
 pub use policy::{Policy, SetPolicy};
 pub(crate) use resource_list::part_name;
 pub use rotation::Span;
-pub use story::{Now, SetView, render};
+pub use story::{Before, Now, SetView, render};

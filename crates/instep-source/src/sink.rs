@@ -35,6 +35,13 @@ pub trait Sink {
     /// As [`Sink::write`].
     fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error>;
 
+    /// Stages the bytes that are in place under `name` as the document `under`; returns their length, none where
+    /// nothing is in place.
+    ///
+    /// # Errors
+    /// When they cannot be staged.
+    fn preserve(&mut self, name: &str, under: &str) -> Result<Option<u64>, Error>;
+
     /// Whether a document of this length is staged or lies in place.
     fn holds(&self, name: &str, length: u64) -> bool;
 

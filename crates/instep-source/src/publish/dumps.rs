@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Instant};
 
-use super::{PublishReport, Publisher, published::Published};
+use super::{PublishReport, Publisher, published};
 use crate::{
     DumpPolicy, Error, Monitor,
     catalogue::Snapshot,
     dump::{BuiltDumps, DumpJob},
-    render::{DumpFacts, Facts},
+    render::{Before, DumpFacts},
     sink::FolderSink,
 };
 
@@ -18,7 +18,7 @@ impl Publisher {
     /// When the catalogue cannot be read.
     pub fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
         let snapshot = self.catalogue.snapshot()?;
-        let Published { facts, .. } = Published::load(&snapshot)?;
+        let facts = published::load(&snapshot)?.facts;
         let mut due = Vec::new();
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             let held = facts.sets.get(&set.name).and_then(|set| set.resource_dump.as_ref());
@@ -48,11 +48,9 @@ impl Publisher {
     }
 
     /// Takes built packages for what is in place, and goes on with their sink.
-    pub(super) fn take_built(&self, built: BuiltDumps, held: &mut Facts) -> FolderSink {
-        for (set, dump) in built.sets {
-            held.sets.entry(set).or_default().resource_dump = Some(dump);
-        }
-        held.documents.extend(built.documents);
+    pub(super) fn take_built(&self, built: BuiltDumps, before: &mut Before) -> FolderSink {
+        before.built = built.sets;
+        before.facts.documents.extend(built.documents);
         built.sink
     }
 

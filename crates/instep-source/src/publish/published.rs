@@ -5,33 +5,24 @@ use serde_json::from_slice;
 use crate::{
     Error,
     catalogue::{Catalogue, Snapshot},
-    render::Facts,
+    render::{Before, Facts},
 };
 
 const PUBLISHED: &str = "published";
 /// What was about to be put in place; it is there only while that happens, or when it was interrupted.
 const PLACING: &str = "placing";
 
-/// What is in place, and whether that is certain.
-#[derive(Debug)]
-pub(super) struct Published {
-    pub(super) facts: Facts,
-    /// The last publication was interrupted: each document is written again.
-    pub(super) repair: bool,
-}
-
-impl Published {
-    /// What the catalogue knows; nothing of it is relied upon where it cannot be read.
-    pub(super) fn load(snapshot: &Snapshot) -> Result<Self, Error> {
-        let facts = |name| -> Result<Option<Facts>, Error> {
-            Ok(snapshot.meta(name)?.and_then(|bytes| from_slice(&bytes).ok()))
-        };
-        let facts_in_place = facts(PUBLISHED)?.unwrap_or_default();
-        Ok(match facts(PLACING)? {
-            Some(placing) => Self { facts: facts_in_place.interrupted(placing), repair: true },
-            None => Self { facts: facts_in_place, repair: false },
-        })
+/// What the catalogue knows; nothing of it is relied upon where it cannot be read.
+pub(super) fn load(snapshot: &Snapshot) -> Result<Before, Error> {
+    let facts = |name| -> Result<Option<Facts>, Error> {
+        Ok(snapshot.meta(name)?.and_then(|bytes| from_slice(&bytes).ok()))
+    };
+    let mut before = Before { facts: facts(PUBLISHED)?.unwrap_or_default(), ..Before::default() };
+    if let Some(placing) = facts(PLACING)? {
+        before.facts = before.facts.interrupted(placing);
+        before.repair = true;
     }
+    Ok(before)
 }
 
 /// Notes what is about to be put in place.

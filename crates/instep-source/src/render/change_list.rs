@@ -1,7 +1,7 @@
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy, Span,
+    Policy, SetPolicy, Span, archive,
     entry::change_entry,
     facts::{ChangeListFacts, Moment},
     rotation::rotate,
@@ -62,7 +62,7 @@ pub(super) fn plan(
 }
 
 /// Writes the lists that changed, and the index over them. Lists older than `needed_from` leave the index when it has
-/// more than the policy says.
+/// more than the policy says; returns these too.
 pub(super) fn render(
     policy: &Policy,
     set: &SetPolicy,
@@ -70,17 +70,17 @@ pub(super) fn render(
     lists: ChangeLists,
     needed_from: Option<Moment>,
     documents: &mut Documents<'_>,
-) -> Result<ChangeListFacts, Error> {
+) -> Result<(ChangeListFacts, Vec<Span>), Error> {
     let ChangeLists { mut facts, first_new } = lists;
     let writer = ListWriter { policy, set, view };
     if facts.single {
         writer.single(&facts, first_new, documents)?;
-        return Ok(facts);
+        return Ok((facts, Vec::new()));
     }
     let surplus = facts.closed.len().saturating_sub(policy.lists.closed_lists);
     let leaves = |span: &&Span| needed_from.is_none_or(|needed| span.until <= Some(needed));
     let leaving = facts.closed.iter().take(surplus).take_while(leaves).count();
-    facts.closed.drain(..leaving);
+    let leaving = facts.closed.drain(..leaving).collect();
     // A new list is in place before the one that refers to it by its end: the open one comes first.
     for span in [&facts.open].into_iter().chain(facts.closed.iter().rev()) {
         let name = set.place.name(&list_name(span));
@@ -89,11 +89,19 @@ pub(super) fn render(
         }
     }
     writer.index(&facts, documents)?;
-    Ok(facts)
+    Ok((facts, leaving))
 }
 
 pub(super) fn list_name(span: &Span) -> String {
     format!("changelist-{:06}.xml", span.number)
+}
+
+/// The entry of a list in the index or the archive.
+pub(super) fn member(set: &SetPolicy, span: &Span) -> Entry {
+    let mut entry = Entry::new(set.place.uri(&list_name(span)));
+    entry.metadata.from = Some(span.from.0);
+    entry.metadata.until = span.until.map(|until| until.0);
+    entry
 }
 
 struct ListWriter<'a> {
@@ -144,17 +152,10 @@ impl ListWriter<'_> {
     /// The index names the closed lists with their end, and the open one without (CLI-8 to CLI-10).
     fn index(&self, facts: &ChangeListFacts, documents: &mut Documents<'_>) -> Result<(), Error> {
         let entries: Vec<_> =
-            facts.closed.iter().chain([&facts.open]).map(|span| self.member(span)).collect();
+            facts.closed.iter().chain([&facts.open]).map(|span| member(self.set, span)).collect();
         let from = facts.closed.first().unwrap_or(&facts.open).from;
         let header = self.header(Form::Index, from, None);
         documents.small(&self.set.place.name(NAME), Rank::Index, &header, &self.policy.write, &entries)
-    }
-
-    fn member(&self, span: &Span) -> Entry {
-        let mut entry = Entry::new(self.set.place.uri(&list_name(span)));
-        entry.metadata.from = Some(span.from.0);
-        entry.metadata.until = span.until.map(|until| until.0);
-        entry
     }
 
     fn header(&self, form: Form, from: Moment, until: Option<Moment>) -> Header {
@@ -164,6 +165,7 @@ impl ListWriter<'_> {
             metadata.until = until.map(|until| until.0);
         }
         header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
+        header.links.extend(archive::link(self.policy, self.set, NAME));
         header
     }
 }

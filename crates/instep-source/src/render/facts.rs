@@ -60,6 +60,8 @@ pub struct SetFacts {
     /// Its Resource Dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_dump: Option<DumpFacts>,
+    /// What its archives keep.
+    pub archive: ArchiveFacts,
 }
 
 /// A Resource List in place: the snapshot it shows.
@@ -111,6 +113,35 @@ pub struct DumpFacts {
     pub revision: u64,
     /// Its packages, in order.
     pub packages: Vec<PackageFact>,
+}
+
+/// What the archives of a set keep, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ArchiveFacts {
+    /// Resource Lists that were superseded.
+    pub resource_lists: Vec<ArchivedFact>,
+    /// Resource Dumps that were superseded.
+    pub resource_dumps: Vec<ArchivedFact>,
+    /// Closed Change Lists that have left the index.
+    pub change_lists: Vec<Span>,
+}
+
+/// A snapshot in an archive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ArchivedFact {
+    /// When it began.
+    pub at: Moment,
+    /// When it was complete.
+    pub completed: Moment,
+    /// Since when it is superseded.
+    pub since: Moment,
+    /// The name, among the documents of the set, of the document that stands for it.
+    pub document: String,
+    /// The names, below `out`, of the other documents and packages it consists of.
+    pub parts: Vec<String>,
 }
 
 /// A package in place.

@@ -1,11 +1,12 @@
 use resourcesync::{Capability, Digests, Entry, Form, Header, Link, MediaType, Metadata, Relation};
 
 use super::{
-    Policy, SetPolicy,
+    Policy, SetPolicy, archive,
     facts::{DumpFacts, PackageFact},
+    pages,
     writer::Documents,
 };
-use crate::{Error, sink::Rank};
+use crate::Error;
 
 pub(super) const NAME: &str = "resourcedump.xml";
 
@@ -18,41 +19,34 @@ pub(super) fn render(
     documents: &mut Documents<'_>,
 ) -> Result<Option<DumpFacts>, Error> {
     let Some(facts) = held else { return Ok(None) };
-    let names = facts.packages.iter().flat_map(|package| [&package.package, &package.manifest]);
-    let names: Vec<_> = names.map(|name| set.place.name(name)).collect();
-    if !documents.keep_immutable(&names) {
+    if !documents.keep_immutable(&files(set, &facts)) {
         return Ok(None);
     }
     let entries: Vec<_> = facts.packages.iter().map(|package| package_entry(set, &facts, package)).collect();
-    let room = usize::try_from(policy.lists.entries).unwrap_or(usize::MAX);
-    if entries.len() <= room {
-        let header = header(set, &facts, Form::List);
-        documents.small(&set.place.name(NAME), Rank::Index, &header, &policy.write, &entries)?;
-        return Ok(Some(facts));
-    }
-    let mut members = Vec::new();
-    for (index, entries) in entries.chunks(room).enumerate() {
-        let part = super::part_name("resourcedump-list", facts.at.0, index + 1, "xml");
-        let mut header = header(set, &facts, Form::List);
-        header.links.push(Link::new(Relation::Index, set.place.uri(NAME)));
-        documents.small(&set.place.name(&part), Rank::Part, &header, &policy.write, entries)?;
-        let mut member = Entry::new(set.place.uri(&part));
+    let member = |part: &str| {
+        let mut member = Entry::new(set.place.uri(part));
         member.metadata.at = Some(facts.at.0);
         member.metadata.completed = Some(facts.completed.0);
-        members.push(member);
-    }
-    let header = header(set, &facts, Form::Index);
-    documents.small(&set.place.name(NAME), Rank::Index, &header, &policy.write, &members)?;
+        member
+    };
+    pages::render(policy, set, NAME, &|form| header(policy, set, &facts, form), member, &entries, documents)?;
     Ok(Some(facts))
 }
 
-fn header(set: &SetPolicy, facts: &DumpFacts, form: Form) -> Header {
+/// The names, below `out`, of the packages and the copies of their manifests.
+pub(super) fn files(set: &SetPolicy, facts: &DumpFacts) -> Vec<String> {
+    let names = facts.packages.iter().flat_map(|package| [&package.package, &package.manifest]);
+    names.map(|name| set.place.name(name)).collect()
+}
+
+fn header(policy: &Policy, set: &SetPolicy, facts: &DumpFacts, form: Form) -> Header {
     let mut header = Header::new(form, Capability::ResourceDump);
     if let Some(metadata) = &mut header.metadata {
         metadata.at = Some(facts.at.0);
         metadata.completed = Some(facts.completed.0);
     }
     header.links.push(Link::new(Relation::Up, set.place.capability_list()));
+    header.links.extend(archive::link(policy, set, NAME));
     header
 }
 

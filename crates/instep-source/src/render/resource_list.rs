@@ -3,7 +3,7 @@ use std::iter::Peekable;
 use resourcesync::{Capability, DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy,
+    Policy, SetPolicy, archive,
     entry::resource_entry,
     facts::{Moment, ResourceListFacts},
     story::{Now, SetView},
@@ -82,8 +82,12 @@ pub(super) fn render(
 
 /// The name of a part: of its snapshot, so that no two snapshots share one.
 pub(crate) fn part_name(kind: &str, at: DateTime, number: usize, extension: &str) -> String {
-    let stamp: String = at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
-    format!("{kind}-{stamp}-{number:04}.{extension}")
+    format!("{kind}-{}-{number:04}.{extension}", stamp(at))
+}
+
+/// A datetime as a name has it.
+pub(super) fn stamp(at: DateTime) -> String {
+    at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect()
 }
 
 type Resources<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, Error>> + 'a>>;
@@ -198,6 +202,7 @@ impl SnapshotLists<'_> {
             metadata.completed = Some(self.now.completed);
         }
         header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
+        header.links.extend(archive::link(self.policy, self.set, NAME));
         header
     }
 }

@@ -3,8 +3,10 @@ use std::collections::BTreeMap;
 use resourcesync::{Capability, DateTime, Entry, Metadata};
 
 use super::{
-    Policy, SetPolicy, about, capability_list, change_list,
-    facts::{Facts, SetFacts},
+    Policy, SetPolicy, about,
+    archive::{Archive, Superseded},
+    capability_list, change_list,
+    facts::{DumpFacts, Facts, ResourceListFacts, SetFacts},
     resource_dump, resource_list, robots,
     writer::Documents,
 };
@@ -56,6 +58,18 @@ impl Now {
     }
 }
 
+/// What a publication starts from.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Before {
+    /// What is in place.
+    pub facts: Facts,
+    /// Whether the last publication was interrupted, so that nothing of it is taken for granted.
+    pub repair: bool,
+    /// Resource Dumps whose packages are staged, by set.
+    pub built: BTreeMap<String, DumpFacts>,
+}
+
 /// Writes, into the sink, the documents that have to be written so that the sink shows the sets as they are now.
 /// `views` are the sets of the policy, in its order. Returns what will be published; nothing is written where the
 /// facts stay the same.
@@ -65,17 +79,18 @@ impl Now {
 pub fn render(
     policy: &Policy,
     views: &[&dyn SetView],
-    held: &Facts,
-    repair: bool,
+    before: &Before,
     now: Now,
     sink: &mut dyn Sink,
 ) -> Result<Facts, Error> {
+    let held = &before.facts;
     let written_for = format!("{} {:?}", policy.place.base(), policy.write.version);
-    let mut documents = Documents::new(sink, held, repair || held.written_for != written_for);
+    let mut documents = Documents::new(sink, held, before.repair || held.written_for != written_for);
     let mut sets = BTreeMap::new();
     for (set, view) in policy.sets.iter().zip(views) {
-        let before = held.sets.get(&set.name).cloned().unwrap_or_default();
-        sets.insert(set.name.clone(), render_set(policy, set, *view, before, now, &mut documents)?);
+        let held = held.sets.get(&set.name).cloned().unwrap_or_default();
+        let built = before.built.get(&set.name).cloned();
+        sets.insert(set.name.clone(), render_set(policy, set, *view, held, built, now, &mut documents)?);
     }
     about::render(policy, &mut documents)?;
     capability_list::render_source_description(policy, &mut documents)?;
@@ -89,35 +104,63 @@ fn render_set(
     set: &SetPolicy,
     view: &dyn SetView,
     held: SetFacts,
+    built: Option<DumpFacts>,
     now: Now,
     documents: &mut Documents<'_>,
 ) -> Result<SetFacts, Error> {
     let mut next = SetFacts::default();
     let mut offered = Vec::new();
+    let mut archive = Archive::open(policy, set, held.archive, now.at);
     let lists = match set.change_list {
         true => Some(change_list::plan(policy, view, held.change_list, now)?),
         false => None,
     };
     let reaches = lists.as_ref().map(change_list::ChangeLists::reaches_back_to);
     if set.resource_list {
-        let due = resource_list::is_due(policy, view, held.resource_list.as_ref(), reaches, now)?;
-        next.resource_list =
-            Some(resource_list::render(policy, set, view, held.resource_list, due, now, documents)?);
+        let before = held.resource_list;
+        let due = resource_list::is_due(policy, view, before.as_ref(), reaches, now)?;
+        let list = resource_list::render(policy, set, view, before.clone(), due, now, documents)?;
+        if let (Some(archive), Some(before)) = (&mut archive, before.filter(|before| before.at != list.at)) {
+            archive.resource_list(&superseded_list(&before), documents)?;
+        }
+        next.resource_list = Some(list);
         offered.push(capability(set, Capability::ResourceList, resource_list::NAME));
     }
-    next.resource_dump = resource_dump::render(policy, set, held.resource_dump, documents)?;
+    let before = held.resource_dump;
+    next.resource_dump = resource_dump::render(policy, set, built.or_else(|| before.clone()), documents)?;
+    if let (Some(archive), Some(before)) =
+        (&mut archive, before.filter(|before| next.resource_dump.as_ref() != Some(before)))
+    {
+        let parts = resource_dump::files(set, &before);
+        archive.resource_dump(&superseded_dump(&before, &parts), documents)?;
+    }
     if next.resource_dump.is_some() {
         offered.push(capability(set, Capability::ResourceDump, resource_dump::NAME));
     }
     if let Some(lists) = lists {
         let dumped = next.resource_dump.as_ref().map(|dump| dump.at);
         let needed_from = next.resource_list.as_ref().map(|list| list.at).into_iter().chain(dumped).min();
-        next.change_list = Some(change_list::render(policy, set, view, lists, needed_from, documents)?);
+        let (lists, leaving) = change_list::render(policy, set, view, lists, needed_from, documents)?;
+        archive.iter_mut().for_each(|archive| archive.change_lists(leaving.clone()));
+        next.change_list = Some(lists);
         offered.push(capability(set, Capability::ChangeList, change_list::NAME));
+    }
+    if let Some(archive) = archive {
+        let closed = next.change_list.as_ref().map(|lists| lists.closed.as_slice());
+        next.archive = archive.render(closed, documents, &mut offered)?;
     }
     offered.extend(set.channels.iter().cloned());
     capability_list::render(policy, set, &offered, documents)?;
     Ok(next)
+}
+
+fn superseded_list(list: &ResourceListFacts) -> Superseded<'_> {
+    let (at, completed) = (list.at, list.completed);
+    Superseded { at, completed, name: resource_list::NAME, parts: &list.documents }
+}
+
+fn superseded_dump<'a>(dump: &DumpFacts, parts: &'a [String]) -> Superseded<'a> {
+    Superseded { at: dump.at, completed: dump.completed, name: resource_dump::NAME, parts }
 }
 
 /// An entry of a Capability List (CAP-6, CAP-7).

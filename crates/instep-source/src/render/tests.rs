@@ -4,13 +4,13 @@ use proptest::prelude::{
     Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
 };
 use resourcesync::{
-    Algorithm, Change, DateTime, Digest, DocumentReader, Entry, Form, MediaType, ReadOptions, Relation, Uri,
-    xml::SpecVersion,
+    Algorithm, Capability, Change, DateTime, Digest, DocumentReader, Entry, Form, MediaType, ReadOptions,
+    Relation, Uri, xml::SpecVersion,
 };
 
 use super::*;
 use crate::{
-    Error, PublishOptions, SetOptions,
+    Archives, Error, PublishOptions, SetOptions,
     catalogue::{ChangeRecord, Resource, State, Totals},
     sink::{MemorySink, Sink},
 };
@@ -116,13 +116,17 @@ impl Source {
     fn publish(&mut self) -> Vec<String> {
         let now = self.set.now();
         let views: [&dyn SetView; 1] = [&self.set];
-        let mut facts = render(&self.policy, &views, &self.facts, false, now, &mut self.sink).unwrap();
+        let mut facts = render(&self.policy, &views, &self.before(), now, &mut self.sink).unwrap();
         let expired = facts.expire(self.policy.lists.grace, now.at);
         let placed = self.sink.commit(&expired).unwrap();
         self.facts = serde_json::from_slice(&serde_json::to_vec(&facts).unwrap()).unwrap();
         assert_eq!(self.facts, facts);
         self.check_references();
         placed.into_iter().map(|(name, _)| name.trim_start_matches("resourcesync/").to_owned()).collect()
+    }
+
+    fn before(&self) -> Before {
+        Before { facts: self.facts.clone(), ..Before::default() }
     }
 
     fn document(&self, name: &str) -> (resourcesync::Header, Vec<Entry>) {
@@ -363,7 +367,7 @@ fn each_set_has_a_capability_list_of_its_own() {
     });
     let now = source.set.now();
     let views: [&dyn SetView; 2] = [&source.set, &TestSet::default()];
-    render(&source.policy, &views, &source.facts, false, now, &mut source.sink).unwrap();
+    render(&source.policy, &views, &Before::default(), now, &mut source.sink).unwrap();
     source.sink.commit(&[]).unwrap();
     source.check_references();
     let (_, sets) = read(&source.sink.documents[".well-known/resourcesync"]);
@@ -373,6 +377,60 @@ fn each_set_has_a_capability_list_of_its_own() {
     assert_eq!(sets, expected);
     let (header, offered) = source.document("two/capabilitylist.xml");
     assert_eq!((header.links_for(&Relation::DescribedBy).count(), offered.len()), (1, 1));
+}
+
+#[test]
+fn closed_and_superseded_lists_go_to_the_archives_for_a_time() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.archives = Some(Archives { age: Duration::from_secs(60), count: 2 });
+        options.lists.closed_lists = 1;
+        options.lists.snapshot_every = Duration::ZERO;
+        options.lists.grace = Duration::ZERO;
+    });
+    source.publish();
+    for _ in 0..12 {
+        source.set.change("a", Change::Updated);
+        source.publish();
+    }
+    let (lists, superseded) = source.document("resourcelist-archive.xml");
+    assert_eq!(lists.capability(), Some(&Capability::ResourceListArchive));
+    assert_eq!(superseded.len(), 2, "as many as the operator keeps");
+    for entry in &superseded {
+        let (header, _) = source.document(entry.loc.as_str().rsplit('/').next().unwrap());
+        assert_eq!(header.metadata.unwrap().at, entry.metadata.at);
+    }
+    let (_, closed) = source.document("changelist-archive.xml");
+    assert_eq!(closed.len(), 3);
+    assert!(closed.windows(2).all(|pair| pair[0].metadata.until == pair[1].metadata.from), "ARC-15");
+    let (header, _) = source.document("changelist.xml");
+    let archive = header.link_for(&Relation::Archives).unwrap().href.clone();
+    assert_eq!(archive.as_str(), "http://example.com/resourcesync/changelist-archive.xml");
+    let (_, offered) = source.document("capabilitylist.xml");
+    let offered: Vec<_> =
+        offered.iter().filter_map(|it| it.metadata.capability.as_ref()).map(Capability::as_str).collect();
+    assert_eq!(offered, ["resourcelist", "changelist", "resourcelist-archive", "changelist-archive"]);
+
+    source.set.seconds += 100;
+    source.publish();
+    assert!(source.document("resourcelist-archive.xml").1.is_empty(), "older than the operator keeps them");
+    source.publish();
+    let kept = source.sink.documents.keys().filter(|name| name.contains("resourcelist-2")).count();
+    assert_eq!(kept, 0);
+}
+
+#[test]
+fn a_large_archive_is_an_index_over_parts() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.archives = Some(Archives::default());
+        options.lists.entries = 3;
+    });
+    source.publish();
+    for _ in 0..20 {
+        source.set.change("a", Change::Updated);
+    }
+    source.publish();
+    let (header, members) = source.document("changelist-archive.xml");
+    assert_eq!((header.form, members.len()), (Form::Index, 2));
 }
 
 fn event() -> impl Strategy<Value = Option<(u8, Change)>> {

@@ -35,6 +35,20 @@ impl<'a> Documents<'a> {
         held.is_some()
     }
 
+    /// Lets a document stay of which nobody looks whether it is there.
+    pub(super) fn retain(&mut self, name: &str) {
+        if let Some(fact) = self.held.get(name).filter(|_| !self.next.contains_key(name)) {
+            self.next.insert(name.to_owned(), fact.clone());
+        }
+    }
+
+    /// Lets the bytes that a document has had until now stay under another name; false where they are not there.
+    pub(super) fn preserve(&mut self, name: &str, under: &str) -> Result<bool, Error> {
+        let Some(length) = self.sink.preserve(name, under)? else { return Ok(false) };
+        self.next.insert(under.to_owned(), DocumentFact { length, digest: None });
+        Ok(true)
+    }
+
     /// Lets all of these stay, or none; they are named so that no other bytes ever have their names.
     pub(super) fn keep_immutable(&mut self, names: &[String]) -> bool {
         let fact = |name: &String| self.held.get(name).filter(|fact| self.sink.holds(name, fact.length));

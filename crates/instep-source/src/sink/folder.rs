@@ -58,7 +58,8 @@ impl FolderSink {
         self.staged.is_empty()
     }
 
-    fn stage_file(&mut self) -> Result<(PathBuf, File), Error> {
+    /// A path in the staging folder, which is emptied when the first one is asked for.
+    fn stage_path(&mut self) -> Result<PathBuf, Error> {
         if self.counter == 0 {
             match fs::remove_dir_all(&self.stage) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -68,7 +69,11 @@ impl FolderSink {
             }
         }
         self.counter += 1;
-        let path = self.stage.join(self.counter.to_string());
+        Ok(self.stage.join(self.counter.to_string()))
+    }
+
+    fn stage_file(&mut self) -> Result<(PathBuf, File), Error> {
+        let path = self.stage_path()?;
         let file = File::options().read(true).write(true).create_new(true).open(&path);
         Ok((path.clone(), file.map_err(Error::write(path))?))
     }
@@ -129,6 +134,18 @@ impl Sink for FolderSink {
             self.stage_gzip(rank, name, &path)?;
         }
         self.take_in(rank, name, path)
+    }
+
+    fn preserve(&mut self, name: &str, under: &str) -> Result<Option<u64>, Error> {
+        let path = self.stage_path()?;
+        let in_place = self.root.join(name);
+        // A document in place is never written to again, so a second name costs nothing.
+        let linked = fs::hard_link(&in_place, &path).or_else(|_| fs::copy(&in_place, &path).map(drop));
+        match linked {
+            Ok(()) => self.take_in(Rank::Part, under, path).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::write(path)(error)),
+        }
     }
 
     fn holds(&self, name: &str, length: u64) -> bool {

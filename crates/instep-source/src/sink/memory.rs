@@ -34,6 +34,13 @@ impl Sink for MemorySink {
         Ok(length)
     }
 
+    fn preserve(&mut self, name: &str, under: &str) -> Result<Option<u64>, Error> {
+        let Some(bytes) = self.documents.get(name).cloned() else { return Ok(None) };
+        let length = bytes.len() as u64;
+        self.staged.push((Rank::Part, under.to_owned(), bytes));
+        Ok(Some(length))
+    }
+
     fn holds(&self, name: &str, length: u64) -> bool {
         let staged = self.staged.iter().rev().find(|(_, staged, _)| staged == name).map(|(.., bytes)| bytes);
         staged.or(self.documents.get(name)).is_some_and(|bytes| bytes.len() as u64 == length)
