@@ -1,1 +1,117 @@
 //! Actions to staged, verified files: bounded concurrency, retry, resume.
+
+mod error;
+mod partial;
+mod task;
+mod transfer;
+mod verify;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use resourcesync::Uri;
+use tokio::{
+    sync::{Mutex, mpsc},
+    task::JoinSet,
+};
+
+pub use error::{FetchError, Mismatch};
+pub use task::{Arrival, Expected, Outcome, Task};
+
+use crate::{Verify, http::Client, store::Store};
+use transfer::Transfer;
+
+/// Brings resources into staged files whose length and digests are those that were expected.
+///
+/// # Contract
+/// A file that is reported as staged is complete and verified; of one that is not, nothing is left behind.
+#[derive(Clone)]
+pub struct Fetcher(Arc<Shared>);
+
+struct Shared {
+    client: Client,
+    store: Arc<dyn Store>,
+    verify: Verify,
+    bytes: AtomicU64,
+}
+
+impl Fetcher {
+    /// Fetches by a client into the staging of a store.
+    pub fn new(client: Client, store: Arc<dyn Store>, verify: Verify) -> Self {
+        Self(Arc::new(Shared { client, store, verify, bytes: AtomicU64::new(0) }))
+    }
+
+    /// Bytes of resources that arrived so far: for progress.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes.load(Relaxed)
+    }
+
+    /// Fetches what comes through `tasks` until that ends, with as many workers as the client has transfers. Each task comes back with
+    /// its outcome, in no order. A worker that finds `outcomes` closed ends.
+    pub async fn run<T: Send + Sync + 'static>(
+        &self,
+        tasks: mpsc::Receiver<Task<T>>,
+        outcomes: mpsc::Sender<(Task<T>, Outcome)>,
+    ) {
+        let tasks = Arc::new(Mutex::new(tasks));
+        let mut workers = JoinSet::new();
+        for _ in 0..self.0.client.options().transfers.max(1) {
+            let (fetcher, tasks, outcomes) = (self.clone(), Arc::clone(&tasks), outcomes.clone());
+            workers.spawn(async move { fetcher.work(&tasks, &outcomes).await });
+        }
+        workers.join_all().await;
+    }
+
+    async fn work<T: Send + Sync>(
+        &self,
+        tasks: &Mutex<mpsc::Receiver<Task<T>>>,
+        outcomes: &mpsc::Sender<(Task<T>, Outcome)>,
+    ) {
+        loop {
+            let task = tasks.lock().await.recv().await;
+            let Some(task) = task else { return };
+            let outcome = self.fetch(&task).await;
+            if outcomes.send((task, outcome)).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Fetches one resource: from its mirrors in their order, then from its own URI (§14.2).
+    pub async fn fetch<T: Sync>(&self, task: &Task<T>) -> Outcome {
+        for mirror in &task.mirrors {
+            if let outcome @ (Outcome::Staged(_) | Outcome::NotModified) =
+                self.fetch_from(mirror, task, 0).await
+            {
+                return outcome;
+            }
+        }
+        self.fetch_from(&task.uri, task, self.0.client.options().retries).await
+    }
+
+    /// Fetches from one place; what does not match is fetched once more, for a cache may have had an old copy (D33).
+    async fn fetch_from<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> Outcome {
+        match self.transfer(from, task, retries).await {
+            Outcome::Failed(FetchError::Mismatch(_)) => self.transfer(from, task, retries).await,
+            outcome => outcome,
+        }
+    }
+
+    async fn transfer<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> Outcome {
+        let mut transfer = Transfer::new(&self.0, from, task);
+        let outcome = transfer.run(retries).await;
+        self.0.bytes.fetch_add(transfer.received(), Relaxed);
+        match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => Outcome::Failed(error),
+        }
+    }
+}
+
+impl std::fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fetcher").field("bytes", &self.0.bytes).finish_non_exhaustive()
+    }
+}
