@@ -20,7 +20,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use entry::resource_entry;
+pub(crate) use entry::{change_entry, resource_entry};
 pub use facts::{
     ChangeListFacts, DocumentFact, DumpFacts, Facts, Moment, PackageFact, ResourceListFacts, SetFacts,
 };

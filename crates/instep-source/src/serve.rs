@@ -24,12 +24,13 @@ use std::{future::Future, pin::pin, sync::Arc, thread};
 
 use tokio::{
     signal::unix::{SignalKind, signal},
-    sync::oneshot,
+    sync::{oneshot, watch},
 };
 
 use crate::{
-    Error, Monitor, Problem, PublishOptions, PublishReport, Publisher,
-    live::{Announce, Live, LiveOptions},
+    Error, Monitor, Problem, Publisher,
+    live::Live,
+    notify::{self, Announcer},
 };
 use address::Reserved;
 pub use app::App;
@@ -55,15 +56,20 @@ pub async fn serve(
     if options.publish.base_url.is_empty() {
         options.publish.base_url = reserved.base_url(tls.is_some())?;
     }
+    let limits = options.limits.clone();
     let mut shutdown = pin!(shutdown);
     let source = tokio::select! {
         () = &mut shutdown => return Ok(()),
-        source = Source::start(options.publish, options.live, options.strict_host, Arc::clone(&monitor)) => source?,
+        source = Source::start(options, Arc::clone(&monitor)) => source?,
     };
     let (listener, address) = reserved.listen()?;
     monitor.serving(&source.base_url(), address);
     let renewal = tls.clone().map(|tls| tokio::spawn(renew_at_hangup(tls, Arc::clone(&monitor))));
-    let served = run(listener, source.app().router(), options.limits, tls, shutdown).await;
+    let ending = async {
+        shutdown.await;
+        source.end_streams();
+    };
+    let served = run(listener, source.app().router(), limits, tls, ending).await;
     if let Some(renewal) = renewal {
         renewal.abort();
     }
@@ -76,41 +82,38 @@ pub async fn serve(
 pub struct Source {
     live: Live,
     app: App,
+    ending: watch::Sender<bool>,
 }
 
 impl Source {
-    /// Publishes, and goes on doing so on a thread of its own.
+    /// Publishes, and goes on doing so on a thread of its own. Of the options, those for listening are not used; the
+    /// base URL is needed.
     ///
     /// # Errors
     /// When the first publication fails.
-    pub async fn start(
-        publish: PublishOptions,
-        live: LiveOptions,
-        strict_host: bool,
-        monitor: Arc<dyn Monitor>,
-    ) -> Result<Self, Error> {
+    pub async fn start(options: ServeOptions, monitor: Arc<dyn Monitor>) -> Result<Self, Error> {
         let (done, started) = oneshot::channel();
         // Not a task of the runtime: its end must not wait for a publication that nobody waits for.
-        thread::spawn(move || done.send(Self::start_blocking(publish, live, strict_host, monitor)).ok());
+        thread::spawn(move || done.send(Self::start_blocking(options, monitor)).ok());
         let stopped = |_| Error::option("publication", "it stopped without a result");
         started.await.map_err(stopped)?
     }
 
-    fn start_blocking(
-        publish: PublishOptions,
-        live: LiveOptions,
-        strict_host: bool,
-        monitor: Arc<dyn Monitor>,
-    ) -> Result<Self, Error> {
-        let publisher = Publisher::open(publish)?;
+    fn start_blocking(mut options: ServeOptions, monitor: Arc<dyn Monitor>) -> Result<Self, Error> {
+        notify::advertise(&mut options.publish, &options.channels)?;
+        let publisher = Publisher::open(options.publish)?;
+        let (ending, is_ending) = watch::channel(false);
         let place = publisher.place().clone();
+        let announcer = Announcer::new(&publisher)?;
+        let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
+        let origin = options.strict_host.then(own_origin).map(Arc::from);
+        let routes = announcer.routes(&options.channels, origin, &is_ending);
         let documents = publisher.options().out.clone();
         let folders = resources::folders(&publisher);
-        let live = Live::start(publisher, live, Box::new(Nobody), monitor)?;
-        let overview = live.overview();
-        let routes = axum::Router::new();
+        let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;
+        let (overview, strict_host) = (live.overview(), options.strict_host);
         let app = App::new(app::Site { place, documents, folders, overview, strict_host, routes })?;
-        Ok(Self { live, app })
+        Ok(Self { live, app, ending })
     }
 
     /// What is served.
@@ -123,17 +126,16 @@ impl Source {
         self.live.overview().borrow().base_url.clone()
     }
 
+    /// Ends the answers that would never end: channels and events. To be called when the server is to end.
+    pub fn end_streams(&self) {
+        self.ending.send_replace(true);
+    }
+
     /// Ends after the publication under way.
     pub async fn end(self) {
+        self.end_streams();
         let _ = tokio::task::spawn_blocking(|| self.live.end()).await;
     }
-}
-
-/// There are no channels.
-struct Nobody;
-
-impl Announce for Nobody {
-    fn announce(&mut self, _: &Publisher, _: &PublishReport) {}
 }
 
 async fn renew_at_hangup(tls: Tls, monitor: Arc<dyn Monitor>) {

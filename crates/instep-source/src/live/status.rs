@@ -48,11 +48,8 @@ pub(super) fn failed(before: &Overview, error: &Error) -> Overview {
 
 fn recent_changes(snapshot: &Snapshot) -> Result<Vec<RecentChange>, Error> {
     let after = snapshot.head().sequence.saturating_sub(RECENT);
-    let mut changes = Vec::new();
-    for change in snapshot.changes(u64::MAX, after) {
-        let change = change?;
-        changes.push(RecentChange { uri: change.uri, change: change.change, datetime: change.datetime });
-    }
+    let changes = snapshot.changes(u64::MAX, after).map(|change| Ok(RecentChange::from(change?)));
+    let mut changes = changes.collect::<Result<Vec<_>, Error>>()?;
     changes.reverse();
     Ok(changes)
 }

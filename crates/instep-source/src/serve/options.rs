@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Limits;
-use crate::{PublishOptions, live::LiveOptions};
+use crate::{PublishOptions, live::LiveOptions, notify::ChannelOptions};
 
 /// A Source that is published continuously and served.
 #[derive(Clone, Debug)]
@@ -17,6 +17,8 @@ pub struct ServeOptions {
     pub live: LiveOptions,
     /// Bounds of what clients can take.
     pub limits: Limits,
+    /// How changes are told.
+    pub channels: ChannelOptions,
     /// Whether a request for another host is refused with 421.
     pub strict_host: bool,
 }
@@ -33,6 +35,7 @@ impl ServeOptions {
             tls: None,
             live: LiveOptions::default(),
             limits: Limits::default(),
+            channels: ChannelOptions::default(),
             strict_host: false,
         }
     }

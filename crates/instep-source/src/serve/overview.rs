@@ -4,6 +4,8 @@
 use resourcesync::{Change, DateTime, Uri};
 use serde::{Serialize, Serializer};
 
+use crate::catalogue::ChangeRecord;
+
 /// The Source after its last publication.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
@@ -51,6 +53,12 @@ pub struct RecentChange {
     /// When.
     #[serde(serialize_with = "to_text")]
     pub datetime: DateTime,
+}
+
+impl From<ChangeRecord> for RecentChange {
+    fn from(record: ChangeRecord) -> Self {
+        Self { uri: record.uri, change: record.change, datetime: record.datetime }
+    }
 }
 
 impl Overview {

@@ -17,6 +17,29 @@ td.figure{text-align:right;white-space:nowrap}time{white-space:nowrap}\
 pre{border:1px solid var(--line);border-radius:.4rem;overflow-x:auto;padding:.6rem}\
 .created{color:#16803c}.updated{color:#2563eb}.deleted{color:#dc2626}";
 
+/// Shows changes while they happen, on a page that is open. Everything is put in as text.
+pub(crate) const LIVE: &str = "\
+const table = document.getElementById('changes');
+const cell = (row, child, kind) => {
+  const td = row.insertCell();
+  if (kind) td.className = kind;
+  td.append(child);
+};
+const made = (name, text) => Object.assign(document.createElement(name), { textContent: text });
+new EventSource(table.dataset.events).addEventListener('changes', event => {
+  for (const change of JSON.parse(event.data)) {
+    if (table.dataset.empty) { table.deleteRow(0); delete table.dataset.empty; }
+    const row = table.insertRow(0);
+    const link = made('a', change.uri.startsWith(table.dataset.base) ? change.uri.slice(table.dataset.base.length) : change.uri);
+    link.href = change.uri;
+    cell(row, made('time', change.datetime));
+    cell(row, change.change, change.change);
+    cell(row, link);
+    if (table.rows.length > 50) table.deleteRow(-1);
+  }
+});
+";
+
 /// The page at the base URL: what is here, how much, what changed last, how to keep a copy.
 pub(crate) fn front(overview: &Overview) -> String {
     let title =
@@ -36,6 +59,7 @@ pub(crate) fn front(overview: &Overview) -> String {
             (sets(&overview.sets))
             h2 { "Last changes" }
             (changes(overview))
+            script src=(path(overview, "resourcesync/live.js")) {}
             @if let Some(published) = overview.published { p { "Published " time { (published) } "." } }
         },
     )
@@ -59,7 +83,8 @@ fn sets(sets: &[SetOverview]) -> Markup {
 
 fn changes(overview: &Overview) -> Markup {
     html! {
-        table #changes {
+        table #changes data-events=(path(overview, "resourcesync/events")) data-base=(overview.base_url)
+            data-empty=[overview.changes.is_empty().then_some("yes")] {
             @for change in &overview.changes {
                 tr {
                     td { time { (change.datetime) } }
@@ -91,6 +116,12 @@ fn layout(title: &str, content: &Markup) -> String {
 
 fn document(overview: &Overview, name: &str) -> String {
     format!("{}{name}", overview.base_url)
+}
+
+/// A path on whatever host the page was asked for at: the browser may know this server by another name.
+fn path(overview: &Overview, name: &str) -> String {
+    let base = overview.base_url.splitn(4, '/').nth(3).unwrap_or_default();
+    format!("/{base}{name}")
 }
 
 fn count(number: u64, noun: &str) -> String {

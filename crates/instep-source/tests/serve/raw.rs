@@ -50,6 +50,15 @@ pub(crate) fn send(server: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     answer
 }
 
+/// Sends bytes and reads what comes first.
+pub(crate) fn send_some(server: SocketAddr, bytes: &[u8]) -> String {
+    let mut stream = connect(server);
+    stream.write_all(bytes).unwrap();
+    let mut answer = [0; 1024];
+    let length = stream.read(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer[..length]).into_owned()
+}
+
 pub(crate) fn connect(server: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(server).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

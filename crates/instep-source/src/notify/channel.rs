@@ -1,0 +1,102 @@
+//! One topic: the last message, and those who listen.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use axum::extract::ws::Utf8Bytes;
+use bytes::Bytes;
+use http::HeaderValue;
+use resourcesync::{Capability, Entry, Link, Metadata, Relation, Uri};
+use tokio::sync::broadcast;
+
+use super::{ChannelOptions, Dialect};
+use crate::render::SetPlace;
+
+/// Messages that a listener may be behind; then it is dropped and reads the Change List (W9).
+const BACKLOG: usize = 64;
+
+/// The channel of one kind of notification about one set (CN-2).
+#[derive(Debug)]
+pub(crate) struct Channel {
+    topic: Uri,
+    hub: Option<Uri>,
+    capability_list: Uri,
+    messages: broadcast::Sender<Utf8Bytes>,
+    last: RwLock<Option<Utf8Bytes>>,
+}
+
+impl Channel {
+    pub(super) fn new(place: &SetPlace, kind: &Capability, hub: Option<Uri>) -> Arc<Self> {
+        let (messages, _) = broadcast::channel(BACKLOG);
+        Arc::new(Self {
+            topic: topic(place, kind),
+            hub,
+            capability_list: place.capability_list(),
+            messages,
+            last: RwLock::default(),
+        })
+    }
+
+    /// The topic's URI.
+    pub(crate) fn topic(&self) -> &Uri {
+        &self.topic
+    }
+
+    /// Sends a document to everyone who listens; it is held once for all of them.
+    pub(super) fn send(&self, document: &Bytes) {
+        let Ok(text) = Utf8Bytes::try_from(document.clone()) else { return };
+        *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
+        // Nobody listening is no failure.
+        let _ = self.messages.send(text);
+    }
+
+    pub(super) fn listen(&self) -> broadcast::Receiver<Utf8Bytes> {
+        self.messages.subscribe()
+    }
+
+    /// How many listen.
+    #[cfg(test)]
+    pub(super) fn listeners(&self) -> usize {
+        self.messages.receiver_count()
+    }
+
+    pub(super) fn last(&self) -> Option<Utf8Bytes> {
+        self.last.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The links by which a topic is known (CN-4).
+    pub(crate) fn links(&self) -> HeaderValue {
+        let mut links = format!("<{}>; rel=\"self\"", self.topic);
+        if let Some(hub) = &self.hub {
+            links.push_str(&format!(", <{hub}>; rel=\"hub\""));
+        }
+        links.push_str(&format!(", <{}>; rel=\"resourcesync\"", self.capability_list));
+        HeaderValue::from_str(&links).unwrap_or(HeaderValue::from_static(""))
+    }
+}
+
+/// The URI of a topic: the capability's name beside the set's documents.
+fn topic(place: &SetPlace, kind: &Capability) -> Uri {
+    place.uri(kind.as_str())
+}
+
+/// The entry of the Capability List that advertises a channel (CN-3): one per capability.
+pub(super) fn entry(
+    place: &SetPlace,
+    kind: &Capability,
+    options: &ChannelOptions,
+    hub: Option<&Uri>,
+) -> Entry {
+    let topic = topic(place, kind);
+    let socket = Uri::parse(&topic.as_str().replacen("http", "ws", 1)).unwrap_or_default();
+    let (loc, links) = match options.dialect {
+        Dialect::V0_8 => (socket, Vec::new()),
+        Dialect::V1_0 => {
+            let hub = hub.map(|hub| Link::new(Relation::Hub, hub.clone()));
+            (topic, hub.into_iter().chain([Link::new(Relation::Alternate, socket)]).collect())
+        }
+    };
+    let mut entry = Entry::new(loc);
+    entry.metadata = Metadata::with_capability(kind.clone());
+    entry.links = links;
+    entry
+}

@@ -1,0 +1,187 @@
+//! Which of the documents that were put in place are worth a Framework Notification (FN-2 to FN-6). PURE.
+
+use std::collections::BTreeSet;
+
+use resourcesync::{Capability, Change};
+
+use super::payload::Written;
+use crate::render::SetPlace;
+
+/// Remembers which Change Lists and Change Dumps were told of.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    newest_list: String,
+    newest_dump: String,
+}
+
+/// The families of documents: the name of the index or the only document, and its capability.
+const FAMILIES: [(&str, Capability); 4] = [
+    ("resourcelist", Capability::ResourceList),
+    ("resourcedump", Capability::ResourceDump),
+    ("changelist", Capability::ChangeList),
+    ("changedump", Capability::ChangeDump),
+];
+
+impl Told {
+    /// Names that are there already when telling begins.
+    pub(super) fn new(present: impl IntoIterator<Item = String>) -> Self {
+        let mut told = Self::default();
+        for name in present {
+            told.remember(&name);
+        }
+        told
+    }
+
+    /// What to tell about documents of a set, by their names below `out`.
+    pub(super) fn written(&mut self, place: &SetPlace, names: &[String]) -> Vec<Written> {
+        let mut written = Vec::new();
+        let folder = place.name("");
+        let own: BTreeSet<&str> = names
+            .iter()
+            .filter_map(|name| name.strip_prefix(folder.as_str()))
+            .filter(|name| !name.contains('/') && name.ends_with(".xml"))
+            .collect();
+        for (family, capability) in FAMILIES {
+            let root = format!("{family}.xml");
+            let members: Vec<&str> = own.iter().copied().filter(|name| is_member(name, family)).collect();
+            let index = (!members.is_empty() || self.has_members(family)).then(|| place.uri(&root));
+            let kind = |change| Written {
+                uri: place.uri(&root),
+                capability: capability.clone(),
+                change,
+                index: None,
+            };
+            match family {
+                "changelist" | "changedump" if index.is_some() => {
+                    for member in members {
+                        let change = if self.remember(member) { Change::Created } else { Change::Updated };
+                        written.push(Written {
+                            uri: place.uri(member),
+                            index: index.clone(),
+                            ..kind(change)
+                        });
+                    }
+                }
+                "changelist" | "changedump" if own.contains(root.as_str()) => {
+                    written.push(kind(Change::Updated))
+                }
+                _ => match members.first() {
+                    Some(first) => {
+                        written.push(Written { uri: place.uri(first), index, ..kind(Change::Created) });
+                    }
+                    None if own.contains(root.as_str()) => written.push(kind(Change::Created)),
+                    None => {}
+                },
+            }
+        }
+        if own.contains("capabilitylist.xml") {
+            written.push(source_document(place.capability_list(), Capability::CapabilityList));
+        }
+        let description = place.source().source_description();
+        if names.iter().any(|name| place.source().uri(name) == description) {
+            written.push(source_document(description, Capability::Description));
+        }
+        written
+    }
+
+    /// Whether lists of this family have been seen under an index.
+    fn has_members(&self, family: &str) -> bool {
+        match family {
+            "changelist" => !self.newest_list.is_empty(),
+            "changedump" => !self.newest_dump.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Whether a name is newer than every other of its family: numbers have leading zeros.
+    fn remember(&mut self, name: &str) -> bool {
+        let newest = match name {
+            _ if is_member(name, "changelist") => &mut self.newest_list,
+            _ if is_member(name, "changedump") => &mut self.newest_dump,
+            _ => return false,
+        };
+        let is_newer = name > newest.as_str();
+        if is_newer {
+            name.clone_into(newest);
+        }
+        is_newer
+    }
+}
+
+fn source_document(uri: resourcesync::Uri, capability: Capability) -> Written {
+    Written { uri, capability, change: Change::Updated, index: None }
+}
+
+fn is_member(name: &str, family: &str) -> bool {
+    let rest = name.strip_prefix(family).and_then(|rest| rest.strip_prefix('-'));
+    rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()) && rest.ends_with(".xml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::Place;
+
+    fn told(told: &mut Told, names: &[&str]) -> Vec<String> {
+        let place = Place::new("http://example.com/").unwrap().set("");
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let written = told.written(&place, &names);
+        let name = |uri: &resourcesync::Uri| uri.as_str().rsplit('/').next().unwrap().to_owned();
+        let line = |written: &Written| {
+            let index = written.index.as_ref().map_or(String::new(), |index| format!(" < {}", name(index)));
+            format!("{} {}{index}", written.change, name(&written.uri))
+        };
+        written.iter().map(line).collect()
+    }
+
+    #[test]
+    fn one_resource_list_is_created_whatever_happened_to_the_one_before() {
+        let mut state = Told::default();
+        assert_eq!(told(&mut state, &["resourcesync/resourcelist.xml"]), ["created resourcelist.xml"]);
+        assert_eq!(told(&mut state, &["resourcesync/resourcelist.xml"]), ["created resourcelist.xml"]);
+    }
+
+    #[test]
+    fn a_family_under_an_index_has_one_entry_and_the_index_none() {
+        let names = [
+            "resourcesync/resourcelist-20261121T000000Z-0001.xml",
+            "resourcesync/resourcelist-20261121T000000Z-0002.xml",
+            "resourcesync/resourcelist.xml",
+        ];
+        let expected = ["created resourcelist-20261121T000000Z-0001.xml < resourcelist.xml"];
+        assert_eq!(told(&mut Told::default(), &names), expected);
+    }
+
+    #[test]
+    fn a_change_list_is_created_once_and_updated_afterwards() {
+        let mut state = Told::new(["changelist-000001.xml".to_owned()]);
+        let first = "resourcesync/changelist-000001.xml";
+        assert_eq!(told(&mut state, &[first]), ["updated changelist-000001.xml < changelist.xml"]);
+        let both = [first, "resourcesync/changelist-000002.xml", "resourcesync/changelist.xml"];
+        let expected = [
+            "updated changelist-000001.xml < changelist.xml",
+            "created changelist-000002.xml < changelist.xml",
+        ];
+        assert_eq!(told(&mut state, &both), expected);
+    }
+
+    #[test]
+    fn the_only_change_list_is_updated() {
+        assert_eq!(told(&mut Told::default(), &["resourcesync/changelist.xml"]), ["updated changelist.xml"]);
+    }
+
+    #[test]
+    fn documents_of_the_source_are_told_and_other_sets_and_packages_are_not() {
+        let names = [
+            "resourcesync/capabilitylist.xml",
+            ".well-known/resourcesync",
+            "resourcesync/other/resourcelist.xml",
+            "resourcesync/resourcedump-20261121T000000Z-0001.zip",
+            "robots.txt",
+        ];
+        assert_eq!(
+            told(&mut Told::default(), &names),
+            ["updated capabilitylist.xml", "updated resourcesync"]
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! What a notification says (CN-6, FN-1). PURE: changes in, documents out.
+
+use bytes::Bytes;
+use resourcesync::{
+    Capability, Change, DateTime, DocumentWriter, Entry, Form, Header, Link, Metadata, Relation, Uri,
+    WriteOptions,
+};
+
+use crate::{Error, render::SetPlace};
+
+/// Entries of one notification; a burst is split (CN-7).
+const MOST_ENTRIES: usize = 500;
+/// Notifications of one burst; who sees the gap after them reads the Change List, which is cheaper then.
+const MOST_MESSAGES: usize = 20;
+
+/// Change Notifications for changes in their order. Each says which span it covers, and the spans join: `from` is
+/// the end of what was told before, `until` the time of its last change.
+pub(super) fn change_notifications(
+    place: &SetPlace,
+    mut from: DateTime,
+    entries: impl IntoIterator<Item = Result<Entry, Error>>,
+) -> Result<Vec<Bytes>, Error> {
+    let mut messages = Vec::new();
+    let mut entries = entries.into_iter().peekable();
+    while entries.peek().is_some() && messages.len() < MOST_MESSAGES {
+        let bundle: Vec<Entry> = entries.by_ref().take(MOST_ENTRIES).collect::<Result<_, _>>()?;
+        let Some(until) = bundle.last().and_then(|entry| entry.metadata.datetime) else { break };
+        let mut header = header(place, Capability::ChangeNotification);
+        if let Some(metadata) = &mut header.metadata {
+            (metadata.from, metadata.until) = (Some(from), Some(until));
+        }
+        messages.push(document(&header, &bundle)?);
+        from = until;
+    }
+    Ok(messages)
+}
+
+/// The Framework Notification about documents that were put in place, in one message; none where there is nothing
+/// to tell.
+pub(super) fn framework_notification(
+    place: &SetPlace,
+    written: &[Written],
+    now: DateTime,
+) -> Result<Option<Bytes>, Error> {
+    if written.is_empty() {
+        return Ok(None);
+    }
+    let entries: Vec<Entry> = written.iter().map(|written| written.entry(now)).collect();
+    document(&header(place, Capability::FrameworkNotification), &entries).map(Some)
+}
+
+/// A document that was put in place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    pub(super) uri: Uri,
+    pub(super) capability: Capability,
+    pub(super) change: Change,
+    /// The index above it (FN-3).
+    pub(super) index: Option<Uri>,
+}
+
+impl Written {
+    fn entry(&self, now: DateTime) -> Entry {
+        let mut entry = Entry::new(self.uri.clone());
+        entry.metadata = Metadata::with_capability(self.capability.clone());
+        entry.metadata.change = Some(self.change.clone());
+        entry.metadata.datetime = Some(now);
+        entry.links.extend(self.index.iter().map(|index| Link::new(Relation::Index, index.clone())));
+        entry
+    }
+}
+
+fn header(place: &SetPlace, capability: Capability) -> Header {
+    let mut header = Header::new(Form::List, capability);
+    header.links.push(Link::new(Relation::Up, place.capability_list()));
+    header
+}
+
+fn document(header: &Header, entries: &[Entry]) -> Result<Bytes, Error> {
+    let write = || {
+        let mut writer = DocumentWriter::new(Vec::new(), header, WriteOptions::new())?;
+        entries.iter().try_for_each(|entry| writer.write_entry(entry))?;
+        writer.finish().map(Bytes::from)
+    };
+    write().map_err(|source| Error::Document { name: "notification".to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{DocumentReader, ReadOptions};
+
+    use super::*;
+    use crate::render::Place;
+
+    fn place() -> SetPlace {
+        Place::new("http://example.com/").unwrap().set("")
+    }
+
+    fn read(bytes: &[u8]) -> (Header, Vec<Entry>) {
+        let mut reader = DocumentReader::new(bytes, ReadOptions::new()).unwrap();
+        let header = reader.header().clone();
+        let entries = reader.entries().collect::<Result<_, _>>().unwrap();
+        assert_eq!(reader.take_findings(), []);
+        (header, entries)
+    }
+
+    fn changes(count: i64) -> impl Iterator<Item = Result<Entry, Error>> {
+        (1..=count).map(|number| {
+            let mut entry = Entry::new(Uri::parse(&format!("http://example.com/{number}")).unwrap());
+            entry.metadata.change = Some(Change::Updated);
+            entry.metadata.datetime = Some(DateTime::from_unix_micros(number));
+            Ok(entry)
+        })
+    }
+
+    #[test]
+    fn a_burst_is_split_and_its_spans_join() {
+        let messages = change_notifications(&place(), DateTime::from_unix_micros(0), changes(1_200)).unwrap();
+        let read: Vec<_> = messages.iter().map(|message| read(message)).collect();
+        assert_eq!(read.iter().map(|(_, entries)| entries.len()).collect::<Vec<_>>(), [500, 500, 200]);
+        let mut end = Some(DateTime::from_unix_micros(0));
+        for (header, entries) in &read {
+            let metadata = header.metadata.as_ref().unwrap();
+            assert_eq!(header.capability(), Some(&Capability::ChangeNotification));
+            assert_eq!(header.up(), Some(&place().capability_list()));
+            assert_eq!((metadata.from, metadata.until), (end, entries.last().unwrap().metadata.datetime));
+            end = metadata.until;
+        }
+    }
+
+    #[test]
+    fn an_endless_burst_leaves_a_gap_that_shows() {
+        let messages =
+            change_notifications(&place(), DateTime::from_unix_micros(0), changes(1_000_000)).unwrap();
+        assert_eq!(messages.len(), MOST_MESSAGES);
+        assert!(
+            change_notifications(&place(), DateTime::from_unix_micros(0), changes(0)).unwrap().is_empty()
+        );
+    }
+
+    #[test]
+    fn a_framework_notification_names_document_change_and_index() {
+        let written = Written {
+            uri: place().uri("changelist-000002.xml"),
+            capability: Capability::ChangeList,
+            change: Change::Created,
+            index: Some(place().uri("changelist.xml")),
+        };
+        let now = DateTime::from_unix_seconds(0);
+        let (header, entries) = read(&framework_notification(&place(), &[written], now).unwrap().unwrap());
+        assert_eq!(header.capability(), Some(&Capability::FrameworkNotification));
+        assert_eq!(entries[0].metadata.capability, Some(Capability::ChangeList));
+        assert_eq!(entries[0].metadata.change, Some(Change::Created));
+        assert_eq!(entries[0].link_for(&Relation::Index).unwrap().href, place().uri("changelist.xml"));
+        assert_eq!(framework_notification(&place(), &[], now).unwrap(), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! A topic over HTTP: a WebSocket, server-sent events, or the last message.
+
+use std::{convert::Infallible, ops::Deref, sync::Arc, time::Duration};
+
+use axum::{
+    extract::{
+        State, WebSocketUpgrade,
+        ws::{CloseFrame, Message, WebSocket, close_code, rejection::WebSocketUpgradeRejection},
+    },
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures_util::{Stream, StreamExt, stream};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use tokio::{
+    sync::{broadcast, watch},
+    time::{interval, timeout},
+};
+
+use super::channel::Channel;
+
+/// How often a listener is asked whether it is there; one that did not answer is dropped at the next time.
+const HEARTBEAT: Duration = Duration::from_secs(30);
+/// How long one message may take to be accepted.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Nothing is defined in this direction (N8-3): what a listener sends is small and rare, or it is dropped.
+const MOST_BYTES: usize = 4 * 1024;
+const MOST_FRAMES: u32 = 100;
+
+/// What the routes of a topic know.
+#[derive(Clone, Debug)]
+pub(crate) struct Topic {
+    pub(crate) channel: Arc<Channel>,
+    pub(crate) ending: watch::Receiver<bool>,
+    /// The only origin that may open a socket; none: any may, as it may read the documents.
+    pub(crate) origin: Option<Arc<str>>,
+}
+
+/// Answers a request for a topic.
+pub(crate) async fn topic(
+    State(topic): State<Topic>,
+    method: Method,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    match upgrade {
+        Ok(upgrade) => {
+            let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+            let is_foreign = |own: &Arc<str>| origin.is_some_and(|origin| !own.eq_ignore_ascii_case(origin));
+            if topic.origin.as_ref().is_some_and(is_foreign) {
+                return StatusCode::FORBIDDEN.into_response();
+            }
+            // Small buffers: thousands listen, and messages only leave.
+            let upgrade = upgrade.read_buffer_size(1024).write_buffer_size(0);
+            let upgrade = upgrade.max_message_size(MOST_BYTES).max_frame_size(MOST_BYTES);
+            // From here on nothing is missed, whatever the handshake takes.
+            let messages = topic.channel.listen();
+            upgrade.on_upgrade(move |socket| feed(socket, messages, topic.ending))
+        }
+        Err(_) if method != Method::GET && method != Method::HEAD => {
+            (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response()
+        }
+        Err(_) => read(&topic, &headers),
+    }
+}
+
+/// Without a socket: events where they are asked for, else the last message.
+fn read(topic: &Topic, headers: &HeaderMap) -> Response {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let mut response = if accept.contains("text/event-stream") {
+        events(topic.channel.listen(), "message", topic.ending.clone())
+    } else {
+        match topic.channel.last() {
+            Some(text) => {
+                ([(header::CONTENT_TYPE, "application/xml")], axum::body::Bytes::from(text)).into_response()
+            }
+            None => StatusCode::NO_CONTENT.into_response(),
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::LINK, topic.channel.links());
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::VARY, HeaderValue::from_static("accept"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+}
+
+/// Messages as server-sent events; who is too slow is dropped, and connects again.
+pub(crate) fn events<T>(
+    messages: broadcast::Receiver<T>,
+    name: &'static str,
+    ending: watch::Receiver<bool>,
+) -> Response
+where
+    T: Deref<Target = str> + Clone + Send + 'static,
+{
+    let next = move |mut messages: broadcast::Receiver<T>| async move {
+        let message = messages.recv().await.ok()?;
+        let event = Event::default().event(name).data(message.trim_end());
+        Some((Ok::<_, Infallible>(event), messages))
+    };
+    let events = stream::unfold(messages, next).take_until(end(ending));
+    keep_alive(events)
+}
+
+fn keep_alive(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+    Sse::new(events).keep_alive(KeepAlive::new().interval(HEARTBEAT)).into_response()
+}
+
+async fn end(mut ending: watch::Receiver<bool>) {
+    // A sender that is gone means the same.
+    let _ = ending.wait_for(|is_ending| *is_ending).await;
+}
+
+/// Sends each message to one listener until either side has enough.
+async fn feed(
+    mut socket: WebSocket,
+    mut messages: broadcast::Receiver<axum::extract::ws::Utf8Bytes>,
+    ending: watch::Receiver<bool>,
+) {
+    let mut heartbeat = interval(HEARTBEAT);
+    heartbeat.reset();
+    let (mut answered, mut frames) = (true, 0);
+    let ending = end(ending);
+    let mut ending = std::pin::pin!(ending);
+    let (code, reason) = loop {
+        let sent = tokio::select! {
+            message = messages.recv() => match message {
+                Ok(text) => send(&mut socket, Message::Text(text)).await,
+                Err(broadcast::error::RecvError::Lagged(_)) => break (close_code::AGAIN, "too slow: read the Change List"),
+                Err(broadcast::error::RecvError::Closed) => break (close_code::AWAY, "the channel ended"),
+            },
+            frame = socket.recv() => match frame {
+                None | Some(Err(_) | Ok(Message::Close(_))) => return,
+                Some(Ok(frame)) => {
+                    answered |= matches!(frame, Message::Pong(_));
+                    frames += 1;
+                    if frames > MOST_FRAMES {
+                        break (close_code::POLICY, "messages go from the Source to the Destination only");
+                    }
+                    true
+                }
+            },
+            _ = heartbeat.tick() => {
+                frames = 0;
+                std::mem::take(&mut answered) && send(&mut socket, Message::Ping(axum::body::Bytes::new())).await
+            }
+            () = &mut ending => break (close_code::AWAY, "the Source ends"),
+        };
+        if !sent {
+            return;
+        }
+    };
+    send(&mut socket, Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+}
+
+/// Whether the listener took a message in time.
+async fn send(socket: &mut WebSocket, message: Message) -> bool {
+    matches!(timeout(PATIENCE, socket.send(message)).await, Ok(Ok(())))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{Router, routing::any};
+    use bytes::Bytes;
+    use resourcesync::Capability;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::{TcpListener, TcpStream},
+    };
+
+    use super::*;
+    use crate::{render::Place, serve};
+
+    const HANDSHAKE: &[u8] =
+        b"GET /topic HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+
+    /// Time passes only while everybody waits.
+    #[tokio::test(start_paused = true)]
+    async fn w9_a_listener_that_does_not_read_is_dropped_and_holds_nobody_up() {
+        let place = Place::new("http://example.com/").unwrap().set("");
+        let channel = Channel::new(&place, &Capability::ChangeNotification, None);
+        let (_end, ending) = watch::channel(false);
+        let state = Topic { channel: Arc::clone(&channel), ending, origin: None };
+        let app = Router::new().route("/topic", any(topic).with_state(state));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(serve::run(listener, app, serve::Limits::default(), None, std::future::pending()));
+
+        let mut slow = TcpStream::connect(address).await.unwrap();
+        slow.write_all(HANDSHAKE).await.unwrap();
+        let mut answer = [0; 12];
+        slow.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 101");
+        let message = Bytes::from(vec![b'x'; 256 * 1024]);
+        while channel.listeners() > 0 {
+            channel.send(&message);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
