@@ -19,6 +19,7 @@ use resourcesync::DateTime;
 
 pub use error::CatalogueError;
 pub use record::{ChangeRecord, FileStamp, Head, Observation, Recorded, Resource, State, Totals};
+pub(crate) use row::links_from_json;
 pub use snapshot::{Changes, Resources, Snapshot};
 pub(crate) use stamps::{Known, Stamps};
 pub use timeline::{Clock, system_clock};
@@ -30,8 +31,9 @@ pub use timeline::{Clock, system_clock};
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     path: Arc<Path>,
-    writer: Arc<writer::Writer>,
+    // Dropped before the writer: the last connection to close empties the log, and one that reads cannot.
     readers: Arc<snapshot::Pool>,
+    writer: Arc<writer::Writer>,
 }
 
 impl Catalogue {
@@ -50,7 +52,7 @@ impl Catalogue {
     /// As for [`Catalogue::open`].
     pub fn with_clock(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
         let writer = Arc::new(writer::Writer::start(path, clock)?);
-        Ok(Self { path: path.into(), writer, readers: Arc::default() })
+        Ok(Self { path: path.into(), readers: Arc::default(), writer })
     }
 
     /// Where the file is.

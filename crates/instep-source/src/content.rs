@@ -2,6 +2,7 @@
 
 mod filter;
 mod look;
+mod manifest;
 mod media_type;
 mod root;
 mod uri;
@@ -10,73 +11,93 @@ mod walk;
 use std::{
     collections::BTreeMap,
     fs::File,
-    io,
+    io, iter,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use crate::{
     Content, Error, PublishOptions,
-    catalogue::{Catalogue, Resource},
+    catalogue::{Catalogue, Resource, Snapshot},
     render::Place,
 };
 
+use filter::Filter;
 pub(crate) use look::{Look, look};
+pub(crate) use manifest::{Listed, Manifest};
 pub(crate) use media_type::MediaTypes;
 pub(crate) use root::Root;
 pub(crate) use walk::{Skipped, Skips, Step, Walk, stamp};
 
-/// The first byte of the key of a resource that lies in no root: its URI follows.
+/// The first byte of the key of a resource that an application has named: its URI follows.
 const NAMED: u8 = 0;
 
-/// What the Source holds: its folders, where their files are in the catalogue, and which URIs they have.
+/// What the Source holds: folders and manifests, where their resources are in the catalogue, and which URIs they have.
+/// Clones share it.
+#[derive(Clone, Debug)]
+pub struct Holdings(Arc<Held>);
+
 #[derive(Debug)]
-pub struct Holdings {
+struct Held {
     roots: Vec<Root>,
+    manifests: Vec<Manifest>,
+    looking: Mutex<()>,
 }
 
 impl Holdings {
-    /// Takes the folders of all sets. The catalogue remembers the number of each prefix, so that another order in the
-    /// configuration changes nothing.
+    /// Takes the content of all sets. The catalogue remembers the number of each prefix and manifest, so that another
+    /// order in the configuration changes nothing.
     ///
     /// # Errors
     /// When two folders claim the same URIs, a glob or prefix is wrong, or a folder cannot be read.
     pub fn new(options: &PublishOptions, catalogue: &Catalogue) -> Result<Self, Error> {
         let place = Place::new(&options.base_url)?;
-        let mut roots: Vec<Root> = Vec::new();
+        let (mut roots, mut manifests) = (Vec::new(), Vec::new());
         for (set, set_options) in (0u8..).zip(&options.sets) {
+            let filter = Filter::new(&set_options.include, &set_options.exclude)?;
             for content in &set_options.content {
-                let Content::Folder { root: folder, prefix } = content else { continue };
-                let prefix = root::prefix(prefix.as_deref(), place.base())?;
-                let folder = folder.canonicalize().map_err(Error::read(folder))?;
-                let filter = filter::Filter::new(&set_options.include, &set_options.exclude)?;
-                match roots.iter_mut().find(|root| root.prefix == prefix) {
-                    Some(root) if root.folder == folder => root.add_set(set, filter),
-                    Some(root) => return Err(root::claimed_twice(&prefix, &root.folder, &folder)),
-                    None => roots.push(Root::new(folder, prefix, set, filter)?),
+                match content {
+                    Content::Folder { root, prefix } => {
+                        let prefix = root::prefix(prefix.as_deref(), place.base())?;
+                        add_root(&mut roots, root, prefix, set, filter.clone())?;
+                    }
+                    Content::Manifest { path, root } => {
+                        add_manifest(&mut manifests, path, root, place.base(), set, filter.clone());
+                    }
                 }
             }
         }
-        number(&mut roots, catalogue)?;
+        number(&mut roots, &mut manifests, catalogue)?;
         for root in &mut roots {
             root.leave_out(&options.out, &options.state);
         }
         leave_out_nested(&mut roots);
-        Ok(Self { roots })
+        Ok(Self(Arc::new(Held { roots, manifests, looking: Mutex::new(()) })))
     }
 
     /// The folders, to be watched.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.roots.iter().map(|root| root.folder.as_path())
+        self.0.roots.iter().map(|root| root.folder.as_path())
     }
 
-    /// Where in the catalogue the resource with this URI stands, or would stand.
+    /// Where in the catalogue the resource with this URI stands, or would stand, unless a manifest names it.
     pub fn key_of(&self, uri: &str) -> Vec<u8> {
-        let longest = self
-            .roots
-            .iter()
-            .filter(|root| uri.starts_with(&root.prefix))
-            .max_by_key(|root| root.prefix.len());
-        longest.and_then(|root| root.key_of_uri(uri)).unwrap_or_else(|| [&[NAMED], uri.as_bytes()].concat())
+        let in_root = self.root_of_uri(uri).map(|(root, path)| root.key(&path));
+        in_root.unwrap_or_else(|| [&[NAMED], uri.as_bytes()].concat())
+    }
+
+    /// The resource with this URI.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read.
+    pub fn find(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
+        let manifests = self.0.manifests.iter().map(|manifest| manifest.key(uri));
+        for key in iter::once(self.key_of(uri)).chain(manifests) {
+            if let Some(resource) = snapshot.resource(&key)? {
+                return Ok(Some(resource));
+            }
+        }
+        Ok(None)
     }
 
     /// Opens the file of a resource: below its root, and through no link.
@@ -98,36 +119,93 @@ impl Holdings {
     }
 
     pub(crate) fn roots(&self) -> &[Root] {
-        &self.roots
+        &self.0.roots
+    }
+
+    pub(crate) fn manifests(&self) -> &[Manifest] {
+        &self.0.manifests
+    }
+
+    /// The first bytes of the keys of all its resources.
+    pub(crate) fn numbers(&self) -> Vec<u8> {
+        let roots = self.0.roots.iter().map(|root| root.number);
+        roots.chain(self.0.manifests.iter().map(|manifest| manifest.number)).collect()
+    }
+
+    /// The root whose URIs the given one is among, and the path there; the longest prefix has it.
+    pub(crate) fn root_of_uri(&self, uri: &str) -> Option<(&Root, Vec<u8>)> {
+        let claiming = self.0.roots.iter().filter(|root| uri.starts_with(&root.prefix));
+        let root = claiming.max_by_key(|root| root.prefix.len())?;
+        Some((root, root.path_of_uri(uri)?))
+    }
+
+    /// One looks at a time: what two saw at once could be recorded in the wrong order.
+    pub(crate) fn look_alone(&self) -> MutexGuard<'_, ()> {
+        self.0.looking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn root_of<'k>(&self, key: &'k [u8]) -> Option<(&Root, &'k [u8])> {
         let (number, path) = key.split_first()?;
-        Some((self.roots.iter().find(|root| root.number == *number)?, path))
+        Some((self.0.roots.iter().find(|root| root.number == *number)?, path))
     }
 }
 
-/// Gives each root the number its prefix has always had, and a new prefix the next one; sorts by number.
-fn number(roots: &mut [Root], catalogue: &Catalogue) -> Result<(), Error> {
-    const NAME: &str = "roots";
+fn add_root(
+    roots: &mut Vec<Root>,
+    folder: &Path,
+    prefix: String,
+    set: u8,
+    filter: Filter,
+) -> Result<(), Error> {
+    let folder = folder.canonicalize().map_err(Error::read(folder))?;
+    match roots.iter_mut().find(|root| root.prefix == prefix) {
+        Some(root) if root.folder == folder => root.add_set(set, filter),
+        Some(root) => return Err(root::claimed_twice(&prefix, &root.folder, &folder)),
+        None => roots.push(Root::new(folder, prefix, set, filter)?),
+    }
+    Ok(())
+}
+
+fn add_manifest(
+    manifests: &mut Vec<Manifest>,
+    path: &Path,
+    folder: &Path,
+    base: &str,
+    set: u8,
+    filter: Filter,
+) {
+    match manifests.iter_mut().find(|manifest| manifest.path == path) {
+        Some(manifest) => manifest.add_set(set, filter),
+        None => manifests.push(Manifest::new(path, folder, base, set, filter)),
+    }
+}
+
+/// Gives each root and manifest the number it has always had, and a new one the next number; sorts by number.
+fn number(roots: &mut [Root], manifests: &mut [Manifest], catalogue: &Catalogue) -> Result<(), Error> {
+    const NAME: &str = "content";
     let kept = catalogue.snapshot()?.meta(NAME)?.unwrap_or_default();
     let mut numbers: BTreeMap<String, u8> = serde_json::from_slice(&kept).unwrap_or_default();
     let known = numbers.len();
+    let mut number = |name: String| {
+        let next = u8::try_from(numbers.len() + 1).ok().filter(|next| *next < u8::MAX);
+        match (numbers.get(&name).copied(), next) {
+            (Some(number), _) => Ok(number),
+            (None, Some(next)) => Ok(*numbers.entry(name).or_insert(next)),
+            (None, None) => Err(Error::option("content", "more than 254 folders and manifests over time")),
+        }
+    };
     for root in &mut *roots {
-        let next = numbers.len() + 1;
-        root.number = match numbers.get(&root.prefix) {
-            Some(number) => *number,
-            None => {
-                u8::try_from(next).map_err(|_| Error::option("content", "more than 255 prefixes in all"))?
-            }
-        };
-        numbers.insert(root.prefix.clone(), root.number);
+        root.number = number(root.prefix.clone())?;
+    }
+    for manifest in &mut *manifests {
+        manifest.number = number(manifest.name())?;
     }
     if numbers.len() > known {
         let value = serde_json::to_vec(&numbers).unwrap_or_default();
         catalogue.set_meta(vec![(NAME.to_owned(), Some(value))])?;
     }
     roots.sort_unstable_by_key(|root| root.number);
+    manifests.sort_unstable_by_key(|manifest| manifest.number);
     Ok(())
 }
 

@@ -1,8 +1,11 @@
 //! Content against catalogue: observed changes.
 
+mod candidate;
 mod hasher;
+mod listed;
 mod merge;
 mod pipeline;
+mod said;
 
 use std::{path::PathBuf, thread};
 
@@ -15,6 +18,7 @@ use crate::{
 };
 use hasher::Hashing;
 use merge::Merge;
+pub use said::{Said, record_said};
 
 /// How files are looked at.
 #[derive(Clone, Debug)]
@@ -76,12 +80,16 @@ pub fn scan(
     options: &ScanOptions,
     monitor: &dyn Monitor,
 ) -> Result<ScanReport, Error> {
+    let _alone = holdings.look_alone();
     monitor.phase(Phase::Scan);
     let report = observe(catalogue, options, monitor, |merge| {
         for root in holdings.roots() {
             merge.root(root)?;
         }
-        merge.forsaken_roots(holdings.roots())
+        for manifest in holdings.manifests() {
+            merge.manifest(manifest, holdings)?;
+        }
+        merge.forsaken(holdings.numbers())
     })?;
     complete(catalogue, options)?;
     Ok(report)
@@ -98,6 +106,7 @@ pub fn scan_paths(
     options: &ScanOptions,
     monitor: &dyn Monitor,
 ) -> Result<ScanReport, Error> {
+    let _alone = holdings.look_alone();
     observe(catalogue, options, monitor, |merge| {
         for path in paths {
             for root in holdings.roots() {

@@ -156,7 +156,7 @@ pub struct Recorded {
 impl Recorded {
     /// Adds what a later batch came to.
     pub fn add(&mut self, later: &Self) {
-        self.sequence = later.sequence;
+        self.sequence = self.sequence.max(later.sequence);
         self.created += later.created;
         self.updated += later.updated;
         self.deleted += later.deleted;

@@ -81,7 +81,7 @@ impl StateReader {
             encoding: text(column(4)?).map(Into::into),
             changefreq: text(column(5)?).and_then(ChangeFreq::parse),
             links: match text(column(6)?) {
-                Some(json) => read_links(json).ok_or_else(damaged("links"))?,
+                Some(json) => links_from_json(json).ok_or_else(damaged("links"))?,
                 None => Vec::new(),
             },
         })
@@ -281,7 +281,8 @@ fn write_links(links: &[Link]) -> String {
     serde_json::to_string(&links.iter().map(stored).collect::<Vec<_>>()).unwrap_or_default()
 }
 
-fn read_links(json: &str) -> Option<Vec<Link>> {
+/// Links as [`write_links`] writes them, or a manifest: a JSON array of objects with `rel` and `href`.
+pub(crate) fn links_from_json(json: &str) -> Option<Vec<Link>> {
     let stored: Vec<StoredLink> = serde_json::from_str(json).ok()?;
     stored.into_iter().map(read_link).collect()
 }

@@ -78,8 +78,9 @@ impl Root {
         Uri::parse(&uri::encode(&self.prefix, path)).unwrap_or_default()
     }
 
-    pub(super) fn key_of_uri(&self, uri: &str) -> Option<Vec<u8>> {
-        Some(self.key(&uri::decode(uri.strip_prefix(&self.prefix)?)?))
+    /// The path that a URI stands for.
+    pub(super) fn path_of_uri(&self, uri: &str) -> Option<Vec<u8>> {
+        uri::decode(uri.strip_prefix(&self.prefix)?)
     }
 
     /// Where a path is.

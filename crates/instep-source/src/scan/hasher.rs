@@ -7,13 +7,13 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use resourcesync::{Algorithm, DateTime, Digest, Digests, Hasher};
+use resourcesync::{Algorithm, Digest, Digests, Hasher};
 
-use super::pipeline::Done;
+use super::{candidate::Candidate, pipeline::Done};
 use crate::{
     Monitor, Problem,
-    catalogue::{FileStamp, Observation, Resource},
-    content::{MediaTypes, Root, stamp},
+    catalogue::{FileStamp, Observation},
+    content::{MediaTypes, stamp},
 };
 
 /// How often a file that moves is tried.
@@ -31,15 +31,6 @@ pub(super) struct Hashing {
     pub(super) published: Vec<Algorithm>,
     /// Those published before, where the operator has chosen others since: only they tell whether a file changed.
     pub(super) before: Vec<Algorithm>,
-}
-
-/// A file that may have changed.
-#[derive(Debug)]
-pub(super) struct Candidate<'a> {
-    pub(super) root: &'a Root,
-    pub(super) path: Vec<u8>,
-    pub(super) length: u64,
-    pub(super) sets: u64,
 }
 
 /// Hashes files, one after the other.
@@ -67,34 +58,28 @@ impl<'a> FileHasher<'a> {
     }
 
     /// What the catalogue is to know of a file; nothing where it cannot be read now.
-    pub(super) fn observe(&mut self, file: &Candidate<'_>) -> Option<Observation> {
-        match self.hash(file) {
+    pub(super) fn observe(&mut self, file: Candidate<'_>) -> Option<Observation> {
+        match self.hash(&file) {
             Ok(Some(hashed)) => Some(self.found(file, hashed)),
-            Ok(None) => self.unreadable(file, "changes all the time while it is read"),
+            Ok(None) => self.unreadable(&file, "changes all the time while it is read"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Some(Observation::Gone { key: file.root.key(&file.path) })
+                Some(Observation::Gone { key: file.key() })
             }
-            Err(error) => self.unreadable(file, &format!("cannot be read: {error}")),
+            Err(error) => self.unreadable(&file, &format!("cannot be read: {error}")),
         }
     }
 
     fn unreadable(&mut self, file: &Candidate<'_>, what: &str) -> Option<Observation> {
         self.done.unreadable += 1;
-        let path = file.root.path(&file.path).display().to_string();
+        let path = file.path().display().to_string();
         self.monitor.problem(&Problem::skipped(path, format!("{what}; what is known of it stays published")));
         None
     }
 
-    fn found(&mut self, file: &Candidate<'_>, hashed: Hashed) -> Observation {
-        let mut resource = Resource::new(file.root.key(&file.path), file.root.uri(&file.path));
+    fn found(&mut self, file: Candidate<'_>, hashed: Hashed) -> Observation {
         let published = |digest: &&Digest| self.hashing.published.contains(&digest.algorithm);
-        resource.state.lastmod = Some(DateTime::from_unix_micros(hashed.stamp.mtime_ns.div_euclid(1_000)));
-        resource.state.length = Some(hashed.stamp.length);
-        resource.state.digests = hashed.digests.iter().filter(published).cloned().collect();
-        resource.state.media_type = Some(self.media_types.of(&file.path));
-        resource.stamp = Some(hashed.stamp);
-        resource.rehash = hashed.rehash;
-        resource.sets = file.sets;
+        let digests = hashed.digests.iter().filter(published).cloned().collect();
+        let resource = file.resource(digests, hashed.stamp, hashed.rehash, &mut self.media_types);
         match self.hashing.before.is_empty() {
             true => Observation::Found(resource),
             false => Observation::Rehashed { resource, also: hashed.digests },
@@ -104,7 +89,7 @@ impl<'a> FileHasher<'a> {
     /// Hashes a file until it has the same stamp before and after; nothing where it never stands still (S4).
     fn hash(&mut self, file: &Candidate<'_>) -> io::Result<Option<Hashed>> {
         for _ in 0..ATTEMPTS {
-            let mut open = file.root.open(&file.path)?;
+            let mut open = file.open()?;
             let before = standing(&open)?;
             let now = now_ns();
             let mut hasher = Hasher::new(&self.algorithms);

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{ScanOptions, hasher::Candidate, pipeline::Pipeline};
+use super::{ScanOptions, candidate::Candidate, pipeline::Pipeline};
 use crate::{
     Error, Monitor, Phase, Progress,
     catalogue::{Catalogue, FileStamp, Known, Observation, Stamps},
@@ -16,12 +16,12 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 /// Holds what is on disk against what is known.
 pub(super) struct Merge<'a, 'p> {
-    catalogue: &'a Catalogue,
+    pub(super) catalogue: &'a Catalogue,
     options: &'a ScanOptions,
     /// Whether every file is hashed, whatever its stamp.
-    rehash_all: bool,
-    monitor: &'a dyn Monitor,
-    pipeline: &'p mut Pipeline<'a>,
+    pub(super) rehash_all: bool,
+    pub(super) monitor: &'a dyn Monitor,
+    pub(super) pipeline: &'p mut Pipeline<'a>,
     told: Instant,
     pub(super) seen: u64,
     pub(super) skips: Skips,
@@ -75,10 +75,12 @@ impl<'a, 'p> Merge<'a, 'p> {
         }
     }
 
-    /// What the catalogue has of roots that are not configured any more is gone.
-    pub(super) fn forsaken_roots(&mut self, roots: &[Root]) -> Result<(), Error> {
-        let mut from = 1;
-        for to in roots.iter().map(|root| root.number).chain([u8::MAX]) {
+    /// What the catalogue has of folders and manifests that are not configured any more is gone.
+    pub(super) fn forsaken(&mut self, mut numbers: Vec<u8>) -> Result<(), Error> {
+        numbers.extend([0, u8::MAX]);
+        numbers.sort_unstable();
+        let mut from = 0;
+        for to in numbers {
             if from < to {
                 self.gone_all(self.catalogue.stamps(vec![from], vec![to])?)?;
             }
@@ -130,18 +132,24 @@ impl<'a, 'p> Merge<'a, 'p> {
         sets: u64,
         held: Option<Known>,
     ) -> Result<(), Error> {
-        self.seen += 1;
-        if self.seen.is_multiple_of(1_024) {
-            self.tell();
-        }
+        self.saw_one();
         let same = |held: Known| held.stamp == Some(stamp) && !held.rehash && held.sets == sets;
         if held.is_some_and(same) && !self.rehash_all {
             return Ok(());
         }
-        self.pipeline.candidate(Candidate { root, path: path.to_vec(), length: stamp.length, sets })
+        self.pipeline.candidate(Candidate::Walked { root, path: path.to_vec(), length: stamp.length, sets })
     }
 
-    fn gone(&mut self, key: Vec<u8>) -> Result<(), Error> {
+    /// Counts one, and tells now and then how far it is.
+    pub(super) fn saw_one(&mut self) {
+        self.seen += 1;
+        if self.seen.is_multiple_of(1_024) && self.told.elapsed() >= PROGRESS_EVERY {
+            self.told = Instant::now();
+            self.monitor.progress(Progress::new(Phase::Scan, self.seen, 0));
+        }
+    }
+
+    pub(super) fn gone(&mut self, key: Vec<u8>) -> Result<(), Error> {
         self.pipeline.observe(Observation::Gone { key })
     }
 
@@ -151,13 +159,6 @@ impl<'a, 'p> Merge<'a, 'p> {
             known.advance()?;
         }
         Ok(())
-    }
-
-    fn tell(&mut self) {
-        if self.told.elapsed() >= PROGRESS_EVERY {
-            self.told = Instant::now();
-            self.monitor.progress(Progress::new(Phase::Scan, self.seen, 0));
-        }
     }
 }
 

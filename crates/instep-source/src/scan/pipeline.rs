@@ -9,7 +9,10 @@ use std::{
     thread,
 };
 
-use super::hasher::{Candidate, FileHasher, Hashing};
+use super::{
+    candidate::Candidate,
+    hasher::{FileHasher, Hashing},
+};
 use crate::{
     Error, Monitor,
     catalogue::{Catalogue, CatalogueError, Observation, Recorded},
@@ -43,7 +46,7 @@ pub(super) struct Pipeline<'a> {
 impl<'a> Pipeline<'a> {
     /// A file to be hashed.
     pub(super) fn candidate(&mut self, candidate: Candidate<'a>) -> Result<(), Error> {
-        self.candidate_bytes += candidate.length;
+        self.candidate_bytes += candidate.length();
         self.candidates.push(candidate);
         match self.candidates.len() >= FILES_AT_ONCE || self.candidate_bytes >= BYTES_AT_ONCE {
             true => self.send_candidates(),
@@ -128,7 +131,7 @@ fn hash<'a>(
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(files) = next else { break };
-        let observed = files.iter().filter_map(|file| hasher.observe(file)).collect();
+        let observed = files.into_iter().filter_map(|file| hasher.observe(file)).collect();
         if observations.send(observed).is_err() {
             break;
         }

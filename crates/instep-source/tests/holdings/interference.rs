@@ -76,7 +76,7 @@ fn a_scan_in_a_process_of_its_own() {
 
 #[test]
 fn s5_a_killed_scan_is_completed_by_the_next_one() {
-    const FILES: usize = 12_000;
+    const FILES: usize = 8_500;
     let mut folder = Folder::new();
     for number in 0..FILES {
         folder.write(&format!("{}/{number}", number % 7), "before");

@@ -6,4 +6,5 @@ mod catalogue;
 mod folder;
 mod history;
 mod interference;
+mod manifest;
 mod scan;

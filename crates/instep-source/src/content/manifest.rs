@@ -1,0 +1,76 @@
+//! A list of resources that a database or a program writes: CSV with a header line, or JSON Lines.
+
+mod line;
+mod listing;
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use super::filter::Filter;
+use crate::{Error, Monitor};
+pub(crate) use line::Listed;
+pub(crate) use listing::Listing;
+
+/// A manifest and the sets that take resources from it.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    pub(crate) number: u8,
+    pub(super) path: PathBuf,
+    folder: PathBuf,
+    base: String,
+    sets: Vec<(u8, Filter)>,
+    /// Standard input can be read once only.
+    taken: AtomicBool,
+}
+
+impl Manifest {
+    pub(super) fn new(path: &Path, folder: &Path, base: &str, set: u8, filter: Filter) -> Self {
+        Self {
+            number: 0,
+            path: path.to_owned(),
+            folder: folder.to_owned(),
+            base: base.to_owned(),
+            sets: vec![(set, filter)],
+            taken: AtomicBool::new(false),
+        }
+    }
+
+    /// Another set takes resources from the same manifest.
+    pub(super) fn add_set(&mut self, set: u8, filter: Filter) {
+        self.sets.push((set, filter));
+    }
+
+    /// The name under which the catalogue keeps its number.
+    pub(super) fn name(&self) -> String {
+        format!("manifest:{}", self.path.display())
+    }
+
+    /// The key of a resource that it names.
+    pub(crate) fn key(&self, uri: &str) -> Vec<u8> {
+        [&[self.number], uri.as_bytes()].concat()
+    }
+
+    /// Reads it, sorted; nothing where it is standard input and was read before.
+    ///
+    /// # Errors
+    /// When it cannot be read, or its header line is wrong. A wrong line is reported and left out.
+    pub(crate) fn read(&self, monitor: &dyn Monitor) -> Result<Option<Listing<'_>>, Error> {
+        let input: Box<dyn BufRead> = match self.path.as_os_str() == "-" {
+            true if self.taken.swap(true, Ordering::SeqCst) => return Ok(None),
+            true => Box::new(BufReader::new(io::stdin())),
+            false => Box::new(BufReader::new(File::open(&self.path).map_err(Error::read(&self.path))?)),
+        };
+        Listing::read(self, input, monitor).map(Some)
+    }
+
+    /// The sets that a resource belongs to: globs are held against its path below the base URL, or else its whole URI.
+    fn sets_of(&self, uri: &str) -> u64 {
+        let path = uri.strip_prefix(&self.base).unwrap_or(uri);
+        let takes = |(_, filter): &&(u8, Filter)| filter.takes(path.as_bytes());
+        self.sets.iter().filter(takes).fold(0, |mask, (set, _)| mask | 1 << set)
+    }
+}

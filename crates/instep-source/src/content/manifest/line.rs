@@ -1,0 +1,80 @@
+use std::path::{Path, PathBuf};
+
+use resourcesync::{Change, ChangeFreq, DateTime, Digests, MediaType, Uri};
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::{State, links_from_json};
+
+/// One line as it is written; the names are the columns of the CSV form.
+#[derive(Debug, Deserialize, Serialize)]
+pub(super) struct Line {
+    pub(super) uri: String,
+    path: Option<String>,
+    length: Option<u64>,
+    #[serde(alias = "digests")]
+    hash: Option<String>,
+    #[serde(rename = "type")]
+    media_type: Option<String>,
+    lastmod: Option<String>,
+    changefreq: Option<String>,
+    encoding: Option<String>,
+    pub(super) change: Option<String>,
+    links: Option<serde_json::Value>,
+}
+
+/// A resource as a manifest names it.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) uri: Uri,
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) state: State,
+    /// What happened to it, where the manifest is a list of changes.
+    pub(crate) change: Option<Change>,
+}
+
+impl Line {
+    /// The values, or what is wrong with them.
+    pub(super) fn listed(&self, folder: &Path) -> Result<Listed, String> {
+        let uri = Uri::parse(&self.uri).map_err(|error| format!("{:?}: {error}", self.uri))?;
+        let mut state = State::new();
+        state.length = self.length;
+        state.digests = digests(self.hash.as_deref().unwrap_or_default())?;
+        state.lastmod = self.lastmod.as_deref().map(datetime).transpose()?;
+        state.media_type = self.media_type.as_deref().map(MediaType::new);
+        state.encoding = self.encoding.as_deref().map(Into::into);
+        state.changefreq = self.changefreq.as_deref().map(frequency).transpose()?;
+        if let Some(links) = &self.links {
+            // A CSV field holds the same JSON as text.
+            let json = links.as_str().map_or_else(|| links.to_string(), str::to_owned);
+            state.links = links_from_json(&json)
+                .ok_or("links must be a JSON array of objects with rel and href, an absolute URI")?;
+        }
+        let change = self.change.as_deref().map(change).transpose()?;
+        Ok(Listed { uri, file: self.path.as_ref().map(|path| folder.join(path)), state, change })
+    }
+}
+
+fn digests(text: &str) -> Result<Digests, String> {
+    let mut wrong = None;
+    let digests = Digests::parse(text, |error| {
+        if !matches!(error, resourcesync::value::DigestError::UnknownAlgorithm { .. }) {
+            wrong = Some(error.to_string());
+        }
+    });
+    wrong.map_or(Ok(digests), Err)
+}
+
+fn datetime(text: &str) -> Result<DateTime, String> {
+    DateTime::parse(text).map_err(|error| format!("lastmod {text:?}: {error}"))
+}
+
+fn frequency(text: &str) -> Result<ChangeFreq, String> {
+    ChangeFreq::parse(text).ok_or_else(|| format!("changefreq {text:?} is none of the Sitemap protocol"))
+}
+
+fn change(text: &str) -> Result<Change, String> {
+    match Change::parse(text) {
+        Change::Other(_) => Err(format!("change {text:?} is not created, updated or deleted")),
+        change => Ok(change),
+    }
+}

@@ -1,0 +1,154 @@
+//! The lines of a manifest in the order of the catalogue, sorted outside of memory.
+
+use std::io::{self, BufRead};
+
+use rusqlite::{Connection, params};
+
+use super::{
+    Manifest,
+    line::{Line, Listed},
+};
+use crate::{Error, Monitor, Problem};
+
+const PAGE: usize = 512;
+
+/// What a manifest names, by URI.
+#[derive(Debug)]
+pub(crate) struct Listing<'a> {
+    manifest: &'a Manifest,
+    /// A database of this process alone, on disk as far as it does not fit into a small cache.
+    sorted: Connection,
+    /// Whether what is not named is gone: not where lines name changes, and not where one could not be read.
+    pub(crate) complete: bool,
+    pub(crate) wrong: u64,
+}
+
+impl<'a> Listing<'a> {
+    pub(super) fn read(
+        manifest: &'a Manifest,
+        input: Box<dyn BufRead>,
+        monitor: &dyn Monitor,
+    ) -> Result<Self, Error> {
+        let sorted = Connection::open("").map_err(|error| manifest.failed(&error))?;
+        sorted
+            .execute_batch(
+                "CREATE TABLE line (uri TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID; BEGIN",
+            )
+            .map_err(|error| manifest.failed(&error))?;
+        let mut listing = Self { manifest, sorted, complete: true, wrong: 0 };
+        let is_csv = manifest.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+        listing.take_all(input, is_csv, monitor)?;
+        Ok(listing)
+    }
+
+    fn take_all(
+        &mut self,
+        mut input: Box<dyn BufRead>,
+        is_csv: bool,
+        monitor: &dyn Monitor,
+    ) -> Result<(), Error> {
+        let path = &self.manifest.path;
+        // JSON Lines begin with a brace, wherever they come from.
+        let is_json =
+            !is_csv && input.fill_buf().map_err(Error::read(path))?.trim_ascii_start().first() == Some(&b'{');
+        if is_json {
+            for (number, line) in (1..).zip(input.lines()) {
+                let line = line.map_err(Error::read(path))?;
+                if !line.trim().is_empty() {
+                    self.take(
+                        number,
+                        serde_json::from_str(&line).map_err(|error| error.to_string()),
+                        monitor,
+                    )?;
+                }
+            }
+            return Ok(());
+        }
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input);
+        let headers = reader.headers().map_err(|error| self.manifest.wrong(1, error.to_string()))?;
+        if !headers.is_empty() && !headers.iter().any(|name| name == "uri") {
+            let what = "the first line must name the columns, among them \"uri\"";
+            return Err(self.manifest.wrong(1, what.to_owned()));
+        }
+        let headers = headers.clone();
+        let mut record = csv::StringRecord::new();
+        loop {
+            let read = reader.read_record(&mut record);
+            if matches!(read, Ok(false)) {
+                break;
+            }
+            let line = read.and_then(|_| record.deserialize(Some(&headers)));
+            let number = record.position().map_or(0, csv::Position::line);
+            self.take(number, line.map_err(|error| error.to_string()), monitor)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a line, or tells what is wrong with it.
+    fn take(&mut self, number: u64, line: Result<Line, String>, monitor: &dyn Monitor) -> Result<(), Error> {
+        let kept = line.and_then(|line| line.listed(&self.manifest.folder).map(|_| line)).and_then(|line| {
+            self.complete &= line.change.is_none();
+            let text = serde_json::to_string(&line).map_err(|error| error.to_string())?;
+            match self.keep(&line.uri, &text) {
+                Ok(0) => Err(format!("{} stands here for the second time", line.uri)),
+                other => Ok(other),
+            }
+        });
+        match kept {
+            Ok(kept) => kept.map(drop).map_err(|error| self.manifest.failed(&error)),
+            Err(what) => {
+                self.wrong += 1;
+                self.complete = false;
+                let subject = format!("{}, line {number}", self.manifest.path.display());
+                monitor.problem(&Problem::skipped(subject, what));
+                Ok(())
+            }
+        }
+    }
+
+    fn keep(&self, uri: &str, text: &str) -> rusqlite::Result<usize> {
+        self.sorted.prepare_cached("INSERT OR IGNORE INTO line VALUES (?1, ?2)")?.execute([uri, text])
+    }
+
+    /// The resources named, in the order of their keys, each with the sets that take it.
+    pub(crate) fn for_each(
+        &self,
+        mut take: impl FnMut(Listed, u64) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut after = String::new();
+        loop {
+            let page = self.page(&after).map_err(|error| self.manifest.failed(&error))?;
+            for text in &page {
+                let line: Line =
+                    serde_json::from_str(text).map_err(|error| self.manifest.wrong(0, error.to_string()))?;
+                let listed =
+                    line.listed(&self.manifest.folder).map_err(|what| self.manifest.wrong(0, what))?;
+                after = line.uri;
+                match self.manifest.sets_of(&after) {
+                    0 => {}
+                    sets => take(listed, sets)?,
+                }
+            }
+            if page.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    fn page(&self, after: &str) -> rusqlite::Result<Vec<String>> {
+        self.sorted
+            .prepare_cached("SELECT text FROM line WHERE uri > ?1 ORDER BY uri LIMIT ?2")?
+            .query_map(params![after, PAGE as i64], |row| row.get(0))?
+            .collect()
+    }
+}
+
+impl Manifest {
+    fn failed(&self, error: &rusqlite::Error) -> Error {
+        Error::Read { path: self.path.clone(), source: io::Error::other(error.to_string()) }
+    }
+
+    fn wrong(&self, line: u64, what: String) -> Error {
+        Error::Manifest { path: self.path.clone(), line, what }
+    }
+}

@@ -1,0 +1,124 @@
+//! A manifest and the catalogue side by side, both in the order of the keys.
+
+use std::{
+    iter::Peekable,
+    path::{Path, PathBuf},
+};
+
+use resourcesync::{Change, Uri};
+
+use super::{candidate::Candidate, merge::Merge};
+use crate::{
+    Error, Problem,
+    catalogue::{CatalogueError, FileStamp, Observation, Resource},
+    content::{Holdings, Listed, Manifest, stamp},
+};
+
+type Held<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, CatalogueError>> + 'a>>;
+
+impl Merge<'_, '_> {
+    /// All that a manifest names. What it does not name is gone, unless it is a list of changes or has a wrong line.
+    pub(super) fn manifest(&mut self, manifest: &Manifest, holdings: &Holdings) -> Result<(), Error> {
+        let Some(listing) = manifest.read(self.monitor)? else { return Ok(()) };
+        let snapshot = self.catalogue.snapshot()?;
+        let number = manifest.number;
+        let rows = snapshot
+            .resources_after(u64::MAX, &[number])
+            .take_while(move |row| row.as_ref().map_or(true, |row| row.key.first() == Some(&number)));
+        let mut held: Held<'_> = (Box::new(rows) as Box<dyn Iterator<Item = _>>).peekable();
+        self.skips.unreadable += listing.wrong;
+        listing.for_each(|listed, sets| {
+            if let Some((root, _)) = holdings.root_of_uri(listed.uri.as_str()) {
+                return self.leave_to(&root.folder, &listed.uri);
+            }
+            let key = manifest.key(listed.uri.as_str());
+            self.pass_to_listed(&key, listing.complete, &mut held)?;
+            let known = held.next_if(|row| row.as_ref().is_ok_and(|row| row.key == key)).transpose()?;
+            self.listed(key, listed, sets, known)
+        })?;
+        if listing.complete {
+            held.try_for_each(|row| self.gone(row?.key))?;
+        }
+        Ok(())
+    }
+
+    /// A folder knows its own files.
+    fn leave_to(&mut self, folder: &Path, uri: &Uri) -> Result<(), Error> {
+        self.skips.unreadable += 1;
+        let what = format!("is a URI of {}, which says itself what it holds", folder.display());
+        self.monitor.problem(&Problem::skipped(uri.as_str(), what));
+        Ok(())
+    }
+
+    /// Passes over the rows before a key; they are gone where the manifest names everything.
+    fn pass_to_listed(&mut self, key: &[u8], complete: bool, held: &mut Held<'_>) -> Result<(), Error> {
+        while let Some(row) = held.next_if(|row| row.as_ref().map_or(true, |row| row.key.as_slice() < key)) {
+            let row = row?;
+            if complete {
+                self.gone(row.key)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn listed(
+        &mut self,
+        key: Vec<u8>,
+        listed: Listed,
+        sets: u64,
+        held: Option<Resource>,
+    ) -> Result<(), Error> {
+        self.saw_one();
+        if listed.change == Some(Change::Deleted) {
+            return if held.is_some() { self.gone(key) } else { Ok(()) };
+        }
+        let mut resource = Resource::new(key, listed.uri);
+        (resource.state, resource.file, resource.sets) = (listed.state, listed.file, sets);
+        match resource.file.clone() {
+            // The digests of the manifest hold; nobody reads the file to compute its own.
+            Some(file) if resource.state.digests.is_empty() => match file_stamp(&file) {
+                Ok(stamp) => self.listed_file(resource, file, stamp, held),
+                Err(what) => {
+                    self.skips.unreadable += 1;
+                    self.monitor.problem(&Problem::skipped(file.display().to_string(), what));
+                    Ok(())
+                }
+            },
+            _ if held.as_ref() == Some(&resource) => Ok(()),
+            _ => self.pipeline.observe(Observation::Found(resource)),
+        }
+    }
+
+    /// A file without digests in the manifest: hashed unless it looks as it did.
+    fn listed_file(
+        &mut self,
+        mut resource: Resource,
+        file: PathBuf,
+        stamp: FileStamp,
+        held: Option<Resource>,
+    ) -> Result<(), Error> {
+        let unmoved = |held: &Resource| held.stamp == Some(stamp) && !held.rehash && !self.rehash_all;
+        let Some(held) = held.filter(unmoved) else {
+            let length = stamp.length;
+            return self.pipeline.candidate(Candidate::Listed { resource: Box::new(resource), file, length });
+        };
+        let state = &mut resource.state;
+        state.digests.clone_from(&held.state.digests);
+        state.length = held.state.length;
+        state.lastmod = state.lastmod.or(held.state.lastmod);
+        state.media_type = state.media_type.take().or_else(|| held.state.media_type.clone());
+        resource.stamp = held.stamp;
+        match resource == held {
+            true => Ok(()),
+            false => self.pipeline.observe(Observation::Found(resource)),
+        }
+    }
+}
+
+fn file_stamp(file: &Path) -> Result<FileStamp, String> {
+    let stat = rustix::fs::stat(file).map_err(|error| format!("cannot be read: {error}"))?;
+    match rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+        true => Ok(stamp(&stat)),
+        false => Err("is no regular file".to_owned()),
+    }
+}

@@ -1,0 +1,127 @@
+//! Resources that a manifest or an application names.
+
+use std::fs;
+
+use instep_source::{
+    Content, VoidMonitor,
+    scan::{Said, record_said},
+};
+use resourcesync::Uri;
+
+use crate::folder::Folder;
+
+/// A Source without a folder whose only content is a manifest.
+fn listed(name: &str) -> Folder {
+    let mut folder = Folder::new();
+    folder.remove_content();
+    let (path, root) = (folder.path(name), folder.path(""));
+    folder.add_content(Content::Manifest { path, root });
+    folder
+}
+
+#[test]
+fn csv_and_json_lines_say_the_same() {
+    let csv = "uri,path,length,hash,type,lastmod,changefreq,links\n\
+        http://x/b,,5,md5:1584abdf8ebdc9802ac0c6a7402c03b6,text/plain,2013-01-03,daily,\n\
+        http://x/a,,,,,,,\"[{\"\"rel\"\":\"\"describedby\"\",\"\"href\"\":\"\"http://x/a.xml\"\"}]\"\n";
+    let json = r#"{"uri":"http://x/b","length":5,"hash":"md5:1584abdf8ebdc9802ac0c6a7402c03b6","type":"text/plain","lastmod":"2013-01-03","changefreq":"daily"}
+        {"uri":"http://x/a","links":[{"rel":"describedby","href":"http://x/a.xml"}]}"#;
+    let resources = [("list.csv", csv), ("list.jsonl", json)].map(|(name, text)| {
+        let folder = listed(name);
+        folder.write(name, text);
+        assert_eq!(folder.scan().recorded.created, 2);
+        folder.scan();
+        assert_eq!(folder.log(), [""; 0]);
+        folder.resources()
+    });
+    assert_eq!(resources[0], resources[1]);
+    let [a, b] = resources[0].as_slice() else { panic!("two resources") };
+    assert_eq!((a.uri.as_str(), b.state.length), ("http://x/a", Some(5)));
+    assert_eq!(a.state.links[0].href.as_str(), "http://x/a.xml");
+    assert_eq!(b.state.lastmod.unwrap().to_string(), "2013-01-03");
+}
+
+#[test]
+fn what_a_manifest_names_no_longer_is_gone_and_what_it_describes_anew_is_updated() {
+    let folder = listed("list.csv");
+    folder.write("list.csv", "uri,length\nhttp://x/a,1\nhttp://x/b,2\nhttp://x/c,3\n");
+    folder.scan();
+    folder.write("list.csv", "uri,length\nhttp://x/d,1\nhttp://x/c,4\nhttp://x/a,1\n");
+    folder.scan();
+    assert_eq!(folder.log(), ["deleted b", "updated c", "created d"]);
+    assert_eq!(folder.scan().recorded.sequence, 0);
+}
+
+#[test]
+fn a_wrong_line_costs_itself_and_no_resource() {
+    let folder = listed("list.csv");
+    folder.write("list.csv", "uri,length\nhttp://x/a,1\nhttp://x/b,2\n");
+    folder.scan();
+    folder.write("list.csv", "uri,length\nnot a uri,1\nhttp://x/c,many\nhttp://x/d,4\nhttp://x/d,5\n");
+    assert_eq!(folder.scan().skipped, 3);
+    assert_eq!(folder.uris(), ["a", "b", "d"]);
+}
+
+#[test]
+fn a_file_without_digests_in_the_manifest_is_hashed_when_it_moves() {
+    let folder = listed("list.jsonl");
+    folder.write("list.jsonl", r#"{"uri":"urn:x:1","path":"data/1.txt"}"#);
+    folder.write("data/1.txt", "one");
+    folder.scan();
+    folder.settle();
+    let resource = &folder.resources()[0];
+    assert_eq!(
+        (resource.state.length, folder.holdings.path(resource)),
+        (Some(3), Some(folder.path("data/1.txt")))
+    );
+    assert_eq!(resource.state.media_type.as_ref().unwrap().as_str(), "text/plain");
+    assert_eq!(folder.scan().hashed, 0);
+    folder.write("data/1.txt", "three");
+    assert_eq!(folder.scan().recorded.updated, 1);
+    let found = folder.holdings.find(&folder.catalogue.snapshot().unwrap(), "urn:x:1").unwrap();
+    assert_eq!(found.unwrap().state.length, Some(5));
+}
+
+#[test]
+fn a_list_of_changes_leaves_the_rest_alone() {
+    let folder = listed("list.csv");
+    folder.write("list.csv", "uri,length\nhttp://x/a,1\nhttp://x/b,2\n");
+    folder.scan();
+    folder.write("list.csv", "uri,length,change\nhttp://x/b,,deleted\nhttp://x/c,3,created\n");
+    folder.scan();
+    folder.scan();
+    assert_eq!(folder.uris(), ["a", "c"]);
+    assert_eq!(folder.log(), ["deleted b", "created c"]);
+}
+
+#[test]
+fn an_application_records_its_own_changes() {
+    let folder = Folder::new();
+    folder.write("file", "1");
+    folder.scan();
+    let say = |said: Vec<Said>| {
+        record_said(&folder.holdings, &folder.catalogue, said, &folder.options, &VoidMonitor).unwrap()
+    };
+    let uri = |text: &str| Uri::parse(text).unwrap();
+    folder.write("file", "22");
+    folder.write("later", "3");
+    let recorded = say(vec![Said::add(uri("http://x/file")), Said::add(uri("urn:record:7"))]);
+    assert_eq!((recorded.created, recorded.updated), (1, 1));
+    say(vec![Said::add(uri("urn:record:7")), Said::remove(uri("urn:record:8"))]);
+    say(vec![Said::remove(uri("urn:record:7"))]);
+    folder.scan();
+    let log: Vec<String> =
+        folder.changes().iter().map(|change| format!("{} {}", change.change, change.uri)).collect();
+    assert_eq!(
+        log,
+        [
+            "created urn:record:7",
+            "updated http://x/file",
+            "updated urn:record:7",
+            "deleted urn:record:7",
+            "created http://x/later"
+        ]
+    );
+    fs::remove_file(folder.path("file")).unwrap();
+    assert_eq!(say(vec![Said::remove(uri("http://x/file"))]).deleted, 1);
+}
