@@ -1,13 +1,140 @@
 //! Is the copy right?
 
-use crate::{AuditOptions, AuditReport, Error, Monitor};
+pub(crate) mod hash;
 
-/// Compares the copy with its Source (DST-5): hashes what is held.
+use std::{sync::Arc, time::Instant};
+
+use crate::{
+    AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SyncOptions,
+    state::ActionKind,
+    sync::{Copy, Inventory, Run, SetRun},
+};
+use hash::{Hashing, Verdict};
+
+/// Compares the copy with its Source (DST-5): what the Resource List and the changes since then promise with what is
+/// held, and what is held with the bytes on disk. Without a URL only the latter.
 ///
 /// # Errors
 /// What ends the whole audit; what concerns one resource goes to the monitor.
 pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<AuditReport, Error> {
-    let _ = monitor;
-    std::future::ready(Err(Error::Usage { what: format!("{} cannot be audited yet", options.dir.display()) }))
-        .await
+    let started = Instant::now();
+    if !Copy::is_at(&options.dir) {
+        let what = format!("{} holds no copy; instep sync makes one", options.dir.display());
+        return Err(Error::Usage { what });
+    }
+    let mut audit = Audit { monitor, report: AuditReport::default(), plans: Vec::new() };
+    let as_sync = audit_as_sync(options);
+    let mut copy = match &options.url {
+        Some(_) => audit.compare_with_source(&as_sync).await?,
+        None => Copy::open(&as_sync)?,
+    };
+    monitor.event(Event::Phase(Phase::Hashing));
+    audit.compare_with_disk(options, &mut copy).await?;
+    audit.report.elapsed = started.elapsed();
+    Ok(audit.report)
+}
+
+/// An audit looks as a sync would that deletes and does nothing.
+fn audit_as_sync(options: &AuditOptions) -> SyncOptions {
+    let mut sync = SyncOptions::new(options.url.clone().unwrap_or_default(), &options.dir);
+    sync.delete = true;
+    sync.dry_run = true;
+    sync.selection = options.selection.clone();
+    sync.access = options.access.clone();
+    sync.shutdown = options.shutdown.clone();
+    sync
+}
+
+struct Audit<'a> {
+    monitor: &'a dyn Monitor,
+    report: AuditReport,
+    plans: Vec<SetRun>,
+}
+
+impl Audit<'_> {
+    async fn compare_with_source(&mut self, options: &SyncOptions) -> Result<Copy, Error> {
+        let mut run = Run::begin(options, self.monitor)?;
+        let source = run.discover().await?;
+        run.enter(Phase::Reading);
+        for found in &source.sets {
+            let set = run.copy.set(found)?;
+            let mut set = run.new_plan(set, false)?;
+            if let Some(inventory) = Inventory::read(&mut run, found, &mut set, true).await? {
+                inventory.followed_by_changes(&mut run, found, &mut set).await?;
+                if inventory.complete {
+                    set.work(crate::sync::Draft::infer_deletions).await?;
+                }
+            }
+            self.tell_plan(&set)?;
+            self.plans.push(set);
+        }
+        self.report.failed += run.report.skipped;
+        Ok(run.copy)
+    }
+
+    fn tell_plan(&mut self, set: &SetRun) -> Result<(), Error> {
+        set.each_action(&mut |action| {
+            let letter = match action.kind {
+                ActionKind::Create => Letter::New,
+                ActionKind::Update => Letter::Changed,
+                ActionKind::Delete => Letter::Gone,
+                ActionKind::Check => {
+                    self.report.unauditable += 1;
+                    return;
+                }
+            };
+            self.found(letter, action.wanted.uri.as_str(), None);
+        })
+    }
+
+    fn found(&mut self, letter: Letter, uri: &str, detail: Option<&str>) {
+        match letter {
+            Letter::New => self.report.missing += 1,
+            Letter::Changed => self.report.differing += 1,
+            Letter::Gone => self.report.surplus += 1,
+            Letter::Same => self.report.same += 1,
+            Letter::Failed => self.report.failed += 1,
+        }
+        let mut item = Item::new(letter, uri, None);
+        item.detail = detail;
+        self.monitor.event(Event::Itemized(item));
+    }
+
+    async fn compare_with_disk(&mut self, options: &AuditOptions, copy: &mut Copy) -> Result<(), Error> {
+        let hashing = Hashing {
+            store: Arc::clone(&copy.store),
+            verify: options.verify,
+            sample: options.sample,
+            shutdown: options.shutdown.clone(),
+        };
+        let mut reader = copy.state().reader()?;
+        let complete = hashing
+            .run(&mut reader, &mut |held, verdict, bytes| {
+                self.report.bytes += bytes;
+                self.monitor.event(Event::Progress { bytes });
+                self.judge(held.uri.as_str(), verdict)
+            })
+            .await?;
+        self.report.interrupted = !complete;
+        Ok(())
+    }
+
+    /// One line for each resource: what the Source has to say about it has been told.
+    fn judge(&mut self, uri: &str, verdict: Verdict) -> Result<(), Error> {
+        for plan in &self.plans {
+            if plan.with(|draft| draft.has_word_of(uri))? {
+                return Ok(());
+            }
+        }
+        match verdict {
+            Verdict::Same => self.report.same += 1,
+            Verdict::Missing => self.found(Letter::New, uri, Some("its file is gone")),
+            Verdict::Differs(what) => self.found(Letter::Changed, uri, Some(&what)),
+            Verdict::Failed(what) => {
+                self.monitor.event(Event::Problem(Problem::new(ProblemKind::Storage, uri, &what)));
+                self.found(Letter::Failed, uri, Some(&what));
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,6 +1,10 @@
 //! What can go wrong at a Destination.
 
-use std::{error::Error as StdError, fmt, io, path::PathBuf};
+mod convert;
+
+use std::{error::Error as StdError, fmt, path::PathBuf};
+
+pub(crate) use convert::story;
 
 /// Why a run ended without doing its work. What concerns one resource is a [`crate::Problem`], not an error.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +66,7 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         #[source]
-        source: io::Error,
+        source: Box<dyn StdError + Send + Sync>,
     },
     /// The state cannot be read or written.
     #[error("Cannot use the state in {}", path.display())]

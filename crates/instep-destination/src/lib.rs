@@ -12,7 +12,7 @@ pub mod map;
 mod monitor;
 mod options;
 pub mod package;
-mod patch;
+pub mod patch;
 pub mod plan;
 mod report;
 pub mod state;

@@ -1,19 +1,19 @@
 //! PURE: held state, remote entries, checkpoint and policy to a plan.
 
-mod checkpoint;
 mod current;
 mod fold;
 mod guard;
+mod pace;
 mod selection;
 mod strategy;
 mod survey;
 mod window;
 
-pub use checkpoint::{Checkpoint, ListMark};
 pub use current::{Currency, Facts, currency};
 pub use fold::{Place, Wanted, supersedes, wanted};
 pub use guard::{Deletions, check_age, check_deletions, check_inventory_time};
+pub use pace::Pace;
 pub use selection::Selection;
 pub use strategy::{Choice, Situation, Strategy, choose};
-pub use survey::{Order, Shape, Survey, TimeSource};
+pub use survey::{Mark, Order, Shape, Survey, TimeSource, passed};
 pub use window::{Member, Reach, members_to_read, reach};

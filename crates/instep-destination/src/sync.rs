@@ -1,12 +1,202 @@
 //! The story: baseline, incremental, follow.
 
-use crate::{Error, Monitor, SyncOptions, SyncReport};
+mod change_lists;
+mod copy;
+mod draft;
+mod follow;
+mod inventory;
+mod run;
+mod set;
+mod transfer;
+mod troubles;
+mod wanted;
 
-/// Makes or refreshes a copy of a Source's resources (§5.2).
+use std::sync::Arc;
+
+use crate::{
+    Error, Event, Item, Letter, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
+    audit::hash::{Hashing, Verdict},
+    discover::CapabilitySet,
+    plan::{Deletions, Situation, check_deletions, choose},
+    state::{ActionKind, Checkpoint, SetId},
+};
+use change_lists::ChangeLists;
+pub(crate) use copy::Copy;
+pub(crate) use draft::Draft;
+pub(crate) use inventory::Inventory;
+pub(crate) use run::Run;
+pub(crate) use set::SetRun;
+
+/// Makes or refreshes a copy of a Source's resources (§5.2); with [`SyncOptions::follow`] until it is told to end.
 ///
 /// # Errors
 /// What ends the whole run; what concerns one resource goes to the monitor and is owed.
 pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
-    let _ = monitor;
-    std::future::ready(Err(Error::Usage { what: format!("{} cannot be synced yet", options.url) })).await
+    if options.follow { follow::follow(options, monitor).await } else { once(options, monitor).await }
+}
+
+/// Discover, then bring each set in step.
+async fn once(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
+    let mut run = Run::begin(options, monitor)?;
+    let source = run.discover().await?;
+    for found in &source.sets {
+        run.bring_in_step(found).await?;
+    }
+    run.end()
+}
+
+/// How a set's plan was made.
+struct Planned {
+    strategy: Strategy,
+    reason: String,
+    /// What holds once the plan is done; none where the checkpoint stays where it is.
+    checkpoint: Option<Checkpoint>,
+    /// How many resources the inventory has, where one was read.
+    inventory: Option<u64>,
+}
+
+impl Run<'_> {
+    /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6).
+    async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
+        self.enter(Phase::Reading);
+        let id = self.copy.set(found)?;
+        if self.options.repair {
+            self.find_broken().await?;
+        }
+        let mut set = self.new_plan(id, true)?;
+        let planned = self.plan(found, &mut set).await?;
+        self.guard(&set, planned.inventory)?;
+        self.report.strategy = planned.strategy;
+        self.report.reason.clone_from(&planned.reason);
+        if planned.strategy != Strategy::Nothing {
+            self.note(&format!("by {}: {}", planned.strategy, planned.reason));
+        }
+        let totals = set.with(|draft| draft.totals())?;
+        self.monitor.event(Event::Planned(totals));
+        if self.options.dry_run {
+            return self.tell_plan(&set);
+        }
+        self.report.unchanged += totals.unchanged;
+        self.carry_out(found, set, planned.checkpoint).await?;
+        self.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
+        Ok(())
+    }
+
+    pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
+        let mut draft =
+            Draft::new(self.state().reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        draft.mend(&self.broken);
+        if with_owed {
+            draft.plan_owed()?;
+        }
+        Ok(SetRun::new(id, draft))
+    }
+
+    /// Held files that are not what the state says: they are fetched again, however current they seem (D44).
+    async fn find_broken(&mut self) -> Result<(), Error> {
+        self.enter(Phase::Hashing);
+        let hashing = Hashing {
+            store: Arc::clone(&self.copy.store),
+            verify: self.options.verify,
+            sample: 1.0,
+            shutdown: self.options.shutdown.clone(),
+        };
+        let mut reader = self.state().reader()?;
+        let broken = &mut self.broken;
+        hashing
+            .run(&mut reader, &mut |held, verdict, _| {
+                if matches!(verdict, Verdict::Missing | Verdict::Differs(_)) {
+                    broken.insert(held.uri.as_str().to_owned());
+                }
+                Ok(())
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Changes where they reach back to the checkpoint, else the inventory with the changes since then.
+    async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
+        let held = self.state().checkpoint(set.id)?;
+        let anew = self.must_look_anew(set.id)?;
+        let changes = match &held {
+            Some(checkpoint) if !anew => ChangeLists::look(self, found, checkpoint, false).await?,
+            _ => None,
+        };
+        let situation = self.situation(found, held.as_ref(), changes.as_ref(), anew);
+        let choice = choose(&situation)?;
+        if let (Strategy::Changes, Some(changes), Some(checkpoint)) = (choice.strategy, changes, held.clone())
+        {
+            let checkpoint = changes.read(self, set, checkpoint).await?;
+            let strategy = if set.new_documents { Strategy::Changes } else { Strategy::Nothing };
+            let checkpoint = set.new_documents.then_some(checkpoint);
+            return Ok(Planned { strategy, reason: choice.reason, checkpoint, inventory: None });
+        }
+        let Some(inventory) = Inventory::read(self, found, set, anew).await? else {
+            let reason = "the Resource List is the one that was applied".to_owned();
+            return Ok(Planned { strategy: Strategy::Nothing, reason, checkpoint: None, inventory: None });
+        };
+        let checkpoint = inventory.followed_by_changes(self, found, set).await?;
+        if self.options.delete && inventory.complete {
+            set.work(Draft::infer_deletions).await?;
+        }
+        let entries = set.with(|draft| draft.entries);
+        let checkpoint = inventory.complete.then_some(checkpoint);
+        Ok(Planned { strategy: choice.strategy, reason: choice.reason, checkpoint, inventory: Some(entries) })
+    }
+
+    /// Whether what was applied says nothing about what is wanted now: another selection, deletions that were kept.
+    fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
+        Ok(self.options.repair || !self.copy.policy_stands(set, self.options)?)
+    }
+
+    fn situation(
+        &self,
+        found: &CapabilitySet,
+        held: Option<&Checkpoint>,
+        changes: Option<&ChangeLists>,
+        anew: bool,
+    ) -> Situation {
+        use resourcesync::Capability;
+        Situation {
+            via: self.options.via,
+            holds: held.is_some(),
+            checkpoint: held.and_then(|held| held.datetime),
+            changes: changes.map(|changes| changes.reach),
+            list: found.get(&Capability::ResourceList).is_some(),
+            dump: found.get(&Capability::ResourceDump).is_some(),
+            anew: held.is_some() && changes.is_none() && anew,
+            transfers: self.options.access.transfers,
+            ..Situation::default()
+        }
+    }
+
+    /// Refuses before anything of a plan is done (D35).
+    fn guard(&self, set: &SetRun, inventory: Option<u64>) -> Result<(), Error> {
+        if !self.options.delete {
+            return Ok(());
+        }
+        let (inferred, totals) = set.with(|draft| (draft.inferred, draft.totals()));
+        let planned = totals?.deletions + self.report.deleted;
+        let held = self.state().held_count(None)? + self.report.deleted;
+        let deletions = match inventory {
+            Some(entries) if inferred > 0 || entries == 0 => Deletions::inferred(planned, held, entries),
+            _ => Deletions::named(planned, held),
+        };
+        check_deletions(deletions, self.options.max_delete, self.options.allow_empty)
+    }
+
+    /// Tells each action of the plan (`-n`).
+    fn tell_plan(&mut self, set: &SetRun) -> Result<(), Error> {
+        set.each_action(&mut |action| {
+            let letter = match action.kind {
+                ActionKind::Create => Letter::New,
+                ActionKind::Delete => Letter::Gone,
+                ActionKind::Update | ActionKind::Check => Letter::Changed,
+            };
+            let item = Item::new(letter, action.wanted.uri.as_str(), action.wanted.facts.length);
+            self.monitor.event(Event::Itemized(item));
+        })?;
+        self.report.outcome = Outcome::Planned;
+        Ok(())
+    }
 }

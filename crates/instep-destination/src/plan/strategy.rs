@@ -53,6 +53,8 @@ pub struct Situation {
     pub holds: bool,
     /// Up to when it does.
     pub checkpoint: Option<DateTime>,
+    /// Whether something else is wanted than the copy is of: another selection, deletions, a repair.
+    pub anew: bool,
     /// Whether Change Lists reach back to the checkpoint; none where the Source offers none.
     pub changes: Option<Reach>,
     /// Whether there is a Resource List.
@@ -116,6 +118,9 @@ pub fn choose(situation: &Situation) -> Result<Choice, Error> {
 fn incremental(situation: &Situation) -> Result<String, String> {
     if !situation.holds {
         return Err("nothing is held".to_owned());
+    }
+    if situation.anew {
+        return Err("the copy is looked at as a whole".to_owned());
     }
     let Some(checkpoint) = &situation.checkpoint else {
         return Err("no time is known up to which the copy is in step".to_owned());

@@ -1,6 +1,27 @@
-use resourcesync::{DateTime, Entry, Metadata};
+use resourcesync::{Change, DateTime, Entry, Metadata};
 
-use super::{ListMark, Place};
+use super::Place;
+use crate::state::PassedEntry;
+
+/// How far a Change List was read before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Its `from` then.
+    pub from: Option<DateTime>,
+    /// How many entries it had.
+    pub entries: u64,
+    /// The last of them.
+    pub last: Option<PassedEntry>,
+}
+
+/// What tells an entry from its neighbours.
+pub fn passed(entry: &Entry) -> PassedEntry {
+    PassedEntry {
+        uri: entry.loc.clone(),
+        datetime: entry.metadata.datetime.or(entry.lastmod),
+        change: entry.metadata.change.clone().unwrap_or(Change::Updated),
+    }
+}
 
 /// Looks at a Change List once before it is applied: where its times stand, in which order it is, and whether it
 /// continues what was read before (CL-11, DIA-4, DIA-5).
@@ -8,12 +29,12 @@ use super::{ListMark, Place};
 pub struct Survey {
     from: Option<DateTime>,
     until: Option<DateTime>,
-    mark: Option<ListMark>,
+    mark: Option<Mark>,
     mark_holds: bool,
     entries: u64,
     datetimes: Run,
     lastmods: Run,
-    last: String,
+    last: Option<PassedEntry>,
 }
 
 /// How the times of one kind run through a list.
@@ -82,15 +103,15 @@ pub struct Shape {
     pub known: u64,
     /// Whether this is an older copy of the list that was read before (D36).
     pub went_back: bool,
-    /// What the last entry is.
-    pub last: String,
+    /// The last entry.
+    pub last: Option<PassedEntry>,
 }
 
 impl Survey {
     /// Of a list with this root, of which so much was read before.
-    pub fn new(root: Option<&Metadata>, mark: Option<&ListMark>) -> Self {
+    pub fn new(root: Option<&Metadata>, mark: Option<&Mark>) -> Self {
         let from = root.and_then(|root| root.from);
-        let same_start = |mark: &&ListMark| mark.from == from.map(|from| from.to_string());
+        let same_start = |mark: &&Mark| mark.from == from;
         Self {
             from,
             until: root.and_then(|root| root.until),
@@ -99,7 +120,7 @@ impl Survey {
             entries: 0,
             datetimes: Run::new(),
             lastmods: Run::new(),
-            last: String::new(),
+            last: None,
         }
     }
 
@@ -108,11 +129,11 @@ impl Survey {
         self.entries += 1;
         self.datetimes.observe(entry.metadata.datetime, self.from, self.until);
         self.lastmods.observe(entry.lastmod, self.from, self.until);
-        self.last = ListMark::identity(entry);
+        let last = self.last.insert(passed(entry));
         if let Some(mark) = &self.mark
             && mark.entries == self.entries
         {
-            self.mark_holds = mark.last == self.last;
+            self.mark_holds = mark.last.as_ref() == Some(last);
         }
     }
 
@@ -176,7 +197,7 @@ mod tests {
         entry
     }
 
-    fn survey(from: i64, entries: &[Entry], mark: Option<&ListMark>) -> Shape {
+    fn survey(from: i64, entries: &[Entry], mark: Option<&Mark>) -> Shape {
         let root = {
             let mut root = Metadata::new();
             root.from = Some(time(from));
@@ -220,7 +241,7 @@ mod tests {
     #[test]
     fn what_was_read_before_is_known_by_place_and_identity() {
         let entries = [entry("a", None, None), entry("b", None, None), entry("c", None, None)];
-        let mark = ListMark::new("http://example.com/l", Some(&time(0)), 2, ListMark::identity(&entries[1]));
+        let mark = Mark { from: Some(time(0)), entries: 2, last: Some(passed(&entries[1])) };
         assert_eq!(survey(0, &entries, Some(&mark)).known, 2);
         let rewritten = [entry("x", None, None), entry("y", None, None), entry("c", None, None)];
         assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);

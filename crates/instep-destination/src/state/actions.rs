@@ -151,6 +151,27 @@ impl Actions {
             .map_err(|source| StateError::sqlite(&self.path, source))
     }
 
+    /// The sequence of the last action; zero where there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn last(&self) -> Result<i64, StateError> {
+        self.connection
+            .query_row("SELECT COALESCE(MAX(sequence), 0) FROM action", [], |row| row.get(0))
+            .map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Takes every action out of the list that was added after the one of a sequence.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn forget_after(&mut self, sequence: i64) -> Result<(), StateError> {
+        self.connection
+            .execute("DELETE FROM action WHERE sequence > ?1", [sequence])
+            .map(|_| ())
+            .map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
     /// How many actions of a kind there are, and how many bytes their lengths promise.
     ///
     /// # Errors

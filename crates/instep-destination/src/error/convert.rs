@@ -1,0 +1,112 @@
+use std::path::PathBuf;
+
+use super::{Error, Guard};
+use crate::{
+    discover::DiscoverError, documents::DocumentError, http::HttpError, state::StateError, store::StoreError,
+};
+
+/// An error with its causes, in one line.
+pub(crate) fn story(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let more = cause.to_string();
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        next = cause.source();
+    }
+    text
+}
+
+impl From<HttpError> for Error {
+    fn from(error: HttpError) -> Self {
+        match error {
+            HttpError::Option { what } => Self::Usage { what },
+            HttpError::Refused { ref uri, .. }
+            | HttpError::Connect { ref uri, .. }
+            | HttpError::Transfer { ref uri, .. }
+            | HttpError::Timeout { ref uri, .. }
+            | HttpError::Status { ref uri, .. }
+            | HttpError::HostDown { host: ref uri, .. } => {
+                Self::Unreachable { url: uri.clone(), source: Box::new(error) }
+            }
+        }
+    }
+}
+
+impl From<DocumentError> for Error {
+    fn from(error: DocumentError) -> Self {
+        match error {
+            DocumentError::Http(error) => error.into(),
+            DocumentError::File { .. } => Self::Usage { what: error.to_string() },
+            DocumentError::Spool { uri, source } => {
+                Self::Storage { action: "keep aside", path: PathBuf::from(uri), source: Box::new(source) }
+            }
+            DocumentError::TooLarge { ref uri, .. }
+            | DocumentError::Coding { ref uri, .. }
+            | DocumentError::Read { ref uri, .. } => {
+                Self::InvalidDocument { url: uri.clone(), what: story(&error) }
+            }
+        }
+    }
+}
+
+impl From<DiscoverError> for Error {
+    fn from(error: DiscoverError) -> Self {
+        match error {
+            DiscoverError::Unreachable { source, .. } | DiscoverError::Invalid { source, .. } => {
+                source.into()
+            }
+            DiscoverError::Nothing { ref url, ref looked_at } => Self::NotResourceSync {
+                url: url.as_str().to_owned(),
+                what: looked_at.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+            },
+            DiscoverError::NoSuchSet { .. } | DiscoverError::SeveralSets { .. } => {
+                Self::Usage { what: error.to_string() }
+            }
+        }
+    }
+}
+
+impl From<StateError> for Error {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Newer { path, found, known } => {
+                Self::NewerState { path, found: found.into(), known: known.into() }
+            }
+            StateError::Storage { ref path, .. }
+            | StateError::Sqlite { ref path, .. }
+            | StateError::Backup { ref path, .. } => {
+                Self::State { path: path.clone(), source: Box::new(error) }
+            }
+            StateError::TooManySets { .. } => Self::Usage { what: error.to_string() },
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Locked { path, owner } => Self::Locked { dir: path, holder: owner },
+            StoreError::NotTheCopy { .. } => {
+                Self::Refused { guard: Guard::MarkerMissing, what: error.to_string() }
+            }
+            StoreError::Blocked { ref path, .. } => {
+                Self::Storage { action: "use", path: PathBuf::from(path), source: Box::new(error) }
+            }
+            StoreError::Reserve { .. } => {
+                Self::Storage { action: "go on writing", path: PathBuf::from("."), source: Box::new(error) }
+            }
+            StoreError::Io { doing, path, source } => {
+                Self::Storage { action: doing, path: PathBuf::from(path), source: Box::new(source) }
+            }
+        }
+    }
+}
+
+impl From<tokio::task::JoinError> for Error {
+    fn from(error: tokio::task::JoinError) -> Self {
+        Self::Task { source: Box::new(error) }
+    }
+}

@@ -1,0 +1,309 @@
+//! XML Patch (RFC 5261): bytes that no operation names stay as they are.
+
+use std::ops::Range;
+
+use quick_xml::{Reader, events::Event};
+
+use super::PatchError;
+
+/// Applies the operations of a patch document one after the other.
+pub(super) fn patched(held: &[u8], patch: &[u8]) -> Result<Vec<u8>, PatchError> {
+    let operations = Tree::parse(patch)?;
+    let root = operations.root()?;
+    let mut bytes = held.to_vec();
+    for &operation in &operations.nodes[root].children {
+        if matches!(operations.nodes[operation].kind, Kind::Element(_)) {
+            apply(&mut bytes, &operations, operation, patch)?;
+        }
+    }
+    Ok(bytes)
+}
+
+fn apply(bytes: &mut Vec<u8>, patch: &Tree, operation: usize, source: &[u8]) -> Result<(), PatchError> {
+    let node = &patch.nodes[operation];
+    let selector =
+        node.attribute("sel").ok_or_else(|| PatchError::Malformed("an operation without sel".to_owned()))?;
+    let content = &source[node.inner.clone()];
+    let tree = Tree::parse(bytes)?;
+    let target = tree.select(selector)?;
+    let Kind::Element(name) = &node.kind else { return Ok(()) };
+    let (span, new): (Range<usize>, Vec<u8>) = match (name.rsplit(':').next().unwrap_or(name), &target) {
+        ("add", Target::Node(at)) => match (node.attribute("type"), node.attribute("pos")) {
+            (Some(attribute), _) => {
+                let name = attribute.trim_start_matches('@');
+                let end = tree.nodes[*at].name_end;
+                (end..end, [b" ", name.as_bytes(), b"=\"", content, b"\""].concat())
+            }
+            (None, pos) => (tree.insertion(*at, pos, bytes), tree.enclosed(*at, pos, content, bytes)),
+        },
+        ("replace", Target::Node(at)) => (tree.nodes[*at].span.clone(), content.to_vec()),
+        ("replace", Target::Attribute(_, value)) => (value.clone(), content.to_vec()),
+        ("remove", Target::Node(at)) => (tree.nodes[*at].span.clone(), Vec::new()),
+        ("remove", Target::Attribute(whole, _)) => (whole.clone(), Vec::new()),
+        (other, _) => return Err(PatchError::Unfit(format!("{other} of {selector}"))),
+    };
+    bytes.splice(span, new);
+    Ok(())
+}
+
+enum Kind {
+    Document,
+    Element(String),
+    Text,
+    Comment,
+    Instruction,
+}
+
+struct Node {
+    kind: Kind,
+    span: Range<usize>,
+    /// Between its tags.
+    inner: Range<usize>,
+    /// After its name in its start tag.
+    name_end: usize,
+    /// Name, value as written, span with the blank before it, span of the value.
+    attributes: Vec<(String, String, Range<usize>, Range<usize>)>,
+    children: Vec<usize>,
+}
+
+impl Node {
+    fn new(kind: Kind, span: Range<usize>) -> Self {
+        let (inner, name_end) = (span.end..span.end, span.start);
+        Self { kind, span, inner, name_end, attributes: Vec::new(), children: Vec::new() }
+    }
+
+    fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|attribute| attribute.0 == name).map(|attribute| attribute.1.as_str())
+    }
+}
+
+enum Target {
+    Node(usize),
+    Attribute(Range<usize>, Range<usize>),
+}
+
+struct Tree {
+    nodes: Vec<Node>,
+}
+
+impl Tree {
+    fn parse(bytes: &[u8]) -> Result<Self, PatchError> {
+        let malformed = |error: &dyn std::fmt::Display| PatchError::Malformed(error.to_string());
+        let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
+        let mut reader = Reader::from_str(text);
+        let mut tree = Self { nodes: vec![Node::new(Kind::Document, 0..bytes.len())] };
+        let mut open = vec![0];
+        loop {
+            let start = reader.buffer_position() as usize;
+            let event = reader.read_event().map_err(|error| malformed(&error))?;
+            let end = reader.buffer_position() as usize;
+            let parent = *open.last().ok_or_else(|| malformed(&"an end tag too many"))?;
+            match event {
+                Event::Start(tag) => {
+                    let name = tag.name().as_ref().to_owned();
+                    let at = tree.push(parent, Kind::Element(name), start..end);
+                    tree.read_attributes(at, text, start..end);
+                    tree.nodes[at].inner = end..end;
+                    open.push(at);
+                }
+                Event::Empty(tag) => {
+                    let name = tag.name().as_ref().to_owned();
+                    let at = tree.push(parent, Kind::Element(name), start..end);
+                    tree.read_attributes(at, text, start..end);
+                }
+                Event::End(_) => {
+                    open.pop();
+                    tree.nodes[parent].inner.end = start;
+                    tree.nodes[parent].span.end = end;
+                }
+                Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => tree.push_text(parent, start..end),
+                Event::Comment(_) => drop(tree.push(parent, Kind::Comment, start..end)),
+                Event::PI(_) => drop(tree.push(parent, Kind::Instruction, start..end)),
+                Event::DocType(_) => return Err(malformed(&"a DOCTYPE")),
+                Event::Decl(_) => {}
+                Event::Eof => break,
+            }
+        }
+        if open.len() == 1 { Ok(tree) } else { Err(malformed(&"an end tag is missing")) }
+    }
+
+    fn push(&mut self, parent: usize, kind: Kind, span: Range<usize>) -> usize {
+        self.nodes.push(Node::new(kind, span));
+        let at = self.nodes.len() - 1;
+        self.nodes[parent].children.push(at);
+        at
+    }
+
+    /// Text, references and CDATA that touch are one text node.
+    fn push_text(&mut self, parent: usize, span: Range<usize>) {
+        let last = self.nodes[parent].children.last().copied();
+        match last.filter(|&last| matches!(self.nodes[last].kind, Kind::Text)) {
+            Some(last) => self.nodes[last].span.end = span.end,
+            None if span.is_empty() => {}
+            None => drop(self.push(parent, Kind::Text, span)),
+        }
+    }
+
+    fn read_attributes(&mut self, at: usize, text: &str, tag: Range<usize>) {
+        let bytes = text.as_bytes();
+        let name_length = bytes[tag.start + 1..tag.end]
+            .iter()
+            .take_while(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n' | b'/' | b'>'));
+        let mut from = tag.start + 1 + name_length.count();
+        self.nodes[at].name_end = from;
+        while let Some(equals) = text[from..tag.end].find('=').map(|offset| from + offset) {
+            let Some(quote) = text[equals..tag.end].find(['"', '\'']).map(|offset| equals + offset) else {
+                break;
+            };
+            let Some(length) = text[quote + 1..tag.end].find(char::from(bytes[quote])) else { break };
+            let value = quote + 1..quote + 1 + length;
+            let name = text[from..equals].trim().to_owned();
+            self.nodes[at].attributes.push((
+                name,
+                text[value.clone()].to_owned(),
+                from..value.end + 1,
+                value.clone(),
+            ));
+            from = value.end + 1;
+        }
+    }
+
+    fn root(&self) -> Result<usize, PatchError> {
+        let element = |at: &&usize| matches!(self.nodes[**at].kind, Kind::Element(_));
+        let root = self.nodes[0].children.iter().find(element).copied();
+        root.ok_or_else(|| PatchError::Malformed("no root element".to_owned()))
+    }
+
+    /// The one node that a selector of RFC 5261 §4.1 names.
+    fn select(&self, selector: &str) -> Result<Target, PatchError> {
+        let unfit = |what: &str| PatchError::Unfit(format!("{selector}: {what}"));
+        let mut at = 0;
+        let steps: Vec<&str> = selector.trim_start_matches('/').split('/').collect();
+        for (number, step) in steps.iter().enumerate() {
+            if let Some(name) = step.strip_prefix('@') {
+                let attribute = self.nodes[at].attributes.iter().find(|attribute| attribute.0 == name);
+                let (_, _, whole, value) = attribute.ok_or_else(|| unfit("no such attribute"))?;
+                return (number + 1 == steps.len())
+                    .then(|| Target::Attribute(whole.clone(), value.clone()))
+                    .ok_or_else(|| unfit("an attribute has no children"));
+            }
+            let found = self.step(at, step).ok_or_else(|| unfit("the selector is not one of RFC 5261"))?;
+            match found[..] {
+                [one] => at = one,
+                [] => return Err(unfit("nothing there")),
+                _ => return Err(unfit("more than one node")),
+            }
+        }
+        Ok(Target::Node(at))
+    }
+
+    /// The children that one step names; none where the step cannot be read.
+    fn step(&self, at: usize, step: &str) -> Option<Vec<usize>> {
+        let (test, predicates) = step.find('[').map_or((step, ""), |bracket| step.split_at(bracket));
+        let mut found: Vec<usize> = self.nodes[at]
+            .children
+            .iter()
+            .copied()
+            .filter(|&child| match (&self.nodes[child].kind, test) {
+                (Kind::Text, "text()") | (Kind::Comment, "comment()") => true,
+                (Kind::Instruction, test) => test.starts_with("processing-instruction("),
+                (Kind::Element(_), "*") => true,
+                (Kind::Element(name), test) => name == test,
+                _ => false,
+            })
+            .collect();
+        for predicate in predicates.split_terminator(']') {
+            let predicate = predicate.strip_prefix('[')?;
+            if let Ok(position) = predicate.parse::<usize>() {
+                found = found.get(position.checked_sub(1)?).copied().into_iter().collect();
+            } else {
+                let (name, value) = predicate.strip_prefix('@')?.split_once('=')?;
+                let value = value.trim().trim_matches(['"', '\'']);
+                found.retain(|&child| self.nodes[child].attribute(name.trim()) == Some(value));
+            }
+        }
+        Some(found)
+    }
+
+    /// Where an addition goes.
+    fn insertion(&self, at: usize, pos: Option<&str>, bytes: &[u8]) -> Range<usize> {
+        let node = &self.nodes[at];
+        match pos {
+            Some("before") => node.span.start..node.span.start,
+            Some("after") => node.span.end..node.span.end,
+            _ if self.is_empty_tag(at, bytes) => node.span.end - 2..node.span.end,
+            Some("prepend") => node.inner.start..node.inner.start,
+            _ => node.inner.end..node.inner.end,
+        }
+    }
+
+    /// The content added; an empty tag becomes two around it.
+    fn enclosed(&self, at: usize, pos: Option<&str>, content: &[u8], bytes: &[u8]) -> Vec<u8> {
+        match &self.nodes[at].kind {
+            Kind::Element(name)
+                if !matches!(pos, Some("before" | "after")) && self.is_empty_tag(at, bytes) =>
+            {
+                [b">", content, b"</", name.as_bytes(), b">"].concat()
+            }
+            _ => content.to_vec(),
+        }
+    }
+
+    fn is_empty_tag(&self, at: usize, bytes: &[u8]) -> bool {
+        bytes[self.nodes[at].span.clone()].ends_with(b"/>")
+            && self.nodes[at].inner.is_empty()
+            && self.nodes[at].inner.start == self.nodes[at].span.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(held: &str, operations: &str) -> Result<String, PatchError> {
+        let patch = format!("<diff>{operations}</diff>");
+        patched(held.as_bytes(), patch.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn the_operations_of_rfc_5261_do_what_it_says() {
+        let table = [
+            ("<d><a/></d>", "<add sel=\"d\"><b/></add>", "<d><a/><b/></d>"),
+            ("<d><a/></d>", "<add sel=\"d\" pos=\"prepend\"><b/></add>", "<d><b/><a/></d>"),
+            ("<d><a/></d>", "<add sel=\"d/a\" pos=\"before\"><b/></add>", "<d><b/><a/></d>"),
+            ("<d><a/></d>", "<add sel=\"/d/a\" pos=\"after\"><b/></add>", "<d><a/><b/></d>"),
+            ("<d><a x='1'/></d>", "<add sel=\"d/a\"><b/></add>", "<d><a x='1'><b/></a></d>"),
+            ("<d><a/></d>", "<add sel=\"d/a\" type=\"@id\">7</add>", "<d><a id=\"7\"/></d>"),
+            ("<d><a id='1'/><a id='2'/></d>", "<remove sel=\"d/a[@id='2']\"/>", "<d><a id='1'/></d>"),
+            (
+                "<d><a id='1' n=\"2\">x</a></d>",
+                "<replace sel=\"d/a/@n\">3</replace>",
+                "<d><a id='1' n=\"3\">x</a></d>",
+            ),
+            ("<d><a id='1' n=\"2\">x</a></d>", "<remove sel=\"d/a/@id\"/>", "<d><a n=\"2\">x</a></d>"),
+            (
+                "<d>a&amp;b<!--c--></d>",
+                "<replace sel=\"d/text()\">n</replace><remove sel=\"d/comment()\"/>",
+                "<d>n</d>",
+            ),
+            ("<d><a/><b/><a/></d>", "<replace sel=\"*/*[2]\"><c/></replace>", "<d><a/><c/><a/></d>"),
+        ];
+        for (held, operations, expected) in table {
+            assert_eq!(apply(held, operations).as_deref(), Ok(expected), "{operations}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        for operations in
+            ["<remove sel=\"d/x\"/>", "<remove sel=\"d/a\"/>", "<remove sel=\"d/@x\"/>", "<move sel=\"d\"/>"]
+        {
+            assert!(
+                matches!(apply("<d><a/><a/></d>", operations), Err(PatchError::Unfit(_))),
+                "{operations}"
+            );
+        }
+        assert!(matches!(apply("<!DOCTYPE d><d/>", "<remove sel=\"d\"/>"), Err(PatchError::Malformed(_))));
+        assert!(matches!(apply("<d>", "<remove sel=\"d\"/>"), Err(PatchError::Malformed(_))));
+    }
+}

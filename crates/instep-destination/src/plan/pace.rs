@@ -1,0 +1,46 @@
+use std::time::Duration;
+
+/// How long a following Destination waits before it looks again: shorter while the Source changes, longer while it does
+/// not, and never shorter than the Source asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    shortest: Duration,
+    longest: Duration,
+    pause: Duration,
+}
+
+impl Pace {
+    /// Between these two pauses; the first one is the shortest.
+    pub fn new((shortest, longest): (Duration, Duration)) -> Self {
+        Self { shortest, longest: longest.max(shortest), pause: shortest }
+    }
+
+    /// The pause after a look that found something new, or did not.
+    pub fn after(&mut self, something_new: bool) -> Duration {
+        let next = if something_new { self.pause / 2 } else { self.pause.saturating_mul(3) / 2 };
+        self.pause = next.clamp(self.shortest, self.longest);
+        self.pause
+    }
+
+    /// The pause after a look that failed: the Source is left alone for longer.
+    pub fn after_failure(&mut self) -> Duration {
+        self.pause = self.pause.saturating_mul(2).clamp(self.shortest, self.longest);
+        self.pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quiet_source_is_asked_less_and_less_and_a_busy_one_often() {
+        let mut pace = Pace::new((Duration::from_secs(1), Duration::from_secs(60)));
+        let quiet: Vec<_> = (0..20).map(|_| pace.after(false)).collect();
+        assert!(quiet.is_sorted());
+        assert_eq!(quiet.last(), Some(&Duration::from_secs(60)));
+        let busy: Vec<_> = (0..20).map(|_| pace.after(true)).collect();
+        assert_eq!(busy.last(), Some(&Duration::from_secs(1)));
+        assert_eq!(pace.after_failure(), Duration::from_secs(2));
+    }
+}

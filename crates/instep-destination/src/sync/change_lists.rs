@@ -1,0 +1,172 @@
+//! Which Change Lists there are, and what is new in them (§12).
+
+use resourcesync::{Capability, DateTime, Form, Uri};
+
+use super::{run::Run, set::SetRun};
+use crate::{
+    Error, Guard, ProblemKind,
+    discover::CapabilitySet,
+    documents::Document,
+    plan::{Mark, Member, Reach, Shape, members_to_read, reach},
+    state::{Checkpoint, DocumentRecord},
+};
+
+/// The Change Lists since a checkpoint.
+#[derive(Debug)]
+pub(super) struct ChangeLists {
+    /// Whether they reach back to the checkpoint.
+    pub(super) reach: Reach,
+    /// Those that may hold something new, oldest first.
+    lists: Vec<List>,
+    /// The document that leads to them, where it is new.
+    top: Option<DocumentRecord>,
+}
+
+#[derive(Debug)]
+struct List {
+    member: Member,
+    document: Option<Document>,
+}
+
+impl ChangeLists {
+    /// Looks at the set's Change List or index; none where there is none (any more: DST-10).
+    pub(super) async fn look(
+        run: &mut Run<'_>,
+        set: &CapabilitySet,
+        checkpoint: &Checkpoint,
+        anew: bool,
+    ) -> Result<Option<Self>, Error> {
+        let Some(offer) = set.get(&Capability::ChangeList) else { return Ok(None) };
+        let record = run.state().document(&offer.uri)?.filter(|_| !anew);
+        let opened = match &offer.document {
+            Some(document) => Ok(Some(document.clone())),
+            None => run.open(&offer.uri, set.capability_list.as_ref(), record.as_ref()).await,
+        };
+        match opened {
+            Ok(Some(document)) => Self::of(run, &offer.uri, document, checkpoint).map(Some),
+            Ok(None) => Ok(Some(Self::unchanged(checkpoint, &offer.uri))),
+            Err(error) if is_gone(&error) => {
+                run.warn(ProblemKind::Document, offer.uri.as_str(), &error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The index is as it was: only the list that was read last can have grown.
+    fn unchanged(checkpoint: &Checkpoint, top: &Uri) -> Self {
+        let last = checkpoint.document.clone().filter(|last| last != top);
+        let lists = last.map(|uri| List { member: Member::new(uri), document: None });
+        Self { reach: Reach::Covered, lists: lists.into_iter().collect(), top: None }
+    }
+
+    fn of(run: &Run<'_>, uri: &Uri, document: Document, checkpoint: &Checkpoint) -> Result<Self, Error> {
+        let mut top = run.record(uri, &document);
+        let root = document.header.metadata.clone().unwrap_or_default();
+        top.at = root.from;
+        if document.header.form == Form::List {
+            let reach = match &checkpoint.datetime {
+                Some(time) => reach(time, root.from.as_ref()),
+                None if checkpoint.document.as_ref() == Some(uri) => Reach::Covered,
+                None => Reach::Unknown,
+            };
+            let member = Member { from: root.from, until: root.until, ..Member::new(uri.clone()) };
+            let lists = vec![List { member, document: Some(document) }];
+            return Ok(Self { reach, lists, top: None });
+        }
+        let mut members = Vec::new();
+        document.for_each(|entry| members.push(Member::from(entry)))?;
+        let (wanted, reach) = match &checkpoint.datetime {
+            Some(time) => members_to_read(time, &members),
+            None => (after_document(&members, checkpoint.document.as_ref()), Reach::Unknown),
+        };
+        let reach = match (reach, members.first()) {
+            (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),
+            (reach, _) => reach,
+        };
+        let lists =
+            wanted.into_iter().map(|member| List { member: member.clone(), document: None }).collect();
+        Ok(Self { reach, lists, top: Some(top) })
+    }
+
+    /// Folds what is new over the plan; gives the checkpoint that holds once the plan is done.
+    pub(super) async fn read(
+        self,
+        run: &mut Run<'_>,
+        set: &mut SetRun,
+        from: Checkpoint,
+    ) -> Result<Checkpoint, Error> {
+        let since = from.datetime;
+        let mut checkpoint = from;
+        for List { member, document } in self.lists {
+            let record = run.state().document(&member.uri)?;
+            let known = checkpoint.document.as_ref() == Some(&member.uri);
+            let document = match document {
+                Some(document) => Some(document),
+                None => run.open(&member.uri, Some(&member.uri), record.as_ref().filter(|_| known)).await?,
+            };
+            let Some(document) = document else { continue };
+            let mark = known.then(|| Mark {
+                from: record.and_then(|record| record.at),
+                entries: checkpoint.position,
+                last: checkpoint.last.clone(),
+            });
+            let shape = set.read_changes(&document, mark, since).await?;
+            refuse_older(&member.uri, &shape)?;
+            run.tell(set);
+            set.new_documents |= shape.known < shape.entries;
+            let root = document.header.metadata.clone().unwrap_or_default();
+            let mut record = run.record(&member.uri, &document);
+            record.at = root.from;
+            set.records.push(record);
+            pass(&mut checkpoint, member.uri, root.from, root.until, shape);
+        }
+        set.records.extend(self.top);
+        Ok(checkpoint)
+    }
+}
+
+/// Moves a checkpoint to the end of a list.
+fn pass(
+    checkpoint: &mut Checkpoint,
+    uri: Uri,
+    from: Option<DateTime>,
+    until: Option<DateTime>,
+    shape: Shape,
+) {
+    for time in [from, until, shape.newest].into_iter().flatten() {
+        if checkpoint.datetime.is_none_or(|held| held.instant() < time.instant()) {
+            checkpoint.datetime = Some(time);
+        }
+    }
+    checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
+    checkpoint.document = Some(uri);
+    checkpoint.position = shape.entries;
+    checkpoint.last = shape.last;
+}
+
+/// A list that has lost entries since it was read is an older one (D36).
+fn refuse_older(uri: &Uri, shape: &Shape) -> Result<(), Error> {
+    if !shape.went_back {
+        return Ok(());
+    }
+    let what = format!("{uri} has fewer changes than when it was read last: it is an older one");
+    Err(Error::Refused { guard: Guard::TimeWentBack, what })
+}
+
+/// The members from the one that was read last: without times only their order tells.
+fn after_document<'a>(members: &'a [Member], last: Option<&Uri>) -> Vec<&'a Member> {
+    let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
+    members[at..].iter().collect()
+}
+
+fn covers_nothing(checkpoint: &Checkpoint, from: Option<&DateTime>) -> Reach {
+    checkpoint.datetime.as_ref().map_or(Reach::Unknown, |time| reach(time, from))
+}
+
+/// Whether a document is not there any more, rather than not reachable now.
+pub(super) fn is_gone(error: &Error) -> bool {
+    let Error::Unreachable { source, .. } = error else { return false };
+    let status = source.downcast_ref::<crate::http::HttpError>().and_then(|error| error.status());
+    status.is_some_and(|status| matches!(status.as_u16(), 404 | 410))
+}

@@ -1,0 +1,164 @@
+//! The copy of a run: its folder, its state, and who commits to it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use resourcesync::Uri;
+
+use super::run::now;
+use crate::{
+    Durability, Error, SyncOptions, SyncReport,
+    commit::{CommitError, CommitOptions, Committer},
+    discover::CapabilitySet,
+    map::{ExplicitMap, MapBase, Mapper},
+    state::{Actions, Run as LoggedRun, RunId, SetId, State},
+    store::{self, FolderOptions, FolderStore, Store},
+};
+
+/// A copy that this run has.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    own: PathBuf,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) mapper: Arc<Mapper>,
+    /// Lent to the thread that commits while resources are transferred.
+    committer: Option<Committer>,
+    reader: State,
+    run: Option<RunId>,
+}
+
+const OWN: &str = ".instep";
+const STATE: &str = "state.sqlite";
+const PLAN: &str = "plan.sqlite";
+
+impl Copy {
+    /// Whether a folder holds a copy.
+    pub(crate) fn is_at(dir: &Path) -> bool {
+        dir.join(OWN).join(STATE).is_file()
+    }
+
+    /// Locks the folder, takes up what an earlier run left, and learns where resources lie.
+    pub(crate) fn open(options: &SyncOptions) -> Result<Self, Error> {
+        let durability = match options.durability {
+            Durability::Group => store::Durability::Group,
+            Durability::File => store::Durability::File,
+            Durability::None => store::Durability::None,
+        };
+        let mut folder = FolderOptions::new();
+        folder.durability = durability;
+        folder.backups.clone_from(&options.backup_dir);
+        let folder = FolderStore::open(&options.dir, folder)?;
+        let own = folder.own_folder();
+        let store: Arc<dyn Store> = Arc::new(folder);
+        let state = State::open(&own.join(STATE))?;
+        let mut commits = CommitOptions::new();
+        commits.durability = durability;
+        let (mut committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
+        let mapper = Arc::new(mapper(&mut committer, options)?);
+        let run = if options.dry_run { None } else { Some(committer.state_mut().begin_run(now(), "sync")?) };
+        let reader = committer.state().reader()?;
+        Ok(Self { own, store, mapper, committer: Some(committer), reader, run })
+    }
+
+    /// The state, to read.
+    pub(crate) fn state(&self) -> &State {
+        &self.reader
+    }
+
+    /// Where documents are put aside.
+    pub(crate) fn spool(&self) -> &Path {
+        &self.own
+    }
+
+    /// An empty plan.
+    pub(crate) fn new_actions(&self) -> Result<Actions, Error> {
+        Ok(Actions::create(&self.own.join(PLAN))?)
+    }
+
+    /// Gives the committer away; [`Self::take_back`] ends that.
+    pub(crate) fn lend(&mut self) -> Result<Committer, Error> {
+        self.committer.take().ok_or_else(|| Error::Task { source: "the committer is lent already".into() })
+    }
+
+    pub(crate) fn take_back(&mut self, committer: Committer) {
+        self.committer = Some(committer);
+    }
+
+    /// The state, to write what belongs to no group.
+    pub(crate) fn state_mut(&mut self) -> Result<&mut State, Error> {
+        let committer = self.committer.as_mut();
+        committer
+            .map(Committer::state_mut)
+            .ok_or_else(|| Error::Task { source: "the committer is lent".into() })
+    }
+
+    /// The set that was found, by its Capability List or what stands for it.
+    pub(crate) fn set(&mut self, found: &CapabilitySet) -> Result<SetId, Error> {
+        let alone = || found.capabilities.values().next().map(|offer| &offer.uri);
+        let name = found.capability_list.as_ref().or_else(alone).map_or("", Uri::as_str).to_owned();
+        Ok(self.state_mut()?.set(&name)?)
+    }
+
+    /// Whether the last plan was made for what is wanted now. Deletions that were kept are wanted now with `--delete`.
+    pub(crate) fn policy_stands(&self, set: SetId, options: &SyncOptions) -> Result<bool, Error> {
+        let held = self.state().setting(&policy_name(set))?;
+        Ok(held.is_none_or(|held| {
+            let (deletes, selection) = held.split_once(' ').unwrap_or_default();
+            selection == format!("{:?}", options.selection) && (deletes == "delete" || !options.delete)
+        }))
+    }
+
+    /// Remembers what the plan that is done now was made for.
+    pub(crate) fn keep_policy(&mut self, set: SetId, options: &SyncOptions) -> Result<(), Error> {
+        let deletes = if options.delete { "delete" } else { "keep" };
+        let policy = format!("{deletes} {:?}", options.selection);
+        if self.state().setting(&policy_name(set))?.as_deref() != Some(&policy) {
+            self.state_mut()?.set_setting(&policy_name(set), &policy)?;
+        }
+        Ok(())
+    }
+
+    /// Writes down how the run ended.
+    pub(crate) fn finish(&mut self, report: &SyncReport) -> Result<(), Error> {
+        let Some(id) = self.run else { return Ok(()) };
+        let mut run = LoggedRun::new(id, now(), report.strategy.as_str());
+        run.finished = Some(now());
+        run.exit_code = Some(report.exit_code());
+        run.summary = Some(report.reason.clone());
+        Ok(self.state_mut()?.finish_run(&run, &[])?)
+    }
+}
+
+/// The first run decides where resources lie, later ones keep to it: a path depends on nothing but the URI.
+fn mapper(committer: &mut Committer, options: &SyncOptions) -> Result<Mapper, Error> {
+    let usage = |what: String| Error::Usage { what };
+    let base = match committer.state().setting(BASE)? {
+        Some(base) => base,
+        None => {
+            committer.state_mut().set_setting(BASE, &options.url)?;
+            options.url.clone()
+        }
+    };
+    let base = Uri::parse(&base).map_err(|error| usage(format!("{base:?} is not a URL: {error}")))?;
+    let base = MapBase::of(&base).map_err(|error| usage(error.to_string()))?;
+    let maps = options.maps.iter().map(|(uri, path)| ExplicitMap::new(uri, path));
+    let maps = maps.collect::<Result<_, _>>().map_err(|error| usage(error.to_string()))?;
+    Ok(Mapper::new(base, maps))
+}
+
+const BASE: &str = "base";
+
+fn policy_name(set: SetId) -> String {
+    format!("policy {set:?}")
+}
+
+impl From<CommitError> for Error {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Store(error) => error.into(),
+            CommitError::State(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The plan of one run over one set while it is made: for threads that may block.
+
+mod changes;
+mod list;
+
+use std::collections::BTreeSet;
+
+use resourcesync::{DateTime, Uri};
+
+use super::{troubles::Troubles, wanted::Extra};
+use crate::{
+    Error, PlanTotals,
+    http::{Origin, Scope},
+    plan::{Currency, Facts, Place, Selection, currency, supersedes},
+    state::{Action, ActionKind, Actions, Held, Marks, Owed, SetId, State, Wanted},
+};
+
+/// What the operator decided about the plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    pub(crate) selection: Selection,
+    pub(crate) scope: Scope,
+    pub(crate) limit: Option<u64>,
+    pub(crate) delete: bool,
+}
+
+/// A plan in the making.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    state: State,
+    set: SetId,
+    policy: Policy,
+    actions: Actions,
+    marks: Marks,
+    /// Whether the plan may hold an earlier word about a URI.
+    spoken: bool,
+    /// Entries of the inventory.
+    pub(crate) entries: u64,
+    /// Those of them that are wanted.
+    listed: u64,
+    unchanged: u64,
+    /// Deletions that absence from the inventory implies.
+    pub(crate) inferred: u64,
+    /// Held resources that the set has too and is not counted among yet.
+    pub(crate) joining: Vec<Uri>,
+    /// What is no longer owed although nothing is done.
+    pub(crate) settled: Vec<String>,
+    /// Held resources whose files are not what the state says.
+    broken: BTreeSet<String>,
+    /// Resources about which any word is news.
+    watched: BTreeSet<String>,
+    /// Those of them about which there was one.
+    pub(crate) explained: Vec<String>,
+    pub(crate) troubles: Troubles,
+}
+
+/// The newest word about a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Fetch,
+    Ask,
+    Delete,
+    /// It is there, and not selected.
+    Ignore,
+}
+
+impl Draft {
+    /// Entries held in memory at a time.
+    const PART: usize = 20_000;
+    /// Rows read at a time.
+    const PAGE: usize = 1_000;
+
+    /// An empty plan.
+    pub(crate) fn new(state: State, set: SetId, policy: Policy, actions: Actions) -> Result<Self, Error> {
+        let marks = state.marks()?;
+        Ok(Self {
+            state,
+            set,
+            policy,
+            actions,
+            marks,
+            spoken: false,
+            entries: 0,
+            listed: 0,
+            unchanged: 0,
+            inferred: 0,
+            joining: Vec::new(),
+            settled: Vec::new(),
+            broken: BTreeSet::new(),
+            watched: BTreeSet::new(),
+            explained: Vec::new(),
+            troubles: Troubles::default(),
+        })
+    }
+
+    /// What is to be done, in order.
+    pub(crate) fn actions(&self) -> &Actions {
+        &self.actions
+    }
+
+    /// These are fetched again, however current they seem.
+    pub(crate) fn mend(&mut self, broken: &BTreeSet<String>) {
+        self.broken.clone_from(broken);
+    }
+
+    /// Whether something is to be done about a resource, or nothing is known that tells.
+    pub(crate) fn has_word_of(&mut self, uri: &str) -> Result<bool, Error> {
+        Ok(self.actions.for_uri(uri)?.is_some_and(|action| action.kind != ActionKind::Check))
+    }
+
+    /// Listens for news of these resources.
+    pub(crate) fn watch(&mut self, uris: impl Iterator<Item = String>) {
+        self.watched.extend(uris);
+    }
+
+    /// What is owed comes first (invariant 5).
+    pub(crate) fn plan_owed(&mut self) -> Result<(), Error> {
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.state.owed_after(self.set, after.as_deref(), Self::PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.wanted.uri.as_str().to_owned());
+            self.spoken = true;
+            for owed in page {
+                self.plan_one_owed(owed)?;
+            }
+        }
+    }
+
+    fn plan_one_owed(&mut self, owed: Owed) -> Result<(), Error> {
+        let held = self.state.held(owed.wanted.uri.as_str())?;
+        let word = if owed.change == resourcesync::Change::Deleted { Word::Delete } else { Word::Fetch };
+        let kind = match (word, held) {
+            (Word::Delete, Some(_)) if self.policy.delete => ActionKind::Delete,
+            (Word::Delete, _) => {
+                self.settled.push(owed.wanted.uri.into_string());
+                return Ok(());
+            }
+            (_, Some(_)) => ActionKind::Update,
+            (_, None) => ActionKind::Create,
+        };
+        let mut wanted = owed.wanted;
+        wanted.extra = Extra { attempts: owed.attempts, ..Extra::of(&wanted) }.into_text();
+        Ok(self.actions.push(&Action::new(kind, wanted))?)
+    }
+
+    /// What is held and no part of the inventory has named goes last; the inventory must be complete (invariant 6).
+    pub(crate) fn infer_deletions(&mut self) -> Result<(), Error> {
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.uri.as_str().to_owned());
+            for held in page {
+                if self.spoken {
+                    self.actions.remove(held.uri.as_str())?;
+                }
+                self.inferred += 1;
+                self.actions.push(&Action::new(ActionKind::Delete, Wanted::new(held.uri)))?;
+            }
+        }
+    }
+
+    /// What there is to do.
+    pub(crate) fn totals(&self) -> Result<PlanTotals, Error> {
+        let mut totals = PlanTotals { unchanged: self.unchanged, ..PlanTotals::default() };
+        for kind in [ActionKind::Create, ActionKind::Update, ActionKind::Check] {
+            let (count, bytes) = self.actions.totals(kind)?;
+            totals.fetches += count;
+            totals.bytes += bytes;
+        }
+        totals.deletions = self.actions.totals(ActionKind::Delete)?.0;
+        Ok(totals)
+    }
+
+    /// Whether the scope of a document holds an entry; else that is told.
+    fn in_scope(&mut self, speaker: Option<&Origin>, uri: &Uri) -> bool {
+        let Some(speaker) = speaker else { return true };
+        match self.policy.scope.check(speaker, uri.as_str()) {
+            Ok(()) => true,
+            Err(refusal) => {
+                self.troubles.problem(crate::ProblemKind::OutOfScope, uri.as_str(), refusal.to_string());
+                false
+            }
+        }
+    }
+
+    /// A part of sorted, unlike words meets what is held.
+    fn meet(
+        &mut self,
+        part: &mut [Wanted],
+        word: impl Fn(&Wanted) -> (Word, Option<u64>),
+    ) -> Result<(), Error> {
+        let Self {
+            state,
+            set,
+            marks,
+            actions,
+            policy,
+            spoken,
+            unchanged,
+            joining,
+            settled,
+            broken,
+            watched,
+            explained,
+            ..
+        } = self;
+        let mut meeting = Meeting {
+            actions,
+            delete: policy.delete,
+            spoken: *spoken,
+            unchanged,
+            settled,
+            broken,
+            watched,
+            explained,
+            failure: None,
+        };
+        joining.extend(state.meet(*set, marks, part, &mut |wanted, held| {
+            let (word, ordinal) = word(wanted);
+            meeting.hear(wanted, held, word, ordinal.unwrap_or(0));
+        })?);
+        meeting.failure.map_or(Ok(()), |failure| Err(failure.into()))
+    }
+}
+
+/// Turns words into actions, one resource after the other.
+struct Meeting<'a> {
+    actions: &'a mut Actions,
+    delete: bool,
+    spoken: bool,
+    unchanged: &'a mut u64,
+    settled: &'a mut Vec<String>,
+    broken: &'a BTreeSet<String>,
+    watched: &'a mut BTreeSet<String>,
+    explained: &'a mut Vec<String>,
+    failure: Option<crate::state::StateError>,
+}
+
+impl Meeting<'_> {
+    fn hear(&mut self, wanted: &Wanted, held: Option<&Held>, word: Word, ordinal: u64) {
+        if self.failure.is_none() {
+            self.failure = self.plan(wanted, held, word, ordinal).err();
+        }
+    }
+
+    fn plan(
+        &mut self,
+        wanted: &Wanted,
+        held: Option<&Held>,
+        word: Word,
+        ordinal: u64,
+    ) -> Result<(), crate::state::StateError> {
+        let uri = wanted.uri.as_str();
+        let news = self.watched.remove(uri);
+        if news {
+            self.explained.push(uri.to_owned());
+        }
+        let earlier = if self.spoken { self.actions.for_uri(uri)? } else { None };
+        if let Some(earlier) = &earlier {
+            let place = |time: Option<DateTime>, ordinal| Place { time, ordinal };
+            if !supersedes(place(wanted.facts.datetime, ordinal), place(earlier.wanted.facts.datetime, 0)) {
+                return Ok(());
+            }
+            self.actions.remove(uri)?;
+        }
+        let kind = match (word, held) {
+            (Word::Fetch, None) => Some(ActionKind::Create),
+            (Word::Fetch, Some(_)) if self.broken.contains(uri) => Some(ActionKind::Update),
+            (Word::Fetch, Some(held)) => match currency(&facts(&held.facts), &facts(&wanted.facts)) {
+                Currency::Current => None,
+                Currency::Stale => Some(ActionKind::Update),
+                Currency::Unknown => Some(ActionKind::Check),
+            },
+            (Word::Ask, None) => Some(ActionKind::Create),
+            (Word::Ask, Some(_)) => Some(ActionKind::Check),
+            (Word::Delete, Some(_)) if self.delete => Some(ActionKind::Delete),
+            (Word::Delete | Word::Ignore, _) => None,
+        };
+        match kind {
+            Some(kind) => self.actions.push(&Action::new(kind, wanted.clone()))?,
+            None => {
+                *self.unchanged += u64::from(word == Word::Fetch);
+                if earlier.is_some() || news {
+                    self.settled.push(uri.to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn facts(facts: &crate::state::Facts) -> Facts<'_> {
+    Facts { digests: &facts.digests, length: facts.length, lastmod: facts.lastmod.as_ref() }
+}

@@ -1,0 +1,87 @@
+use std::collections::BTreeMap;
+
+use resourcesync::{DateTime, Entry};
+
+use super::{Draft, Word};
+use crate::{
+    Error,
+    documents::Document,
+    plan::{self, Mark, Place, Shape, Survey, supersedes},
+    state::Wanted,
+    sync::wanted::wanted,
+};
+
+/// The newest word about each resource of a stretch of changes.
+type Window = BTreeMap<String, (Place, Word, Wanted)>;
+
+impl Draft {
+    /// Folds the changes of a list over the plan (§12.1): those that were not read before, and of these the ones at
+    /// `since` or later. The list is read to its end before the first of them counts (D16).
+    pub(crate) fn read_changes(
+        &mut self,
+        document: &Document,
+        mark: Option<&Mark>,
+        since: Option<&DateTime>,
+    ) -> Result<Shape, Error> {
+        let mut survey = Survey::new(document.header.metadata.as_ref(), mark);
+        document.for_each(|entry| survey.observe(entry))?;
+        let shape = survey.finish();
+        if shape.went_back || shape.known == shape.entries {
+            return Ok(shape);
+        }
+        self.spoken = true;
+        self.fold(document, &shape, since)?;
+        Ok(shape)
+    }
+
+    fn fold(&mut self, document: &Document, shape: &Shape, since: Option<&DateTime>) -> Result<(), Error> {
+        let speaker = document.origin();
+        let mut entries = document.read()?;
+        let mut entry = Entry::default();
+        let mut window = Window::new();
+        let (mut ordinal, mut inherited) = (0, None);
+        while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+            ordinal += 1;
+            let place = shape.place(&entry, &mut inherited, ordinal);
+            let before = since.zip(place.time).is_some_and(|(since, time)| time.end() <= since.instant());
+            if ordinal <= shape.known || before || !self.in_scope(speaker.as_ref(), &entry.loc) {
+                continue;
+            }
+            self.put(&mut window, &entry, place);
+            if window.len() == Self::PART {
+                self.plan_window(std::mem::take(&mut window))?;
+            }
+        }
+        let unusable = entries.entries_read() - ordinal;
+        self.tell_unusable(document, entries.take_findings(), unusable);
+        self.plan_window(window)
+    }
+
+    fn put(&self, window: &mut Window, entry: &Entry, place: Place) {
+        let word = match plan::wanted(entry.metadata.change.as_ref()) {
+            plan::Wanted::Delete => Word::Delete,
+            _ if !self.policy.selection.wants(entry) => Word::Ignore,
+            plan::Wanted::Fetch => Word::Fetch,
+            plan::Wanted::Ask => Word::Ask,
+        };
+        let mut wanted = wanted(entry, word == Word::Ask);
+        wanted.facts.datetime = place.time;
+        let uri = wanted.uri.as_str();
+        if window.get(uri).is_none_or(|(earlier, ..)| supersedes(place, *earlier)) {
+            window.insert(uri.to_owned(), (place, word, wanted));
+        }
+    }
+
+    fn plan_window(&mut self, window: Window) -> Result<(), Error> {
+        let mut words = BTreeMap::new();
+        let mut part = Vec::with_capacity(window.len());
+        for (uri, (place, word, wanted)) in window {
+            words.insert(uri, (word, place.ordinal));
+            part.push(wanted);
+        }
+        self.meet(&mut part, |wanted| match words.get(wanted.uri.as_str()) {
+            Some((word, ordinal)) => (*word, Some(*ordinal)),
+            None => (Word::Ignore, None),
+        })
+    }
+}

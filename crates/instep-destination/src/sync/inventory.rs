@@ -1,0 +1,152 @@
+//! What the Source has: its Resource List or the index over several (§10).
+
+use futures_util::{StreamExt as _, stream};
+use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
+
+use super::{change_lists::ChangeLists, run::Run, set::SetRun};
+use crate::{
+    Error,
+    discover::CapabilitySet,
+    documents::{Document, DocumentError, Documents},
+    http::Origin,
+    plan::{Reach, check_age, check_inventory_time},
+    state::Checkpoint,
+};
+
+/// Members of an index fetched ahead.
+const AHEAD: usize = 4;
+
+/// An inventory that was read.
+#[derive(Debug)]
+pub(crate) struct Inventory {
+    /// The earliest `at` of what was read (DST-2).
+    at: Option<DateTime>,
+    /// Whether every part of it was read (RLI-8).
+    pub(crate) complete: bool,
+    /// The list that stands for it.
+    uri: Uri,
+}
+
+impl Inventory {
+    /// Plans the whole Resource List with the changes since its `at` folded over it. None where it is the one that was
+    /// applied, unless `anew`.
+    pub(crate) async fn read(
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        anew: bool,
+    ) -> Result<Option<Self>, Error> {
+        let Some(offer) = found.get(&Capability::ResourceList) else {
+            return Err(Error::Usage { what: "The Source offers no Resource List".to_owned() });
+        };
+        let record = run.state().document(&offer.uri)?;
+        let opened = match &offer.document {
+            Some(document) => Some(document.clone()),
+            None => {
+                let held = record.as_ref().filter(|_| !anew);
+                run.open(&offer.uri, found.capability_list.as_ref(), held).await?
+            }
+        };
+        let Some(document) = opened else { return Ok(None) };
+        let at = document.header.metadata.as_ref().and_then(|root| root.at);
+        let applied = record.as_ref().and_then(|record| record.at);
+        check_inventory_time(offer.uri.as_str(), applied.as_ref(), at.as_ref())?;
+        check_age(at.as_ref(), super::run::now(), run.options.max_age)?;
+        if !anew && same_instant(applied, at) {
+            return Ok(None);
+        }
+        let mut inventory = Self { at, complete: true, uri: offer.uri.clone() };
+        let mut record = run.record(&offer.uri, &document);
+        record.at = at;
+        set.records.push(record);
+        match document.header.form {
+            Form::List => set.read_list(&document).await?,
+            Form::Index => inventory.read_members(run, &document, set).await?,
+        }
+        run.tell(set);
+        Ok(Some(inventory))
+    }
+
+    async fn read_members(
+        &mut self,
+        run: &mut Run<'_>,
+        index: &Document,
+        set: &mut SetRun,
+    ) -> Result<(), Error> {
+        let mut members = Vec::new();
+        index.for_each(|entry| members.push(entry.loc.clone()))?;
+        let documents = run.documents.clone();
+        let speaker = index.origin();
+        let opened = stream::iter(members).map(|uri| {
+            let (documents, speaker) = (documents.clone(), speaker.clone());
+            async move {
+                let opened = open(&documents, &uri, speaker.as_ref()).await;
+                (uri, opened)
+            }
+        });
+        let mut opened = std::pin::pin!(opened.buffered(AHEAD));
+        while let Some((uri, document)) = opened.next().await {
+            let read = match document {
+                Ok(document) if document.header.form == Form::List => {
+                    let at = document.header.metadata.as_ref().and_then(|root| root.at);
+                    self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
+                    set.read_list(&document).await
+                }
+                Ok(_) => Err(Error::InvalidDocument {
+                    url: uri.as_str().to_owned(),
+                    what: "an index within an index (GEN-12)".to_owned(),
+                }),
+                Err(error) => Err(error.into()),
+            };
+            match read {
+                Ok(()) => {}
+                Err(error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. })) => {
+                    self.complete = false;
+                    run.lost_document(&uri, &error);
+                }
+                Err(error) => return Err(error),
+            }
+            run.tell(set);
+            if run.options.shutdown.is_cancelled() {
+                self.complete = false;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Folds the changes since the inventory over the plan, as far as Change Lists reach back to it; gives the
+    /// checkpoint that holds once the plan is done.
+    pub(crate) async fn followed_by_changes(
+        &self,
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+    ) -> Result<Checkpoint, Error> {
+        let mut checkpoint = Checkpoint::new();
+        checkpoint.datetime = self.at;
+        checkpoint.newest = self.at;
+        checkpoint.document = Some(self.uri.clone());
+        if self.at.is_none() {
+            return Ok(checkpoint);
+        }
+        match ChangeLists::look(run, found, &checkpoint, true).await? {
+            Some(changes) if changes.reach == Reach::Covered => changes.read(run, set, checkpoint).await,
+            Some(_) => {
+                run.note("the Change Lists do not reach back to the Resource List: it is taken as it is");
+                Ok(checkpoint)
+            }
+            None => Ok(checkpoint),
+        }
+    }
+}
+
+async fn open(documents: &Documents, uri: &Uri, speaker: Option<&Origin>) -> Result<Document, DocumentError> {
+    documents.get(uri, speaker).await?.document()
+}
+
+/// Whether the list is the one that was applied (DST-7); a date alone does not tell.
+fn same_instant(applied: Option<DateTime>, at: Option<DateTime>) -> bool {
+    matches!((applied, at), (Some(applied), Some(at))
+        if at.precision() >= Precision::Second && applied.instant() == at.instant())
+}

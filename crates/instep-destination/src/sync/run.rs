@@ -1,0 +1,159 @@
+//! One run over one copy: what all its steps share.
+
+use std::{collections::BTreeSet, time::Instant};
+
+use resourcesync::{DateTime, Uri};
+
+use super::{copy::Copy, draft::Policy, set::SetRun};
+use crate::{
+    Error, Event, Monitor, Outcome, Phase, Problem, ProblemKind, Strategy, SyncOptions, SyncReport,
+    discover::{Discovered, discover},
+    documents::{Document, Documents, Fetched},
+    error::story,
+    http::{Client, HttpOptions, Origin, Validators},
+    plan::Selection,
+    state::{DocumentRecord, State},
+};
+
+/// A run.
+pub(crate) struct Run<'a> {
+    pub(crate) options: &'a SyncOptions,
+    pub(crate) monitor: &'a dyn Monitor,
+    pub(crate) client: Client,
+    pub(crate) documents: Documents,
+    pub(crate) copy: Copy,
+    pub(crate) policy: Policy,
+    pub(crate) report: SyncReport,
+    /// Held resources whose files are not what the state says.
+    pub(crate) broken: BTreeSet<String>,
+    /// Bytes that the fetcher of this plan has told of.
+    pub(crate) fetched: u64,
+    pub(crate) started: Instant,
+}
+
+impl<'a> Run<'a> {
+    /// Takes the copy, after a look at whether the options make sense.
+    pub(crate) fn begin(options: &'a SyncOptions, monitor: &'a dyn Monitor) -> Result<Self, Error> {
+        let http = HttpOptions::for_source(&options.url, &options.access)?;
+        let scope = http.scope.clone();
+        let client = Client::new(http)?;
+        let copy = Copy::open(options)?;
+        let mut documents = Documents::new(client.clone(), copy.spool());
+        if options.url.starts_with("file:") {
+            documents = documents.with_files();
+        }
+        let selection = &options.selection;
+        let policy = Policy {
+            selection: Selection::new(selection)?,
+            scope,
+            limit: selection.limit,
+            delete: options.delete,
+        };
+        let report = SyncReport::new(Strategy::Nothing, "nothing is new");
+        Ok(Self {
+            options,
+            monitor,
+            client,
+            documents,
+            copy,
+            policy,
+            report,
+            broken: BTreeSet::new(),
+            fetched: 0,
+            started: Instant::now(),
+        })
+    }
+
+    /// What the operator's URL leads to.
+    pub(crate) async fn discover(&mut self) -> Result<Discovered, Error> {
+        self.enter(Phase::Discovering);
+        let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", self.options.url) };
+        let url = Uri::parse(&self.options.url).map_err(unusable)?;
+        let found = discover(&url, &self.options.selection.sets, &self.documents).await?;
+        for trouble in &found.troubles {
+            self.warn(ProblemKind::Document, trouble.uri.as_str(), &trouble.what);
+        }
+        Ok(found)
+    }
+
+    /// The state, to read.
+    pub(crate) fn state(&self) -> &State {
+        self.copy.state()
+    }
+
+    /// Brings a document unless it is what the record stands for.
+    pub(crate) async fn open(
+        &mut self,
+        uri: &Uri,
+        speaker: Option<&Uri>,
+        record: Option<&DocumentRecord>,
+    ) -> Result<Option<Document>, Error> {
+        let speaker = speaker.and_then(|speaker| Origin::parse(speaker.as_str()).ok());
+        let held =
+            record.map(|record| Validators::new(record.etag.as_deref(), record.last_modified.as_deref()));
+        match self.documents.fetch(uri, speaker.as_ref(), held.as_ref()).await? {
+            Fetched::Unchanged => Ok(None),
+            Fetched::Arrived(download) => Ok(Some(download.document()?)),
+        }
+    }
+
+    /// What is remembered of a document once its plan is done.
+    pub(crate) fn record(&self, uri: &Uri, document: &Document) -> DocumentRecord {
+        let mut record = DocumentRecord::new(uri.clone());
+        record.etag.clone_from(&document.validators.etag);
+        record.last_modified.clone_from(&document.validators.last_modified);
+        record
+    }
+
+    /// Whether the run is to end before its work is done.
+    pub(crate) fn ending(&self) -> Option<Outcome> {
+        if self.options.shutdown.is_cancelled() {
+            return Some(Outcome::Interrupted);
+        }
+        let time = self.options.max_duration.is_some_and(|most| self.started.elapsed() >= most);
+        let bytes = self.options.max_transfer.is_some_and(|most| self.report.bytes >= most);
+        (time || bytes).then_some(Outcome::BudgetSpent)
+    }
+
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.monitor.event(Event::Phase(phase));
+    }
+
+    pub(crate) fn note(&self, text: &str) {
+        self.monitor.event(Event::Note(text));
+    }
+
+    pub(crate) fn warn(&self, kind: ProblemKind, uri: &str, what: &dyn std::fmt::Display) {
+        self.monitor.event(Event::Warning(Problem::new(kind, uri, what)));
+    }
+
+    /// Something that costs an entry or a document.
+    pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: &dyn std::fmt::Display) {
+        self.report.skipped += 1;
+        self.monitor.event(Event::Problem(Problem::new(kind, uri, what)));
+    }
+
+    /// A document that could not be used.
+    pub(crate) fn lost_document(&mut self, uri: &Uri, error: &Error) {
+        self.problem(ProblemKind::Document, uri.as_str(), &story(error));
+    }
+
+    /// Tells what went wrong while a plan was made.
+    pub(crate) fn tell(&mut self, set: &SetRun) {
+        self.report.skipped += set.with(|draft| draft.troubles.tell(self.monitor));
+    }
+
+    /// The report, once everything is done.
+    pub(crate) fn end(mut self) -> Result<SyncReport, Error> {
+        self.report.owed = self.state().owed_count()?;
+        self.report.elapsed = self.started.elapsed();
+        self.copy.finish(&self.report)?;
+        Ok(self.report)
+    }
+}
+
+/// Now, by this machine's clock: for the log of runs and the age of a Source, never for what is newer.
+pub(crate) fn now() -> DateTime {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    DateTime::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}

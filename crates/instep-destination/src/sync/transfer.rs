@@ -1,0 +1,132 @@
+//! The plan is carried out: fetch, commit in groups, delete last, move the checkpoint with the last group.
+
+mod pipeline;
+mod settle;
+
+use std::collections::BTreeMap;
+
+use resourcesync::Uri;
+
+use super::{change_lists::ChangeLists, run::Run, set::SetRun};
+use crate::{
+    Error, Event, Outcome, Phase, Problem, ProblemKind, commit::Commit, discover::CapabilitySet,
+    state::Checkpoint,
+};
+use pipeline::Pipeline;
+
+/// Resources that failed and may be explained by a change that was published meanwhile, with what is to be said
+/// otherwise.
+type Unexplained = BTreeMap<String, (ProblemKind, String)>;
+
+/// How often the Change List is read again for what does not match it.
+const ROUNDS: usize = 3;
+
+impl Run<'_> {
+    /// Carries out a plan. The checkpoint moves when every action is committed or owed, and not before.
+    pub(super) async fn carry_out(
+        &mut self,
+        found: &CapabilitySet,
+        mut set: SetRun,
+        mut checkpoint: Option<Checkpoint>,
+    ) -> Result<(), Error> {
+        let mut unexplained = Unexplained::new();
+        self.enter(Phase::Fetching);
+        self.fetch(&set, &mut unexplained).await?;
+        for _ in 0..ROUNDS {
+            let Some(reached) = &checkpoint else { break };
+            if unexplained.is_empty() || self.ending().is_some() {
+                break;
+            }
+            let reached = reached.clone();
+            // What is read now may bring back what this plan deletes.
+            self.delete(&set).await?;
+            let (later, plan) = self.look_again(found, set, reached, &mut unexplained).await?;
+            let news = plan.new_documents;
+            (set, checkpoint) = (plan, Some(later));
+            if !news {
+                break;
+            }
+            self.fetch(&set, &mut unexplained).await?;
+        }
+        self.tell_unexplained(unexplained);
+        self.conclude(set, checkpoint).await
+    }
+
+    /// Fetches what a plan asks for.
+    async fn fetch(&mut self, set: &SetRun, unexplained: &mut Unexplained) -> Result<(), Error> {
+        let (joining, settled) =
+            set.with(|draft| (std::mem::take(&mut draft.joining), std::mem::take(&mut draft.settled)));
+        if !joining.is_empty() {
+            self.copy.state_mut()?.join(set.id, &joining)?;
+        }
+        let mut pipeline = Pipeline::open(self)?;
+        let mut result = Ok(());
+        for uri in settled.iter().filter_map(|uri| Uri::parse(uri).ok()) {
+            result = result.and(pipeline.send(Commit::Paid(uri)).await);
+        }
+        if result.is_ok() {
+            result = pipeline.fetch(self, set, unexplained).await;
+        }
+        pipeline.close(self).await.and(result)
+    }
+
+    /// Removes what a plan says is gone.
+    async fn delete(&mut self, set: &SetRun) -> Result<(), Error> {
+        self.enter(Phase::Deleting);
+        let mut pipeline = Pipeline::open(self)?;
+        let result = pipeline.delete(self, set).await;
+        pipeline.close(self).await.and(result)
+    }
+
+    /// Deletes, and moves the checkpoint with the last group; a run that ends early leaves it where it is.
+    async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
+        self.enter(Phase::Deleting);
+        let mut pipeline = Pipeline::open(self)?;
+        let mut result = pipeline.delete(self, &set).await;
+        let ended = self.ending();
+        let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok());
+        let moves = passed.is_some();
+        if let Some(checkpoint) = passed {
+            result = pipeline.remember(set.id, set.records, checkpoint).await;
+        }
+        pipeline.close(self).await.and(result)?;
+        if moves {
+            self.copy.keep_policy(set.id, self.options)?;
+        }
+        self.report.outcome = ended.unwrap_or(Outcome::Complete);
+        Ok(())
+    }
+
+    /// Reads the open Change List once more: a plan of what is new in it, and where that leads.
+    async fn look_again(
+        &mut self,
+        found: &CapabilitySet,
+        done: SetRun,
+        reached: Checkpoint,
+        unexplained: &mut Unexplained,
+    ) -> Result<(Checkpoint, SetRun), Error> {
+        let mut plan = self.new_plan(done.id, false)?;
+        plan.records = done.records;
+        let Some(changes) = ChangeLists::look(self, found, &reached, true).await? else {
+            return Ok((reached, plan));
+        };
+        plan.with(|draft| draft.watch(unexplained.keys().cloned()));
+        let later = changes.read(self, &mut plan, reached).await?;
+        for uri in plan.with(|draft| std::mem::take(&mut draft.explained)) {
+            unexplained.remove(&uri);
+        }
+        self.guard(&plan, None)?;
+        Ok((later, plan))
+    }
+
+    fn tell_unexplained(&mut self, unexplained: Unexplained) {
+        for (uri, (kind, what)) in unexplained {
+            self.failed(kind, &uri, &what);
+        }
+    }
+
+    fn failed(&mut self, kind: ProblemKind, uri: &str, what: &str) {
+        self.report.failed += 1;
+        self.monitor.event(Event::Problem(Problem::new(kind, uri, &what)));
+    }
+}

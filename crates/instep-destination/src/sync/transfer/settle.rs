@@ -1,0 +1,115 @@
+//! What came of one resource.
+
+use resourcesync::Change;
+
+use super::{Unexplained, pipeline::Pending};
+use crate::{
+    Error, ProblemKind,
+    commit::{Commit, NewFile},
+    error::story,
+    fetch::{Arrival, FetchError, Outcome, Task},
+    http::HttpError,
+    state::{Facts, Owed, SetId},
+    sync::{run::Run, wanted::Extra},
+};
+
+/// Why a resource was not had.
+struct Failure {
+    kind: ProblemKind,
+    what: String,
+    /// Whether a change that was published meanwhile may explain it (D39).
+    explicable: bool,
+}
+
+/// What is committed for it. What could not be had is owed; what nobody can explain yet is told later.
+pub(super) fn settle(
+    run: &mut Run<'_>,
+    set: SetId,
+    task: Task<Pending>,
+    outcome: Outcome,
+    unexplained: &mut Unexplained,
+) -> Result<Option<Commit>, Error> {
+    let failure = match outcome {
+        Outcome::Staged(arrival) => match place(run, set, &task, arrival) {
+            Ok(commit) => return Ok(Some(commit)),
+            Err(failure) => failure,
+        },
+        Outcome::NotModified => {
+            run.report.unchanged += 1;
+            let wanted = task.context.action.wanted;
+            return Ok(Some(Commit::Current { uri: wanted.uri, facts: wanted.facts }));
+        }
+        Outcome::Gone { .. } if Extra::of(&task.context.action.wanted).ask => {
+            return Ok(Some(gone(run, set, task)));
+        }
+        Outcome::Gone { status } => Failure {
+            kind: ProblemKind::Missing,
+            what: format!("the Source lists it and answers {status}"),
+            explicable: true,
+        },
+        Outcome::Failed(FetchError::Store(error)) => return Err(error.into()),
+        Outcome::Failed(error) => failure(&error),
+    };
+    let wanted = task.context.action.wanted;
+    let uri = wanted.uri.as_str().to_owned();
+    if failure.explicable && unexplained.len() < MOST_UNEXPLAINED {
+        unexplained.insert(uri, (failure.kind, failure.what.clone()));
+    } else {
+        run.failed(failure.kind, &uri, &failure.what);
+    }
+    let attempts = Extra::of(&wanted).attempts + 1;
+    let mut owed = Owed::new(wanted, Change::Updated, format!("{}: {}", failure.kind.as_str(), failure.what));
+    owed.attempts = attempts;
+    Ok(Some(Commit::Owed(set, owed)))
+}
+
+/// More than so many at a time are told at once.
+const MOST_UNEXPLAINED: usize = 10_000;
+
+/// The place of what arrived; equal bytes need none.
+fn place(run: &mut Run<'_>, set: SetId, task: &Task<Pending>, arrival: Arrival) -> Result<Commit, Failure> {
+    let wanted = &task.context.action.wanted;
+    let mut facts = wanted.facts.clone();
+    let validators = &arrival.validators;
+    facts.etag = validators.etag.clone().or_else(|| validators.last_modified.clone());
+    if facts.media_type.is_none() {
+        facts.media_type = arrival.media_type.as_deref().map(resourcesync::MediaType::new);
+    }
+    if same_bytes(task.context.held.as_ref(), &arrival) {
+        run.report.unchanged += 1;
+        run.copy.store.discard(&[arrival.staged.name]);
+        return Ok(Commit::Current { uri: wanted.uri.clone(), facts });
+    }
+    match run.copy.mapper.map(&wanted.uri) {
+        Ok(path) => Ok(Commit::File(NewFile::new(wanted.uri.clone(), path, arrival.staged, facts, set))),
+        Err(error) => {
+            run.copy.store.discard(&[arrival.staged.name]);
+            Err(Failure { kind: ProblemKind::Storage, what: story(&error), explicable: false })
+        }
+    }
+}
+
+fn same_bytes(held: Option<&Facts>, arrival: &Arrival) -> bool {
+    held.is_some_and(|held| held.digests.agrees_with(&arrival.staged.digests) == Some(true))
+}
+
+/// A change of unknown kind led to nothing: the resource is gone (B14).
+fn gone(run: &Run<'_>, set: SetId, task: Task<Pending>) -> Commit {
+    let uri = task.context.action.wanted.uri;
+    if run.options.delete { Commit::Deletion { uri, set } } else { Commit::Paid(uri) }
+}
+
+fn failure(error: &FetchError) -> Failure {
+    let what = story(error);
+    let (kind, explicable) = match error {
+        FetchError::Mismatch(_) | FetchError::Coding { .. } => (ProblemKind::Mismatch, true),
+        FetchError::Http(HttpError::Refused { .. }) => (ProblemKind::OutOfScope, false),
+        FetchError::Http(error) => match error.status().map(|status| status.as_u16()) {
+            Some(401 | 403) => (ProblemKind::Denied, false),
+            Some(404 | 410) => (ProblemKind::Missing, true),
+            _ => (ProblemKind::Unreachable, false),
+        },
+        _ => (ProblemKind::Storage, false),
+    };
+    Failure { kind, what, explicable }
+}

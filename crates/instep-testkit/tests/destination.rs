@@ -1,0 +1,11 @@
+//! What a copy is after a run, whatever the Source does.
+
+#[path = "destination/support.rs"]
+mod support;
+
+#[path = "destination/baseline.rs"]
+mod baseline;
+#[path = "destination/guards.rs"]
+mod guards;
+#[path = "destination/incremental.rs"]
+mod incremental;

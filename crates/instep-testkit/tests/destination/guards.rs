@@ -1,0 +1,132 @@
+use instep_destination::{Error, Guard, MaxDelete};
+use instep_testkit::{FakeSource, Fault, Tree};
+
+use crate::support::{Copy, Run, many};
+
+fn guard(run: &Run) -> Option<Guard> {
+    match &run.result {
+        Err(Error::Refused { guard, .. }) => Some(*guard),
+        _ => None,
+    }
+}
+
+fn of_many(count: usize) -> Copy {
+    let copy = Copy::of(FakeSource::start().with_resources(many(count)));
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy
+}
+
+#[test]
+fn d35_half_of_a_copy_is_not_deleted() {
+    let copy = of_many(100);
+    many(50).iter().for_each(|(path, _)| copy.source.delete(path));
+    copy.source.gap();
+    copy.source.snapshot();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::MaxDelete)));
+    assert_eq!(Tree::of(&copy.dir()).names().len(), 100);
+    let run = copy.sync_with(|options| {
+        options.delete = true;
+        options.max_delete = MaxDelete::Percent(50);
+    });
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 50));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d35_named_deletions_are_guarded_too() {
+    let copy = of_many(100);
+    many(50).iter().for_each(|(path, _)| copy.source.delete(path));
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::MaxDelete)));
+    assert_eq!(Tree::of(&copy.dir()).names().len(), 100);
+}
+
+#[test]
+fn d35_an_empty_list_is_nothing_to_do_without_delete_and_refused_with_it() {
+    let copy = of_many(5);
+    many(5).iter().for_each(|(path, _)| copy.source.delete(path));
+    copy.source.gap();
+    copy.source.snapshot();
+    assert_eq!(copy.sync().exit_code(), 0);
+    let all = |options: &mut instep_destination::SyncOptions| {
+        options.delete = true;
+        options.max_delete = MaxDelete::Percent(100);
+    };
+    let copy = {
+        let fresh = of_many(5);
+        many(5).iter().for_each(|(path, _)| fresh.source.delete(path));
+        fresh.source.gap();
+        fresh.source.snapshot();
+        fresh
+    };
+    assert_eq!(guard(&copy.sync_with(all)), Some(Guard::Empty));
+    let run = copy.sync_with(|options| {
+        all(options);
+        options.allow_empty = true;
+    });
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 5));
+}
+
+#[test]
+fn an_incomplete_inventory_deletes_nothing() {
+    let copy = Copy::laid_out(|layout| {
+        layout.part_entries = Some(1);
+        layout.change_list = false;
+    });
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.delete("a.txt");
+    copy.source.fail_always("resourcelist-0002.xml", Fault::Status(404));
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (3, 0));
+    copy.source.heal();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d36_an_older_list_than_the_one_applied_is_refused() {
+    let copy = Copy::laid_out(|layout| layout.change_list = false);
+    let yesterday = String::from_utf8(copy.source.document("resourcelist.xml").unwrap()).unwrap();
+    copy.source.put("a.txt", "today");
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.rewrite("resourcelist.xml", move |_| yesterday.clone());
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::TimeWentBack)));
+    assert_eq!(copy.read("a.txt").as_deref(), Some("today"));
+}
+
+#[test]
+fn d36_a_change_list_that_lost_its_end_is_refused() {
+    let copy = Copy::of_three();
+    copy.sync();
+    let yesterday = copy.source.document("changelist-000001.xml").unwrap();
+    copy.source.put("a.txt", "today");
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.rewrite("changelist-000001.xml", move |_| String::from_utf8(yesterday.clone()).unwrap());
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::TimeWentBack)));
+}
+
+#[test]
+fn d37_a_frozen_source_is_refused_where_the_operator_says_so() {
+    let copy = Copy::of_three();
+    let age = std::time::Duration::from_secs(3600);
+    let run = copy.sync_with(|options| options.max_age = Some(age));
+    assert_eq!(guard(&run), Some(Guard::Frozen), "the fake Source's clock stands at the begin of 2026");
+}
+
+#[test]
+fn d43_a_second_run_on_the_same_copy_is_exit_7() {
+    let copy = Copy::of_three();
+    copy.source.fail_always("a.txt", Fault::Hold);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| copy.sync());
+        copy.source.wait_for("a.txt", 1);
+        let second = copy.sync();
+        assert_eq!(second.exit_code(), 7, "{:?}", second.result);
+        copy.source.release();
+        assert_eq!(first.join().unwrap().exit_code(), 0);
+    });
+}

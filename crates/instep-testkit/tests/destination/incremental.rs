@@ -1,0 +1,224 @@
+use instep_destination::{ProblemKind, Strategy};
+use instep_testkit::Fault;
+
+use crate::support::Copy;
+
+#[test]
+fn changes_are_applied_from_the_change_list_alone() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.put("e.txt", "created");
+    copy.source.forget_requests();
+    let run = copy.sync();
+    let report = run.report();
+    assert_eq!((report.strategy, report.created, report.updated), (Strategy::Changes, 1, 1));
+    assert_eq!(copy.source.requests_for("resourcelist.xml"), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn deletions_are_kept_unless_they_are_asked_for() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    assert_eq!(copy.sync().report().deleted, 0);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
+}
+
+#[test]
+fn named_deletions_are_applied() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn a_deletion_that_was_kept_is_done_when_it_is_asked_for_later() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    copy.sync();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]));
+}
+
+#[test]
+fn incremental_does_not_advance_past_a_failed_fetch() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.put("b.txt", "changed too");
+    copy.source.fail_always("a.txt", Fault::Status(500));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().updated, run.report().owed), (3, 1, 1));
+    let again = copy.sync();
+    assert_eq!((again.exit_code(), again.report().owed), (3, 1), "what is owed keeps the exit code at 3");
+    copy.source.heal();
+    let healed = copy.sync();
+    assert_eq!((healed.exit_code(), healed.report().updated, healed.report().owed), (0, 1, 0));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn what_is_owed_is_cleared_by_a_later_deletion() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.fail_always("a.txt", Fault::Status(404));
+    assert_eq!(copy.sync().report().owed, 1);
+    copy.source.delete("a.txt");
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().owed), (0, 0));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn closed_lists_are_followed_to_the_next() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "in the first");
+    copy.source.rotate();
+    copy.source.put("b.txt", "in the second");
+    copy.source.rotate();
+    copy.source.put("e.txt", "in the third");
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Changes));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
+    let copy = Copy::of_three();
+    copy.sync_with(|options| options.delete = true);
+    copy.source.put("a.txt", "lost");
+    copy.source.delete("b.txt");
+    copy.source.gap();
+    copy.source.snapshot();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::List));
+    assert!(run.heard.notes.iter().any(|note| note.contains("gap")), "{:?}", run.heard.notes);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d38_a_second_change_in_the_same_instant_is_applied() {
+    let copy = Copy::of_three();
+    copy.source.rewrite("changelist-000001.xml", |text| {
+        let mut parts = text.split("datetime=\"");
+        let head = parts.next().unwrap_or_default().to_owned();
+        parts.fold(head, |text, part| {
+            let rest = part.split_once('"').map_or("", |(_, rest)| rest);
+            format!("{text}datetime=\"2026-01-01T01:00:00Z\"{rest}")
+        })
+    });
+    copy.sync();
+    copy.source.put("a.txt", "first");
+    copy.sync();
+    copy.source.put("b.txt", "second, at the same time");
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn entries_without_any_time_are_followed_by_position() {
+    let copy = Copy::laid_out(|layout| layout.lastmod = false);
+    copy.source.rewrite("changelist-000001.xml", |text| {
+        let mut parts = text.split(" datetime=\"");
+        let head = parts.next().unwrap_or_default().to_owned();
+        parts.fold(head, |text, part| text + part.split_once('"').map_or("", |(_, rest)| rest))
+    });
+    copy.sync();
+    copy.source.put("a.txt", "first");
+    copy.sync();
+    copy.source.put("b.txt", "second");
+    copy.source.forget_requests();
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.source.requests_for("a.txt"), 0, "it was read before");
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d17_the_last_of_several_changes_decides() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("e.txt", "created");
+    copy.source.delete("e.txt");
+    copy.source.delete("a.txt");
+    copy.source.put("a.txt", "created again");
+    copy.source.put("b.txt", "2");
+    copy.source.put("b.txt", "3");
+    copy.source.forget_requests();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 0));
+    assert_eq!(copy.source.requests_for("e.txt") + copy.source.requests_for("b.txt"), 1);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d17_an_unknown_change_is_asked_for() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source
+        .rewrite("changelist-000001.xml", |text| text.replace("change=\"updated\"", "change=\"moved\""));
+    assert_eq!(copy.sync().report().updated, 1);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d16_nothing_of_a_truncated_change_list_is_applied() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.rewrite("changelist-000001.xml", |text| text[..text.len() - 12].to_owned());
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 5);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
+    copy.source.heal();
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn an_audit_tells_every_difference() {
+    let copy = Copy::of_three();
+    copy.sync();
+    let (clean, _) = copy.audit();
+    assert_eq!(clean.unwrap().exit_code(), 0);
+    std::fs::write(copy.dir().join("a.txt"), "One").unwrap();
+    copy.source.put("e.txt", "created");
+    copy.source.delete("b.txt");
+    let (report, mut heard) = copy.audit();
+    assert_eq!(report.unwrap().exit_code(), 20);
+    heard.itemized.sort();
+    let line = |letter: char, path: &str| format!("{letter} {}", copy.source.url(path));
+    assert_eq!(heard.itemized, [line('+', "e.txt"), line('-', "b.txt"), line('~', "a.txt")]);
+}
+
+#[test]
+fn d44_repair_mends_what_an_audit_finds() {
+    let copy = Copy::of_three();
+    copy.sync();
+    std::fs::write(copy.dir().join("a.txt"), "One").unwrap();
+    std::fs::remove_file(copy.dir().join("b.txt")).unwrap();
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("One"), "a plain run does not look");
+    let run = copy.sync_with(|options| options.repair = true);
+    assert_eq!(run.exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn a_missing_resource_of_a_change_list_is_a_problem() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.fail_always("a.txt", Fault::Status(404));
+    let run = copy.sync();
+    assert_eq!(run.heard.problems.len(), 1, "{:?}", run.heard.problems);
+    assert_eq!(run.heard.problems[0].0, ProblemKind::Missing);
+}

@@ -1,0 +1,103 @@
+//! A Source, a copy, and runs between them.
+
+use std::path::PathBuf;
+
+use instep_destination::{
+    AuditOptions, AuditReport, Error, Heard, SyncOptions, SyncReport, TestMonitor, audit, sync,
+};
+use instep_testkit::{FakeSource, Layout, compare};
+use tempfile::TempDir;
+
+/// A copy of a fake Source.
+pub(crate) struct Copy {
+    pub(crate) source: FakeSource,
+    folder: TempDir,
+}
+
+/// A run, and what was heard of it.
+pub(crate) struct Run {
+    pub(crate) result: Result<SyncReport, Error>,
+    pub(crate) heard: Heard,
+}
+
+impl Run {
+    pub(crate) fn report(&self) -> &SyncReport {
+        self.result.as_ref().unwrap_or_else(|error| panic!("{error:?}; heard {:?}", self.heard))
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        match &self.result {
+            Ok(report) => report.exit_code(),
+            Err(error) => error.exit_code(),
+        }
+    }
+}
+
+impl Copy {
+    /// Nothing is copied yet.
+    pub(crate) fn of(source: FakeSource) -> Self {
+        Self { source, folder: TempDir::new().unwrap() }
+    }
+
+    /// Of a Source of three resources.
+    pub(crate) fn of_three() -> Self {
+        Self::of(FakeSource::start().with_resources(three()))
+    }
+
+    /// Of a Source of three resources in another form.
+    pub(crate) fn laid_out(change: impl FnOnce(&mut Layout)) -> Self {
+        let mut layout = Layout::new();
+        change(&mut layout);
+        Self::of(FakeSource::start_with(layout).with_resources(three()))
+    }
+
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.folder.path().join("copy")
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.dir().join(path)).ok()
+    }
+
+    /// Syncs from the Source's root.
+    pub(crate) fn sync(&self) -> Run {
+        self.sync_with(|_| {})
+    }
+
+    pub(crate) fn sync_with(&self, change: impl FnOnce(&mut SyncOptions)) -> Run {
+        let mut options = SyncOptions::new(self.source.url(""), self.dir());
+        options.access.retries = 1;
+        change(&mut options);
+        let monitor = TestMonitor::new();
+        let result = runtime().block_on(sync(&options, &monitor));
+        Run { result, heard: monitor.heard() }
+    }
+
+    pub(crate) fn audit(&self) -> (Result<AuditReport, Error>, Heard) {
+        let mut options = AuditOptions::new(Some(self.source.url("")), self.dir());
+        options.access.retries = 1;
+        let monitor = TestMonitor::new();
+        let result = runtime().block_on(audit(&options, &monitor));
+        (result, monitor.heard())
+    }
+
+    /// The differences between the Source and the copy.
+    pub(crate) fn differences(&self) -> Vec<String> {
+        let truth = TempDir::new().unwrap();
+        self.source.write_to(truth.path()).unwrap();
+        compare(truth.path(), &self.dir())
+    }
+}
+
+pub(crate) fn three() -> [(&'static str, &'static str); 3] {
+    [("a.txt", "one"), ("b.txt", "two"), ("d/c.txt", "three")]
+}
+
+/// So many small resources.
+pub(crate) fn many(count: usize) -> Vec<(String, String)> {
+    (0..count).map(|number| (format!("n/{number:05}.txt"), format!("text {number}"))).collect()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
