@@ -19,14 +19,22 @@ mod document;
 mod entry;
 mod findings;
 mod header;
+mod http;
+mod link;
 mod links;
+mod package;
 mod rules;
+mod set;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use document::{ValidateOptions, Validator};
 pub use findings::{Child, Report, Summary};
+pub use http::{HttpFacts, check_http};
+pub use link::{LinkFinding, check_contents, check_discovered, check_link, check_up_target};
+pub use package::PackageReport;
 pub use rules::{Level, Rule, rule, rules};
+pub use set::{ChangeRecord, DocumentSet, Inventory, check_coverage};
 
 /// A short stand-in for a text, to see whether it occurs again without keeping it.
 fn digest_of(text: &impl Hash) -> u64 {

@@ -1,7 +1,7 @@
 use std::io::{self, BufRead};
 
 use super::{
-    digest_of,
+    ChangeRecord, digest_of,
     entry::EntryCheck,
     findings::{Child, Findings, Report},
     header,
@@ -12,7 +12,7 @@ use crate::{
     error::ReadError,
     finding::{Finding, Position, Severity},
     tables::{DocumentRules, document_rules, header_rules},
-    value::{Capability, Uri},
+    value::{Capability, Relation, Uri},
     xml::{Decoded, DocumentReader, Limits, ReadOptions, SpecVersion},
 };
 
@@ -128,6 +128,7 @@ struct DocumentCheck<'o> {
     children: Vec<Child>,
     /// Digest of `loc`, and its line.
     locs: Vec<(u64, u32)>,
+    changes: Vec<ChangeRecord>,
 }
 
 /// Children kept of one document; there are never more than it may have entries.
@@ -144,6 +145,7 @@ impl<'o> DocumentCheck<'o> {
             bytes: 0,
             children: Vec::new(),
             locs: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
@@ -188,7 +190,7 @@ impl<'o> DocumentCheck<'o> {
             self.take_findings(reader);
             let check = entry_check.get_or_insert_with(|| {
                 self.rules = self.rules.or_else(|| notification_rules(&root, &entry));
-                EntryCheck::new(self.rules, root_metadata, self.options.version)
+                EntryCheck::new(self.rules, root_metadata, root.dialect, self.options.version)
             });
             check.check(&entry, &mut self.findings);
             link_check.check(&entry, self.rules, &mut self.findings);
@@ -212,13 +214,19 @@ impl<'o> DocumentCheck<'o> {
     fn remember(&mut self, entry: &Entry) {
         let Some(rules) = self.rules else { return };
         let line = u32::try_from(entry.position.line).unwrap_or(u32::MAX);
-        self.locs.push((digest_of(&entry.loc), line));
+        let loc = digest_of(&entry.loc);
+        self.locs.push((loc, line));
+        if let (true, Some(change)) = (rules.has_changes(), &entry.metadata.change) {
+            let datetime = entry.metadata.datetime;
+            self.changes.push(ChangeRecord { loc, datetime, change: change.clone() });
+        }
         let leads =
             rules.form == Form::Index || rules.entry_capability || rules.is_dump() || rules.is_archive();
         if leads && self.children.len() < CHILDREN {
             self.children.push(Child {
                 loc: entry.loc.clone(),
                 metadata: entry.metadata.clone(),
+                contents: entry.link_for(&Relation::Contents).map(|link| link.href.clone()),
                 position: entry.position,
             });
         }
@@ -255,6 +263,7 @@ impl<'o> DocumentCheck<'o> {
             bytes: self.bytes,
             children: self.children,
             locs,
+            changes: self.changes,
         }
     }
 }

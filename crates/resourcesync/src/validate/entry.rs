@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{findings::Findings, header::check_pairs};
 use crate::{
+    dialect::Dialect,
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
     tables::{DocumentRules, Presence},
@@ -15,6 +16,7 @@ use crate::{
 pub(super) struct EntryCheck<'h> {
     rules: Option<&'static DocumentRules>,
     root: &'h Metadata,
+    dialect: Dialect,
     version: SpecVersion,
     last_time: Option<DateTime>,
     last_interval: Option<(Option<DateTime>, Option<DateTime>)>,
@@ -30,11 +32,13 @@ impl<'h> EntryCheck<'h> {
     pub(super) fn new(
         rules: Option<&'static DocumentRules>,
         root: &'h Metadata,
+        dialect: Dialect,
         version: SpecVersion,
     ) -> Self {
         Self {
             rules,
             root,
+            dialect,
             version,
             last_time: None,
             last_interval: None,
@@ -166,8 +170,8 @@ impl<'h> EntryCheck<'h> {
         if md.change == Some(Change::Deleted) {
             out.weigh("CDM-7", Severity::Warning, at, "the path of a deleted resource", "none");
         }
-        if rules.is(Form::List, &Capability::ChangeDumpManifest) && !self.paths.insert(super::digest_of(path))
-        {
+        let unique = rules.is(Form::List, &Capability::ChangeDumpManifest) && !self.dialect.repeats_paths();
+        if unique && !self.paths.insert(super::digest_of(path)) {
             let found = format!("path=\"{path}\" again");
             out.weigh("CDM-10", Severity::Error, at, found, "a path of its own for each change");
         }

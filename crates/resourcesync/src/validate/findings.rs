@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::rule;
+use super::{ChangeRecord, rule};
 use crate::{
     document::{Header, Metadata},
     finding::{Finding, Position, Severity},
@@ -25,6 +25,8 @@ pub struct Report {
     pub children: Vec<Child>,
     /// A digest of the `loc` of each entry, sorted, of lists whose coverage can be compared (CAP-9, RLI-7).
     pub locs: Vec<u64>,
+    /// The changes of a Change List, as far as coverage needs them (CAP-9).
+    pub changes: Vec<ChangeRecord>,
 }
 
 /// A document or package that another one lists.
@@ -35,6 +37,8 @@ pub struct Child {
     pub loc: Uri,
     /// What is said about it.
     pub metadata: Metadata,
+    /// Where a copy of a package's manifest is (RD-9).
+    pub contents: Option<Uri>,
     /// Where that is said.
     pub position: Position,
 }

@@ -45,7 +45,7 @@ impl LinkCheck {
         match link.rel {
             Relation::DescribedBy => self.described.push((digest_of(&entry.loc), digest_of(&link.href), at)),
             Relation::Describes => {
-                drop(self.describing.insert((digest_of(&link.href), digest_of(&entry.loc))))
+                self.describing.insert((digest_of(&link.href), digest_of(&entry.loc)));
             }
             _ => {}
         }

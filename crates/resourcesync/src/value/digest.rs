@@ -24,6 +24,12 @@ impl Algorithm {
 
     /// Reads a name, with or without its hyphen: `sha-256`, `SHA256`.
     pub fn parse(text: &str) -> Self {
+        match text {
+            "md5" => return Self::Md5,
+            "sha-1" => return Self::Sha1,
+            "sha-256" => return Self::Sha256,
+            _ => {}
+        }
         let same = |known: &Self| {
             text.eq_ignore_ascii_case(known.as_str())
                 || known.as_str().split_once('-').is_some_and(|(head, tail)| {
@@ -207,12 +213,14 @@ impl Digests {
     pub(crate) fn read(&mut self, text: &str, report: &mut dyn FnMut(DigestError)) {
         self.0.clear();
         for item in text.split_ascii_whitespace() {
-            match read_item(item, report) {
-                Some(digest) if self.get(&digest.algorithm).is_some() => {
-                    report(DigestError::Repeated { algorithm: digest.algorithm });
-                }
-                Some(digest) => self.0.push(digest),
-                None => report(DigestError::NoAlgorithm { item: item.to_owned() }),
+            let held = self.0.len();
+            if !read_item(item, &mut self.0, report) {
+                report(DigestError::NoAlgorithm { item: item.to_owned() });
+            } else if let (earlier, [digest]) = self.0.split_at(held)
+                && earlier.iter().any(|earlier| earlier.algorithm == digest.algorithm)
+            {
+                report(DigestError::Repeated { algorithm: digest.algorithm.clone() });
+                self.0.truncate(held);
             }
         }
     }
@@ -291,21 +299,24 @@ impl fmt::Display for Digests {
     }
 }
 
-fn read_item(item: &str, report: &mut dyn FnMut(DigestError)) -> Option<Digest> {
+/// Reads one item into the list; false where it has no algorithm.
+fn read_item(item: &str, digests: &mut Vec<Digest>, report: &mut dyn FnMut(DigestError)) -> bool {
     let urn = item.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("urn:"));
     let plain = if urn { &item[4..] } else { item };
-    let (name, text) = plain.split_once(':').filter(|(name, _)| !name.is_empty())?;
+    let Some((name, text)) = plain.split_once(':').filter(|(name, _)| !name.is_empty()) else { return false };
     let algorithm = Algorithm::parse(name);
     let Some(length) = algorithm.digest_bytes() else {
         report(DigestError::UnknownAlgorithm { algorithm: algorithm.clone() });
-        return Some(Digest { algorithm, value: DigestValue::Opaque(text.into()) });
+        digests.push(Digest { algorithm, value: DigestValue::Opaque(text.into()) });
+        return true;
     };
-    let hexadecimal = hexadecimal(text, length);
-    let value = match hexadecimal.or_else(|| base64(text, length)) {
+    if let (Some(bytes), false) = (hexadecimal(text, length), urn) {
+        digests.push(Digest { algorithm, value: DigestValue::Bytes(bytes) });
+        return true;
+    }
+    let value = match hexadecimal(text, length).or_else(|| base64(text, length)) {
         Some(bytes) => {
-            if urn || hexadecimal.is_none() {
-                report(DigestError::Spelled { item: item.to_owned() });
-            }
+            report(DigestError::Spelled { item: item.to_owned() });
             DigestValue::Bytes(bytes)
         }
         None => {
@@ -313,7 +324,8 @@ fn read_item(item: &str, report: &mut dyn FnMut(DigestError)) -> Option<Digest> 
             DigestValue::Opaque(text.into())
         }
     };
-    Some(Digest { algorithm, value })
+    digests.push(Digest { algorithm, value });
+    true
 }
 
 /// A digest in base64 with its padding, as early clients wrote it; its length cannot be that of a hexadecimal one.
@@ -349,18 +361,25 @@ fn hexadecimal(text: &str, length: usize) -> Option<DigestBytes> {
     if text.len() != length * 2 || length > 64 {
         return None;
     }
-    let mut bytes = [0; 64];
-    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+    let mut value = DigestBytes { length: length as u8, bytes: [0; 64] };
+    let mut bad = 0;
+    for (byte, pair) in value.bytes.iter_mut().zip(text.chunks_exact(2)) {
+        let (high, low) = (NIBBLES[usize::from(pair[0])], NIBBLES[usize::from(pair[1])]);
+        bad |= high | low;
+        *byte = high << 4 | low & 15;
     }
-    Some(DigestBytes { length: length as u8, bytes })
+    (bad < 16).then_some(value)
 }
 
-fn nibble(digit: u8) -> Option<u8> {
-    Some(match digit {
-        b'0'..=b'9' => digit - b'0',
-        b'a'..=b'f' => digit - b'a' + 10,
-        b'A'..=b'F' => digit - b'A' + 10,
-        _ => return None,
-    })
-}
+/// The value of each hexadecimal digit; 255 for all other characters.
+const NIBBLES: [u8; 256] = {
+    let mut nibbles = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value as usize];
+        nibbles[digit as usize] = value;
+        nibbles[digit.to_ascii_uppercase() as usize] = value;
+        value += 1;
+    }
+    nibbles
+};

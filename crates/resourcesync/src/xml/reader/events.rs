@@ -42,6 +42,13 @@ pub(super) enum Kind {
     Foreign,
 }
 
+/// How deep the text of an entry's elements stands.
+const TEXT_DEPTH: usize = 3;
+
+fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_whitespace())
+}
+
 impl<R: BufRead> DocumentReader<R> {
     /// The next event within an element at `depth`; none at the end of the input.
     ///
@@ -69,10 +76,12 @@ impl<R: BufRead> DocumentReader<R> {
                     self.locate(offset);
                     return Err(self.syntax(SyntaxErrorKind::Doctype("a DOCTYPE".into())));
                 }
+                // Between elements; in a text element blanks may stand between two references.
+                Event::Text(text) if depth < TEXT_DEPTH && is_blank(&text) => {}
                 Event::Text(text) => {
                     self.text.clear();
                     self.text.push_str(&text.xml10_content());
-                    if self.text.contains("]]>") {
+                    if memchr::memmem::find(self.text.as_bytes(), b"]]>").is_some() {
                         self.locate(offset);
                         return Err(self.ill_formed("\"]]>\" in text"));
                     }

@@ -1,0 +1,81 @@
+//! What a server answered, against what the documents say about it (ATT-11, ATT-15, RD-6, ZIP-9).
+
+use crate::{
+    document::Metadata,
+    finding::{Finding, Position, Severity},
+    value::{Digests, MediaType},
+};
+
+/// What is known about the answer to a request for a resource or package.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpFacts {
+    /// The status code.
+    pub status: u16,
+    /// `Content-Length`.
+    pub content_length: Option<u64>,
+    /// `Content-Encoding`.
+    pub content_encoding: Option<String>,
+    /// `Content-Type`.
+    pub content_type: Option<String>,
+    /// Digests of the body, where it was read.
+    pub digests: Digests,
+    /// Whether the body starts as a ZIP file does, where it was read.
+    pub is_zip: Option<bool>,
+}
+
+impl HttpFacts {
+    /// An answer with a status, and nothing else known.
+    pub fn new(status: u16) -> Self {
+        Self { status, ..Self::default() }
+    }
+}
+
+/// Compares an answer with the entry that led to it. `package` is the rule that wants a package there: `RD-6` or `CD-7`.
+pub fn check_http(
+    metadata: &Metadata,
+    position: Position,
+    facts: &HttpFacts,
+    package: Option<&'static str>,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut add = |rule, severity, found: String, expected: String| {
+        findings.push(Finding::new(rule, severity, position, found, expected));
+    };
+    if !(200..300).contains(&facts.status) {
+        add(
+            package.unwrap_or("GEN-14"),
+            Severity::Error,
+            format!("HTTP status {}", facts.status),
+            "200".into(),
+        );
+        return findings;
+    }
+    let coded = |encoding: Option<&str>| {
+        encoding.filter(|encoding| *encoding != "identity").map(str::to_ascii_lowercase)
+    };
+    let (said, sent) = (coded(metadata.encoding.as_deref()), coded(facts.content_encoding.as_deref()));
+    if said != sent && (metadata.encoding.is_some() || facts.content_encoding.is_some()) {
+        let name = |encoding: Option<String>| encoding.unwrap_or_else(|| "none".into());
+        add("ATT-11", Severity::Warning, format!("Content-Encoding {}", name(sent)), name(said));
+    }
+    if let (Some(said), Some(sent)) = (metadata.length, facts.content_length)
+        && said != sent
+    {
+        add("ATT-15", Severity::Warning, format!("Content-Length {sent}"), format!("length {said}"));
+    }
+    if let (Some(said), Some(sent)) = (&metadata.media_type, &facts.content_type)
+        && !said.essence().eq_ignore_ascii_case(MediaType::new(sent).essence())
+    {
+        add("ATT-18", Severity::Info, format!("Content-Type {sent}"), format!("type {said}"));
+    }
+    if metadata.hash.agrees_with(&facts.digests) == Some(false) {
+        let rule = if package.is_some() { "ZIP-9" } else { "ATT-13" };
+        add(rule, Severity::Error, "a body with another digest".into(), format!("hash {}", metadata.hash));
+    }
+    if let (Some(rule), Some(false)) = (package, facts.is_zip) {
+        add(rule, Severity::Error, "a body that is no ZIP file".into(), "a package".into());
+        add("ZIP-1", Severity::Info, "a body that is no ZIP file".into(), "PK".into());
+    }
+    findings
+}

@@ -1,0 +1,258 @@
+//! Packages: the directory, the manifest, and each bitstream against what the manifest says (ZIP-1 to ZIP-9).
+
+use std::{
+    collections::BTreeSet,
+    io::{self, BufReader, Cursor, Read, Seek},
+};
+
+use super::{
+    Validator,
+    findings::{Findings, Report},
+};
+use crate::{
+    document::{Entry, Header, Metadata},
+    finding::{Position, Severity},
+    package::{Directory, MANIFEST, Package, PackageError, PackageLimits, Problem},
+    value::{Capability, Digests, Hasher, PackagePath, Relation},
+};
+
+/// What was found in a package and in its manifest.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct PackageReport {
+    /// About the package; these findings have no line.
+    pub package: Report,
+    /// About `manifest.xml`; none where it could not be reached.
+    pub manifest: Option<Report>,
+}
+
+/// What a line of the manifest promises.
+struct Promise {
+    path: PackagePath,
+    length: Option<u64>,
+    hash: Digests,
+    position: Position,
+    /// The rule that wants the member, beside ZIP-6.
+    rule: &'static str,
+}
+
+impl Validator {
+    /// Judges a package, reading every bitstream. `dump` is the capability of the dump it belongs to, where known
+    /// (ZIP-4).
+    ///
+    /// # Errors
+    /// When the bytes do not arrive.
+    pub fn package<R: Read + Seek>(
+        &self,
+        mut source: R,
+        limits: PackageLimits,
+        dump: Option<&Capability>,
+    ) -> io::Result<PackageReport> {
+        let mut out = Findings::new(self.options.findings, self.options.strict);
+        let directory = Directory::read(&mut source, limits)?;
+        for Problem { rule, what } in &directory.problems {
+            let severity = if *rule == "ZIP-1" { Severity::Warning } else { Severity::Error };
+            out.weigh(rule, severity, Position::default(), what.clone(), "a package that is safe to read");
+        }
+        let mut manifest = None;
+        if directory.problems.is_empty() {
+            let mut package = match Package::open(source, limits) {
+                Err(PackageError::Io(error)) => return Err(error),
+                Err(_) => return Ok(PackageReport::default()),
+                Ok(package) => package,
+            };
+            manifest = Some(self.manifest(&mut package, dump, &mut out)?);
+        }
+        let (findings, summary) = out.finish();
+        Ok(PackageReport { package: Report { findings, summary, ..Report::default() }, manifest })
+    }
+
+    fn manifest<R: Read + Seek>(
+        &self,
+        package: &mut Package<R>,
+        dump: Option<&Capability>,
+        out: &mut Findings,
+    ) -> io::Result<Report> {
+        let mut bytes = Vec::new();
+        if let Err(error) = read_manifest(package, self.options.limits.bytes, &mut bytes) {
+            let found = format!("a manifest that cannot be read: {error}");
+            out.weigh("ZIP-3", Severity::Error, Position::default(), found, "manifest.xml");
+            return Ok(Report::default());
+        }
+        let mut promises = Vec::new();
+        let mut changes = 0_u64;
+        let report = self.document_with(Cursor::new(bytes), |entry, _| {
+            changes += u64::from(entry.metadata.change.is_some());
+            promises.extend(promises_of(entry));
+        })?;
+        let mut judged = Findings::new(self.options.findings, self.options.strict);
+        if let Some(header) = &report.header {
+            check_kind(header, dump, changes, report.entries, &mut judged);
+        }
+        self.check_members(package, &promises, &report, &mut judged, out)?;
+        Ok(report.with(judged))
+    }
+
+    /// Both directions: each path has a member, each member has a path (ZIP-6); lengths and digests are right (ZIP-9).
+    fn check_members<R: Read + Seek>(
+        &self,
+        package: &mut Package<R>,
+        promises: &[Promise],
+        report: &Report,
+        judged: &mut Findings,
+        out: &mut Findings,
+    ) -> io::Result<()> {
+        let mut named = BTreeSet::from([MANIFEST.to_owned()]);
+        let last_only = report.header.as_ref().is_some_and(|header| header.dialect.repeats_paths());
+        // From the end, so that of several entries with one path the last is met first.
+        for promise in promises.iter().rev() {
+            let Some(member) = package.member(&promise.path) else {
+                let found = format!("no member for path=\"{}\"", promise.path);
+                judged.weigh(
+                    "ZIP-6",
+                    Severity::Error,
+                    promise.position,
+                    found.clone(),
+                    "a member of the package",
+                );
+                judged.weigh(
+                    promise.rule,
+                    Severity::Error,
+                    promise.position,
+                    found,
+                    "a member of the package",
+                );
+                continue;
+            };
+            let fresh = named.insert(member.name.to_string());
+            if fresh || !last_only {
+                check_bitstream(package, promise, judged)?;
+            }
+        }
+        let changes =
+            report.header.as_ref().and_then(Header::capability) == Some(&Capability::ChangeDumpManifest);
+        for member in package.members().filter(|member| !named.contains(&*member.name)) {
+            let found = format!("the member {:?}, which no entry names", member.name);
+            out.weigh(
+                "ZIP-6",
+                Severity::Warning,
+                Position::default(),
+                found.clone(),
+                "an entry of the manifest",
+            );
+            let rule = if changes { "CDM-5" } else { "RDM-4" };
+            out.weigh(rule, Severity::Warning, Position::default(), found, "an entry for each bitstream");
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    /// The report with findings from elsewhere about the same document.
+    fn with(mut self, findings: Findings) -> Self {
+        let (more, summary) = findings.finish();
+        self.findings.extend(more);
+        self.findings.sort_by_key(|finding| finding.position);
+        self.summary.merge(&summary);
+        self
+    }
+}
+
+/// Manifests are small; they are held while the bitstreams are read from the same source.
+fn read_manifest<R: Read + Seek>(
+    package: &mut Package<R>,
+    most: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<(), PackageError> {
+    let manifest = package.bitstream(&PackagePath::new(MANIFEST))?;
+    BufReader::new(manifest.take(most)).read_to_end(bytes)?;
+    Ok(())
+}
+
+fn promises_of(entry: &Entry) -> Vec<Promise> {
+    let Metadata { path, length, hash, change, .. } = &entry.metadata;
+    let rule = if change.is_some() { "CDM-7" } else { "RDM-6" };
+    let own = path.iter().map(|path| Promise {
+        path: path.clone(),
+        length: *length,
+        hash: hash.clone(),
+        position: entry.places.metadata_or(entry.position),
+        rule,
+    });
+    let links = entry.links.iter().zip(&entry.places.links).filter_map(|(link, at)| {
+        Some(Promise {
+            path: link.path.clone()?,
+            length: link.length,
+            hash: link.hash.clone(),
+            position: *at,
+            rule: if link.rel == Relation::Patch { "CDM-11" } else { "ZIP-6" },
+        })
+    });
+    own.chain(links).collect()
+}
+
+fn check_bitstream<R: Read + Seek>(
+    package: &mut Package<R>,
+    promise: &Promise,
+    out: &mut Findings,
+) -> io::Result<()> {
+    let mut hasher = Hasher::new(promise.hash.verifiable().map(|digest| &digest.algorithm));
+    let mut length = 0_u64;
+    let mut block = vec![0; 64 << 10];
+    let Ok(mut bytes) = package.bitstream(&promise.path) else { return Ok(()) };
+    loop {
+        match bytes.read(&mut block) {
+            Ok(0) => break,
+            Ok(amount) => {
+                length += amount as u64;
+                hasher.update(&block[..amount]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let found = format!("{} at path=\"{}\"", error, promise.path);
+                out.weigh("ZIP-9", Severity::Error, promise.position, found, "an undamaged bitstream");
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let mut wrong = |found: String, expected: &str| {
+        out.weigh("ZIP-9", Severity::Error, promise.position, found.clone(), expected);
+        if promise.rule == "RDM-6" {
+            out.weigh("RDM-8", Severity::Error, promise.position, found, expected);
+        }
+    };
+    if promise.length.is_some_and(|promised| promised != length) {
+        wrong(format!("another length than the {length} bytes of the bitstream"), "its length");
+    }
+    let computed = hasher.finish();
+    for digest in promise.hash.verifiable() {
+        if computed.get(&digest.algorithm).is_some_and(|right| right.value != digest.value) {
+            wrong(format!("another {} than that of the bitstream", digest.algorithm), "its digest");
+        }
+    }
+    Ok(())
+}
+
+/// The manifest must be that of its dump; a lone package tells by its times and changes what it is (ZIP-4).
+fn check_kind(header: &Header, dump: Option<&Capability>, changes: u64, entries: u64, out: &mut Findings) {
+    let at = header.places.metadata_or(header.places.root);
+    let found = header.capability();
+    let empty = Metadata::new();
+    let md = header.metadata.as_ref().unwrap_or(&empty);
+    let looks_like_changes = changes > 0 || (md.from.is_some() && md.at.is_none());
+    let looks_like_state = (entries > 0 && changes == 0) || (md.at.is_some() && md.from.is_none());
+    let expected = match (dump, found) {
+        (Some(Capability::ResourceDump), _) => Capability::ResourceDumpManifest,
+        (Some(Capability::ChangeDump), _) => Capability::ChangeDumpManifest,
+        (_, Some(Capability::ResourceDumpManifest)) if looks_like_changes => Capability::ChangeDumpManifest,
+        (_, Some(Capability::ChangeDumpManifest)) if looks_like_state => Capability::ResourceDumpManifest,
+        (_, Some(Capability::ResourceDumpManifest | Capability::ChangeDumpManifest)) => return,
+        _ if looks_like_changes => Capability::ChangeDumpManifest,
+        _ => Capability::ResourceDumpManifest,
+    };
+    if found != Some(&expected) {
+        let found =
+            found.map_or_else(|| "no capability".to_owned(), |found| format!("capability=\"{found}\""));
+        out.weigh("ZIP-4", Severity::Error, at, found, &format!("capability=\"{expected}\""));
+    }
+}

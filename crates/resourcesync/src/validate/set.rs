@@ -1,0 +1,228 @@
+//! Documents that belong together: each against those it leads to, and all against each other.
+
+use std::collections::BTreeMap;
+
+use super::{
+    findings::{Report, Summary},
+    link::check_link,
+};
+use crate::{
+    document::Form,
+    finding::{Finding, Position, Severity},
+    value::{Capability, Change, DateTime, Uri},
+};
+
+/// Reports about documents of one Source, by where each is.
+///
+/// ```
+/// use resourcesync::validate::{DocumentSet, ValidateOptions, Validator};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut set = DocumentSet::new();
+/// let sitemap = b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>";
+/// let report = Validator::new(ValidateOptions::new()).document(&sitemap[..])?;
+/// set.insert("http://example.com/sitemap.xml".parse()?, report);
+/// assert!(set.check().is_empty());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct DocumentSet {
+    reports: BTreeMap<Uri, Report>,
+    /// Documents given as files, by their last segment; none where two have the same.
+    by_name: BTreeMap<String, Option<Uri>>,
+}
+
+impl DocumentSet {
+    /// An empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the report about a document. One that was given as a file is also found by its file name.
+    pub fn insert(&mut self, uri: Uri, report: Report) {
+        let name = last_segment(&uri).to_owned();
+        self.by_name.entry(name).and_modify(|held| *held = None).or_insert_with(|| Some(uri.clone()));
+        self.reports.insert(uri, report);
+    }
+
+    /// The documents and their reports.
+    pub fn iter(&self) -> impl Iterator<Item = (&Uri, &Report)> {
+        self.reports.iter()
+    }
+
+    /// All findings of the single documents, counted.
+    pub fn summary(&self) -> Summary {
+        let mut summary = Summary::default();
+        self.reports.values().for_each(|report| summary.merge(&report.summary));
+        summary
+    }
+
+    /// What only the documents together show, each finding with the document it is about.
+    pub fn check(&self) -> Vec<(&Uri, Finding)> {
+        let mut findings = Vec::new();
+        for (uri, report) in &self.reports {
+            self.check_children(uri, report, &mut findings);
+            self.check_union(uri, report, &mut findings);
+            self.check_coverage(uri, report, &mut findings);
+        }
+        findings
+    }
+
+    fn find(&self, loc: &Uri) -> Option<(&Uri, &Report)> {
+        let by_name = || self.by_name.get(last_segment(loc)).and_then(Option::as_ref);
+        let uri = self.reports.contains_key(loc).then_some(loc).or_else(by_name)?;
+        self.reports.get_key_value(uri)
+    }
+
+    fn check_children<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
+        let Some(header) = &report.header else { return };
+        for child in &report.children {
+            let Some((target_uri, target)) = self.find(&child.loc).filter(|(target, _)| *target != uri)
+            else {
+                continue;
+            };
+            // A file is known by its name only: where it would be fetched is what its parent says.
+            let base = target.header.as_ref().and_then(|target| target.index().or(target.up()));
+            let parent = base.filter(|base| last_segment(base) == last_segment(uri)).unwrap_or(uri);
+            for found in check_link(parent, header, child, target) {
+                out.push((if found.about_target { target_uri } else { uri }, found.finding));
+            }
+        }
+    }
+
+    /// A resource is in one member of an index only (RLI-7).
+    fn check_union<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
+        let Some(header) = report.header.as_ref().filter(|header| header.form == Form::Index) else { return };
+        if header.capability() != Some(&Capability::ResourceList) {
+            return;
+        }
+        let mut locs: Vec<u64> = Vec::new();
+        for (_, member) in report.children.iter().filter_map(|child| self.find(&child.loc)) {
+            locs.extend(member.locs.iter().copied());
+        }
+        locs.sort_unstable();
+        let twice = locs.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        if twice > 0 {
+            let found = format!("{twice} resources in more than one member");
+            let at = header.places.root;
+            out.push((
+                uri,
+                Finding::new("RLI-7", Severity::Warning, at, found, "each resource in one member"),
+            ));
+        }
+    }
+
+    /// What a Capability List offers covers one set of resources (CAP-9).
+    fn check_coverage<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
+        let Some(header) = &report.header else { return };
+        if header.capability() != Some(&Capability::CapabilityList) {
+            return;
+        }
+        let offered = |capability: Capability| {
+            let child =
+                report.children.iter().find(|child| child.metadata.capability.as_ref() == Some(&capability));
+            child.and_then(|child| self.find(&child.loc)).map(|(_, report)| report)
+        };
+        let list = offered(Capability::ResourceList).and_then(|list| self.inventory(list));
+        let dump = offered(Capability::ResourceDump).and_then(|dump| self.inventory_of_dump(dump));
+        let (Some(list), Some(dump)) = (list, dump) else { return };
+        let changes = offered(Capability::ChangeList).map(|changes| self.changes(changes));
+        if let Some(finding) = check_coverage(&list, &dump, changes.as_deref(), header.places.root) {
+            out.push((uri, finding));
+        }
+    }
+
+    fn inventory(&self, report: &Report) -> Option<Inventory> {
+        let header = report.header.as_ref()?;
+        let mut locs = match header.form {
+            Form::List => report.locs.clone(),
+            Form::Index => {
+                let members: Option<Vec<_>> =
+                    report.children.iter().map(|child| self.find(&child.loc)).collect();
+                members?.into_iter().flat_map(|(_, member)| member.locs.iter().copied()).collect()
+            }
+        };
+        locs.sort_unstable();
+        Some(Inventory { at: header.metadata.as_ref()?.at?, locs })
+    }
+
+    /// What the manifests hold that the packages of a dump link to with `contents`.
+    fn inventory_of_dump(&self, report: &Report) -> Option<Inventory> {
+        let at = report.header.as_ref()?.metadata.as_ref()?.at?;
+        let manifests: Option<Vec<_>> = report
+            .children
+            .iter()
+            .map(|child| self.find(child.contents.as_ref()?).map(|(_, manifest)| manifest))
+            .collect();
+        let mut locs: Vec<u64> =
+            manifests?.into_iter().flat_map(|manifest| manifest.locs.iter().copied()).collect();
+        locs.sort_unstable();
+        Some(Inventory { at, locs })
+    }
+
+    fn changes(&self, report: &Report) -> Vec<ChangeRecord> {
+        let form = report.header.as_ref().map(|header| header.form);
+        match form {
+            Some(Form::Index) => {
+                let members = report.children.iter().filter_map(|child| self.find(&child.loc));
+                members.flat_map(|(_, member)| member.changes.iter().cloned()).collect()
+            }
+            _ => report.changes.clone(),
+        }
+    }
+}
+
+fn last_segment(uri: &Uri) -> &str {
+    uri.as_str().rsplit('/').next().unwrap_or_default()
+}
+
+/// What a snapshot covers: digests of URIs, sorted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inventory {
+    /// When.
+    pub at: DateTime,
+    /// [`Report::locs`] of its documents.
+    pub locs: Vec<u64>,
+}
+
+/// A change, as far as coverage needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangeRecord {
+    /// A digest of the URI, as in [`Report::locs`].
+    pub loc: u64,
+    /// When, where that is known.
+    pub datetime: Option<DateTime>,
+    /// What happened.
+    pub change: Change,
+}
+
+/// Compares what two snapshots of one set cover, after the changes between them (CAP-9). Without changes, different
+/// times explain a difference.
+pub fn check_coverage(
+    one: &Inventory,
+    other: &Inventory,
+    changes: Option<&[ChangeRecord]>,
+    position: Position,
+) -> Option<Finding> {
+    let (older, newer) = if one.at.instant() <= other.at.instant() { (one, other) } else { (other, one) };
+    let mut covered: BTreeMap<u64, bool> = older.locs.iter().map(|loc| (*loc, true)).collect();
+    for change in changes.unwrap_or_default() {
+        let time = change.datetime;
+        let between =
+            time.is_none_or(|time| older.at.instant() < time.end() && time.instant() < newer.at.end());
+        if between {
+            covered.insert(change.loc, change.change != Change::Deleted);
+        }
+    }
+    let surplus =
+        covered.iter().filter(|(loc, there)| **there && newer.locs.binary_search(loc).is_err()).count();
+    let missing = newer.locs.iter().filter(|loc| !covered.get(loc).copied().unwrap_or(false)).count();
+    if surplus + missing == 0 {
+        return None;
+    }
+    let explained = changes.is_none() && older.at != newer.at;
+    let severity = if explained { Severity::Info } else { Severity::Error };
+    let found =
+        format!("{missing} resources only in the newer, {surplus} only in the older of list and dump");
+    Some(Finding::new("CAP-9", severity, position, found, "the same set of resources in both"))
+}
