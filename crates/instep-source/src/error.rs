@@ -2,6 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use resourcesync::DateTime;
+
 /// Why a Source cannot go on. What costs one resource only goes to the [`crate::Monitor`] instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -101,6 +103,12 @@ pub enum Error {
         /// The limit.
         most: u64,
     },
+    /// A batch asks for changes of a time that the published Change Lists do not reach back to.
+    #[error("Changes are known since {from} only")]
+    TooEarly {
+        /// The earliest time.
+        from: DateTime,
+    },
     /// The address cannot be listened on.
     #[error("Cannot listen on {address}")]
     Listen {
@@ -147,7 +155,9 @@ impl Error {
             Self::Locked { .. } => ErrorKind::Locked,
             Self::Write { .. } | Self::Catalogue { .. } => ErrorKind::Storage,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
-            Self::UnknownResources { .. } | Self::TooMuch { .. } => ErrorKind::Request,
+            Self::UnknownResources { .. } | Self::TooMuch { .. } | Self::TooEarly { .. } => {
+                ErrorKind::Request
+            }
             Self::Document { source: resourcesync::WriteError::Io(_), .. } => ErrorKind::Storage,
             Self::Read { .. }
             | Self::Document { .. }

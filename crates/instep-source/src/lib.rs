@@ -14,7 +14,7 @@ pub mod scan;
 pub mod serve;
 pub mod sink;
 
-pub use dump::{BuiltDumps, DumpJob};
+pub use dump::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches, BuiltDumps, DumpJob};
 pub use error::{Error, ErrorKind};
 pub use monitor::{Monitor, Phase, Problem, Progress, Seen, TestMonitor, VoidMonitor};
 pub use options::{

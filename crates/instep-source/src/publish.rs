@@ -12,12 +12,13 @@ use crate::{
     Error, Monitor, Phase, PublishOptions,
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
-    dump::BuiltDumps,
+    dump::{BatchLimits, Batches, BuiltDumps},
     render::{Before, Facts, Now, Place, Policy, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
 };
 use lock::Lock;
+pub(crate) use published::facts_of;
 pub use report::{HostSetup, PublishReport, Redirect};
 use view::CatalogueView;
 
@@ -88,6 +89,16 @@ impl Publisher {
     /// Where the bitstreams are.
     pub fn holdings(&self) -> &Holdings {
         &self.holdings
+    }
+
+    /// What builds batches of resources, beside this Source.
+    pub fn batches(&self) -> Batches {
+        Batches {
+            policy: self.policy.clone(),
+            catalogue: self.catalogue.clone(),
+            holdings: Arc::clone(&self.holdings),
+            limits: BatchLimits::default(),
+        }
     }
 
     /// Looks at all content, and publishes what changed.

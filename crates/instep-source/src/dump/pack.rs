@@ -1,19 +1,21 @@
-use std::io::{BufWriter, Read};
+use std::{
+    fs::File,
+    io::{BufWriter, Read, Seek, Write},
+};
 
 use resourcesync::{
-    DocumentWriter, Entry, Header, PackagePath, WriteOptions,
+    DocumentWriter, Header, PackagePath, WriteOptions,
     package::{PackageError, PackageWriter},
 };
 
 use super::{
     bitstream::{Hashing, observe, strongest},
-    path::Paths,
+    item::{Content, Item},
 };
 use crate::{
     Error, Monitor, Problem,
     catalogue::Resource,
     content::Holdings,
-    render::resource_entry,
     sink::{Rank, Sink, Stage},
 };
 
@@ -28,44 +30,65 @@ pub(super) struct Packer<'a> {
     pub(super) monitor: &'a dyn Monitor,
 }
 
+/// Writes a package with this manifest and these items; names the first item that is not as the manifest says.
+type Attempt<'a> = &'a mut dyn FnMut(&[u8], &[Item]) -> Result<Option<usize>, Error>;
+
 /// A package that was staged.
 pub(super) struct Packed {
     pub(super) manifest: Vec<u8>,
     pub(super) length: u64,
 }
 
-/// A resource with its place in the package.
-struct Item {
-    resource: Resource,
-    path: PackagePath,
-    attempts: u8,
-}
-
 impl Packer<'_> {
-    /// Stages a package of these resources. The manifest comes first and says what follows, so a file that is not as
-    /// the catalogue knows it makes the package start again, with the file as it is now.
+    /// Stages a package of these resources.
     pub(super) fn pack(
         &self,
         name: &str,
         header: &Header,
-        resources: Vec<Resource>,
+        contents: Vec<Content>,
         sink: &mut dyn Sink,
     ) -> Result<Packed, Error> {
-        let mut paths = Paths::new(self.base);
-        let item = |resource: Resource| {
-            let path = paths.next(&resource.uri);
-            Item { resource, path, attempts: 0 }
-        };
-        let mut items: Vec<_> = resources.into_iter().map(item).collect();
-        loop {
-            let manifest = self.manifest(name, header, &items)?;
+        let mut length = 0;
+        let manifest = self.until_true(name, header, contents, &mut |manifest, items| {
             let mut differs = None;
-            let length = sink.stage(name, Rank::Part, &mut |stage| {
-                differs = self.write_package(name, stage, &manifest, &items)?;
+            length = sink.stage(name, Rank::Part, &mut |stage| {
+                differs = self.write_package(name, stage, manifest, items)?;
                 Ok(())
             })?;
-            match differs {
-                None => return Ok(Packed { manifest, length }),
+            Ok(differs)
+        })?;
+        Ok(Packed { manifest, length })
+    }
+
+    /// Writes a package of these resources into a file.
+    pub(super) fn pack_into(
+        &self,
+        file: &mut File,
+        name: &str,
+        header: &Header,
+        contents: Vec<Content>,
+    ) -> Result<(), Error> {
+        let written = self.until_true(name, header, contents, &mut |manifest, items| {
+            file.rewind().and_then(|()| file.set_len(0)).map_err(Error::write(name))?;
+            self.write_package(name, file, manifest, items)
+        });
+        written.map(drop)
+    }
+
+    /// Writes a package until its manifest is true. It comes first and says what follows, so a file that is not as the
+    /// catalogue knows it makes the package start again, with the file as it is now. Returns the manifest.
+    fn until_true(
+        &self,
+        name: &str,
+        header: &Header,
+        contents: Vec<Content>,
+        write: Attempt<'_>,
+    ) -> Result<Vec<u8>, Error> {
+        let mut items = Item::place_all(contents, self.base);
+        loop {
+            let manifest = self.manifest(name, header, &items)?;
+            match write(&manifest, &items)? {
+                None => return Ok(manifest),
                 Some(index) => self.look_again(&mut items, index),
             }
         }
@@ -93,12 +116,13 @@ impl Packer<'_> {
         let sink = BufWriter::with_capacity(1 << 18, stage);
         let mut package = PackageWriter::new(sink, manifest).map_err(failed)?;
         for (index, item) in items.iter().enumerate() {
-            if !self.add(&mut package, item).map_err(failed)? {
+            let Some((resource, path)) = item.bitstream() else { continue };
+            if !self.add(&mut package, resource, path).map_err(failed)? {
                 return Ok(Some(index));
             }
         }
         let mut sink = package.finish().map_err(failed)?;
-        std::io::Write::flush(&mut sink).map_err(|error| failed(error.into()))?;
+        sink.flush().map_err(|error| failed(error.into()))?;
         Ok(None)
     }
 
@@ -106,15 +130,16 @@ impl Packer<'_> {
     fn add(
         &self,
         package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
-        item: &Item,
+        resource: &Resource,
+        path: &PackagePath,
     ) -> Result<bool, PackageError> {
-        let state = &item.resource.state;
-        let (Ok(file), Some(length)) = (self.holdings.open(&item.resource), state.length) else {
+        let state = &resource.state;
+        let (Ok(file), Some(length)) = (self.holdings.open(resource), state.length) else {
             return Ok(false);
         };
         let algorithms: Vec<_> = strongest(state).into_iter().collect();
         let mut bitstream = Hashing::new(file, &algorithms);
-        match package.add(&item.path, state.media_type.as_ref(), length, bitstream.by_ref()) {
+        match package.add(path, state.media_type.as_ref(), length, bitstream.by_ref()) {
             Err(PackageError::Length { .. }) => return Ok(false),
             outcome => outcome?,
         }
@@ -122,25 +147,19 @@ impl Packer<'_> {
         Ok(digests.iter().all(|digest| state.digests.get(&digest.algorithm) == Some(digest)))
     }
 
-    /// Takes an item as its file is now, or out where that cannot be said.
+    /// Takes an item as its file is now, or out where that cannot be said: who reads the package gets it from `loc`.
     fn look_again(&self, items: &mut Vec<Item>, index: usize) {
         let item = &mut items[index];
         item.attempts += 1;
-        let again = if item.attempts < ATTEMPTS { observe(self.holdings, &item.resource) } else { Ok(None) };
-        if let Ok(Some(state)) = again {
-            item.resource.state = state;
+        if let Some(resource) = item.content.resource_mut().filter(|_| item.attempts < ATTEMPTS)
+            && let Ok(Some(state)) = observe(self.holdings, resource)
+        {
+            resource.state = state;
             return;
         }
         let item = items.remove(index);
+        let uri = item.entry().loc.into_string();
         let what = "is gone or changes while it is packed; it is left out of the package";
-        self.monitor.problem(&Problem::warning(item.resource.uri.into_string(), what));
-    }
-}
-
-impl Item {
-    fn entry(&self) -> Entry {
-        let mut entry = resource_entry(self.resource.clone());
-        entry.metadata.path = Some(self.path.clone());
-        entry
+        self.monitor.problem(&Problem::warning(uri, what));
     }
 }

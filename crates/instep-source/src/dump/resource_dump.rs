@@ -2,7 +2,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use resourcesync::{Algorithm, Capability, Digests, Form, Header, Link, Relation};
 
-use super::pack::{Packed, Packer};
+use super::{
+    item::Content,
+    pack::{Packed, Packer},
+};
 use crate::{
     DumpOptions, Error, Monitor, Phase, Progress,
     catalogue::{Catalogue, Resource, Snapshot},
@@ -104,6 +107,7 @@ impl Dump<'_> {
             monitor: self.monitor,
         };
         let name = self.set.place.name(&package);
+        let part = part.into_iter().map(Content::Resource).collect();
         let Packed { manifest: bytes, length } = packer.pack(&name, &self.manifest_header(), part, sink)?;
         let hash = hash_staged(sink, &name)?;
         documents.insert(name, DocumentFact { length, digest: None });

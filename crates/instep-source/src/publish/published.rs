@@ -5,7 +5,7 @@ use serde_json::from_slice;
 use crate::{
     Error,
     catalogue::{Catalogue, Snapshot},
-    render::{Before, Facts},
+    render::{Before, Facts, SetFacts},
 };
 
 const PUBLISHED: &str = "published";
@@ -23,6 +23,11 @@ pub(super) fn load(snapshot: &Snapshot) -> Result<Before, Error> {
         before.repair = true;
     }
     Ok(before)
+}
+
+/// What is published of one set.
+pub(crate) fn facts_of(snapshot: &Snapshot, set: &str) -> Result<SetFacts, Error> {
+    Ok(load(snapshot)?.facts.sets.remove(set).unwrap_or_default())
 }
 
 /// Notes what is about to be put in place.

@@ -74,6 +74,10 @@ const REGISTERED: [&str; 134] = [
 const PATCH: &str = "http://www.openarchives.org/rs/terms/patch";
 
 impl Relation {
+    /// Where packages of chosen resources, or of what changed since a time, are asked for: an extension of this
+    /// project, described at the URI itself.
+    pub const BATCH: &str = "https://github.com/instep-sync/instep/blob/main/docs/batch.md";
+
     const KNOWN: [Self; 19] = [
         Self::Up,
         Self::Index,

@@ -1,0 +1,221 @@
+use std::{collections::BTreeMap, fs::File, sync::Arc};
+
+use resourcesync::{Capability, Change, DateTime, Form, Header, Link, Relation, Uri};
+
+use super::{
+    item::{Content, without_repetition},
+    pack::Packer,
+};
+use crate::{
+    Error, Monitor,
+    catalogue::{Catalogue, ChangeRecord, Snapshot},
+    content::Holdings,
+    render::{Policy, SetFacts, SetPolicy},
+};
+
+/// What a reader asks to have in one package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchRequest {
+    /// The set, by its number.
+    pub set: u8,
+    /// What of it.
+    pub selection: BatchSelection,
+}
+
+/// What of a set is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchSelection {
+    /// These resources, as a package with a Resource Dump Manifest (§11.2).
+    Resources(Vec<Uri>),
+    /// What changed since then, as a package with a Change Dump Manifest (§13.2): for each resource its last change.
+    Since(DateTime),
+}
+
+impl BatchRequest {
+    /// A request.
+    pub fn new(set: u8, selection: BatchSelection) -> Self {
+        Self { set, selection }
+    }
+}
+
+/// How much one batch holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchLimits {
+    /// Resources; 10,000.
+    pub resources: usize,
+    /// Their bytes; 256 MiB.
+    pub bytes: u64,
+}
+
+impl Default for BatchLimits {
+    fn default() -> Self {
+        Self { resources: 10_000, bytes: 256 << 20 }
+    }
+}
+
+/// Selects and builds batches, beside publications that go on.
+#[derive(Clone, Debug)]
+pub struct Batches {
+    pub(crate) policy: Policy,
+    pub(crate) catalogue: Catalogue,
+    pub(crate) holdings: Arc<Holdings>,
+    /// How much one batch holds.
+    pub limits: BatchLimits,
+}
+
+/// A batch that was selected and not yet built.
+#[derive(Debug)]
+pub struct Batch {
+    /// The same for requests that get the same package, so that they can share one build.
+    pub key: String,
+    /// Resources in it.
+    pub resources: usize,
+    /// Their bytes.
+    pub bytes: u64,
+    set: u8,
+    header: Header,
+    contents: Vec<Content>,
+}
+
+impl Batches {
+    /// Selects what is asked for, without reading any resource.
+    ///
+    /// # Errors
+    /// [`Error::UnknownResources`] and [`Error::TooEarly`] when not all of it can be given, [`Error::TooMuch`] when it
+    /// is more than the limits allow.
+    pub fn select(&self, request: &BatchRequest) -> Result<Batch, Error> {
+        let set = self.set(request.set)?;
+        let snapshot = self.catalogue.snapshot()?;
+        let (capability, contents) = match &request.selection {
+            BatchSelection::Resources(uris) => {
+                (Capability::ResourceDumpManifest, self.resources(request.set, uris, &snapshot)?)
+            }
+            BatchSelection::Since(since) => {
+                (Capability::ChangeDumpManifest, self.changes(request.set, *since, &snapshot)?)
+            }
+        };
+        let bytes = contents.iter().filter_map(|content| content.resource()?.state.length).sum();
+        if bytes > self.limits.bytes {
+            return Err(Error::TooMuch { what: "bytes", most: self.limits.bytes });
+        }
+        let mut header = Header::new(Form::List, capability);
+        if let Some(metadata) = &mut header.metadata {
+            match request.selection {
+                BatchSelection::Resources(_) => metadata.at = Some(snapshot.at()),
+                BatchSelection::Since(since) => {
+                    metadata.from = Some(since);
+                    metadata.until = Some(snapshot.at());
+                }
+            }
+        }
+        header.links.push(Link::new(Relation::Up, set.place.capability_list()));
+        let key = key(request, snapshot.head().revision);
+        Ok(Batch { key, resources: contents.len(), bytes, set: request.set, header, contents })
+    }
+
+    /// Writes the package into a file.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn build(&self, batch: Batch, file: &mut File, monitor: &dyn Monitor) -> Result<(), Error> {
+        let set = self.set(batch.set)?;
+        let packer = Packer {
+            holdings: &self.holdings,
+            base: self.policy.place.base(),
+            write: &self.policy.write,
+            monitor,
+        };
+        packer.pack_into(file, &set.place.name("batch.zip"), &batch.header, batch.contents)
+    }
+
+    fn set(&self, number: u8) -> Result<&SetPolicy, Error> {
+        let set = self.policy.sets.get(usize::from(number));
+        set.ok_or_else(|| Error::option("set", format!("there is no set number {number}")))
+    }
+
+    fn resources(&self, set: u8, uris: &[Uri], snapshot: &Snapshot) -> Result<Vec<Content>, Error> {
+        let uris = without_repetition(uris);
+        self.check_count(uris.len())?;
+        let (mut contents, mut unknown) = (Vec::with_capacity(uris.len()), Vec::new());
+        for uri in uris {
+            let resource = snapshot.resource(&self.holdings.key_of(uri.as_str()))?;
+            match resource.filter(|resource| resource.sets & (1 << set) != 0 && resource.uri == *uri) {
+                Some(resource) => contents.push(Content::Resource(resource)),
+                None => unknown.push(uri.to_string()),
+            }
+        }
+        match unknown.is_empty() {
+            true => Ok(contents),
+            false => Err(Error::UnknownResources { uris: unknown }),
+        }
+    }
+
+    /// The last change of each resource, in the order of these changes (CDM-4).
+    fn changes(&self, set: u8, since: DateTime, snapshot: &Snapshot) -> Result<Vec<Content>, Error> {
+        let published = crate::publish::facts_of(snapshot, &self.set(set)?.name)?;
+        let after = sequence_before(&published, since)?;
+        let mut last: BTreeMap<Uri, ChangeRecord> = BTreeMap::new();
+        for change in snapshot.changes(1 << set, after) {
+            let change = change?;
+            if change.datetime >= since {
+                last.insert(change.uri.clone(), change);
+                self.check_count(last.len())?;
+            }
+        }
+        let mut changes: Vec<_> = last.into_values().collect();
+        changes.sort_by_key(|change| change.sequence);
+        changes.into_iter().map(|change| self.content(change, snapshot)).collect()
+    }
+
+    fn content(&self, change: ChangeRecord, snapshot: &Snapshot) -> Result<Content, Error> {
+        if change.change == Change::Deleted {
+            return Ok(Content::Deleted(change));
+        }
+        let resource = snapshot.resource(&self.holdings.key_of(change.uri.as_str()))?;
+        Ok(match resource.filter(|resource| resource.uri == change.uri) {
+            Some(resource) => Content::Changed(resource, change.change, change.datetime),
+            None => Content::Deleted(ChangeRecord { change: Change::Deleted, ..change }),
+        })
+    }
+
+    fn check_count(&self, resources: usize) -> Result<(), Error> {
+        match resources > self.limits.resources {
+            true => Err(Error::TooMuch { what: "resources", most: self.limits.resources as u64 }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The sequence number that all changes since then come after; the published lists have to reach back so far.
+fn sequence_before(published: &SetFacts, since: DateTime) -> Result<u64, Error> {
+    let Some(lists) = &published.change_list else {
+        return Err(Error::option("change list", "this set has none"));
+    };
+    let spans = || lists.closed.iter().chain([&lists.open]);
+    let reaching = spans().rev().find(|span| span.from.0 <= since);
+    let earliest = spans().next().map_or(since, |span| span.from.0);
+    reaching.map(|span| span.after).ok_or(Error::TooEarly { from: earliest })
+}
+
+fn key(request: &BatchRequest, revision: u64) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[request.set]);
+    hasher.update(&revision.to_le_bytes());
+    match &request.selection {
+        BatchSelection::Since(since) => {
+            hasher.update(since.to_string().as_bytes());
+        }
+        BatchSelection::Resources(uris) => {
+            let mut uris: Vec<_> = uris.iter().map(Uri::as_str).collect();
+            uris.sort_unstable();
+            uris.dedup();
+            for uri in uris {
+                hasher.update(uri.as_bytes()).update(b"\n");
+            }
+        }
+    }
+    hasher.finalize().to_hex().to_string()
+}

@@ -1,0 +1,82 @@
+use std::collections::BTreeSet;
+
+use resourcesync::{Change, DateTime, Entry, PackagePath, Uri};
+
+use super::path::Paths;
+use crate::{
+    catalogue::{ChangeRecord, Resource},
+    render::{change_entry, resource_entry},
+};
+
+/// What one line of a manifest says.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// A resource as it is.
+    Resource(Resource),
+    /// A resource as it is after a change.
+    Changed(Resource, Change, DateTime),
+    /// A change that leaves nothing to pack.
+    Deleted(ChangeRecord),
+}
+
+/// A line of a manifest with its place in the package.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) content: Content,
+    pub(super) path: Option<PackagePath>,
+    pub(super) attempts: u8,
+}
+
+impl Item {
+    /// Gives each bitstream its place.
+    pub(super) fn place_all(contents: Vec<Content>, base: &str) -> Vec<Self> {
+        let mut paths = Paths::new(base);
+        let place = |content: Content| {
+            let path = content.resource().map(|resource| paths.next(&resource.uri));
+            Self { content, path, attempts: 0 }
+        };
+        contents.into_iter().map(place).collect()
+    }
+
+    pub(super) fn entry(&self) -> Entry {
+        let mut entry = match &self.content {
+            Content::Resource(resource) => resource_entry(resource.clone()),
+            Content::Changed(resource, change, datetime) => {
+                let mut entry = resource_entry(resource.clone());
+                entry.metadata.change = Some(change.clone());
+                entry.metadata.datetime = Some(*datetime);
+                entry
+            }
+            Content::Deleted(record) => change_entry(record.clone()),
+        };
+        entry.metadata.path.clone_from(&self.path);
+        entry
+    }
+
+    /// What is packed, and where.
+    pub(super) fn bitstream(&self) -> Option<(&Resource, &PackagePath)> {
+        Some((self.content.resource()?, self.path.as_ref()?))
+    }
+}
+
+impl Content {
+    pub(super) fn resource(&self) -> Option<&Resource> {
+        match self {
+            Self::Resource(resource) | Self::Changed(resource, ..) => Some(resource),
+            Self::Deleted(_) => None,
+        }
+    }
+
+    pub(super) fn resource_mut(&mut self) -> Option<&mut Resource> {
+        match self {
+            Self::Resource(resource) | Self::Changed(resource, ..) => Some(resource),
+            Self::Deleted(_) => None,
+        }
+    }
+}
+
+/// Which of the URIs stand twice; a package holds each once.
+pub(super) fn without_repetition(uris: &[Uri]) -> Vec<&Uri> {
+    let mut seen = BTreeSet::new();
+    uris.iter().filter(|uri| seen.insert(*uri)).collect()
+}
