@@ -16,23 +16,12 @@ use std::{fmt, io, io::Read, path::PathBuf};
 
 use resourcesync::{Algorithm, Digests, Hasher};
 
+pub use crate::options::Durability;
 pub use folder::{FolderOptions, FolderStore};
 pub use memory::MemoryStore;
 pub use staging::{Staged, StagedName, StagingFile};
 
 use crate::map::CopyPath;
-
-/// How much a commit waits for the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Durability {
-    /// A group of files is durable at once, with a handful of syncs.
-    #[default]
-    Group,
-    /// Each file is a group of its own.
-    File,
-    /// Nothing is synced: a crash of the program costs nothing, one of the machine may.
-    None,
-}
 
 /// What stands under a name in the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
