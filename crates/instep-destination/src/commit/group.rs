@@ -8,7 +8,7 @@ use resourcesync::{Change, Uri};
 use super::{CommitOptions, Committed, Flushed, NewFile, Refused};
 use crate::{
     map::CopyPath,
-    state::{Ledger, Operation, Owed, StoredFacts, Wanted},
+    state::{Held, Ledger, Operation, Owed, SetId, StoredFacts, Wanted},
     store::{StagedName, StoreError},
 };
 
@@ -20,6 +20,8 @@ pub(super) struct Group {
     pub(super) moves: BTreeMap<Uri, Moving>,
     /// Which resource is going to have a name; names that the store takes for one are one.
     pub(super) names: BTreeMap<String, Uri>,
+    /// Names that several resources would have; none of them gets it.
+    pub(super) contested: BTreeSet<String>,
     /// Folders on whose way no file stands.
     pub(super) open_folders: BTreeSet<String>,
     pub(super) adopted: Vec<Operation>,
@@ -46,6 +48,7 @@ pub(super) struct Removal {
     pub(super) path: CopyPath,
     pub(super) length: u64,
     pub(super) into: StagedName,
+    set: SetId,
     order: usize,
 }
 
@@ -85,9 +88,9 @@ impl Group {
         }
     }
 
-    pub(super) fn remove(&mut self, uri: Uri, path: CopyPath, length: u64, into: StagedName) {
-        let order = self.added;
-        self.removals.insert(uri, Removal { path, length, into, order });
+    pub(super) fn remove(&mut self, held: &Held, path: CopyPath, into: StagedName, set: SetId) {
+        let length = held.facts.length.unwrap_or_default();
+        self.removals.insert(held.uri.clone(), Removal { path, length, into, set, order: self.added });
     }
 
     pub(super) fn staged(&self) -> Vec<StagedName> {
@@ -122,12 +125,14 @@ impl Group {
             else {
                 continue;
             };
+            let mut wanted = Wanted::new(uri.clone());
             if let Some(Placing { file, .. }) = self.places.remove(&uri) {
                 leftovers.push(file.staged.name);
-                let mut wanted = Wanted::new(uri.clone());
                 wanted.facts = file.facts;
-                let debt = Owed::new(wanted, Change::Updated, error.to_string());
-                self.ledger.owed.push((file.set, debt));
+                self.ledger.owed.push((file.set, Owed::new(wanted, Change::Updated, error.to_string())));
+            } else if let Some(removal) = self.removals.remove(&uri) {
+                self.ledger.paid.retain(|paid| paid != uri.as_str());
+                self.ledger.owed.push((removal.set, Owed::new(wanted, Change::Deleted, error.to_string())));
             }
             flushed.refused.push((uri, error));
         }
@@ -137,7 +142,7 @@ impl Group {
             let length = placing.file.staged.length;
             committed.push((placing.order, Committed { uri, path: placing.path, change, length }));
         }
-        for (uri, Removal { path, length, into, order }) in self.removals {
+        for (uri, Removal { path, length, into, order, .. }) in self.removals {
             leftovers.push(into);
             committed.push((order, Committed { uri, path, change: Change::Deleted, length }));
         }

@@ -49,7 +49,7 @@ impl Committer {
         if held.is_only_in(set) {
             let path = self.current_path(&held);
             let into = self.store.fresh_name();
-            self.group.remove(uri.clone(), path, held.facts.length.unwrap_or_default(), into);
+            self.group.remove(&held, path, into, set);
         } else {
             self.group.ledger.left.push((uri.clone(), set));
         }
@@ -84,12 +84,12 @@ impl Committer {
 
     /// The path itself, or with a digest where another resource has the name; then that one gets its digest too (D7).
     fn told_apart(&mut self, uri: &Uri, mapped: &CopyPath, path: CopyPath) -> Result<CopyPath, CommitError> {
-        let mut clashes = false;
+        let mut clashes = self.group.contested.contains(&*self.name(path.as_str()));
         if let Some(other) =
             self.group.names.get(&*self.name(path.as_str())).filter(|other| *other != uri).cloned()
         {
             clashes = true;
-            self.rename_pending(&other, &path.told_apart(other.as_str()));
+            self.tell_pending_apart(&other);
         }
         let may_be_held = self.store.folds_names() || self.kind(path.as_str())? == Some(NameKind::File);
         if may_be_held {
@@ -101,11 +101,22 @@ impl Committer {
                 }
                 clashes = true;
                 if is_there && !self.group.moves.contains_key(&other.uri) {
-                    self.move_held(&other, path.told_apart(other.uri.as_str()));
+                    let to = other.path.told_apart(other.uri.as_str());
+                    self.move_held(&other, to);
                 }
             }
         }
-        Ok(if clashes { path.told_apart(uri.as_str()) } else { path })
+        if !clashes {
+            return Ok(path);
+        }
+        self.group.contested.insert(self.name(path.as_str()).into_owned());
+        Ok(path.told_apart(uri.as_str()))
+    }
+
+    fn tell_pending_apart(&mut self, uri: &Uri) {
+        if let Some(to) = self.group.places.get(uri).map(|placing| placing.path.told_apart(uri.as_str())) {
+            self.rename_pending(uri, &to);
+        }
     }
 
     /// Sees to it that no resource has the name of a folder on the way: such a one becomes its body (D5).

@@ -316,6 +316,8 @@ impl Store for FolderStore {
                 Ok(fd) => rustix::fs::fsync(fd).map_err(|error| explain("sync", &folder, error))?,
                 // Removed since: then the folder above is touched too.
                 Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+                // Swapped for something else since: wherever it is now, its names are on this file system.
+                Err(error) if error.concerns_one_resource() => return self.sync_file_system(),
                 Err(error) => return Err(error),
             }
         }
