@@ -107,6 +107,25 @@ impl Documents {
         self.get(uri, speaker).await?.document()
     }
 
+    /// Keeps a document that lies in something else, as a manifest in its package, under the URI of that.
+    pub(crate) fn keep(&self, uri: &Uri, mut source: impl Read) -> Result<Document, DocumentError> {
+        let failed = |source| DocumentError::Spool { uri: uri.as_str().to_owned(), source };
+        let (mut spool, most) = (Spool::new(&self.folder), self.limits.bytes);
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match source.read(&mut buffer).map_err(failed)? {
+                0 => break,
+                read if spool.bytes() + read as u64 > most => {
+                    return Err(DocumentError::TooLarge { uri: uri.as_str().to_owned(), most });
+                }
+                read => spool.write(&buffer[..read]).map_err(failed)?,
+            }
+        }
+        let (uri, content, limits) = (uri.clone(), spool.finish(), self.limits);
+        Download { uri, headers: HeaderMap::new(), validators: Validators::default(), content, limits }
+            .document()
+    }
+
     async fn receive(&self, request: &Request) -> Result<Fetched, DocumentError> {
         let mut response = self.client.send_once(request).await?.successful()?;
         if response.status == StatusCode::NOT_MODIFIED {

@@ -22,6 +22,7 @@ pub use task::{Arrival, Expected, Outcome, Task};
 
 use crate::{Verify, http::Client, store::Store};
 use transfer::Transfer;
+pub(crate) use verify::Seen;
 
 /// Brings resources into staged files whose length and digests are those that were expected.
 ///
@@ -41,6 +42,23 @@ impl Fetcher {
     /// Fetches by a client into the staging of a store.
     pub fn new(client: Client, store: Arc<dyn Store>, verify: Verify) -> Self {
         Self(Arc::new(Shared { client, store, verify, bytes: AtomicU64::new(0) }))
+    }
+
+    /// Where staged files go.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    pub(crate) fn verify(&self) -> Verify {
+        self.0.verify
+    }
+
+    pub(crate) fn count(&self, bytes: u64) {
+        self.0.bytes.fetch_add(bytes, Relaxed);
     }
 
     /// Bytes of resources that arrived so far: for progress.
@@ -102,7 +120,7 @@ impl Fetcher {
     async fn transfer<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> Outcome {
         let mut transfer = Transfer::new(&self.0, from, task);
         let outcome = transfer.run(retries).await;
-        self.0.bytes.fetch_add(transfer.received(), Relaxed);
+        self.count(transfer.received());
         match outcome {
             Ok(outcome) => outcome,
             Err(error) => Outcome::Failed(error),

@@ -12,7 +12,7 @@ mod partial;
 mod staging;
 mod sweep;
 
-use std::{fmt, io, io::Read, path::PathBuf};
+use std::{fmt, fs::File, io, io::Read, path::PathBuf};
 
 use resourcesync::{Algorithm, Digests, Hasher};
 
@@ -67,6 +67,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// When storage fails, or a step before the last is no folder.
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError>;
+
+    /// Opens a staged file to read it; the handle stays good when the file is discarded.
+    ///
+    /// # Errors
+    /// When it is not there, or storage fails.
+    fn open_staged(&self, name: StagedName) -> Result<File, StoreError>;
 
     /// Whether a file is staged.
     ///

@@ -1,4 +1,5 @@
 //! Documents and discovery against Sources of every kind: DISC-6 to DISC-8, and the rows D13 to D15 and D22 of the threats.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::{io::Write as _, time::Duration};
 

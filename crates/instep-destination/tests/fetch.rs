@@ -1,4 +1,5 @@
 //! Resources to staged files, from servers good and bad: rows D22, D27 and D30 to D34 of the threats, by their ids.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

@@ -1,4 +1,9 @@
 //! The client against servers that do what they should not: the rows D22 to D30 of the threats, by their ids.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-use resourcesync::Digest;
+use resourcesync::{Digest, package::PackageError};
 
 use crate::{http::HttpError, store::StoreError};
 
@@ -18,6 +18,9 @@ pub enum FetchError {
         /// The coding.
         coding: String,
     },
+    /// Its package does not give it (D21).
+    #[error("The package does not give it")]
+    Member(#[from] PackageError),
     /// It cannot be put aside.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -39,8 +42,8 @@ pub enum Mismatch {
     #[error("It has the digest {found} instead of {expected}")]
     Digest {
         /// Of what arrived.
-        found: Digest,
+        found: Box<Digest>,
         /// Of what the entry states.
-        expected: Digest,
+        expected: Box<Digest>,
     },
 }

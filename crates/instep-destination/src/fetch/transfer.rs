@@ -70,11 +70,9 @@ impl<'a> Transfer<'a> {
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 return Ok(Outcome::Gone { status: response.status.as_u16() });
             }
-            StatusCode::PARTIAL_CONTENT => {
-                if !self.partial.as_ref().is_some_and(|partial| partial.goes_on_with(&response)) {
-                    self.start_again();
-                    response = self.shared.client.send_once(&self.request).await?;
-                }
+            StatusCode::PARTIAL_CONTENT if !self.goes_on_with(&response) => {
+                self.start_again();
+                response = self.shared.client.send_once(&self.request).await?;
             }
             _ => {}
         }
@@ -84,6 +82,10 @@ impl<'a> Transfer<'a> {
             Some(partial) => Ok(Outcome::Staged(partial.settle(store, expected, self.modified)?)),
             None => Ok(Outcome::NotModified),
         }
+    }
+
+    fn goes_on_with(&self, response: &Response) -> bool {
+        self.partial.as_ref().is_some_and(|partial| partial.goes_on_with(response))
     }
 
     fn arrived(&self) -> u64 {

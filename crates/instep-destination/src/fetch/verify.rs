@@ -92,7 +92,8 @@ impl Expected {
                 continue;
             };
             if digest != expected {
-                return Err(Mismatch::Digest { found: digest.clone(), expected: expected.clone() });
+                let (found, expected) = (digest.clone().into(), expected.clone().into());
+                return Err(Mismatch::Digest { found, expected });
             }
             verified = true;
         }

@@ -212,6 +212,13 @@ impl Store for FolderStore {
         self.root.kind(path)
     }
 
+    fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        rustix::fs::openat(&self.staging, name.to_string(), flags, Mode::empty())
+            .map(File::from)
+            .map_err(|error| explain("open", &name.to_string(), error))
+    }
+
     fn is_staged(&self, name: StagedName) -> Result<bool, StoreError> {
         match rustix::fs::statat(&self.staging, name.to_string(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => Ok(true),

@@ -1,6 +1,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io::{Cursor, Read},
+    fs::File,
+    io::{self, Cursor, Read, Seek as _, Write as _},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -106,6 +107,15 @@ impl Store for MemoryStore {
             (_, true) => Some(NameKind::Folder),
             _ => None,
         })
+    }
+
+    fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
+        let failed = |error| StoreError::io("open", name.to_string(), error);
+        let bytes = self.inner().now.staged.get(&name.0).cloned();
+        let bytes = bytes.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        file.write_all(&bytes).and_then(|()| file.rewind()).map_err(failed)?;
+        Ok(file)
     }
 
     fn is_staged(&self, name: StagedName) -> Result<bool, StoreError> {
@@ -221,7 +231,7 @@ impl Store for MemoryStore {
 }
 
 fn missing(doing: &'static str, path: &str) -> StoreError {
-    StoreError::io(doing, path, std::io::Error::from(std::io::ErrorKind::NotFound))
+    StoreError::io(doing, path, io::Error::from(io::ErrorKind::NotFound))
 }
 
 #[derive(Debug)]

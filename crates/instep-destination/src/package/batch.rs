@@ -1,0 +1,71 @@
+use bytes::Bytes;
+use http::StatusCode;
+use resourcesync::Uri;
+
+use super::{OpenPackage, PackageError, Packages};
+use crate::{
+    http::{Origin, Request, Response},
+    store::StagedName,
+};
+
+/// Bytes of an answer that says why there is no package.
+const REASON_BYTES: usize = 4 << 20;
+
+impl Packages {
+    /// Asks for several resources in one package, as instep's own Source offers it.
+    ///
+    /// # Errors
+    /// When the Source does not know some of them, gives less at once, or the package cannot be used.
+    pub async fn batch(
+        &self,
+        endpoint: &Uri,
+        speaker: Option<&Origin>,
+        uris: &[Uri],
+    ) -> Result<OpenPackage, PackageError> {
+        let texts: Vec<&str> = uris.iter().map(Uri::as_str).collect();
+        let content = serde_json::to_vec(&texts).map_err(|_| PackageError::Interrupted)?;
+        let mut request = Request::get(endpoint.clone());
+        request.speaker = speaker.cloned();
+        request.content = Some((Bytes::from(content), "application/json"));
+        let mut attempts = self.fetcher.client().attempts();
+        loop {
+            let error = match self.ask(&request).await {
+                Err(PackageError::Fetch(crate::fetch::FetchError::Http(error))) => error,
+                Err(error) => return Err(error),
+                Ok(name) => return self.open(endpoint, name).await,
+            };
+            attempts.again(error).await?;
+        }
+    }
+
+    async fn ask(&self, request: &Request) -> Result<StagedName, PackageError> {
+        let mut response = self.fetcher.client().send_once(request).await?;
+        match response.status {
+            StatusCode::PAYLOAD_TOO_LARGE => return Err(PackageError::TooMuch),
+            StatusCode::UNPROCESSABLE_ENTITY => {
+                let uris = unknown(&mut response).await?;
+                return Err(PackageError::Unknown { uris });
+            }
+            _ => {}
+        }
+        let mut response = response.successful()?;
+        let mut file = self.fetcher.store().stage(&[])?;
+        while let Some(data) = response.body.chunk().await? {
+            file.write(&data)?;
+            self.fetcher.count(data.len() as u64);
+        }
+        Ok(file.finish(None)?.name)
+    }
+}
+
+/// The URIs in the answer, whether it is a list of them or has one.
+async fn unknown(response: &mut Response) -> Result<Vec<String>, PackageError> {
+    let body = response.body.read_up_to(REASON_BYTES).await?.unwrap_or_default();
+    let value: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+    let list = match &value {
+        serde_json::Value::Object(fields) => fields.values().find_map(serde_json::Value::as_array),
+        other => other.as_array(),
+    };
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    Ok(list.map(|list| list.iter().filter_map(text).collect()).unwrap_or_default())
+}
