@@ -1,13 +1,62 @@
 //! What a copy is.
 
-use std::path::Path;
+use std::{fs::File, path::Path};
 
-use crate::{Error, Status};
+use rustix::fs::FlockOperation;
 
-/// What is held, how far behind it is, what is owed. The network is not used.
+use crate::{
+    Error, Status,
+    state::{Owed, SetId, State},
+    sync::Copy,
+};
+
+/// Rows read at a time.
+const PAGE: usize = 1_000;
+
+/// What is held, how far behind it is, what is owed. The network is not used, and a run may go on meanwhile.
 ///
 /// # Errors
-/// When the state cannot be read.
+/// When the folder holds no copy, or the state cannot be read.
 pub fn status(dir: &Path) -> Result<Status, Error> {
-    Ok(Status::new(dir))
+    if !Copy::is_at(dir) {
+        return Err(Error::Usage { what: format!("{} holds no copy; instep sync makes one", dir.display()) });
+    }
+    let state = State::open(&Copy::state_file(dir))?;
+    let mut status = Status::new(dir);
+    status.url = state.setting(Copy::URL)?;
+    status.held = state.held_count(None)?;
+    status.bytes = state.held_bytes()?;
+    status.owed = state.owed_count()?;
+    for (set, _) in state.sets()? {
+        let reached = state.checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
+        // The set that is furthest behind tells how far the copy is.
+        status.checkpoint = match (status.checkpoint, reached) {
+            (Some(a), Some(b)) => Some(if b.instant() < a.instant() { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        count_problems(&state, set, &mut status)?;
+    }
+    status.last_run = state.last_run()?.and_then(|(run, _)| run.finished);
+    status.running = is_locked(&Copy::lock_file(dir));
+    Ok(status)
+}
+
+fn count_problems(state: &State, set: SetId, status: &mut Status) -> Result<(), Error> {
+    let mut after: Option<String> = None;
+    loop {
+        let page = state.owed_after(set, after.as_deref(), PAGE)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(last.wanted.uri.as_str().to_owned());
+        for Owed { why, .. } in page {
+            let kind = why.split(':').next().unwrap_or_default().to_owned();
+            *status.problems.entry(kind).or_default() += 1;
+        }
+    }
+}
+
+/// Whether another process has the copy. A lock that cannot be looked at is nobody's.
+fn is_locked(lock: &Path) -> bool {
+    File::open(lock).is_ok_and(|file| {
+        rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    })
 }

@@ -1,4 +1,12 @@
-use std::{error::Error as StdError, fmt, io, sync::Arc, time::SystemTime};
+use std::{
+    error::Error as StdError,
+    fmt, io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::SystemTime,
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -36,6 +44,7 @@ struct Shared {
     user_agent: HeaderValue,
     hosts: Hosts,
     bandwidth: Option<Arc<Pace>>,
+    requests: AtomicU64,
 }
 
 impl Client {
@@ -56,12 +65,25 @@ impl Client {
             .build(connector.clone());
         let hosts = Hosts::new(&options);
         let bandwidth = options.bwlimit.map(|limit| Arc::new(Pace::new(limit as f64)));
-        Ok(Self(Arc::new(Shared { options, pool, connector, user_agent, hosts, bandwidth })))
+        Ok(Self(Arc::new(Shared {
+            options,
+            pool,
+            connector,
+            user_agent,
+            hosts,
+            bandwidth,
+            requests: AtomicU64::new(0),
+        })))
     }
 
     /// The options it was made with.
     pub fn options(&self) -> &HttpOptions {
         &self.0.options
+    }
+
+    /// Requests sent so far.
+    pub fn requests(&self) -> u64 {
+        self.0.requests.load(Relaxed)
     }
 
     /// The attempts that one piece of work has.
@@ -132,6 +154,7 @@ impl Client {
 
         let host = shared.hosts.get(at);
         let permits = shared.hosts.admit(&host).await?;
+        shared.requests.fetch_add(1, Relaxed);
         let answer = self.wait_for_headers(message, uri).await.inspect_err(|error| {
             if error.is_transient() {
                 host.failed();

@@ -13,7 +13,7 @@ use crate::{
     commit::{CommitError, CommitOptions, Committer},
     discover::CapabilitySet,
     map::{ExplicitMap, MapBase, Mapper},
-    state::{Actions, Run as LoggedRun, RunId, SetId, State},
+    state::{Actions, Problem, Run as LoggedRun, RunId, SetId, State},
     store::{self, FolderOptions, FolderStore, Store},
 };
 
@@ -27,16 +27,29 @@ pub(crate) struct Copy {
     committer: Option<Committer>,
     reader: State,
     run: Option<RunId>,
+    plans: u32,
 }
 
 const OWN: &str = ".instep";
 const STATE: &str = "state.sqlite";
-const PLAN: &str = "plan.sqlite";
 
 impl Copy {
     /// Whether a folder holds a copy.
     pub(crate) fn is_at(dir: &Path) -> bool {
-        dir.join(OWN).join(STATE).is_file()
+        Self::state_file(dir).is_file()
+    }
+
+    /// The setting that keeps the operator's URL.
+    pub(crate) const URL: &str = "url";
+
+    /// The file that holds the state.
+    pub(crate) fn state_file(dir: &Path) -> PathBuf {
+        dir.join(OWN).join(STATE)
+    }
+
+    /// The file that is locked while a run has the copy.
+    pub(crate) fn lock_file(dir: &Path) -> PathBuf {
+        dir.join(OWN).join("lock")
     }
 
     /// Locks the folder, takes up what an earlier run left, and learns where resources lie.
@@ -57,9 +70,15 @@ impl Copy {
         commits.durability = durability;
         let (mut committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
         let mapper = Arc::new(mapper(&mut committer, options)?);
-        let run = if options.dry_run { None } else { Some(committer.state_mut().begin_run(now(), "sync")?) };
+        let mut run = None;
+        if !options.dry_run {
+            if committer.state().setting(Self::URL)?.as_deref() != Some(&options.url) {
+                committer.state_mut().set_setting(Self::URL, &options.url)?;
+            }
+            run = Some(committer.state_mut().begin_run(now(), "sync")?);
+        }
         let reader = committer.state().reader()?;
-        Ok(Self { own, store, mapper, committer: Some(committer), reader, run })
+        Ok(Self { own, store, mapper, committer: Some(committer), reader, run, plans: 0 })
     }
 
     /// The state, to read.
@@ -73,8 +92,9 @@ impl Copy {
     }
 
     /// An empty plan.
-    pub(crate) fn new_actions(&self) -> Result<Actions, Error> {
-        Ok(Actions::create(&self.own.join(PLAN))?)
+    pub(crate) fn new_actions(&mut self) -> Result<Actions, Error> {
+        self.plans += 1;
+        Ok(Actions::create(&self.own.join(format!("plan-{}.sqlite", self.plans)))?)
     }
 
     /// Gives the committer away; [`Self::take_back`] ends that.
@@ -121,13 +141,13 @@ impl Copy {
     }
 
     /// Writes down how the run ended.
-    pub(crate) fn finish(&mut self, report: &SyncReport) -> Result<(), Error> {
+    pub(crate) fn finish(&mut self, report: &SyncReport, problems: &[Problem]) -> Result<(), Error> {
         let Some(id) = self.run else { return Ok(()) };
         let mut run = LoggedRun::new(id, now(), report.strategy.as_str());
         run.finished = Some(now());
         run.exit_code = Some(report.exit_code());
         run.summary = Some(report.reason.clone());
-        Ok(self.state_mut()?.finish_run(&run, &[])?)
+        Ok(self.state_mut()?.finish_run(&run, problems)?)
     }
 }
 

@@ -1,6 +1,9 @@
 //! One run over one copy: what all its steps share.
 
-use std::{collections::BTreeSet, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
 
 use resourcesync::{DateTime, Uri};
 
@@ -12,7 +15,7 @@ use crate::{
     error::story,
     http::{Client, HttpOptions, Origin, Validators},
     plan::Selection,
-    state::{DocumentRecord, State},
+    state::{DocumentRecord, Problem as LoggedProblem, State},
 };
 
 /// A run.
@@ -26,6 +29,8 @@ pub(crate) struct Run<'a> {
     pub(crate) report: SyncReport,
     /// Held resources whose files are not what the state says.
     pub(crate) broken: BTreeSet<String>,
+    /// The problems of this run, by kind.
+    problems: BTreeMap<ProblemKind, LoggedProblem>,
     /// Bytes that the fetcher of this plan has told of.
     pub(crate) fetched: u64,
     pub(crate) started: Instant,
@@ -59,6 +64,7 @@ impl<'a> Run<'a> {
             policy,
             report,
             broken: BTreeSet::new(),
+            problems: BTreeMap::new(),
             fetched: 0,
             started: Instant::now(),
         })
@@ -130,7 +136,19 @@ impl<'a> Run<'a> {
     /// Something that costs an entry or a document.
     pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: &dyn std::fmt::Display) {
         self.report.skipped += 1;
+        self.log_problem(kind, uri, what);
+    }
+
+    /// A resource that was not had.
+    pub(crate) fn failed(&mut self, kind: ProblemKind, uri: &str, what: &str) {
+        self.report.failed += 1;
+        self.log_problem(kind, uri, &what);
+    }
+
+    fn log_problem(&mut self, kind: ProblemKind, uri: &str, what: &dyn std::fmt::Display) {
         self.monitor.event(Event::Problem(Problem::new(kind, uri, what)));
+        let first = || LoggedProblem::new(kind.as_str(), 0, Uri::parse(uri).ok(), what.to_string());
+        self.problems.entry(kind).or_insert_with(first).count += 1;
     }
 
     /// A document that could not be used.
@@ -146,8 +164,10 @@ impl<'a> Run<'a> {
     /// The report, once everything is done.
     pub(crate) fn end(mut self) -> Result<SyncReport, Error> {
         self.report.owed = self.state().owed_count()?;
+        self.report.requests = self.client.requests();
         self.report.elapsed = self.started.elapsed();
-        self.copy.finish(&self.report)?;
+        let problems: Vec<_> = self.problems.into_values().collect();
+        self.copy.finish(&self.report, &problems)?;
         Ok(self.report)
     }
 }

@@ -8,10 +8,7 @@ use std::collections::BTreeMap;
 use resourcesync::Uri;
 
 use super::{change_lists::ChangeLists, run::Run, set::SetRun};
-use crate::{
-    Error, Event, Outcome, Phase, Problem, ProblemKind, commit::Commit, discover::CapabilitySet,
-    state::Checkpoint,
-};
+use crate::{Error, Outcome, Phase, ProblemKind, commit::Commit, discover::CapabilitySet, state::Checkpoint};
 use pipeline::Pipeline;
 
 /// Resources that failed and may be explained by a change that was published meanwhile, with what is to be said
@@ -123,10 +120,5 @@ impl Run<'_> {
         for (uri, (kind, what)) in unexplained {
             self.failed(kind, &uri, &what);
         }
-    }
-
-    fn failed(&mut self, kind: ProblemKind, uri: &str, what: &str) {
-        self.report.failed += 1;
-        self.monitor.event(Event::Problem(Problem::new(kind, uri, &what)));
     }
 }
