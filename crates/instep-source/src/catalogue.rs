@@ -94,6 +94,20 @@ impl Catalogue {
         self.writer.run(move |ledger| ledger.set_meta(&values))
     }
 
+    /// Notes what Resource Lists depend on besides the resources: where it differs from the last time, the revision
+    /// grows.
+    pub(crate) fn depend_on(&self, name: &str, text: &str) -> Result<(), CatalogueError> {
+        let digest = blake3::hash(text.as_bytes()).as_bytes().to_vec();
+        if self.snapshot()?.meta(name)?.as_ref() == Some(&digest) {
+            return Ok(());
+        }
+        let values = [(name.to_owned(), Some(digest))];
+        self.writer.run(move |ledger| {
+            ledger.head.revision += 1;
+            ledger.set_meta(&values)
+        })
+    }
+
     /// What the catalogue holds now.
     ///
     /// # Errors

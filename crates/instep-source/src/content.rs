@@ -1,5 +1,6 @@
 //! Where bitstreams live: folders, and what manifests and applications name.
 
+mod describe;
 mod filter;
 mod look;
 mod manifest;
@@ -16,12 +17,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use resourcesync::Uri;
+
 use crate::{
     Content, Error, PublishOptions,
-    catalogue::{Catalogue, Resource, Snapshot},
+    catalogue::{Catalogue, Resource, Snapshot, State},
     render::Place,
 };
 
+use describe::Describer;
 use filter::Filter;
 pub(crate) use look::{Look, look};
 pub(crate) use manifest::{Listed, Manifest};
@@ -41,6 +45,8 @@ pub struct Holdings(Arc<Held>);
 struct Held {
     roots: Vec<Root>,
     manifests: Vec<Manifest>,
+    /// By the number of the set.
+    describers: Vec<Describer>,
     looking: Mutex<()>,
 }
 
@@ -72,7 +78,11 @@ impl Holdings {
             root.leave_out(&options.out, &options.state);
         }
         leave_out_nested(&mut roots);
-        Ok(Self(Arc::new(Held { roots, manifests, looking: Mutex::new(()) })))
+        let describers: Result<Vec<_>, _> =
+            options.sets.iter().map(|set| Describer::new(set, place.base())).collect();
+        let held = Held { roots, manifests, describers: describers?, looking: Mutex::new(()) };
+        catalogue.depend_on("rules", &format!("{:?}", held.describers))?;
+        Ok(Self(Arc::new(held)))
     }
 
     /// The folders, to be watched.
@@ -98,6 +108,18 @@ impl Holdings {
             }
         }
         Ok(None)
+    }
+
+    /// Adds to a resource's state what the rules of a set say of it: links (§14) and its change frequency.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read.
+    pub fn describe(&self, set: u8, snapshot: &Snapshot, uri: &Uri, state: &mut State) -> Result<(), Error> {
+        let exists = |target: &str| Ok(self.find(snapshot, target)?.is_some());
+        match self.0.describers.get(usize::from(set)) {
+            Some(describer) => describer.describe(uri, state, exists),
+            None => Ok(()),
+        }
     }
 
     /// Opens the file of a resource: below its root, and through no link.

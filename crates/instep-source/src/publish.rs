@@ -196,7 +196,10 @@ impl Publisher {
         Ok(placed.into_iter().map(|(name, _)| name).collect())
     }
 
-    fn views<'a>(&self, snapshot: &'a Snapshot) -> Vec<CatalogueView<'a>> {
-        (0u8..).zip(&self.policy.sets).map(|(set, _)| CatalogueView { snapshot, set }).collect()
+    fn views<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<CatalogueView<'a>> {
+        (0u8..)
+            .zip(&self.policy.sets)
+            .map(|(set, _)| CatalogueView { snapshot, holdings: &self.holdings, set })
+            .collect()
     }
 }

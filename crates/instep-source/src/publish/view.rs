@@ -1,6 +1,9 @@
+use resourcesync::Change;
+
 use crate::{
     Error,
     catalogue::{ChangeRecord, Resource, Snapshot, Totals},
+    content::Holdings,
     render::SetView,
 };
 
@@ -8,6 +11,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct CatalogueView<'a> {
     pub(super) snapshot: &'a Snapshot,
+    pub(super) holdings: &'a Holdings,
     /// The number of the set.
     pub(super) set: u8,
 }
@@ -24,11 +28,21 @@ impl SetView for CatalogueView<'_> {
     }
 
     fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_> {
-        Box::new(self.snapshot.resources(self.mask()).map(|resource| Ok(resource?)))
+        Box::new(self.snapshot.resources(self.mask()).map(|resource| {
+            let mut resource = resource?;
+            self.holdings.describe(self.set, self.snapshot, &resource.uri, &mut resource.state)?;
+            Ok(resource)
+        }))
     }
 
     fn changes(&self, after: u64) -> Box<dyn Iterator<Item = Result<ChangeRecord, Error>> + '_> {
-        Box::new(self.snapshot.changes(self.mask(), after).map(|change| Ok(change?)))
+        Box::new(self.snapshot.changes(self.mask(), after).map(|change| {
+            let mut change = change?;
+            if change.change != Change::Deleted {
+                self.holdings.describe(self.set, self.snapshot, &change.uri, &mut change.state)?;
+            }
+            Ok(change)
+        }))
     }
 
     fn count_changes(&self, after: u64) -> Result<u64, Error> {

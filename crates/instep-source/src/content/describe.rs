@@ -1,0 +1,159 @@
+//! What the rules of a set say of its resources: links to related ones, and how often they change.
+
+use resourcesync::{ChangeFreq, Link, Uri};
+
+use crate::{Error, LinkRule, SetOptions, catalogue::State};
+
+/// The rules of one set.
+#[derive(Debug)]
+pub(crate) struct Describer {
+    base: String,
+    links: Vec<(Pattern, LinkRule)>,
+    frequencies: Vec<(Pattern, ChangeFreq)>,
+}
+
+/// A path below the base URL, with at most one `*`, which stands for anything, slashes too.
+#[derive(Debug)]
+struct Pattern {
+    before: String,
+    /// What follows the `*`; without one the pattern is the path itself.
+    after: Option<String>,
+}
+
+impl Pattern {
+    fn new(option: &str, text: &str) -> Result<Self, Error> {
+        let text = text.trim_start_matches('/');
+        let (before, after) = match text.split_once('*') {
+            Some((_, after)) if after.contains('*') => {
+                return Err(Error::option(option, format!("{text:?} has more than one *")));
+            }
+            Some((before, after)) => (before, Some(after.to_owned())),
+            None => (text, None),
+        };
+        Ok(Self { before: before.to_owned(), after })
+    }
+
+    /// What the `*` stands for, if the path matches.
+    fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let rest = path.strip_prefix(&self.before)?;
+        match &self.after {
+            Some(after) => rest.strip_suffix(after.as_str()),
+            None => Some(rest).filter(|rest| rest.is_empty()),
+        }
+    }
+}
+
+impl Describer {
+    /// The rules of a set, its paths below the base URL.
+    ///
+    /// # Errors
+    /// When a pattern has more than one `*`.
+    pub(crate) fn new(set: &SetOptions, base: &str) -> Result<Self, Error> {
+        let links = set.links.iter().map(|rule| Ok((Pattern::new("links", &rule.resource)?, rule.clone())));
+        let frequencies = set
+            .frequencies
+            .iter()
+            .map(|rule| Ok((Pattern::new("frequencies", &rule.resource)?, rule.frequency)));
+        Ok(Self {
+            base: base.to_owned(),
+            links: links.collect::<Result<_, Error>>()?,
+            frequencies: frequencies.collect::<Result<_, Error>>()?,
+        })
+    }
+
+    /// Adds to a state what the rules say. What the state has already is kept; a link to a resource of this Source is
+    /// written only while that exists.
+    ///
+    /// # Errors
+    /// When `exists` fails.
+    pub(crate) fn describe(
+        &self,
+        uri: &Uri,
+        state: &mut State,
+        mut exists: impl FnMut(&str) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let Some(path) = uri.as_str().strip_prefix(&self.base) else { return Ok(()) };
+        if state.changefreq.is_none() {
+            let rule = self.frequencies.iter().find(|(pattern, _)| pattern.matches(path).is_some());
+            state.changefreq = rule.map(|(_, frequency)| *frequency);
+        }
+        for (pattern, rule) in &self.links {
+            let Some(link) = pattern.matches(path).and_then(|part| self.link(rule, part)) else { continue };
+            let ours = link.href.as_str().starts_with(&self.base);
+            let said = |held: &Link| held.rel == link.rel && held.href == link.href;
+            if link.href == *uri || state.links.iter().any(said) || (ours && !exists(link.href.as_str())?) {
+                continue;
+            }
+            state.links.push(link);
+        }
+        Ok(())
+    }
+
+    fn link(&self, rule: &LinkRule, part: &str) -> Option<Link> {
+        let target = rule.target.replacen('*', part, 1);
+        let href = Uri::parse(&self.base).ok()?.resolve(&target).ok()?;
+        let mut link = Link::new(rule.rel.clone(), href);
+        link.media_type.clone_from(&rule.media_type);
+        link.pri = rule.pri;
+        Some(link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{ChangeFreq, Relation, Uri};
+
+    use super::Describer;
+    use crate::{FrequencyRule, LinkRule, SetOptions, catalogue::State};
+
+    fn describer(rules: &[(&str, &str, &str)]) -> Describer {
+        let mut set = SetOptions::new();
+        let rule = |(resource, rel, target): &(&str, &str, &str)| {
+            LinkRule::new(*resource, Relation::parse(rel), *target)
+        };
+        set.links = rules.iter().map(rule).collect();
+        set.frequencies = vec![FrequencyRule::new("news/*", ChangeFreq::Hourly)];
+        Describer::new(&set, "http://x/").unwrap()
+    }
+
+    fn described(describer: &Describer, uri: &str) -> State {
+        let mut state = State::new();
+        let exists = |uri: &str| Ok(!uri.contains("missing"));
+        describer.describe(&Uri::parse(uri).unwrap(), &mut state, exists).unwrap();
+        state
+    }
+
+    #[test]
+    fn pairs_are_linked_while_both_exist() {
+        let rules = describer(&[
+            ("*.pdf", "describedby", "*.xml"),
+            ("*.xml", "describes", "*.pdf"),
+            ("res1", "alternate", "res1.html"),
+            ("*", "profile", "http://profiles/p"),
+            ("*", "duplicate", "http://mirror/copy/*"),
+        ]);
+        for (uri, links) in [
+            ("http://x/a/b.pdf", vec!["http://x/a/b.xml", "http://profiles/p", "http://mirror/copy/a/b.pdf"]),
+            ("http://x/missing.xml", vec!["http://profiles/p", "http://mirror/copy/missing.xml"]),
+            ("http://x/res1", vec!["http://x/res1.html", "http://profiles/p", "http://mirror/copy/res1"]),
+            ("http://elsewhere/b.pdf", vec![]),
+        ] {
+            let state = described(&rules, uri);
+            assert!(state.links.iter().map(|link| link.href.as_str()).eq(links), "{uri}");
+        }
+    }
+
+    #[test]
+    fn frequencies_go_by_the_first_pattern_that_matches() {
+        let rules = describer(&[]);
+        assert_eq!(described(&rules, "http://x/news/today").changefreq, Some(ChangeFreq::Hourly));
+        assert_eq!(described(&rules, "http://x/olds/today").changefreq, None);
+    }
+
+    #[test]
+    fn two_stars_are_refused() {
+        let mut set = SetOptions::new();
+        set.links = vec![LinkRule::new("*/*", Relation::parse("alternate"), "*")];
+        assert!(Describer::new(&set, "http://x/").is_err());
+    }
+}
