@@ -1,5 +1,6 @@
 //! Watch, settle, publish again: the task that runs beside the server.
 
+mod dumps;
 mod settle;
 mod status;
 mod watch;
@@ -13,7 +14,8 @@ use std::{
 
 use tokio::sync::watch as state;
 
-use crate::{Error, Monitor, Problem, PublishReport, Publisher, serve::Overview};
+use crate::{Error, Monitor, Problem, PublishReport, Publisher, dump::BuiltDumps, serve::Overview};
+use dumps::Dumps;
 use settle::{Settle, Touch, Work};
 use watch::Watches;
 
@@ -61,6 +63,7 @@ enum Message {
     Touched(PathBuf, Touch),
     EventsLost,
     Recorded,
+    Built(Result<Box<BuiltDumps>, Error>),
     End,
 }
 
@@ -82,7 +85,9 @@ impl Live {
         let (overview, overview_seen) = state::channel(Arc::new(status::overview(&publisher, None)?));
         let scan_every =
             if watches.stand() { options.scan_every } else { options.scan_every.min(WITHOUT_WATCHES) };
+        let dumps = Dumps::new(sender.clone(), Arc::clone(&monitor));
         let keeper = Keeper {
+            dumps,
             publisher,
             watches,
             announce,
@@ -160,6 +165,7 @@ fn own_output(publisher: &Publisher) -> Vec<PathBuf> {
 
 /// The thread that publishes.
 struct Keeper {
+    dumps: Dumps,
     publisher: Publisher,
     watches: Watches,
     announce: Box<dyn Announce>,
@@ -173,6 +179,7 @@ impl Keeper {
     fn run(mut self, messages: &mpsc::Receiver<Message>) {
         let mut settle = Settle::default();
         let mut next_scan = Instant::now() + self.scan_every;
+        self.dumps.start_if_due(&self.publisher);
         loop {
             let now = Instant::now();
             let until_scan = next_scan.saturating_duration_since(now);
@@ -222,6 +229,13 @@ impl Keeper {
                 settle.look_at_everything();
             }
             Message::Recorded => settle.recorded(Instant::now()),
+            Message::Built(built) => {
+                if let Some(built) = self.dumps.take(built) {
+                    let placed = self.publisher.place_dumps(*built, &*self.monitor);
+                    // What failed here is built again.
+                    let _ = self.conclude(placed);
+                }
+            }
             Message::End => {}
         }
     }
@@ -240,6 +254,13 @@ impl Keeper {
             Work::Paths(paths) if paths.is_empty() => self.publisher.publish_recorded(monitor),
             Work::Paths(paths) => self.publisher.publish_paths(paths, monitor),
         };
+        self.conclude(published)?;
+        self.dumps.start_if_due(&self.publisher);
+        Ok(())
+    }
+
+    /// Tells of a publication, or of its failure.
+    fn conclude(&mut self, published: Result<PublishReport, Error>) -> Result<(), Error> {
         let before = Arc::clone(&self.overview.borrow());
         let told = published.and_then(|report| {
             let current = status::overview(&self.publisher, Some(&before))?;
@@ -253,7 +274,7 @@ impl Keeper {
             }
             Err(error) => {
                 let failed = status::failed(&before, &error);
-                monitor.problem(&Problem::warning("publication", failed.failure.clone().unwrap_or_default()));
+                self.monitor.problem(&Problem::warning("publication", failed.failure.clone().unwrap_or_default()));
                 self.overview.send_replace(Arc::new(failed));
                 Err(error)
             }

@@ -2,6 +2,7 @@
 
 mod address;
 mod app;
+mod batch;
 mod cache;
 mod condition;
 mod connection;
@@ -17,6 +18,7 @@ mod path;
 mod range;
 mod resources;
 mod root;
+mod spool;
 mod stall;
 mod tls;
 
@@ -101,13 +103,19 @@ impl Source {
 
     fn start_blocking(mut options: ServeOptions, monitor: Arc<dyn Monitor>) -> Result<Self, Error> {
         notify::advertise(&mut options.publish, &options.channels)?;
+        if options.batches {
+            batch::advertise(&mut options.publish)?;
+        }
         let publisher = Publisher::open(options.publish)?;
         let (ending, is_ending) = watch::channel(false);
         let place = publisher.place().clone();
         let announcer = Announcer::new(&publisher)?;
         let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         let origin = options.strict_host.then(own_origin).map(Arc::from);
-        let routes = announcer.routes(&options.channels, origin, &is_ending);
+        let mut routes = announcer.routes(&options.channels, origin, &is_ending);
+        if options.batches {
+            routes = routes.merge(batch::routes(&publisher, &monitor)?);
+        }
         let documents = publisher.options().out.clone();
         let folders = resources::folders(&publisher);
         let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;

@@ -28,8 +28,8 @@ pub(crate) struct FileBody {
 
 impl FileBody {
     /// A part of a file.
-    pub(crate) fn new(file: File, part: Range<u64>) -> Self {
-        Self { file: Arc::new(file), part, reading: None }
+    pub(crate) fn new(file: Arc<File>, part: Range<u64>) -> Self {
+        Self { file, part, reading: None }
     }
 
     fn next_piece(&self) -> JoinHandle<io::Result<Bytes>> {

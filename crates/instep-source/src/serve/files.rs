@@ -150,7 +150,7 @@ impl Files {
         if method == Method::GET {
             *response.body_mut() = match &found.facts.body {
                 Some(bytes) => Body::from(bytes.slice(part.start as usize..part.end as usize)),
-                None => Body::new(FileBody::new(found.file, part)),
+                None => Body::new(FileBody::new(Arc::new(found.file), part)),
             };
         }
         response

@@ -19,6 +19,8 @@ pub struct ServeOptions {
     pub limits: Limits,
     /// How changes are told.
     pub channels: ChannelOptions,
+    /// Whether many resources can be asked for at once.
+    pub batches: bool,
     /// Whether a request for another host is refused with 421.
     pub strict_host: bool,
 }
@@ -36,6 +38,7 @@ impl ServeOptions {
             live: LiveOptions::default(),
             limits: Limits::default(),
             channels: ChannelOptions::default(),
+            batches: true,
             strict_host: false,
         }
     }

@@ -1,0 +1,61 @@
+//! Resource Dumps, built beside publications: nothing waits for them.
+
+use std::{
+    sync::{Arc, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::Message;
+use crate::{Error, Monitor, Problem, Publisher, dump::BuiltDumps};
+
+/// How long after a failure dumps are tried again.
+const AFTER_FAILURE: Duration = Duration::from_secs(600);
+
+/// At most one build at a time, on a thread of its own.
+pub(super) struct Dumps {
+    messages: mpsc::SyncSender<Message>,
+    monitor: Arc<dyn Monitor>,
+    is_building: bool,
+    not_before: Option<Instant>,
+}
+
+impl Dumps {
+    pub(super) fn new(messages: mpsc::SyncSender<Message>, monitor: Arc<dyn Monitor>) -> Self {
+        Self { messages, monitor, is_building: false, not_before: None }
+    }
+
+    /// Begins to build what is due.
+    pub(super) fn start_if_due(&mut self, publisher: &Publisher) {
+        if self.is_building || self.not_before.is_some_and(|moment| Instant::now() < moment) {
+            return;
+        }
+        match publisher.dump_job() {
+            Ok(None) => {}
+            Ok(Some(job)) => {
+                let (messages, monitor) = (self.messages.clone(), Arc::clone(&self.monitor));
+                let build = move || {
+                    let built = job.build(&*monitor).map(Box::new);
+                    // Nobody takes it when the Source ended meanwhile.
+                    let _ = messages.send(Message::Built(built));
+                };
+                match thread::Builder::new().name("dump".to_owned()).spawn(build) {
+                    Ok(_) => self.is_building = true,
+                    Err(error) => self.failed(&error.to_string()),
+                }
+            }
+            Err(error) => self.failed(&error.to_string()),
+        }
+    }
+
+    /// Takes what was built; none where that failed.
+    pub(super) fn take(&mut self, built: Result<Box<BuiltDumps>, Error>) -> Option<Box<BuiltDumps>> {
+        self.is_building = false;
+        built.map_err(|error| self.failed(&error.to_string())).ok()
+    }
+
+    fn failed(&mut self, why: &str) {
+        self.not_before = Some(Instant::now() + AFTER_FAILURE);
+        self.monitor.problem(&Problem::warning("Resource Dump", why));
+    }
+}

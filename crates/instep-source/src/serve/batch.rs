@@ -1,0 +1,203 @@
+//! Batches: many resources in one answer.
+
+use std::{fs::File, sync::Arc, time::Duration};
+
+use axum::{
+    Json, Router,
+    body::Body,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use http::{StatusCode, header};
+use resourcesync::{DateTime, Link, Relation, Uri};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{sync::watch, task::spawn_blocking, time::timeout};
+
+use super::{
+    file_body::FileBody,
+    spool::{Building, Claim, Progress, Spool},
+};
+use crate::{
+    Error, Monitor, PublishOptions, Publisher,
+    dump::{Batch, BatchRequest, BatchSelection, Batches},
+    render::Place,
+};
+
+/// Bytes of a request: 10,000 long URIs.
+const REQUEST_BYTES: usize = 16 << 20;
+/// How long a client may take to send its request.
+const REQUEST_TIME: Duration = Duration::from_secs(30);
+/// Bytes of packages on disk.
+const SPOOL_BYTES: u64 = 2 << 30;
+/// When to ask again while there is no room, in seconds.
+const RETRY_AFTER: &str = "5";
+
+/// The last part of an endpoint's URI.
+const NAME: &str = "batch";
+
+/// Names the endpoint of each set in its Capability List.
+pub(crate) fn advertise(publish: &mut PublishOptions) -> Result<(), Error> {
+    let place = Place::new(&publish.base_url)?;
+    for set in &mut publish.sets {
+        let endpoint = place.set(&set.name).uri(NAME);
+        set.capability_links.push(Link::new(Relation::parse(Relation::BATCH), endpoint));
+    }
+    Ok(())
+}
+
+/// The endpoints, below the base URL.
+pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Result<Router, Error> {
+    let folder = publisher.options().state.join("batches");
+    let spool = Spool::new(&folder, SPOOL_BYTES).map_err(Error::write(folder))?;
+    let mut routes = Router::new();
+    for (set, options) in (0_u8..).zip(&publisher.options().sets) {
+        let endpoint = Endpoint {
+            set,
+            batches: publisher.batches(),
+            spool: Arc::clone(&spool),
+            monitor: Arc::clone(monitor),
+        };
+        let path = format!("/{}", publisher.place().set(&options.name).name(NAME));
+        routes = routes.route(&path, post(answer).with_state(Arc::new(endpoint)));
+    }
+    Ok(routes)
+}
+
+/// What answers for one set.
+struct Endpoint {
+    set: u8,
+    batches: Batches,
+    spool: Arc<Spool>,
+    monitor: Arc<dyn Monitor>,
+}
+
+/// What a client sends: the URIs, or the moment since which everything is asked for.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Asked {
+    Resources(Vec<String>),
+    Since { since: String },
+}
+
+async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+    let body = timeout(REQUEST_TIME, axum::body::to_bytes(request.into_body(), REQUEST_BYTES)).await;
+    let asked = match body {
+        Err(_) => return refused(StatusCode::REQUEST_TIMEOUT, "the request took too long"),
+        Ok(Err(_)) => return refused(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long"),
+        Ok(Ok(body)) => match serde_json::from_slice(&body) {
+            Ok(asked) => asked,
+            Err(_) => return refused(StatusCode::BAD_REQUEST, ASKED),
+        },
+    };
+    let selection = match selection(asked) {
+        Ok(selection) => selection,
+        Err(refusal) => return refusal,
+    };
+    let for_selection = Arc::clone(&endpoint);
+    let request = BatchRequest::new(endpoint.set, selection);
+    match spawn_blocking(move || for_selection.batches.select(&request)).await {
+        Ok(Ok(batch)) => package(&endpoint, batch).await,
+        Ok(Err(error)) => refusal(&error),
+        Err(_) => refused(StatusCode::INTERNAL_SERVER_ERROR, "the batch could not be selected"),
+    }
+}
+
+const ASKED: &str = "send a JSON array of URIs, or {\"since\": \"2026-01-01T00:00:00Z\"}";
+
+fn selection(asked: Asked) -> Result<BatchSelection, Response> {
+    match asked {
+        Asked::Since { since } => {
+            let since = DateTime::parse(&since).map_err(|_| refused(StatusCode::BAD_REQUEST, ASKED))?;
+            Ok(BatchSelection::Since(since))
+        }
+        Asked::Resources(texts) => {
+            let uris: Vec<Uri> = texts.iter().filter_map(|text| Uri::parse(text).ok()).collect();
+            if uris.len() < texts.len() {
+                return Err(unknown(texts.iter().filter(|text| Uri::parse(text).is_err())));
+            }
+            Ok(BatchSelection::Resources(uris))
+        }
+    }
+}
+
+async fn package(endpoint: &Arc<Endpoint>, batch: Batch) -> Response {
+    /// What a manifest entry and the headers of a member take, about.
+    const OVERHEAD: u64 = 1_024;
+    let bytes = batch.bytes + OVERHEAD * batch.resources as u64;
+    let package = match endpoint.spool.claim(&batch.key, bytes) {
+        Claim::Shared(package) => package,
+        Claim::Full => return busy(),
+        Claim::Build(building) => {
+            let package = building.package();
+            let endpoint = Arc::clone(endpoint);
+            spawn_blocking(move || build(&endpoint, batch, building));
+            package
+        }
+    };
+    ready(package).await
+}
+
+fn build(endpoint: &Endpoint, batch: Batch, building: Building) {
+    let built = building.file().map_err(Error::write("batch")).and_then(|mut file| {
+        endpoint.batches.build(batch, &mut file, &*endpoint.monitor)?;
+        Ok(file)
+    });
+    match built {
+        Ok(file) => building.finish(file),
+        Err(error) => {
+            tracing::error!(%error, "a batch could not be built");
+            building.fail("the batch could not be built");
+        }
+    }
+}
+
+async fn ready(mut package: watch::Receiver<Progress>) -> Response {
+    let progress = package.wait_for(|progress| !matches!(progress, Progress::Building)).await;
+    match progress.as_deref() {
+        Ok(Progress::Ready(file)) => send(file),
+        Ok(Progress::Failed(why)) => refused(StatusCode::INTERNAL_SERVER_ERROR, why),
+        Ok(Progress::Building) | Err(_) => busy(),
+    }
+}
+
+fn send(file: &Arc<File>) -> Response {
+    let Ok(length) = file.metadata().map(|metadata| metadata.len()) else { return busy() };
+    let body = Body::new(FileBody::new(Arc::clone(file), 0..length));
+    let headers = [
+        (header::CONTENT_TYPE, "application/zip".to_owned()),
+        (header::CONTENT_LENGTH, length.to_string()),
+        (header::CACHE_CONTROL, "no-store".to_owned()),
+    ];
+    (headers, body).into_response()
+}
+
+fn refusal(error: &Error) -> Response {
+    match error {
+        Error::UnknownResources { uris } => unknown(uris.iter()),
+        Error::TooMuch { .. } => refused(StatusCode::PAYLOAD_TOO_LARGE, &error.to_string()),
+        Error::TooEarly { .. } => refused(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+        Error::Options { .. } => refused(StatusCode::NOT_FOUND, &error.to_string()),
+        _ => {
+            tracing::error!(%error, "a batch could not be selected");
+            busy()
+        }
+    }
+}
+
+fn unknown<'a>(uris: impl Iterator<Item = &'a String>) -> Response {
+    let uris: Vec<&String> = uris.collect();
+    let error = "these are no resources of this set";
+    (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({ "error": error, "unknown": uris }))).into_response()
+}
+
+fn busy() -> Response {
+    let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, "ask again later");
+    response.headers_mut().insert(header::RETRY_AFTER, http::HeaderValue::from_static(RETRY_AFTER));
+    response
+}
+
+fn refused(status: StatusCode, error: &str) -> Response {
+    (status, Json(json!({ "error": error }))).into_response()
+}

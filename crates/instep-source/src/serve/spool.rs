@@ -1,0 +1,182 @@
+//! Packages that were asked for, on disk within a quota: one build serves all who ask for the same (S9).
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::watch;
+
+/// Builds under way at a time.
+const BUILDS: usize = 2;
+
+/// Packages by their keys.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    folder: PathBuf,
+    quota_bytes: u64,
+    packages: Mutex<Packages>,
+}
+
+#[derive(Debug, Default)]
+struct Packages {
+    by_key: BTreeMap<String, Slot>,
+    clock: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    package: watch::Receiver<Progress>,
+    bytes: u64,
+    last_asked: u64,
+}
+
+/// How far a package is.
+#[derive(Clone, Debug)]
+pub(crate) enum Progress {
+    Building,
+    Ready(Arc<File>),
+    Failed(Arc<str>),
+}
+
+/// What becomes of a request for a package.
+pub(crate) enum Claim {
+    /// Somebody builds it, or it is there.
+    Shared(watch::Receiver<Progress>),
+    /// The caller builds it, into this file.
+    Build(Building),
+    /// There is no room at the moment.
+    Full,
+}
+
+/// A package that its holder builds. It is gone when it is dropped unfinished.
+#[derive(Debug)]
+pub(crate) struct Building {
+    spool: Arc<Spool>,
+    key: String,
+    progress: watch::Sender<Progress>,
+}
+
+impl Spool {
+    /// A spool in a folder, which is made where it is missing.
+    pub(crate) fn new(folder: &Path, quota_bytes: u64) -> io::Result<Arc<Self>> {
+        std::fs::create_dir_all(folder)?;
+        Ok(Arc::new(Self { folder: folder.to_owned(), quota_bytes, packages: Mutex::default() }))
+    }
+
+    /// Asks for the package with a key, which will take about so many bytes.
+    pub(crate) fn claim(self: &Arc<Self>, key: &str, bytes: u64) -> Claim {
+        let mut packages = self.packages.lock().unwrap_or_else(PoisonError::into_inner);
+        packages.clock += 1;
+        let now = packages.clock;
+        if let Some(slot) = packages.by_key.get_mut(key) {
+            slot.last_asked = now;
+            return Claim::Shared(slot.package.clone());
+        }
+        if packages.building() >= BUILDS || !packages.make_room(bytes, self.quota_bytes) {
+            return Claim::Full;
+        }
+        let (progress, package) = watch::channel(Progress::Building);
+        packages.by_key.insert(key.to_owned(), Slot { package, bytes, last_asked: now });
+        Claim::Build(Building { spool: Arc::clone(self), key: key.to_owned(), progress })
+    }
+}
+
+impl Packages {
+    fn building(&self) -> usize {
+        self.by_key.values().filter(|slot| matches!(*slot.package.borrow(), Progress::Building)).count()
+    }
+
+    /// Drops what was not asked for longest, until there is room. Who still reads a package keeps it.
+    fn make_room(&mut self, bytes: u64, quota_bytes: u64) -> bool {
+        loop {
+            let held: u64 = self.by_key.values().map(|slot| slot.bytes).sum();
+            if held + bytes <= quota_bytes {
+                return true;
+            }
+            let finished = self.by_key.iter().filter(|(_, slot)| !matches!(*slot.package.borrow(), Progress::Building));
+            let Some((oldest, _)) = finished.min_by_key(|(_, slot)| slot.last_asked) else { return false };
+            let oldest = oldest.clone();
+            self.by_key.remove(&oldest);
+        }
+    }
+}
+
+impl Building {
+    /// A file without a name: it takes no room longer than somebody holds it.
+    pub(crate) fn file(&self) -> io::Result<File> {
+        tempfile::tempfile_in(&self.spool.folder)
+    }
+
+    pub(crate) fn package(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    pub(crate) fn finish(self, file: File) {
+        if let Ok(metadata) = file.metadata()
+            && let Some(slot) = self.packages().by_key.get_mut(&self.key)
+        {
+            slot.bytes = metadata.len();
+        }
+        self.progress.send_replace(Progress::Ready(Arc::new(file)));
+    }
+
+    pub(crate) fn fail(self, why: &str) {
+        self.progress.send_replace(Progress::Failed(why.into()));
+    }
+
+    fn packages(&self) -> std::sync::MutexGuard<'_, Packages> {
+        self.spool.packages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        if !matches!(*self.progress.borrow(), Progress::Ready(_)) {
+            self.packages().by_key.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(claim: Claim) -> Building {
+        let Claim::Build(building) = claim else { panic!("not to be built") };
+        building
+    }
+
+    #[test]
+    fn s9_a_hundred_requests_for_the_same_are_one_build() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::new(folder.path(), 1_000).unwrap();
+        let building = build(spool.claim("a", 100));
+        for _ in 0..100 {
+            assert!(matches!(spool.claim("a", 100), Claim::Shared(_)));
+        }
+        let file = building.file().unwrap();
+        building.finish(file);
+        let Claim::Shared(package) = spool.claim("a", 100) else { panic!("built again") };
+        assert!(matches!(*package.borrow(), Progress::Ready(_)));
+    }
+
+    #[test]
+    fn s9_builds_and_bytes_are_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::new(folder.path(), 1_000).unwrap();
+        assert!(matches!(spool.claim("too large", 1_001), Claim::Full));
+        let (a, _b) = (build(spool.claim("a", 400)), build(spool.claim("b", 400)));
+        assert!(matches!(spool.claim("c", 1), Claim::Full), "two are being built");
+        let file = a.file().unwrap();
+        file.set_len(400).unwrap();
+        a.finish(file);
+        let c = build(spool.claim("c", 600));
+        assert!(matches!(spool.claim("a", 400), Claim::Full), "it made room for another one");
+        c.fail("out of luck");
+        assert!(matches!(spool.claim("a", 400), Claim::Build(_)));
+    }
+}
