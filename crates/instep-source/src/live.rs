@@ -58,11 +58,30 @@ pub struct Live {
     thread: Option<thread::JoinHandle<()>>,
 }
 
+/// Tells the thread that publishes what it does not see itself. A full channel leads to a publication anyway.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    messages: mpsc::SyncSender<Message>,
+}
+
+impl Told {
+    /// An application recorded changes in the catalogue.
+    pub(crate) fn recorded(&self) {
+        let _ = self.messages.try_send(Message::Recorded);
+    }
+
+    /// Somebody wants everything to be looked at.
+    pub(crate) fn look_at_everything(&self) {
+        let _ = self.messages.try_send(Message::LookAtEverything);
+    }
+}
+
 /// What the thread that publishes is told.
 enum Message {
     Touched(PathBuf, Touch),
     EventsLost,
     Recorded,
+    LookAtEverything,
     Built(Result<Box<BuiltDumps>, Error>),
     End,
 }
@@ -108,11 +127,9 @@ impl Live {
         self.overview.clone()
     }
 
-    /// Says that an application recorded changes in the catalogue itself.
-    pub(crate) fn recorded(&self) -> impl Fn() + Send + Sync + 'static {
-        let messages = self.messages.clone();
-        // A full channel leads to a publication anyway.
-        move || drop(messages.try_send(Message::Recorded))
+    /// The way to tell it what it does not see itself.
+    pub(crate) fn told(&self) -> Told {
+        Told { messages: self.messages.clone() }
     }
 
     /// Ends after the publication under way.
@@ -228,6 +245,7 @@ impl Keeper {
                 folders.iter().for_each(|folder| self.watch(folder));
                 settle.look_at_everything();
             }
+            Message::LookAtEverything => settle.look_at_everything(),
             Message::Recorded => settle.recorded(Instant::now()),
             Message::Built(built) => {
                 if let Some(built) = self.dumps.take(built) {

@@ -1,6 +1,7 @@
 //! Documents and resources over HTTP: run(listener, app, shutdown).
 
 mod address;
+mod admin;
 mod app;
 mod batch;
 mod cache;
@@ -22,11 +23,12 @@ mod spool;
 mod stall;
 mod tls;
 
-use std::{future::Future, pin::pin, sync::Arc, thread};
+use std::{fmt, future::Future, pin::pin, sync::Arc, thread};
 
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{oneshot, watch},
+    task::JoinHandle,
 };
 
 use crate::{
@@ -35,6 +37,8 @@ use crate::{
     notify::{self, Announcer},
 };
 use address::Reserved;
+use admin::{Access, Admin, Recorder};
+pub use admin::{ADMIN_FILE, AdminOptions};
 pub use app::App;
 pub use connection::{Limits, run};
 pub use options::ServeOptions;
@@ -58,13 +62,15 @@ pub async fn serve(
     if options.publish.base_url.is_empty() {
         options.publish.base_url = reserved.base_url(tls.is_some())?;
     }
-    let limits = options.limits.clone();
+    let (limits, admin, state) = (options.limits.clone(), options.admin.take(), options.publish.state.clone());
     let mut shutdown = pin!(shutdown);
     let source = tokio::select! {
         () = &mut shutdown => return Ok(()),
         source = Source::start(options, Arc::clone(&monitor)) => source?,
     };
     let (listener, address) = reserved.listen()?;
+    let mut access = admin.map(|admin| Access::prepare(admin, &state)).transpose()?;
+    let administration = access.as_mut().map(|access| source.administer(access, &limits)).transpose()?;
     monitor.serving(&source.base_url(), address);
     let renewal = tls.clone().map(|tls| tokio::spawn(renew_at_hangup(tls, Arc::clone(&monitor))));
     let ending = async {
@@ -72,19 +78,19 @@ pub async fn serve(
         source.end_streams();
     };
     let served = run(listener, source.app().router(), limits, tls, ending).await;
-    if let Some(renewal) = renewal {
-        renewal.abort();
+    for task in [renewal, administration.flatten()].into_iter().flatten() {
+        task.abort();
     }
     source.end().await;
     served.map_err(|source| Error::Listen { address: address.to_string(), source })
 }
 
 /// A Source that keeps itself current, and what it serves: for a server of one's own.
-#[derive(Debug)]
 pub struct Source {
     live: Live,
     app: App,
     ending: watch::Sender<bool>,
+    admin: Arc<Admin>,
 }
 
 impl Source {
@@ -118,10 +124,12 @@ impl Source {
         }
         let documents = publisher.options().out.clone();
         let folders = resources::folders(&publisher);
+        let recorder = Recorder::new(&publisher, &monitor)?;
         let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;
         let (overview, strict_host) = (live.overview(), options.strict_host);
         let app = App::new(app::Site { place, documents, folders, overview, strict_host, routes })?;
-        Ok(Self { live, app, ending })
+        let admin = Arc::new(Admin { recorder, told: live.told(), overview: live.overview() });
+        Ok(Self { live, app, ending, admin })
     }
 
     /// What is served.
@@ -134,6 +142,14 @@ impl Source {
         self.live.overview().borrow().base_url.clone()
     }
 
+    /// Answers applications and the operator, on a task.
+    fn administer(&self, access: &mut Access, limits: &Limits) -> Result<Option<JoinHandle<()>>, Error> {
+        let routes = admin::routes(Arc::clone(&self.admin), access.token());
+        let Some(listener) = access.listen()? else { return Ok(None) };
+        let served = run(listener, routes, limits.clone(), None, std::future::pending());
+        Ok(Some(tokio::spawn(async { drop(served.await) })))
+    }
+
     /// Ends the answers that would never end: channels and events. To be called when the server is to end.
     pub fn end_streams(&self) {
         self.ending.send_replace(true);
@@ -143,6 +159,12 @@ impl Source {
     pub async fn end(self) {
         self.end_streams();
         let _ = tokio::task::spawn_blocking(|| self.live.end()).await;
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source").field("app", &self.app).finish_non_exhaustive()
     }
 }
 

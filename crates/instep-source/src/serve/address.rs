@@ -47,6 +47,11 @@ impl Reserved {
         Ok(format!("{scheme}://{}:{}/", self.host, self.address.port()))
     }
 
+    /// Whether only this machine reaches it.
+    pub(crate) fn is_loopback(&self) -> bool {
+        self.address.ip().is_loopback()
+    }
+
     /// Lets clients connect.
     pub(crate) fn listen(self) -> Result<(tokio::net::TcpListener, SocketAddr), Error> {
         let Self { socket, address, .. } = self;

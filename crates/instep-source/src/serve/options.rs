@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::Limits;
+use super::{AdminOptions, Limits};
 use crate::{PublishOptions, live::LiveOptions, notify::ChannelOptions};
 
 /// A Source that is published continuously and served.
@@ -21,6 +21,8 @@ pub struct ServeOptions {
     pub channels: ChannelOptions,
     /// Whether many resources can be asked for at once.
     pub batches: bool,
+    /// The listener for applications and the operator; none: there is none.
+    pub admin: Option<AdminOptions>,
     /// Whether a request for another host is refused with 421.
     pub strict_host: bool,
 }
@@ -39,6 +41,7 @@ impl ServeOptions {
             limits: Limits::default(),
             channels: ChannelOptions::default(),
             batches: true,
+            admin: Some(AdminOptions::default()),
             strict_host: false,
         }
     }

@@ -1,0 +1,229 @@
+//! The listener for applications and the operator: never that of the public, never without a token (S3).
+
+use std::{
+    fs,
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    Json, Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, Request, State},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use http::{StatusCode, header};
+use serde_json::{Value, json};
+use tokio::{sync::watch, task::spawn_blocking, time::timeout};
+
+use super::{Overview, address::Reserved};
+use crate::{
+    Error, Monitor, Publisher,
+    catalogue::Catalogue,
+    content::{Holdings, listed},
+    live::Told,
+    scan::{Said, ScanOptions, record_said},
+};
+
+/// Changes of one request.
+const MOST_CHANGES: usize = 1_000;
+/// Bytes of one request.
+const REQUEST_BYTES: usize = 4 << 20;
+/// How long one request may take.
+const REQUEST_TIME: Duration = Duration::from_secs(60);
+
+/// The listener for applications and the operator.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AdminOptions {
+    /// A loopback address and a port; port 0 takes any free one.
+    pub listen: String,
+    /// What each request must bring as `Authorization: Bearer TOKEN`; without one, it is made at each start.
+    pub token: Option<String>,
+}
+
+impl Default for AdminOptions {
+    fn default() -> Self {
+        Self { listen: "127.0.0.1:0".to_owned(), token: None }
+    }
+}
+
+/// The file in the state folder that says where the listener is, and its token; for the operator's eyes only.
+pub const ADMIN_FILE: &str = "admin.json";
+
+/// What the listener's routes work with.
+pub(crate) struct Admin {
+    pub(crate) recorder: Recorder,
+    pub(crate) told: Told,
+    pub(crate) overview: watch::Receiver<Arc<Overview>>,
+}
+
+/// Records what applications say.
+pub(crate) struct Recorder {
+    holdings: Holdings,
+    catalogue: Catalogue,
+    options: ScanOptions,
+    monitor: Arc<dyn Monitor>,
+}
+
+impl Recorder {
+    pub(crate) fn new(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Result<Self, Error> {
+        let catalogue = publisher.catalogue().clone();
+        let holdings = Holdings::new(publisher.options(), &catalogue)?;
+        let options = ScanOptions::new(publisher.options());
+        Ok(Self { holdings, catalogue, options, monitor: Arc::clone(monitor) })
+    }
+
+    fn record(&self, said: Vec<Said>) -> Result<Value, Error> {
+        let recorded = record_said(&self.holdings, &self.catalogue, said, &self.options, &*self.monitor)?;
+        Ok(json!({
+            "sequence": recorded.sequence,
+            "created": recorded.created,
+            "updated": recorded.updated,
+            "deleted": recorded.deleted,
+        }))
+    }
+}
+
+/// The routes; each of them, and each path that is none, asks for the token.
+pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
+    let expected = blake3::hash(format!("Bearer {token}").as_bytes());
+    Router::new()
+        .route("/changes", post(changes))
+        .route("/scan", post(scan))
+        .route("/status", get(status))
+        .fallback(|| async { StatusCode::NOT_FOUND })
+        .with_state(admin)
+        .layer(DefaultBodyLimit::max(REQUEST_BYTES))
+        .layer(middleware::from_fn(move |request: Request, next: Next| authorize(expected, request, next)))
+}
+
+/// Comparing digests takes the same time whatever the token.
+async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Response {
+    let given = request.headers().get(header::AUTHORIZATION).map(|value| blake3::hash(value.as_bytes()));
+    if given != Some(expected) {
+        return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")]).into_response();
+    }
+    timeout(REQUEST_TIME, next.run(request)).await.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
+}
+
+/// Records what an application says, and answers when it is durable.
+async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
+    let said = match said(&body) {
+        Ok(said) => said,
+        Err(what) => return (StatusCode::BAD_REQUEST, Json(json!({ "error": what }))).into_response(),
+    };
+    let record = move || {
+        let recorded = admin.recorder.record(said)?;
+        admin.told.recorded();
+        Ok::<_, Error>(recorded)
+    };
+    match spawn_blocking(record).await {
+        Ok(Ok(recorded)) => Json(recorded).into_response(),
+        Ok(Err(error)) => failed(&error.to_string()),
+        Err(error) => failed(&error.to_string()),
+    }
+}
+
+async fn scan(State(admin): State<Arc<Admin>>) -> StatusCode {
+    admin.told.look_at_everything();
+    StatusCode::ACCEPTED
+}
+
+async fn status(State(admin): State<Arc<Admin>>) -> Response {
+    let overview = Arc::clone(&admin.overview.borrow());
+    Json(&*overview).into_response()
+}
+
+/// One change, or an array of them: `uri` and `change`, and what is known of the state, named as in a manifest.
+fn said(body: &[u8]) -> Result<Vec<Said>, String> {
+    let json: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))?;
+    let items = match json {
+        Value::Array(items) => items,
+        item => vec![item],
+    };
+    if items.len() > MOST_CHANGES {
+        return Err(format!("{} changes; at most {MOST_CHANGES} at once", items.len()));
+    }
+    let one = |(number, item): (usize, Value)| {
+        let listed = listed(item).map_err(|what| format!("item {number}: {what}"))?;
+        Ok(match listed.change {
+            Some(resourcesync::Change::Deleted) => Said::Remove { uri: listed.uri },
+            _ => Said::Add { uri: listed.uri, state: listed.state },
+        })
+    };
+    items.into_iter().enumerate().map(one).collect()
+}
+
+fn failed(what: &str) -> Response {
+    tracing::error!(error = what, "changes could not be recorded");
+    (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")]).into_response()
+}
+
+/// The address and the token, and the file that tells them; it is taken away at the end.
+#[derive(Debug)]
+pub(crate) struct Access {
+    reserved: Option<Reserved>,
+    token: String,
+    file: PathBuf,
+}
+
+impl Access {
+    pub(crate) fn prepare(options: AdminOptions, state: &Path) -> Result<Self, Error> {
+        let reserved = Reserved::bind(&options.listen)?;
+        if !reserved.is_loopback() {
+            let what = format!("{} is not a loopback address; put a proxy with TLS before it", options.listen);
+            return Err(Error::option("admin", what));
+        }
+        let token = options.token.unwrap_or_else(|| blake3::hash(&rand::random::<[u8; 32]>()).to_hex().to_string());
+        let access = Self { reserved: Some(reserved), token, file: state.join(ADMIN_FILE) };
+        access.write().map_err(Error::write(&access.file))?;
+        Ok(access)
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The listener; once.
+    pub(crate) fn listen(&mut self) -> Result<Option<tokio::net::TcpListener>, Error> {
+        self.reserved.take().map(|reserved| Ok(reserved.listen()?.0)).transpose()
+    }
+
+    fn write(&self) -> std::io::Result<()> {
+        let url = self.reserved.as_ref().and_then(|reserved| reserved.base_url(false).ok());
+        let _ = fs::remove_file(&self.file);
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.file)?;
+        writeln!(file, "{}", json!({ "url": url, "token": self.token }))
+    }
+}
+
+impl Drop for Access {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_application_says_is_checked_item_by_item() {
+        let both = br#"[{"uri":"http://a/b","change":"created","length":3},{"uri":"http://a/c","change":"deleted"}]"#;
+        let said_both = said(both).unwrap();
+        assert!(matches!(&said_both[0], Said::Add { state, .. } if state.length == Some(3)));
+        assert!(matches!(&said_both[1], Said::Remove { .. }));
+        assert_eq!(said(br#"{"uri":"http://a/b"}"#).unwrap().len(), 1);
+        for wrong in [&b"nonsense"[..], b"[1]", br#"{"uri":"b"}"#, br#"{"uri":"http://a/b","change":"moved"}"#] {
+            assert!(said(wrong).is_err(), "{}", String::from_utf8_lossy(wrong));
+        }
+        let many = format!("[{}]", vec![r#"{"uri":"http://a/b"}"#; 1_001].join(","));
+        assert!(said(many.as_bytes()).is_err());
+    }
+}
