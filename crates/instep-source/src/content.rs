@@ -28,7 +28,7 @@ use crate::{
 use describe::Describer;
 use filter::Filter;
 pub(crate) use look::{Look, look};
-pub(crate) use manifest::{Listed, Manifest};
+pub(crate) use manifest::{Listed, Manifest, listed};
 pub(crate) use media_type::MediaTypes;
 pub(crate) use root::Root;
 pub(crate) use walk::{Skipped, Skips, Step, Walk, stamp};

@@ -292,7 +292,8 @@ impl Keeper {
             }
             Err(error) => {
                 let failed = status::failed(&before, &error);
-                self.monitor.problem(&Problem::warning("publication", failed.failure.clone().unwrap_or_default()));
+                self.monitor
+                    .problem(&Problem::warning("publication", failed.failure.clone().unwrap_or_default()));
                 self.overview.send_replace(Arc::new(failed));
                 Err(error)
             }

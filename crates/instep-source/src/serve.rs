@@ -37,8 +37,8 @@ use crate::{
     notify::{self, Announcer},
 };
 use address::Reserved;
-use admin::{Access, Admin, Recorder};
 pub use admin::{ADMIN_FILE, AdminOptions};
+use admin::{Access, Admin, Recorder};
 pub use app::App;
 pub use connection::{Limits, run};
 pub use options::ServeOptions;
@@ -62,7 +62,8 @@ pub async fn serve(
     if options.publish.base_url.is_empty() {
         options.publish.base_url = reserved.base_url(tls.is_some())?;
     }
-    let (limits, admin, state) = (options.limits.clone(), options.admin.take(), options.publish.state.clone());
+    let (limits, admin, state) =
+        (options.limits.clone(), options.admin.take(), options.publish.state.clone());
     let mut shutdown = pin!(shutdown);
     let source = tokio::select! {
         () = &mut shutdown => return Ok(()),

@@ -15,6 +15,12 @@ use crate::{Error, Monitor};
 pub(crate) use line::Listed;
 pub(crate) use listing::Listing;
 
+/// One resource as a line of JSON has it, without a file: what an application says may not name one.
+pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
+    let line: line::Line = serde_json::from_value(json).map_err(|error| error.to_string())?;
+    Ok(Listed { file: None, ..line.listed(Path::new(""))? })
+}
+
 /// A manifest and the sets that take resources from it.
 #[derive(Debug)]
 pub(crate) struct Manifest {

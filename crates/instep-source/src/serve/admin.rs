@@ -109,7 +109,9 @@ async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Resp
     if given != Some(expected) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")]).into_response();
     }
-    timeout(REQUEST_TIME, next.run(request)).await.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
+    timeout(REQUEST_TIME, next.run(request))
+        .await
+        .unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
 }
 
 /// Records what an application says, and answers when it is durable.
@@ -177,10 +179,12 @@ impl Access {
     pub(crate) fn prepare(options: AdminOptions, state: &Path) -> Result<Self, Error> {
         let reserved = Reserved::bind(&options.listen)?;
         if !reserved.is_loopback() {
-            let what = format!("{} is not a loopback address; put a proxy with TLS before it", options.listen);
+            let what =
+                format!("{} is not a loopback address; put a proxy with TLS before it", options.listen);
             return Err(Error::option("admin", what));
         }
-        let token = options.token.unwrap_or_else(|| blake3::hash(&rand::random::<[u8; 32]>()).to_hex().to_string());
+        let token =
+            options.token.unwrap_or_else(|| blake3::hash(&rand::random::<[u8; 32]>()).to_hex().to_string());
         let access = Self { reserved: Some(reserved), token, file: state.join(ADMIN_FILE) };
         access.write().map_err(Error::write(&access.file))?;
         Ok(access)
@@ -220,7 +224,9 @@ mod tests {
         assert!(matches!(&said_both[0], Said::Add { state, .. } if state.length == Some(3)));
         assert!(matches!(&said_both[1], Said::Remove { .. }));
         assert_eq!(said(br#"{"uri":"http://a/b"}"#).unwrap().len(), 1);
-        for wrong in [&b"nonsense"[..], b"[1]", br#"{"uri":"b"}"#, br#"{"uri":"http://a/b","change":"moved"}"#] {
+        for wrong in
+            [&b"nonsense"[..], b"[1]", br#"{"uri":"b"}"#, br#"{"uri":"http://a/b","change":"moved"}"#]
+        {
             assert!(said(wrong).is_err(), "{}", String::from_utf8_lossy(wrong));
         }
         let many = format!("[{}]", vec![r#"{"uri":"http://a/b"}"#; 1_001].join(","));

@@ -97,7 +97,8 @@ impl Packages {
             if held + bytes <= quota_bytes {
                 return true;
             }
-            let finished = self.by_key.iter().filter(|(_, slot)| !matches!(*slot.package.borrow(), Progress::Building));
+            let finished =
+                self.by_key.iter().filter(|(_, slot)| !matches!(*slot.package.borrow(), Progress::Building));
             let Some((oldest, _)) = finished.min_by_key(|(_, slot)| slot.last_asked) else { return false };
             let oldest = oldest.clone();
             self.by_key.remove(&oldest);

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends at what it did not expect")]
 
+mod admin;
+mod batch;
 mod channels;
 mod current;
 mod hostile;
