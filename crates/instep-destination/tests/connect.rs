@@ -1,0 +1,170 @@
+//! The ways to a server: TLS with right and wrong certificates (D30), HTTP/2, proxies.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+
+use std::{
+    convert::Infallible,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use http_body_util::Full;
+use hyper::{body::Bytes, service::service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use instep_destination::http::{Client, HttpError, HttpOptions, Refusal, Request, Scope};
+use instep_testkit::FakeSource;
+use resourcesync::Uri;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+
+fn uri(text: impl AsRef<str>) -> Uri {
+    Uri::parse(text.as_ref()).unwrap()
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/tls").join(name)
+}
+
+fn options(url: &str) -> HttpOptions {
+    let mut options = HttpOptions::new(Scope::for_source(url).unwrap());
+    options.backoff = Duration::from_millis(1);
+    options.retries = 2;
+    options
+}
+
+async fn text(options: HttpOptions, url: &str) -> Result<String, HttpError> {
+    let client = Client::new(options).unwrap();
+    let mut response = client.send(&Request::get(uri(url))).await?;
+    let body = response.body.read_up_to(1000).await?.unwrap();
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// A server with a certificate, that says which version of HTTP it is spoken to with.
+async fn secure_server(certificate: &str, protocols: &[&[u8]]) -> String {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![CertificateDer::from_pem_file(data(certificate)).unwrap()],
+            PrivateKeyDer::from_pem_file(data("server.key")).unwrap(),
+        )
+        .unwrap();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}/a", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(stream) = acceptor.accept(stream).await else { continue };
+            let answer = service_fn(async |request: hyper::Request<hyper::body::Incoming>| {
+                let version = format!("{:?}", request.version());
+                Ok::<_, Infallible>(hyper::Response::new(Full::new(Bytes::from(version))))
+            });
+            tokio::spawn(async move {
+                let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                drop(server.serve_connection(TokioIo::new(stream), answer).await);
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn an_authority_that_the_operator_names_is_trusted_and_http_2_spoken_where_offered() {
+    for (protocols, version) in [(&[b"h2".as_slice(), b"http/1.1"][..], "HTTP/2.0"), (&[], "HTTP/1.1")] {
+        let url = secure_server("server.pem", protocols).await;
+        let mut options = options(&url);
+        options.ca_file = Some(data("ca.pem"));
+        assert_eq!(text(options, &url).await.unwrap(), version);
+    }
+}
+
+#[tokio::test]
+async fn d30_a_certificate_that_is_expired_or_of_nobody_ends_it_at_once() {
+    let expired = secure_server("expired.pem", &[]).await;
+    let mut trusting = options(&expired);
+    trusting.ca_file = Some(data("ca.pem"));
+    let unknown = secure_server("server.pem", &[]).await;
+    for (options, url) in [(trusting, &expired), (options(&unknown), &unknown)] {
+        let error = text(options, url).await.unwrap_err();
+        assert!(matches!(&error, HttpError::Connect { transient: false, .. }), "{error:?}");
+        assert!(!error.is_transient());
+    }
+}
+
+#[tokio::test]
+async fn a_missing_certificate_file_is_told_by_its_name() {
+    let url = secure_server("server.pem", &[]).await;
+    let mut options = options(&url);
+    options.ca_file = Some("/nonexistent/ca.pem".into());
+    let mut error: &dyn std::error::Error = &text(options, &url).await.unwrap_err();
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    assert!(error.to_string().contains("/nonexistent/ca.pem"), "{error}");
+}
+
+/// A proxy for one connection: it notes the head of the request and answers.
+fn proxy(answer: &'static str) -> (String, JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://user:secret@{}", listener.local_addr().unwrap());
+    let noting = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let head = lines.map(Result::unwrap).take_while(|line| !line.is_empty()).collect();
+        stream.write_all(answer.as_bytes()).unwrap();
+        head
+    });
+    (url, noting)
+}
+
+#[tokio::test]
+async fn a_proxy_is_told_the_whole_uri_and_who_asks() {
+    let (proxy, noting) = proxy("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    let url = "http://nowhere.example/a?b";
+    let mut options = options(url);
+    options.proxy = Some(proxy);
+    assert_eq!(text(options, url).await.unwrap(), "ok");
+    let head = noting.join().unwrap();
+    assert_eq!(head[0], "GET http://nowhere.example/a?b HTTP/1.1");
+    assert!(head.iter().any(|line| line == "proxy-authorization: Basic dXNlcjpzZWNyZXQ="), "{head:?}");
+}
+
+#[tokio::test]
+async fn https_goes_through_a_tunnel_and_a_refused_one_is_a_failed_connection() {
+    let (proxy, noting) = proxy("HTTP/1.1 403 Forbidden\r\n\r\n");
+    let url = "https://nowhere.example/a";
+    let mut options = options(url);
+    options.retries = 0;
+    options.proxy = Some(proxy);
+    let error = text(options, url).await.unwrap_err();
+    assert!(matches!(error, HttpError::Connect { .. }), "{error:?}");
+    assert!(noting.join().unwrap()[0].starts_with("CONNECT nowhere.example:443 "));
+}
+
+#[tokio::test]
+async fn d23_a_private_address_is_not_asked_for_through_a_proxy_either() {
+    let (proxy, _noting) = proxy("");
+    let mut options = options("http://nowhere.example/");
+    options.proxy = Some(proxy);
+    let client = Client::new(options).unwrap();
+    let error = client.send(&Request::get(uri("http://169.254.169.254/latest"))).await.unwrap_err();
+    assert!(matches!(error, HttpError::Refused { reason: Refusal::PrivateAddress { .. }, .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let source = FakeSource::start();
+    let client = Client::new(options(&source.url(""))).unwrap();
+    for number in 0..50 {
+        let path = format!("r/{number}");
+        source.put(&path, "text");
+        let mut response = client.send(&Request::get(uri(source.url(&path)))).await.unwrap();
+        assert_eq!(response.body.read_up_to(10).await.unwrap().unwrap(), "text");
+    }
+    assert_eq!(source.connections(), 1);
+}
