@@ -4,7 +4,6 @@ mod data;
 mod jobs;
 mod limits;
 mod measure;
-mod nginx;
 mod programs;
 
 use anyhow::{Result, bail};

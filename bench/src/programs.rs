@@ -1,9 +1,14 @@
-//! This program and its peers, as commands.
+//! This program and its peers, as commands, and the server that copies come from.
 
 use std::{
     path::{Path, PathBuf},
     process::Command,
 };
+
+use anyhow::{Context, Result};
+use instep_testkit::{Server, peers};
+
+use crate::data;
 
 fn target() -> PathBuf {
     std::env::var_os("INSTEP_TARGET")
@@ -29,4 +34,10 @@ pub fn program(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
     command.args(arguments);
     command
+}
+
+/// nginx with one worker over a folder.
+pub fn nginx(folder: &Path) -> Result<Server> {
+    let [nginx] = peers::find(["nginx"]).context("nginx is missing")?;
+    Ok(Server::nginx(&nginx, folder, &data::empty("nginx")?)?)
 }

@@ -1,17 +1,17 @@
 use std::{fs, path::Path, process::Command};
 
 use anyhow::Result;
+use instep_testkit::Server;
 
 use crate::{
     Options, data,
     measure::{Contender, Report, cpu, limit, peak, time, wall},
-    nginx::Nginx,
-    programs::{instep, program, python},
+    programs::{self, instep, program, python},
 };
 
 /// A folder of small files, published and served.
 struct Site {
-    nginx: Nginx,
+    nginx: Server,
     urls: String,
 }
 
@@ -19,7 +19,7 @@ impl Site {
     /// The documents lie in the folder itself, made by `publish` for the port that nginx has.
     fn open(files: usize) -> Result<Self> {
         let folder = data::small_files(files)?;
-        let nginx = Nginx::serve(&folder)?;
+        let nginx = programs::nginx(&folder)?;
         for document in ["resourcesync", ".well-known", ".instep"] {
             data::remove(&folder.join(document))?;
         }

@@ -6,9 +6,13 @@
 mod clock;
 pub mod generate;
 pub mod peers;
+mod program;
+mod server;
 mod source;
 mod tree;
 
 pub use clock::TestClock;
+pub use program::{Run, instep};
+pub use server::{Server, free_port};
 pub use source::{FakeSource, Fault, Layout, Page, Request};
 pub use tree::{Tree, compare};

@@ -1,0 +1,60 @@
+use std::{
+    ffi::OsStr,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+/// What a run of a program left.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The exit code; none where a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Run {
+    /// Runs a command to its end.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn of(command: &mut Command) -> Self {
+        let Output { status, stdout, stderr } = command.output().expect("a program that starts");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// The same run, when it ended with this code.
+    ///
+    /// # Panics
+    /// When it ended otherwise; with what it said.
+    #[must_use]
+    pub fn with_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "\n{}\n{}", self.stdout, self.stderr);
+        self
+    }
+}
+
+/// The `instep` of this build, with no configuration or environment of the user's.
+///
+/// # Panics
+/// When it has not been built.
+pub fn instep<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
+    let binary = binary();
+    assert!(binary.is_file(), "{} is not there: cargo build -p instep", binary.display());
+    let mut command = Command::new(binary);
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("INSTEP_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments).env("XDG_CONFIG_HOME", "/nonexistent");
+    command
+}
+
+/// Beside the folder that test programs are built into.
+fn binary() -> PathBuf {
+    let test = std::env::current_exe().expect("a test program");
+    let folder = test.ancestors().nth(2).expect("it lies in deps");
+    folder.join(format!("instep{}", std::env::consts::EXE_SUFFIX))
+}

@@ -1,0 +1,100 @@
+use std::{
+    fs, io,
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+/// Somebody else's web server over a folder, on a free port of 127.0.0.1; it ends when dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    /// nginx with one worker; what it writes itself goes to `home`.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn nginx(program: &Path, folder: &Path, home: &Path) -> io::Result<Self> {
+        let port = free_port()?;
+        fs::create_dir_all(home)?;
+        let configuration = home.join("nginx.conf");
+        fs::write(&configuration, nginx_configuration(port, folder, home))?;
+        let mut command = Command::new(program);
+        Self::start(command.arg("-p").arg(home).arg("-c").arg(&configuration), port)
+    }
+
+    /// Python's `http.server`.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn python(program: &Path, folder: &Path) -> io::Result<Self> {
+        let port = free_port()?;
+        let mut command = Command::new(program);
+        command.args(["-m", "http.server", "--bind", "127.0.0.1", &port.to_string()]);
+        Self::start(command.arg("--directory").arg(folder), port)
+    }
+
+    /// Starts a command that will listen on a port, and waits until it does.
+    ///
+    /// # Errors
+    /// When it ends, or does not listen within ten seconds.
+    pub fn start(command: &mut Command, port: u16) -> io::Result<Self> {
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut server = Self { child: quiet.spawn()?, port };
+        for _ in 0..1000 {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Ok(server);
+            }
+            if let Some(status) = server.child.try_wait()? {
+                return Err(io::Error::other(format!("{command:?} ended: {status}")));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Err(io::Error::other(format!("{command:?} does not listen")))
+    }
+
+    /// The URL of its root, with a final slash.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // nginx' master ends its worker only when it is asked to end, so no SIGKILL at first.
+        drop(Command::new("kill").arg(self.child.id().to_string()).status());
+        drop(self.child.wait());
+    }
+}
+
+/// A port that nothing listens on now.
+///
+/// # Errors
+/// When there is none.
+pub fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn nginx_configuration(port: u16, folder: &Path, home: &Path) -> String {
+    format!(
+        "daemon off; worker_processes 1; pid {home}/pid; error_log {home}/error.log;\n\
+         events {{ worker_connections 4096; }}\n\
+         http {{ access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;\n\
+         types {{ text/plain txt; application/xml xml; }} default_type application/octet-stream;\n\
+         client_body_temp_path {home}/b; proxy_temp_path {home}/p; fastcgi_temp_path {home}/f;\n\
+         uwsgi_temp_path {home}/u; scgi_temp_path {home}/s;\n\
+         server {{ listen 127.0.0.1:{port}; root {root}; autoindex on; }} }}\n",
+        home = home.display(),
+        root = folder.display(),
+    )
+}

@@ -1,0 +1,145 @@
+//! Other people's programs against ours, in both roles. A test whose peer is missing is left out and named by
+//! `cargo xtask test`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use instep_testkit::{Run, Server, Tree, compare, generate, instep, peers};
+use resourcesync::{DocumentReader, Entry, ReadOptions};
+use tempfile::TempDir;
+
+/// A folder of files in a temporary place, and room for what is made of it.
+struct Bench {
+    place: TempDir,
+    files: PathBuf,
+    copy: PathBuf,
+}
+
+impl Bench {
+    fn new(count: usize) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let (files, copy) = (place.path().join("files"), place.path().join("copy"));
+        fs::create_dir(&files).unwrap();
+        generate::tree(&files, count, 0..3000, 7).unwrap();
+        Self { place, files, copy }
+    }
+
+    fn publish(&self, url: &str, options: &[&str]) -> Run {
+        let mut command = instep(["publish"]);
+        Run::of(command.arg(&self.files).args(["--base-url", url]).args(options)).with_code(0)
+    }
+
+    fn nginx(&self, program: &Path) -> Server {
+        Server::nginx(program, &self.files, &self.place.path().join("nginx")).unwrap()
+    }
+
+    /// Creates, updates and deletes a file.
+    fn change(&self) {
+        fs::write(self.files.join("d0000/new.txt"), "created").unwrap();
+        fs::write(self.files.join("d0000/f0000001.txt"), "another text").unwrap();
+        fs::remove_file(self.files.join("d0000/f0000002.txt")).unwrap();
+    }
+
+    /// The files without what is published about them, and the copy.
+    fn assert_copied(&self) {
+        let documents = |tree: Tree| tree.without("resourcesync/").without("robots.txt");
+        let (files, copy) = (documents(Tree::of(&self.files)), documents(Tree::of(&self.copy)));
+        assert_eq!(files.names(), copy.names());
+        assert_eq!(files, copy, "{:?}", compare(&self.files, &self.copy));
+    }
+}
+
+fn document(folder: &Path, path: &str) -> Vec<Entry> {
+    let bytes = fs::read(folder.join(path)).unwrap();
+    let mut reader = DocumentReader::new(bytes.as_slice(), ReadOptions::new()).unwrap();
+    reader.entries().collect::<Result<_, _>>().unwrap()
+}
+
+fn follows_with_the_reference_client(version: &str) {
+    let Some([nginx, resync]) = peers::find(["nginx", "resync-sync"]) else { return };
+    let bench = Bench::new(150);
+    let server = bench.nginx(&nginx);
+    let url = server.url();
+    let hashes = ["--hash", "md5,sha-256", "--spec-version", version];
+    bench.publish(&url, &hashes);
+    let client = |arguments: &[&str]| {
+        let mut command = Command::new(&resync);
+        command.args(arguments).args(["--spec-version", version, "--delete", "--verbose"]);
+        let run = Run::of(
+            command.args([url.trim_end_matches('/')]).arg(&bench.copy).current_dir(bench.place.path()),
+        );
+        println!("{}{}", run.stdout, run.stderr);
+        run
+    };
+
+    let baseline = client(&["--baseline"]);
+    assert!(baseline.stderr.contains("SYNCED"), "{}", baseline.stderr);
+    bench.assert_copied();
+
+    bench.change();
+    bench.publish(&url, &hashes);
+    let open = document(&bench.files, "resourcesync/changelist.xml").pop().unwrap().loc;
+    let incremental = client(&["--incremental", "--changelist-uri", open.as_str()]);
+    assert!(incremental.stderr.contains("created=1, updated=1, deleted=1"), "{}", incremental.stderr);
+    bench.assert_copied();
+}
+
+#[test]
+fn the_reference_client_copies_and_follows_what_we_publish_as_1_1() {
+    follows_with_the_reference_client("1.1");
+}
+
+#[test]
+fn the_reference_client_copies_and_follows_what_we_publish_as_1_0() {
+    follows_with_the_reference_client("1.0");
+}
+
+#[test]
+fn we_copy_what_the_reference_builder_publishes_and_the_second_time_transfer_nothing() {
+    let Some([build, python]) = peers::find(["resync-build", "python3"]) else { return };
+    let bench = Bench::new(150);
+    let server = Server::python(&python, &bench.files).unwrap();
+    let list = bench.files.join("resourcelist.xml");
+    let map = format!("{}={}", server.url().trim_end_matches('/'), bench.files.display());
+    let mut command = Command::new(build);
+    command.args(["--write-resourcelist", "--hash", "md5", "--hash", "sha-256", "--outfile"]);
+    drop(Run::of(command.arg(&list).arg(map).current_dir(bench.place.path())).with_code(0));
+
+    let sync = || {
+        let mut command = instep(["sync", "--json"]);
+        Run::of(command.arg(format!("{}resourcelist.xml", server.url())).arg(&bench.copy))
+    };
+    let summary = |run: &Run| -> serde_json::Value {
+        serde_json::from_str(run.stdout.lines().last().unwrap_or_default()).expect("a summary")
+    };
+    // The builder's list has no `at`, which is a warning and no problem.
+    let first = summary(&sync().with_code(0));
+    assert_eq!(first["created"], 150, "{first}");
+    let second = summary(&sync().with_code(0));
+    assert_eq!((&second["created"], &second["updated"]), (&0.into(), &0.into()), "{second}");
+    fs::remove_file(&list).unwrap();
+    bench.assert_copied();
+}
+
+#[test]
+fn every_document_is_well_formed_by_xmllint() {
+    let Some([xmllint]) = peers::find(["xmllint"]) else { return };
+    let bench = Bench::new(30);
+    fs::write(bench.files.join("a & b <é> \"'%20?#.txt"), "a name").unwrap();
+    bench.publish("http://source.example.com/a%20b/", &["--hash", "md5,sha-256"]);
+    bench.change();
+    bench.publish("http://source.example.com/a%20b/", &["--hash", "md5,sha-256"]);
+    let documents =
+        walkdir::WalkDir::new(bench.files.join("resourcesync")).into_iter().filter_map(Result::ok);
+    let documents: Vec<_> = documents
+        .map(walkdir::DirEntry::into_path)
+        .filter(|path| path.extension().is_some_and(|extension| extension == "xml"))
+        .chain([bench.files.join(".well-known/resourcesync")])
+        .collect();
+    assert!(documents.len() >= 5, "{documents:?}");
+    let run = Run::of(Command::new(xmllint).arg("--noout").args(&documents)).with_code(0);
+    assert_eq!(run.stderr, "");
+}
