@@ -6,6 +6,7 @@ mod look;
 mod manifest;
 mod media_type;
 mod root;
+mod spool;
 mod uri;
 mod walk;
 
@@ -31,6 +32,7 @@ pub(crate) use look::{Look, look};
 pub(crate) use manifest::{Listed, Manifest, listed};
 pub(crate) use media_type::MediaTypes;
 pub(crate) use root::Root;
+pub use spool::{Kept, Spool};
 pub(crate) use walk::{Skipped, Skips, Step, Walk, stamp};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.

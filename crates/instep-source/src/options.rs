@@ -45,6 +45,8 @@ pub struct PublishOptions {
     pub robots: bool,
     /// Whether past states are kept, for change dumps, patches and versions; their bytes lie in `state`.
     pub keep_states: bool,
+    /// How many bytes of past states are kept at most; 1 GiB. The oldest go first.
+    pub keep_bytes: u64,
 }
 
 impl PublishOptions {
@@ -66,6 +68,7 @@ impl PublishOptions {
             sitemap_twin: false,
             robots: true,
             keep_states: false,
+            keep_bytes: 1 << 30,
         }
     }
 }

@@ -14,7 +14,7 @@ use resourcesync::{Algorithm, DateTime};
 use crate::{
     Error, Monitor, Phase, Problem, PublishOptions,
     catalogue::{Catalogue, Recorded},
-    content::{Holdings, Skipped, Skips},
+    content::{Holdings, Skipped, Skips, Spool},
 };
 use hasher::Hashing;
 use merge::Merge;
@@ -32,6 +32,8 @@ pub struct ScanOptions {
     pub private_too: bool,
     /// The sets of the Source: their baseline is complete after a scan of everything.
     pub sets: u64,
+    /// Where each new state of a resource is copied to; the baseline is not.
+    pub spool: Option<Spool>,
 }
 
 impl ScanOptions {
@@ -42,6 +44,7 @@ impl ScanOptions {
             threads: thread::available_parallelism().map_or(1, |threads| threads.get().min(8)),
             private_too: false,
             sets: mask(options.sets.len()),
+            spool: Spool::of(options),
         }
     }
 }
@@ -135,6 +138,9 @@ fn observe<'a>(
         Ok((merge.seen, merge.skips))
     })?;
     tell(&skips, monitor);
+    if let Some(spool) = hashing.spool.filter(|_| done.kept > 0) {
+        spool.trim().map_err(Error::write(spool.folder()))?;
+    }
     Ok(ScanReport {
         at,
         completed: catalogue.now(),
@@ -150,11 +156,16 @@ fn observe<'a>(
 const ALGORITHMS: &str = "algorithms";
 
 fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<Hashing, Error> {
-    let kept = catalogue.snapshot()?.meta(ALGORITHMS)?.unwrap_or_default();
-    let kept = String::from_utf8(kept).unwrap_or_default();
+    let snapshot = catalogue.snapshot()?;
+    let kept = String::from_utf8(snapshot.meta(ALGORITHMS)?.unwrap_or_default()).unwrap_or_default();
     let before: Vec<Algorithm> = kept.split_ascii_whitespace().map(Algorithm::parse).collect();
     let published = options.algorithms.clone();
-    Ok(Hashing { before: if before == published { Vec::new() } else { before }, published })
+    let baselined = snapshot.head().baselined & options.sets == options.sets;
+    Ok(Hashing {
+        before: if before == published { Vec::new() } else { before },
+        published,
+        spool: options.spool.clone().filter(|_| baselined),
+    })
 }
 
 /// Keeps what the next scan starts from, if it is news.

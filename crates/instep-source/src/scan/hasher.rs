@@ -12,8 +12,8 @@ use resourcesync::{Algorithm, Digest, Digests, Hasher};
 use super::{candidate::Candidate, pipeline::Done};
 use crate::{
     Monitor, Problem,
-    catalogue::{FileStamp, Observation},
-    content::{MediaTypes, stamp},
+    catalogue::{Catalogue, FileStamp, Observation},
+    content::{MediaTypes, Spool, stamp},
 };
 
 /// How often a file that moves is tried.
@@ -31,10 +31,13 @@ pub(super) struct Hashing {
     pub(super) published: Vec<Algorithm>,
     /// Those published before, where the operator has chosen others since: only they tell whether a file changed.
     pub(super) before: Vec<Algorithm>,
+    /// Where new states are copied to.
+    pub(super) spool: Option<Spool>,
 }
 
 /// Hashes files, one after the other.
 pub(super) struct FileHasher<'a> {
+    catalogue: &'a Catalogue,
     hashing: &'a Hashing,
     algorithms: Vec<Algorithm>,
     monitor: &'a dyn Monitor,
@@ -50,16 +53,16 @@ struct Hashed {
 }
 
 impl<'a> FileHasher<'a> {
-    pub(super) fn new(hashing: &'a Hashing, monitor: &'a dyn Monitor) -> Self {
+    pub(super) fn new(catalogue: &'a Catalogue, hashing: &'a Hashing, monitor: &'a dyn Monitor) -> Self {
         let mut algorithms = hashing.published.clone();
         algorithms.extend(hashing.before.iter().filter(|it| !hashing.published.contains(it)).cloned());
         let (media_types, buffer) = (MediaTypes::default(), vec![0; BUFFER]);
-        Self { hashing, algorithms, monitor, media_types, buffer, done: Done::default() }
+        Self { catalogue, hashing, algorithms, monitor, media_types, buffer, done: Done::default() }
     }
 
     /// What the catalogue is to know of a file; nothing where it cannot be read now.
     pub(super) fn observe(&mut self, file: Candidate<'_>) -> Option<Observation> {
-        match self.hash(&file) {
+        match self.hash(&file, None).and_then(|hashed| self.keep(&file, hashed)) {
             Ok(Some(hashed)) => Some(self.found(file, hashed)),
             Ok(None) => self.unreadable(&file, "changes all the time while it is read"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -77,8 +80,7 @@ impl<'a> FileHasher<'a> {
     }
 
     fn found(&mut self, file: Candidate<'_>, hashed: Hashed) -> Observation {
-        let published = |digest: &&Digest| self.hashing.published.contains(&digest.algorithm);
-        let digests = hashed.digests.iter().filter(published).cloned().collect();
+        let digests = self.published(&hashed.digests);
         let resource = file.resource(digests, hashed.stamp, hashed.rehash, &mut self.media_types);
         match self.hashing.before.is_empty() {
             true => Observation::Found(resource),
@@ -86,20 +88,49 @@ impl<'a> FileHasher<'a> {
         }
     }
 
+    fn published(&self, digests: &Digests) -> Digests {
+        let published = |digest: &&Digest| self.hashing.published.contains(&digest.algorithm);
+        digests.iter().filter(published).cloned().collect()
+    }
+
+    /// Copies a new state to the spool, where there is one: known bytes need no second reading.
+    fn keep(&mut self, file: &Candidate<'_>, hashed: Option<Hashed>) -> io::Result<Option<Hashed>> {
+        let (Some(spool), Some(seen)) = (&self.hashing.spool, &hashed) else { return Ok(hashed) };
+        let held = self.catalogue.snapshot().and_then(|snapshot| snapshot.resource(&file.key()));
+        let held = held.map_err(io::Error::other)?;
+        if held.is_some_and(|held| held.state.digests.agrees_with(&seen.digests) == Some(true)) {
+            return Ok(hashed);
+        }
+        self.hash(file, Some(spool)).or_else(|error| {
+            let what = format!("is published, but its new state cannot be kept: {error}");
+            self.monitor.problem(&Problem::warning(file.path().display().to_string(), what));
+            Ok(hashed)
+        })
+    }
+
     /// Hashes a file until it has the same stamp before and after; nothing where it never stands still (S4).
-    fn hash(&mut self, file: &Candidate<'_>) -> io::Result<Option<Hashed>> {
+    fn hash(&mut self, file: &Candidate<'_>, spool: Option<&Spool>) -> io::Result<Option<Hashed>> {
         for _ in 0..ATTEMPTS {
             let mut open = file.open()?;
             let before = standing(&open)?;
             let now = now_ns();
             let mut hasher = Hasher::new(&self.algorithms);
-            let length = read(&mut open, before.length, &mut self.buffer, |bytes| hasher.update(bytes))?;
+            let mut draft = spool.map(Spool::draft).transpose()?;
+            let length = read(&mut open, before.length, &mut self.buffer, |bytes| {
+                hasher.update(bytes);
+                draft.as_mut().map_or(Ok(()), |draft| draft.write(bytes))
+            })?;
             let after = stamp(&rustix::fs::fstat(&open)?);
             self.done.hashed_bytes += length;
             if before == after && length == after.length {
                 self.done.hashed += 1;
                 let rehash = after.mtime_ns.max(after.ctime_ns) > now - RACY_NS;
-                return Ok(Some(Hashed { digests: hasher.finish(), stamp: after, rehash }));
+                let digests = hasher.finish();
+                if let Some(draft) = draft {
+                    draft.keep(&self.published(&digests))?;
+                    self.done.kept += 1;
+                }
+                return Ok(Some(Hashed { digests, stamp: after, rehash }));
             }
         }
         Ok(None)
@@ -122,14 +153,14 @@ fn read(
     file: &mut impl Read,
     expected: u64,
     buffer: &mut [u8],
-    mut take: impl FnMut(&[u8]),
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<u64> {
     let mut length = 0;
     while length < expected {
         match file.read(buffer) {
             Ok(0) => break,
             Ok(read) => {
-                take(&buffer[..read]);
+                take(&buffer[..read])?;
                 length += read as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -30,6 +30,7 @@ pub(super) struct Done {
     pub(super) hashed: u64,
     pub(super) hashed_bytes: u64,
     pub(super) unreadable: u64,
+    pub(super) kept: u64,
     pub(super) recorded: Recorded,
 }
 
@@ -97,7 +98,9 @@ pub(super) fn run<'a, T>(
         let hashers: Vec<_> = (0..threads.max(1))
             .map(|_| {
                 let observations = observations.clone();
-                scope.spawn(move || hash(FileHasher::new(hashing, monitor), waiting_files, &observations))
+                scope.spawn(move || {
+                    hash(FileHasher::new(catalogue, hashing, monitor), waiting_files, &observations)
+                })
             })
             .collect();
         let mut pipeline = Pipeline {
@@ -116,6 +119,7 @@ pub(super) fn run<'a, T>(
             done.hashed += part.hashed;
             done.hashed_bytes += part.hashed_bytes;
             done.unreadable += part.unreadable;
+            done.kept += part.kept;
         }
         done.recorded = recorder.join().map_err(|_| CatalogueError::Closed)??;
         sent?;

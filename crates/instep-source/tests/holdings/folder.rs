@@ -14,7 +14,7 @@ use std::{
 use instep_source::{
     Content, PublishOptions, SetOptions, TestMonitor,
     catalogue::{Catalogue, ChangeRecord, Resource},
-    content::Holdings,
+    content::{Holdings, Spool},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
 };
 use resourcesync::{Algorithm, Digest, Hasher};
@@ -85,6 +85,13 @@ impl Folder {
     pub(crate) fn reopen(&mut self) {
         self.catalogue = open(self.state.path(), &self.clock);
         self.reconfigure();
+    }
+
+    pub(crate) fn keep_states(&mut self) -> Spool {
+        self.publish.keep_states = true;
+        let spool = Spool::of(&self.publish).unwrap();
+        self.options.spool = Some(spool.clone());
+        spool
     }
 
     pub(crate) fn add_set(&mut self, include: &[&str]) {

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Read,
     os::unix::fs::{PermissionsExt, symlink},
     time::{Duration, SystemTime},
 };
@@ -265,4 +266,24 @@ fn s6_datetimes_grow_strictly_although_the_clock_steps_back() {
     assert_eq!(changes.len(), 10);
     assert!(changes.windows(2).all(|pair| pair[0].datetime < pair[1].datetime));
     assert!(changes.iter().map(|change| change.sequence).eq(1..=10));
+}
+
+#[test]
+fn new_states_are_kept_and_known_bytes_are_not() {
+    let mut folder = Folder::new();
+    let spool = folder.keep_states();
+    folder.write("a", "one");
+    folder.scan();
+    folder.scan();
+    assert_eq!(spool.trim().unwrap().states, 0);
+    for text in ["two", "three", "two"] {
+        folder.write("a", text);
+        folder.scan();
+    }
+    assert_eq!(spool.trim().unwrap().states, 2);
+    for change in folder.changes() {
+        let mut text = String::new();
+        spool.find(&change.state.digests).unwrap().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(Some(text.len() as u64), change.state.length);
+    }
 }

@@ -1,0 +1,189 @@
+//! Bytes of past states: for packages of changes, patches and versions.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, Write},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use resourcesync::Digests;
+use tempfile::NamedTempFile;
+
+use crate::PublishOptions;
+
+/// States of resources under the names of their strongest digests, so that equal ones are kept once. It costs the
+/// bytes of each new state, up to a limit; beyond that the oldest go.
+#[derive(Clone, Debug)]
+pub struct Spool {
+    folder: PathBuf,
+    limit: u64,
+}
+
+/// How much a spool holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kept {
+    /// States.
+    pub states: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Spool {
+    /// A spool in a folder, which is made when the first state comes.
+    pub fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
+        Self { folder: folder.into(), limit: limit_bytes }
+    }
+
+    /// The spool of a Source; none unless it keeps states.
+    pub fn of(options: &PublishOptions) -> Option<Self> {
+        options.keep_states.then(|| Self::new(options.state.join("states"), options.keep_bytes))
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The bytes of a state, if they are still there. Who relies on them hashes them while reading.
+    ///
+    /// # Errors
+    /// When they are there but cannot be opened.
+    pub fn find(&self, digests: &Digests) -> io::Result<Option<File>> {
+        let Some(path) = self.path(digests) else { return Ok(None) };
+        match File::open(path) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Begins to keep a state.
+    pub(crate) fn draft(&self) -> io::Result<Draft<'_>> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.folder)?;
+        Ok(Draft { spool: self, file })
+    }
+
+    /// Drops the oldest states beyond the limit, and what a killed process has left unfinished.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or a state cannot be removed.
+    pub fn trim(&self) -> io::Result<Kept> {
+        let mut states = self.states()?;
+        states.sort_unstable();
+        let mut kept =
+            Kept { states: states.len() as u64, bytes: states.iter().map(|state| state.length).sum() };
+        for state in states {
+            let is_left_over = state.name.as_encoded_bytes().starts_with(PARTIAL.as_bytes())
+                && state.kept.elapsed().is_ok_and(|age| age.as_secs() > 3_600);
+            if kept.bytes > self.limit || is_left_over {
+                fs::remove_file(self.folder.join(state.name))?;
+                kept.states -= 1;
+                kept.bytes -= state.length;
+            }
+        }
+        Ok(kept)
+    }
+
+    fn states(&self) -> io::Result<Vec<Stored>> {
+        let entries = match fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let stored = |entry: io::Result<fs::DirEntry>| {
+            let entry = entry?;
+            let metadata = entry.metadata()?;
+            Ok(Stored { kept: metadata.modified()?, name: entry.file_name(), length: metadata.len() })
+        };
+        entries.map(stored).collect()
+    }
+
+    fn path(&self, digests: &Digests) -> Option<PathBuf> {
+        let digest = digests.strongest()?;
+        Some(self.folder.join(digest.to_string().replace(':', "-")))
+    }
+}
+
+const PARTIAL: &str = ".partial-";
+
+/// A state in the spool; the oldest sorts first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Stored {
+    kept: SystemTime,
+    name: OsString,
+    length: u64,
+}
+
+/// A state that is being copied; it goes when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    spool: &'a Spool,
+    file: NamedTempFile,
+}
+
+impl Draft<'_> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    /// Keeps it under the digests of what was written; a state that comes again counts as new.
+    pub(crate) fn keep(self, digests: &Digests) -> io::Result<()> {
+        match self.spool.path(digests) {
+            Some(path) => persist(self.file, &path),
+            None => Ok(()),
+        }
+    }
+}
+
+fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use resourcesync::{Algorithm, Digests, Hasher};
+
+    use super::{Kept, Spool};
+
+    fn keep(spool: &Spool, text: &str) -> Digests {
+        let mut hasher = Hasher::new(&[Algorithm::Md5, Algorithm::Sha256]);
+        hasher.update(text.as_bytes());
+        let digests = hasher.finish();
+        let mut draft = spool.draft().unwrap();
+        draft.write(text.as_bytes()).unwrap();
+        draft.keep(&digests).unwrap();
+        digests
+    }
+
+    #[test]
+    fn equal_states_are_kept_once_and_found_by_their_digests() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::new(folder.path().join("states"), 1_000);
+        assert_eq!(spool.trim().unwrap(), Kept::default());
+        let digests = [keep(&spool, "one"), keep(&spool, "two"), keep(&spool, "one")];
+        assert_eq!(spool.trim().unwrap(), Kept { states: 2, bytes: 6 });
+        let mut text = String::new();
+        spool.find(&digests[0]).unwrap().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "one");
+        assert!(spool.find(&Digests::new()).unwrap().is_none());
+    }
+
+    #[test]
+    fn beyond_its_limit_the_oldest_states_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::new(folder.path(), 7);
+        let (one, two) = (keep(&spool, "one"), keep(&spool, "two"));
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        spool.find(&one).unwrap().unwrap().set_modified(old).unwrap();
+        let three = keep(&spool, "three");
+        assert_eq!(spool.trim().unwrap(), Kept { states: 1, bytes: 5 });
+        let held = [&one, &two, &three].map(|digests| spool.find(digests).unwrap().is_some());
+        assert_eq!(held, [false, false, true]);
+    }
+}
