@@ -3,6 +3,7 @@
 mod change_lists;
 mod copy;
 mod draft;
+mod dump;
 mod follow;
 mod inventory;
 mod run;
@@ -13,16 +14,19 @@ mod wanted;
 
 use std::sync::Arc;
 
+use resourcesync::{Capability, Relation, Uri};
+
 use crate::{
-    Error, Event, Item, Letter, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
+    Error, Event, Item, Letter, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport, Via,
     audit::hash::{Hashing, Verdict},
     discover::CapabilitySet,
-    plan::{Deletions, Situation, check_deletions, choose},
+    plan::{Choice, Deletions, Situation, baseline, check_deletions, choose, is_batch_cheaper},
     state::{ActionKind, Checkpoint, SetId},
 };
 use change_lists::ChangeLists;
 pub(crate) use copy::Copy;
 pub(crate) use draft::Draft;
+use dump::Dump;
 pub(crate) use inventory::Inventory;
 pub(crate) use run::Run;
 pub(crate) use set::SetRun;
@@ -47,12 +51,36 @@ async fn once(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport
 
 /// How a set's plan was made.
 struct Planned {
-    strategy: Strategy,
-    reason: String,
+    choice: Choice,
+    carrier: Carrier,
     /// What holds once the plan is done; none where the checkpoint stays where it is.
     checkpoint: Option<Checkpoint>,
     /// How many resources the inventory has, where one was read.
     inventory: Option<u64>,
+}
+
+impl Planned {
+    fn nothing(reason: String) -> Self {
+        let choice = Choice { strategy: Strategy::Nothing, reason };
+        Self { choice, carrier: Carrier::Requests, checkpoint: None, inventory: None }
+    }
+}
+
+/// What brings the bytes.
+#[derive(Debug)]
+enum Carrier {
+    /// A request for each resource.
+    Requests,
+    /// The packages of a dump, then requests for what they lack.
+    Dump(Dump),
+    /// Packages asked for at this URI, then requests for what they lack.
+    Batch(Uri),
+}
+
+/// Where instep's own Source packs resources that are asked for together.
+fn batch_endpoint(found: &CapabilitySet) -> Option<Uri> {
+    let batch = found.links.iter().find(|link| link.rel.as_str() == Relation::BATCH)?;
+    Some(batch.href.clone())
 }
 
 impl Run<'_> {
@@ -66,18 +94,18 @@ impl Run<'_> {
         let mut set = self.new_plan(id, true)?;
         let planned = self.plan(found, &mut set).await?;
         self.guard(&set, planned.inventory)?;
-        self.report.strategy = planned.strategy;
-        self.report.reason.clone_from(&planned.reason);
-        if planned.strategy != Strategy::Nothing {
-            self.note(&format!("by {}: {}", planned.strategy, planned.reason));
+        let Choice { strategy, reason } = planned.choice;
+        if strategy != Strategy::Nothing {
+            self.note(&format!("by {strategy}: {reason}"));
         }
+        (self.report.strategy, self.report.reason) = (strategy, reason);
         let totals = set.with(|draft| draft.totals())?;
         self.monitor.event(Event::Planned(totals));
         if self.options.dry_run {
             return self.tell_plan(&set);
         }
         self.report.unchanged += totals.unchanged;
-        self.carry_out(found, set, planned.checkpoint).await?;
+        self.carry_out(found, set, planned.checkpoint, planned.carrier).await?;
         self.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(())
     }
@@ -122,18 +150,18 @@ impl Run<'_> {
             Some(checkpoint) if !anew => ChangeLists::look(self, found, checkpoint, false).await?,
             _ => None,
         };
-        let situation = self.situation(found, held.as_ref(), changes.as_ref(), anew);
-        let choice = choose(&situation)?;
+        let choice = choose(&self.situation(found, held.as_ref(), changes.as_ref(), anew))?;
         if let (Strategy::Changes, Some(changes), Some(checkpoint)) = (choice.strategy, changes, held.clone())
         {
             let checkpoint = changes.read(self, set, checkpoint).await?;
-            let strategy = if set.new_documents { Strategy::Changes } else { Strategy::Nothing };
-            let checkpoint = set.new_documents.then_some(checkpoint);
-            return Ok(Planned { strategy, reason: choice.reason, checkpoint, inventory: None });
+            if !set.new_documents {
+                return Ok(Planned::nothing(choice.reason));
+            }
+            let carrier = self.carrier_of_changes(found, set)?;
+            return Ok(Planned { choice, checkpoint: Some(checkpoint), inventory: None, carrier });
         }
-        let Some(inventory) = Inventory::read(self, found, set, anew).await? else {
-            let reason = "the Resource List is the one that was applied".to_owned();
-            return Ok(Planned { strategy: Strategy::Nothing, reason, checkpoint: None, inventory: None });
+        let Some((inventory, dump)) = Inventory::read_any(self, found, set, anew).await? else {
+            return Ok(Planned::nothing("the inventory is the one that was applied".to_owned()));
         };
         let checkpoint = inventory.followed_by_changes(self, found, set).await?;
         if self.options.delete && inventory.complete {
@@ -141,7 +169,41 @@ impl Run<'_> {
         }
         let entries = set.with(|draft| draft.entries);
         let checkpoint = inventory.complete.then_some(checkpoint);
-        Ok(Planned { strategy: choice.strategy, reason: choice.reason, checkpoint, inventory: Some(entries) })
+        let (choice, carrier) = self.carrier(found, held.as_ref(), set, choice, dump).await?;
+        Ok(Planned { choice, checkpoint, inventory: Some(entries), carrier })
+    }
+
+    /// The cheapest way for the bytes of a baseline, now that their number is known.
+    async fn carrier(
+        &mut self,
+        found: &CapabilitySet,
+        held: Option<&Checkpoint>,
+        set: &SetRun,
+        choice: Choice,
+        dump: Option<Dump>,
+    ) -> Result<(Choice, Carrier), Error> {
+        let mut situation = self.situation(found, held, None, false);
+        situation.resources = Some(set.with(|draft| draft.totals())?.fetches);
+        let choice =
+            if self.options.via == Via::Cheapest { baseline(&situation, &choice.reason)? } else { choice };
+        let carrier = match (choice.strategy, batch_endpoint(found)) {
+            (Strategy::Dump, _) => match dump {
+                Some(dump) => Carrier::Dump(dump),
+                None => Dump::look(self, found).await?.map_or(Carrier::Requests, Carrier::Dump),
+            },
+            (Strategy::Batch, Some(endpoint)) => Carrier::Batch(endpoint),
+            _ => Carrier::Requests,
+        };
+        Ok((choice, carrier))
+    }
+
+    fn carrier_of_changes(&self, found: &CapabilitySet, set: &SetRun) -> Result<Carrier, Error> {
+        let mut situation = self.situation(found, None, None, false);
+        situation.resources = Some(set.with(|draft| draft.totals())?.fetches);
+        Ok(match batch_endpoint(found) {
+            Some(endpoint) if is_batch_cheaper(&situation) => Carrier::Batch(endpoint),
+            _ => Carrier::Requests,
+        })
     }
 
     /// Whether what was applied says nothing about what is wanted now: another selection, deletions that were kept.
@@ -156,7 +218,6 @@ impl Run<'_> {
         changes: Option<&ChangeLists>,
         anew: bool,
     ) -> Situation {
-        use resourcesync::Capability;
         Situation {
             via: self.options.via,
             holds: held.is_some(),
@@ -165,6 +226,8 @@ impl Run<'_> {
             list: found.get(&Capability::ResourceList).is_some(),
             dump: found.get(&Capability::ResourceDump).is_some(),
             anew: held.is_some() && changes.is_none() && anew,
+            batch: batch_endpoint(found).is_some(),
+            latency: self.latency,
             transfers: self.options.access.transfers,
             ..Situation::default()
         }

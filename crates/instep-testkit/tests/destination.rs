@@ -5,6 +5,8 @@ mod support;
 
 #[path = "destination/baseline.rs"]
 mod baseline;
+#[path = "destination/dumps.rs"]
+mod dumps;
 #[path = "destination/following.rs"]
 mod following;
 #[path = "destination/guards.rs"]

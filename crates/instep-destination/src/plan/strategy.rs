@@ -135,25 +135,37 @@ fn incremental(situation: &Situation) -> Result<String, String> {
     }
 }
 
-fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
-    let one_by_one = Cost::one_by_one(situation);
-    match situation {
-        Situation { list: true, batch: true, .. } if Cost::batched(situation) < one_by_one => {
-            Ok(Choice::new(Strategy::Batch, format!("{reason}; batches save requests")))
-        }
-        Situation { list: true, dump: true, holds: false, .. } if Cost::packed(situation) < one_by_one => {
-            Ok(Choice::new(Strategy::Dump, format!("{reason}; the Resource Dump saves requests")))
-        }
-        Situation { list: true, .. } => Ok(Choice::new(Strategy::List, reason)),
-        Situation { dump: true, .. } => {
-            Ok(Choice::new(Strategy::Dump, format!("{reason}; the Source offers no Resource List")))
-        }
-        _ => Err(Error::Usage {
-            what: format!(
-                "{reason}, and the Source offers neither a Resource List nor a Resource Dump to start from"
-            ),
-        }),
+/// The cheapest way to bring every resource of a baseline.
+///
+/// # Errors
+/// [`Error::Usage`] where there is none.
+pub fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
+    let Situation { list, dump, batch, holds, .. } = *situation;
+    if !list && dump {
+        return Ok(Choice::new(Strategy::Dump, format!("{reason}; the Source offers no Resource List")));
     }
+    if !list {
+        let what = format!(
+            "{reason}, and the Source offers neither a Resource List nor a Resource Dump to start from"
+        );
+        return Err(Error::Usage { what });
+    }
+    let mut best = (Cost::one_by_one(situation), Choice::new(Strategy::List, reason));
+    // A dump brings everything: beside what is held most of it would be for nothing.
+    for (offered, cost, strategy, why) in [
+        (dump && !holds, Cost::packed(situation), Strategy::Dump, "the Resource Dump saves requests"),
+        (batch, Cost::batched(situation), Strategy::Batch, "batches save requests"),
+    ] {
+        if offered && cost < best.0 {
+            best = (cost, Choice::new(strategy, format!("{reason}; {why}")));
+        }
+    }
+    Ok(best.1)
+}
+
+/// Whether batches bring so many resources sooner than one request each.
+pub fn is_batch_cheaper(situation: &Situation) -> bool {
+    situation.batch && Cost::batched(situation) < Cost::one_by_one(situation)
 }
 
 /// An estimate of time.

@@ -9,12 +9,12 @@ use resourcesync::Uri;
 
 use super::run::now;
 use crate::{
-    Durability, Error, SyncOptions, SyncReport,
+    Error, SyncOptions, SyncReport,
     commit::{CommitError, CommitOptions, Committer},
     discover::CapabilitySet,
     map::{ExplicitMap, MapBase, Mapper},
     state::{Actions, Problem, Run as LoggedRun, RunId, SetId, State},
-    store::{self, FolderOptions, FolderStore, Store},
+    store::{FolderOptions, FolderStore, Store},
 };
 
 /// A copy that this run has.
@@ -54,20 +54,15 @@ impl Copy {
 
     /// Locks the folder, takes up what an earlier run left, and learns where resources lie.
     pub(crate) fn open(options: &SyncOptions) -> Result<Self, Error> {
-        let durability = match options.durability {
-            Durability::Group => store::Durability::Group,
-            Durability::File => store::Durability::File,
-            Durability::None => store::Durability::None,
-        };
         let mut folder = FolderOptions::new();
-        folder.durability = durability;
+        folder.durability = options.durability;
         folder.backups.clone_from(&options.backup_dir);
         let folder = FolderStore::open(&options.dir, folder)?;
         let own = folder.own_folder();
         let store: Arc<dyn Store> = Arc::new(folder);
         let state = State::open(&own.join(STATE))?;
         let mut commits = CommitOptions::new();
-        commits.durability = durability;
+        commits.durability = options.durability;
         let (mut committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
         let mapper = Arc::new(mapper(&mut committer, options)?);
         let mut run = None;

@@ -108,6 +108,18 @@ impl Draft {
         Ok(self.actions.for_uri(uri)?.is_some_and(|action| action.kind != ActionKind::Check))
     }
 
+    /// What is to be fetched for a URI.
+    pub(crate) fn wants_bytes_of(&mut self, uri: &str) -> Result<Option<Action>, Error> {
+        let action = self.actions.for_uri(uri)?;
+        Ok(action.filter(|action| matches!(action.kind, ActionKind::Create | ActionKind::Update)))
+    }
+
+    /// Nothing more is to be done about a resource.
+    pub(crate) fn done(&mut self, uri: &str) -> Result<(), Error> {
+        self.actions.remove(uri)?;
+        Ok(())
+    }
+
     /// Listens for news of these resources.
     pub(crate) fn watch(&mut self, uris: impl Iterator<Item = String>) {
         self.watched.extend(uris);

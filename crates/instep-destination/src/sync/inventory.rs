@@ -3,14 +3,14 @@
 use futures_util::{StreamExt as _, stream};
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
-use super::{change_lists::ChangeLists, run::Run, set::SetRun};
+use super::{change_lists::ChangeLists, dump::Dump, run::Run, set::SetRun};
 use crate::{
     Error,
     discover::CapabilitySet,
     documents::{Document, DocumentError, Documents},
     http::Origin,
     plan::{Reach, check_age, check_inventory_time},
-    state::Checkpoint,
+    state::{Checkpoint, DocumentRecord},
 };
 
 /// Members of an index fetched ahead.
@@ -28,6 +28,34 @@ pub(crate) struct Inventory {
 }
 
 impl Inventory {
+    /// Plans the whole inventory: of the Resource List, or where there is none of the manifests of the Resource Dump.
+    pub(crate) async fn read_any(
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        anew: bool,
+    ) -> Result<Option<(Self, Option<Dump>)>, Error> {
+        if found.get(&Capability::ResourceList).is_some() {
+            return Ok(Self::read(run, found, set, anew).await?.map(|inventory| (inventory, None)));
+        }
+        let Some(mut dump) = Dump::look(run, found).await? else {
+            let what = "The Source offers neither a Resource List nor a Resource Dump".to_owned();
+            return Err(Error::Usage { what });
+        };
+        let mut record = DocumentRecord::new(dump.uri.clone());
+        record.at = dump.at;
+        let applied = run.state().document(&dump.uri)?.and_then(|record| record.at);
+        if !anew && same_instant(applied, dump.at) {
+            return Ok(None);
+        }
+        let packages = run.packages();
+        let complete = dump.find_contents(run, &packages).await?;
+        dump.read_inventory(run, set).await?;
+        set.records.push(record);
+        let inventory = Self { at: dump.at, complete, uri: dump.uri.clone() };
+        Ok(Some((inventory, Some(dump))))
+    }
+
     /// Plans the whole Resource List with the changes since its `at` folded over it. None where it is the one that was
     /// applied, unless `anew`.
     pub(crate) async fn read(

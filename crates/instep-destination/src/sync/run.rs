@@ -2,7 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    time::Instant,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
 use resourcesync::{DateTime, Uri};
@@ -13,7 +14,9 @@ use crate::{
     discover::{Discovered, discover},
     documents::{Document, Documents, Fetched},
     error::story,
+    fetch::Fetcher,
     http::{Client, HttpOptions, Origin, Validators},
+    package::Packages,
     plan::Selection,
     state::{DocumentRecord, Problem as LoggedProblem, State},
 };
@@ -24,6 +27,7 @@ pub(crate) struct Run<'a> {
     pub(crate) monitor: &'a dyn Monitor,
     pub(crate) client: Client,
     pub(crate) documents: Documents,
+    pub(crate) fetcher: Fetcher,
     pub(crate) copy: Copy,
     pub(crate) policy: Policy,
     pub(crate) report: SyncReport,
@@ -31,9 +35,11 @@ pub(crate) struct Run<'a> {
     pub(crate) broken: BTreeSet<String>,
     /// The problems of this run, by kind.
     problems: BTreeMap<ProblemKind, LoggedProblem>,
-    /// Bytes that the fetcher of this plan has told of.
+    /// Bytes that the fetcher has told of.
     pub(crate) fetched: u64,
     pub(crate) started: Instant,
+    /// What a request took while the Source was looked at.
+    pub(crate) latency: Duration,
 }
 
 impl<'a> Run<'a> {
@@ -54,12 +60,14 @@ impl<'a> Run<'a> {
             limit: selection.limit,
             delete: options.delete,
         };
+        let fetcher = Fetcher::new(client.clone(), Arc::clone(&copy.store), options.verify);
         let report = SyncReport::new(Strategy::Nothing, "nothing is new");
         Ok(Self {
             options,
             monitor,
             client,
             documents,
+            fetcher,
             copy,
             policy,
             report,
@@ -67,6 +75,7 @@ impl<'a> Run<'a> {
             problems: BTreeMap::new(),
             fetched: 0,
             started: Instant::now(),
+            latency: Duration::ZERO,
         })
     }
 
@@ -75,11 +84,18 @@ impl<'a> Run<'a> {
         self.enter(Phase::Discovering);
         let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", self.options.url) };
         let url = Uri::parse(&self.options.url).map_err(unusable)?;
+        let began = Instant::now();
         let found = discover(&url, &self.options.selection.sets, &self.documents).await?;
+        self.latency = began.elapsed() / u32::try_from(self.client.requests()).unwrap_or(u32::MAX).max(1);
         for trouble in &found.troubles {
             self.warn(ProblemKind::Document, trouble.uri.as_str(), &trouble.what);
         }
         Ok(found)
+    }
+
+    /// Brings packages.
+    pub(crate) fn packages(&self) -> Packages {
+        Packages::new(self.fetcher.clone(), self.documents.clone())
     }
 
     /// The state, to read.

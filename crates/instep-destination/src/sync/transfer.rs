@@ -2,12 +2,13 @@
 
 mod pipeline;
 mod settle;
+mod unpack;
 
 use std::collections::BTreeMap;
 
 use resourcesync::Uri;
 
-use super::{change_lists::ChangeLists, run::Run, set::SetRun};
+use super::{Carrier, change_lists::ChangeLists, run::Run, set::SetRun};
 use crate::{Error, Outcome, Phase, ProblemKind, commit::Commit, discover::CapabilitySet, state::Checkpoint};
 use pipeline::Pipeline;
 
@@ -25,10 +26,11 @@ impl Run<'_> {
         found: &CapabilitySet,
         mut set: SetRun,
         mut checkpoint: Option<Checkpoint>,
+        carrier: Carrier,
     ) -> Result<(), Error> {
         let mut unexplained = Unexplained::new();
         self.enter(Phase::Fetching);
-        self.fetch(&set, &mut unexplained).await?;
+        self.fetch(&set, carrier, &mut unexplained).await?;
         for _ in 0..ROUNDS {
             let Some(reached) = &checkpoint else { break };
             if unexplained.is_empty() || self.ending().is_some() {
@@ -43,14 +45,19 @@ impl Run<'_> {
             if !news {
                 break;
             }
-            self.fetch(&set, &mut unexplained).await?;
+            self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
         }
         self.tell_unexplained(unexplained);
         self.conclude(set, checkpoint).await
     }
 
     /// Fetches what a plan asks for.
-    async fn fetch(&mut self, set: &SetRun, unexplained: &mut Unexplained) -> Result<(), Error> {
+    async fn fetch(
+        &mut self,
+        set: &SetRun,
+        carrier: Carrier,
+        unexplained: &mut Unexplained,
+    ) -> Result<(), Error> {
         let (joining, settled) =
             set.with(|draft| (std::mem::take(&mut draft.joining), std::mem::take(&mut draft.settled)));
         if !joining.is_empty() {
@@ -60,6 +67,14 @@ impl Run<'_> {
         let mut result = Ok(());
         for uri in settled.iter().filter_map(|uri| Uri::parse(uri).ok()) {
             result = result.and(pipeline.send(Commit::Paid(uri)).await);
+        }
+        let packages = self.packages();
+        if result.is_ok() {
+            result = match carrier {
+                Carrier::Requests => Ok(()),
+                Carrier::Dump(dump) => pipeline.unpack_dump(self, set, &packages, dump).await,
+                Carrier::Batch(endpoint) => pipeline.fetch_batches(self, set, &packages, &endpoint).await,
+            };
         }
         if result.is_ok() {
             result = pipeline.fetch(self, set, unexplained).await;

@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures_util::future::OptionFuture;
 use resourcesync::Change;
@@ -12,7 +12,7 @@ use super::{Unexplained, settle};
 use crate::{
     Error, Event, Item, Letter, ProblemKind,
     commit::{Commit, CommitError, Committer, Flushed},
-    fetch::{Fetcher, Task},
+    fetch::Task,
     http::Validators,
     state::{Action, ActionKind, Checkpoint, DocumentRecord, Facts, SetId, State},
     sync::{run::Run, set::SetRun, wanted::Extra},
@@ -58,6 +58,13 @@ impl Pipeline {
         self.commits.send(commit).await.map_err(ended)
     }
 
+    /// Tells what was committed meanwhile.
+    pub(super) fn tell_ready(&mut self, run: &mut Run<'_>) {
+        while let Ok(group) = self.flushed.try_recv() {
+            run.tell_flushed(group);
+        }
+    }
+
     /// Commits what is left and ends the thread.
     pub(super) async fn close(mut self, run: &mut Run<'_>) -> Result<(), Error> {
         drop(self.commits);
@@ -79,14 +86,13 @@ impl Pipeline {
         let most = run.options.access.transfers.max(1);
         let (sender, tasks) = mpsc::channel(most);
         let (outcomes_in, mut outcomes) = mpsc::channel(most);
-        let fetcher = Fetcher::new(run.client.clone(), Arc::clone(&run.copy.store), run.options.verify);
+        let fetcher = run.fetcher.clone();
         let working = {
             let fetcher = fetcher.clone();
             tokio::spawn(async move { fetcher.run(tasks, outcomes_in).await })
         };
         let shutdown = run.options.shutdown.clone();
         let mut feed = Feed { reader: run.state().reader()?, page: Vec::new().into_iter(), after: 0 };
-        run.fetched = 0;
         let mut sender = Some(sender);
         let mut next = feed.next(set)?;
         let mut deadline = None;

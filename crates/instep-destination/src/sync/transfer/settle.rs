@@ -1,6 +1,8 @@
 //! What came of one resource.
 
-use resourcesync::Change;
+use std::sync::Arc;
+
+use resourcesync::{Change, MediaType};
 
 use super::{Unexplained, pipeline::Pending};
 use crate::{
@@ -9,12 +11,14 @@ use crate::{
     error::story,
     fetch::{Arrival, FetchError, Outcome, Task},
     http::HttpError,
-    state::{Facts, Owed, SetId},
+    map::Mapper,
+    state::{Facts, Owed, SetId, Wanted},
+    store::Store,
     sync::{run::Run, wanted::Extra},
 };
 
 /// Why a resource was not had.
-struct Failure {
+pub(super) struct Failure {
     kind: ProblemKind,
     what: String,
     /// Whether a change that was published meanwhile may explain it (D39).
@@ -30,10 +34,16 @@ pub(super) fn settle(
     unexplained: &mut Unexplained,
 ) -> Result<Option<Commit>, Error> {
     let failure = match outcome {
-        Outcome::Staged(arrival) => match place(run, set, &task, arrival) {
-            Ok(commit) => return Ok(Some(commit)),
-            Err(failure) => failure,
-        },
+        Outcome::Staged(arrival) => {
+            let Pending { action, held } = &task.context;
+            match Placer::new(run, set).place(&action.wanted, held.as_ref(), arrival) {
+                Ok(commit) => {
+                    run.report.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
+                    return Ok(Some(commit));
+                }
+                Err(failure) => failure,
+            }
+        }
         Outcome::NotModified => {
             run.report.unchanged += 1;
             let wanted = task.context.action.wanted;
@@ -66,31 +76,46 @@ pub(super) fn settle(
 /// More than so many at a time are told at once.
 const MOST_UNEXPLAINED: usize = 10_000;
 
-/// The place of what arrived; equal bytes need none.
-fn place(run: &mut Run<'_>, set: SetId, task: &Task<Pending>, arrival: Arrival) -> Result<Commit, Failure> {
-    let wanted = &task.context.action.wanted;
-    let mut facts = wanted.facts.clone();
-    let validators = &arrival.validators;
-    facts.etag = validators.etag.clone().or_else(|| validators.last_modified.clone());
-    if facts.media_type.is_none() {
-        facts.media_type = arrival.media_type.as_deref().map(resourcesync::MediaType::new);
-    }
-    if same_bytes(task.context.held.as_ref(), &arrival) {
-        run.report.unchanged += 1;
-        run.copy.store.discard(&[arrival.staged.name]);
-        return Ok(Commit::Current { uri: wanted.uri.clone(), facts });
-    }
-    match run.copy.mapper.map(&wanted.uri) {
-        Ok(path) => Ok(Commit::File(NewFile::new(wanted.uri.clone(), path, arrival.staged, facts, set))),
-        Err(error) => {
-            run.copy.store.discard(&[arrival.staged.name]);
-            Err(Failure { kind: ProblemKind::Storage, what: story(&error), explicable: false })
-        }
-    }
+/// Gives what arrived its place: on any thread.
+#[derive(Clone, Debug)]
+pub(super) struct Placer {
+    pub(super) mapper: Arc<Mapper>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) set: SetId,
 }
 
-fn same_bytes(held: Option<&Facts>, arrival: &Arrival) -> bool {
-    held.is_some_and(|held| held.digests.agrees_with(&arrival.staged.digests) == Some(true))
+impl Placer {
+    pub(super) fn new(run: &Run<'_>, set: SetId) -> Self {
+        Self { mapper: Arc::clone(&run.copy.mapper), store: Arc::clone(&run.copy.store), set }
+    }
+
+    /// What is committed for an arrival; equal bytes need no place.
+    pub(super) fn place(
+        &self,
+        wanted: &Wanted,
+        held: Option<&Facts>,
+        arrival: Arrival,
+    ) -> Result<Commit, Failure> {
+        let mut facts = wanted.facts.clone();
+        let validators = &arrival.validators;
+        facts.etag = validators.etag.clone().or_else(|| validators.last_modified.clone());
+        if facts.media_type.is_none() {
+            facts.media_type = arrival.media_type.as_deref().map(MediaType::new);
+        }
+        if held.is_some_and(|held| held.digests.agrees_with(&arrival.staged.digests) == Some(true)) {
+            self.store.discard(&[arrival.staged.name]);
+            return Ok(Commit::Current { uri: wanted.uri.clone(), facts });
+        }
+        match self.mapper.map(&wanted.uri) {
+            Ok(path) => {
+                Ok(Commit::File(NewFile::new(wanted.uri.clone(), path, arrival.staged, facts, self.set)))
+            }
+            Err(error) => {
+                self.store.discard(&[arrival.staged.name]);
+                Err(Failure { kind: ProblemKind::Storage, what: story(&error), explicable: false })
+            }
+        }
+    }
 }
 
 /// A change of unknown kind led to nothing: the resource is gone (B14).

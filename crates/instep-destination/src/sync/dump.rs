@@ -1,0 +1,149 @@
+//! A Resource Dump (§11): another way to an inventory, and to bytes.
+
+use futures_util::{StreamExt as _, stream};
+use resourcesync::{Capability, DateTime, Entry, Form, Uri};
+
+use super::{run::Run, set::SetRun};
+use crate::{
+    Error, ProblemKind,
+    discover::{CapabilitySet, Offer},
+    documents::Document,
+    error::story,
+    http::Origin,
+    package::{OpenPackage, Packages},
+    plan::check_inventory_time,
+};
+
+/// A dump whose packages are fetched when they are needed.
+#[derive(Debug)]
+pub(crate) struct Dump {
+    pub(crate) uri: Uri,
+    pub(crate) at: Option<DateTime>,
+    pub(crate) packages: Vec<DumpPackage>,
+}
+
+/// A package of a dump.
+#[derive(Debug)]
+pub(crate) struct DumpPackage {
+    pub(crate) entry: Entry,
+    pub(crate) speaker: Option<Origin>,
+    /// What it holds, where that is known.
+    pub(crate) manifest: Option<Document>,
+    pub(crate) open: Option<OpenPackage>,
+}
+
+/// Manifests and packages fetched ahead.
+const AHEAD: usize = 2;
+
+impl Dump {
+    /// Reads the Resource Dump of a set, or the index over several; none where there is none.
+    pub(crate) async fn look(run: &mut Run<'_>, found: &CapabilitySet) -> Result<Option<Self>, Error> {
+        let Some(offer) = found.get(&Capability::ResourceDump) else { return Ok(None) };
+        let top = Self::top(run, found, offer).await?;
+        let at = top.header.metadata.as_ref().and_then(|root| root.at);
+        let mut dump = Self { uri: offer.uri.clone(), at, packages: Vec::new() };
+        if top.header.form == Form::List {
+            dump.add(&top)?;
+            return Ok(Some(dump));
+        }
+        let mut members = Vec::new();
+        top.for_each(|entry| members.push(entry.loc.clone()))?;
+        for uri in members {
+            let member = run.open(&uri, Some(&top.uri), None).await?;
+            if let Some(member) = member {
+                dump.add(&member)?;
+            }
+        }
+        Ok(Some(dump))
+    }
+
+    async fn top(run: &mut Run<'_>, found: &CapabilitySet, offer: &Offer) -> Result<Document, Error> {
+        if let Some(document) = &offer.document {
+            return Ok(document.clone());
+        }
+        let opened = run.open(&offer.uri, found.capability_list.as_ref(), None).await?;
+        opened.ok_or_else(|| Error::InvalidDocument {
+            url: offer.uri.as_str().to_owned(),
+            what: "304 without having been asked conditionally".to_owned(),
+        })
+    }
+
+    fn add(&mut self, list: &Document) -> Result<(), Error> {
+        let speaker = list.origin();
+        list.for_each(|entry| {
+            let package =
+                DumpPackage { entry: entry.clone(), speaker: speaker.clone(), manifest: None, open: None };
+            self.packages.push(package);
+        })?;
+        Ok(())
+    }
+
+    /// Finds out what each package holds: from `contents` where it is offered, else from the package itself.
+    pub(crate) async fn find_contents(
+        &mut self,
+        run: &mut Run<'_>,
+        packages: &Packages,
+    ) -> Result<bool, Error> {
+        let mut complete = true;
+        let looked = stream::iter(std::mem::take(&mut self.packages)).map(|package| {
+            let packages = packages.clone();
+            async move { package.with_manifest(&packages).await }
+        });
+        let mut looked = std::pin::pin!(looked.buffered(AHEAD));
+        while let Some((package, trouble)) = looked.next().await {
+            if let Some(what) = trouble {
+                complete = false;
+                run.problem(ProblemKind::Document, package.entry.loc.as_str(), &what);
+            }
+            self.packages.push(package);
+        }
+        Ok(complete)
+    }
+
+    /// Plans what the manifests promise: an inventory where there is no Resource List.
+    pub(crate) async fn read_inventory(&mut self, run: &mut Run<'_>, set: &mut SetRun) -> Result<(), Error> {
+        let record = run.state().document(&self.uri)?;
+        check_inventory_time(
+            self.uri.as_str(),
+            record.and_then(|record| record.at).as_ref(),
+            self.at.as_ref(),
+        )?;
+        for package in &self.packages {
+            let Some(manifest) = &package.manifest else { continue };
+            let at = manifest.header.metadata.as_ref().and_then(|root| root.at);
+            let times = [self.at, package.entry.metadata.at, at];
+            self.at = times.into_iter().flatten().min_by_key(DateTime::instant);
+            set.read_list(manifest).await?;
+            run.tell(set);
+        }
+        Ok(())
+    }
+}
+
+impl DumpPackage {
+    /// With its manifest, or what is in the way of it.
+    async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
+        match packages.contents(&self.entry, self.speaker.as_ref()).await {
+            Ok(Some(manifest)) => {
+                self.manifest = Some(manifest);
+                return (self, None);
+            }
+            Ok(None) => {}
+            // The package has a manifest of its own.
+            Err(error) => tracing::debug!(%error, "no contents"),
+        }
+        let trouble = self.fetch(packages).await.err();
+        (self, trouble)
+    }
+
+    /// With the package itself.
+    pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<(), String> {
+        if self.open.is_none() {
+            let open =
+                packages.fetch(&self.entry, self.speaker.as_ref()).await.map_err(|error| story(&error))?;
+            self.manifest = Some(open.manifest.clone());
+            self.open = Some(open);
+        }
+        Ok(())
+    }
+}
