@@ -3,6 +3,8 @@
 mod audit;
 mod completions;
 mod demo;
+mod explain;
+mod explore;
 mod publish;
 mod serve;
 mod status;
@@ -21,6 +23,8 @@ pub(crate) enum Command {
     Sync(Box<sync::Sync>),
     Audit(Box<audit::Audit>),
     Status(status::Status),
+    Explore(explore::Explore),
+    Explain(explain::Explain),
     Completions(completions::Completions),
     #[command(name = "exit-codes")]
     ExitCodes(ExitCodes),
@@ -35,6 +39,8 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Sync(sync) => sync.run(config, output),
         Command::Audit(audit) => audit.run(config, output),
         Command::Status(status) => status.run(output),
+        Command::Explore(explore) => explore.run(config, output),
+        Command::Explain(explain) => explain.run(output),
         Command::Completions(completions) => completions.run(),
         Command::ExitCodes(_) => {
             output.line(exit::table().trim_end());

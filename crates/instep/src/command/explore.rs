@@ -1,0 +1,120 @@
+//! `instep explore`: the Source's capabilities as a tree.
+
+use clap::Args;
+use instep_destination::{
+    discover::{Node, explore},
+    documents::Documents,
+    http::{Client, HttpOptions},
+};
+use resourcesync::{Capability, Form};
+use serde_json::{Value, json};
+
+use crate::{
+    args::{access::Access, values},
+    config::Config,
+    exit::Exit,
+    runtime,
+    ui::{
+        Output,
+        format::{counted, name},
+    },
+};
+
+/// The Source's sets, capabilities, lists and channels as a tree
+///
+/// Begins anywhere: a site, a page, a resource, any document; goes up to the Source Description, then down.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  instep explore https://example.org/\n  instep explore https://example.org/changelist.xml --json"
+)]
+pub(crate) struct Explore {
+    /// Any URL of the Source
+    url: String,
+    #[command(flatten)]
+    access: Access,
+}
+
+impl Explore {
+    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        let url = values::url(&self.url).map_err(anyhow::Error::msg)?;
+        let http = HttpOptions::for_source(url.as_str(), &self.access.options(config)?)
+            .map_err(instep_destination::Error::from)?;
+        let spool = tempfile::tempdir()?;
+        let documents =
+            Documents::new(Client::new(http).map_err(instep_destination::Error::from)?, spool.path());
+        let root =
+            runtime::start()?.block_on(explore(&url, &documents)).map_err(instep_destination::Error::from)?;
+        tell(output, &root, "", "");
+        output.object("tree", tree(&root));
+        Ok(if troubled(&root) { Exit::Problems } else { Exit::Done })
+    }
+}
+
+fn troubled(node: &Node) -> bool {
+    node.trouble.is_some() || node.children.iter().any(troubled)
+}
+
+/// A line for the node, then its children below it.
+fn tell(output: &Output, node: &Node, stem: &str, indent: &str) {
+    let mut line = format!("{stem}{}  {}", output.paint(1, &kind(node)), name(node.uri.as_str()));
+    for fact in facts(node) {
+        line.push_str(&format!("  {}", output.paint(90, &fact)));
+    }
+    if let Some(trouble) = &node.trouble {
+        line.push_str(&format!("  {}", output.paint(31, &format!("! {}", name(trouble)))));
+    }
+    output.line(line);
+    for (index, child) in node.children.iter().enumerate() {
+        let last = index + 1 == node.children.len();
+        let (branch, further) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        tell(output, child, &format!("{indent}{branch}"), &format!("{indent}{further}"));
+    }
+}
+
+fn kind(node: &Node) -> String {
+    let name = match &node.capability {
+        Some(Capability::Description) => "Source Description",
+        Some(Capability::CapabilityList) => "Capability List",
+        Some(Capability::ResourceList) => "Resource List",
+        Some(Capability::ResourceDump) => "Resource Dump",
+        Some(Capability::ChangeList) => "Change List",
+        Some(Capability::ChangeDump) => "Change Dump",
+        Some(Capability::ResourceDumpManifest) => "Resource Dump Manifest",
+        Some(Capability::ChangeDumpManifest) => "Change Dump Manifest",
+        Some(Capability::ResourceListArchive) => "Resource List Archive",
+        Some(Capability::ResourceDumpArchive) => "Resource Dump Archive",
+        Some(Capability::ChangeListArchive) => "Change List Archive",
+        Some(Capability::ChangeDumpArchive) => "Change Dump Archive",
+        Some(Capability::ChangeNotification) => "Change Notification",
+        Some(Capability::FrameworkNotification) => "Framework Notification",
+        Some(other) => return format!("{}", name(other.as_str())),
+        None => "Sitemap",
+    };
+    if node.form == Some(Form::Index) { format!("{name} Index") } else { name.to_owned() }
+}
+
+fn facts(node: &Node) -> Vec<String> {
+    let times = &node.times;
+    let time = |label: &str, time: Option<resourcesync::DateTime>| time.map(|time| format!("{label} {time}"));
+    let entries = node.entries.map(|entries| counted(entries, "entry"));
+    [entries, time("at", times.at), time("from", times.from), time("until", times.until)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn tree(node: &Node) -> Value {
+    let time = |time: Option<resourcesync::DateTime>| time.map(|time| time.to_string());
+    json!({
+        "uri": node.uri.as_str(),
+        "capability": node.capability.as_ref().map(Capability::as_str),
+        "index": node.form.map(|form| form == Form::Index),
+        "entries": node.entries,
+        "at": time(node.times.at),
+        "completed": time(node.times.completed),
+        "from": time(node.times.from),
+        "until": time(node.times.until),
+        "problem": node.trouble,
+        "children": node.children.iter().map(tree).collect::<Vec<_>>(),
+    })
+}
