@@ -1,9 +1,10 @@
 //! This program as other processes, read by what they print as JSON.
 
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -60,20 +61,19 @@ impl Program {
     /// Starts a server on a free port and waits until it listens.
     pub(super) fn serve(&self, folder: &Path) -> anyhow::Result<Server> {
         let mut process =
-            self.command(&["serve", "--listen", "127.0.0.1:0"], folder).stderr(Stdio::piped()).spawn()?;
+            self.command(&["serve", "--listen", "127.0.0.1:0"], folder).stderr(Stdio::inherit()).spawn()?;
         let output = process.stdout.take().context("The server has no output")?;
-        for line in BufReader::new(output).lines() {
+        let mut lines = BufReader::new(output).lines();
+        while let Some(line) = lines.next() {
             let line: Value = serde_json::from_str(&line?).unwrap_or_default();
             if line["type"] == "ready" {
                 let url = line["url"].as_str().unwrap_or_default().to_owned();
+                // A server whose output nobody reads any more would end.
+                thread::spawn(move || lines.for_each(drop));
                 return Ok(Server { process, url });
             }
         }
-        let mut why = String::new();
-        if let Some(mut errors) = process.stderr.take() {
-            errors.read_to_string(&mut why)?;
-        }
-        bail!("instep serve did not start: {}", why.trim())
+        bail!("instep serve did not start")
     }
 }
 
