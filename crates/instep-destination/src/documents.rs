@@ -201,6 +201,14 @@ impl Download {
         Ok(start)
     }
 
+    /// All its bytes, decoded, from the beginning: for a thread that may block.
+    ///
+    /// # Errors
+    /// When they cannot be read from where they lie.
+    pub fn read(&self) -> std::io::Result<Box<dyn BufRead + Send>> {
+        self.content.open(Documents::MOST_RATIO)
+    }
+
     /// The media type, without parameters and in lower case.
     pub fn media_type(&self) -> Option<String> {
         let text = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;

@@ -9,6 +9,7 @@ mod publish;
 mod serve;
 mod status;
 mod sync;
+mod validate;
 
 use clap::Subcommand;
 
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Audit(Box<audit::Audit>),
     Status(status::Status),
     Explore(explore::Explore),
+    Validate(Box<validate::Validate>),
     Explain(explain::Explain),
     Completions(completions::Completions),
     #[command(name = "exit-codes")]
@@ -40,6 +42,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Audit(audit) => audit.run(config, output),
         Command::Status(status) => status.run(output),
         Command::Explore(explore) => explore.run(config, output),
+        Command::Validate(validate) => validate.run(config, output),
         Command::Explain(explain) => explain.run(output),
         Command::Completions(completions) => completions.run(),
         Command::ExitCodes(_) => {

@@ -55,6 +55,14 @@ impl Exit {
     }
 }
 
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.meaning())
+    }
+}
+
+impl std::error::Error for Exit {}
+
 impl From<Exit> for process::ExitCode {
     fn from(exit: Exit) -> Self {
         exit.code().into()

@@ -43,6 +43,11 @@ impl Output {
         }
     }
 
+    /// A result that has a form of its own, for people and programs alike.
+    pub(crate) fn raw(&self, text: &str) {
+        write_line(io::stdout(), text);
+    }
+
     /// An object of the result, for programs: one line, its `type` first.
     pub(crate) fn object(&self, kind: &str, fields: impl Serialize) {
         if self.json {
@@ -85,6 +90,9 @@ fn typed(kind: &str, fields: impl Serialize) -> String {
 
 /// The exit code of an error: that of the library it came from, usage for what the program itself refuses.
 fn exit_of(error: &anyhow::Error) -> Exit {
+    if let Some(exit) = error.downcast_ref::<Exit>() {
+        return *exit;
+    }
     if let Some(error) = error.downcast_ref::<instep_destination::Error>() {
         return Exit::from_code(error.exit_code());
     }

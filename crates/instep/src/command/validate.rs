@@ -1,0 +1,113 @@
+//! `instep validate`: is this what the standard says?
+
+mod files;
+mod judgement;
+mod sarif;
+mod walk;
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use instep_destination::{
+    documents::Documents,
+    http::{Client, HttpOptions},
+};
+use resourcesync::{
+    Uri,
+    validate::{ValidateOptions, Validator},
+    xml::SpecVersion,
+};
+
+use self::{judgement::Judgement, walk::Walk};
+use crate::{
+    args::{access::Access, values},
+    config::Config,
+    exit::Exit,
+    runtime,
+    ui::Output,
+};
+
+/// Is this what the standard says? Findings with rule, line and column
+///
+/// Reads documents, packages (ZIP), folders of them, or what lies at a URL; with --follow the whole Source. Files given together are
+/// judged together: an index with its members. Ends with 5 where it found errors.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Validate {
+    /// Files, packages, folders, URLs, or - for standard input
+    #[arg(required = true, value_name = "FILE|URL|ZIP|DIR|-")]
+    targets: Vec<String>,
+    /// Walk the whole Source from here: links in both directions, times, coverage, packages, HTTP
+    #[arg(long)]
+    follow: bool,
+    /// With --follow: documents and packages to look at, at most
+    #[arg(long, default_value_t = 1_000, value_name = "N")]
+    max_documents: usize,
+    /// With --follow: resources of each list to fetch and compare
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    samples: usize,
+    /// Which version of the standard
+    #[arg(long, default_value = "1.1", value_name = "VERSION")]
+    spec_version: Version,
+    /// What should be must be: warnings are errors
+    #[arg(long)]
+    strict: bool,
+    /// Print a SARIF 2.1.0 log for CI systems
+    #[arg(long)]
+    sarif: bool,
+    #[command(flatten)]
+    access: Access,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  instep validate resourcelist.xml
+  instep validate resourcesync/ --strict
+  instep validate dump.zip --json
+  instep validate https://example.org/ --follow
+  curl -s https://example.org/changelist.xml | instep validate -";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Version {
+    #[value(name = "1.0")]
+    V1_0,
+    #[value(name = "1.1")]
+    V1_1,
+}
+
+impl Validate {
+    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        let mut options = ValidateOptions::new();
+        options.strict = self.strict;
+        options.version = match self.spec_version {
+            Version::V1_0 => SpecVersion::V1_0,
+            Version::V1_1 => SpecVersion::V1_1,
+        };
+        let (sarif, is_web) = (self.sarif, |target: &String| target.contains("://"));
+        let judgement = match self.targets.iter().filter(|target| is_web(target)).count() {
+            0 if self.follow => bail!("--follow needs a URL"),
+            0 => files::judge(&self.targets, &Validator::new(options))?,
+            1 if self.targets.len() == 1 => self.judge_url(options, config)?,
+            _ => bail!("One URL at a time, and no files beside it"),
+        };
+        if sarif {
+            output.raw(&sarif::log(&judgement));
+        } else {
+            judgement.tell(output);
+        }
+        Ok(if judgement.summary.errors > 0 { Exit::Invalid } else { Exit::Done })
+    }
+
+    fn judge_url(self, options: ValidateOptions, config: &Config) -> anyhow::Result<Judgement> {
+        let url: Uri = values::url(&self.targets[0]).map_err(anyhow::Error::msg)?;
+        let http = HttpOptions::for_source(url.as_str(), &self.access.options(config)?)
+            .map_err(instep_destination::Error::from)?;
+        let spool = tempfile::tempdir()?;
+        let client = Client::new(http).map_err(instep_destination::Error::from)?;
+        let documents = Documents::new(client, spool.path());
+        let mut walk = Walk::new(documents, options, spool.path());
+        if self.follow {
+            walk = walk.following(self.max_documents, self.samples);
+        }
+        runtime::start()?.block_on(walk.judge(&url))
+    }
+}

@@ -1,0 +1,131 @@
+//! Findings, gathered and told.
+
+use resourcesync::{
+    Finding, Severity,
+    validate::{DocumentSet, PackageReport, Report, Summary},
+};
+use serde_json::json;
+
+use crate::ui::{
+    Output,
+    format::{counted, name},
+};
+
+/// All that was found.
+#[derive(Debug, Default)]
+pub(super) struct Judgement {
+    /// Each finding with the document it is about; together where they are about the same.
+    pub(super) findings: Vec<(String, Finding)>,
+    /// All findings, counted, also those that were not kept.
+    pub(super) summary: Summary,
+    /// Documents and packages looked at.
+    pub(super) documents: u64,
+}
+
+impl Judgement {
+    /// Adds one finding.
+    pub(super) fn add(&mut self, document: &str, finding: Finding) {
+        self.summary.add(&finding);
+        self.findings.push((document.to_owned(), finding));
+    }
+
+    /// Adds what was found in one document.
+    pub(super) fn add_report(&mut self, document: &str, report: &Report) {
+        self.documents += 1;
+        self.summary.merge(&report.summary);
+        self.findings.extend(report.findings.iter().map(|finding| (document.to_owned(), finding.clone())));
+    }
+
+    /// Adds what was found in a package and its manifest.
+    pub(super) fn add_package(&mut self, package: &str, report: &PackageReport) {
+        self.add_report(package, &report.package);
+        if let Some(manifest) = &report.manifest {
+            self.add_report(&format!("{package}!/manifest.xml"), manifest);
+        }
+    }
+
+    /// Adds what documents show only together.
+    pub(super) fn add_set(&mut self, set: &DocumentSet) {
+        for (document, finding) in set.check() {
+            self.add(document.as_str(), finding);
+        }
+    }
+
+    /// Tells everything, document by document.
+    pub(super) fn tell(&self, output: &Output) {
+        let mut findings: Vec<_> = self.findings.iter().collect();
+        findings.sort_by(|a, b| (&a.0, a.1.position, a.1.rule).cmp(&(&b.0, b.1.position, b.1.rule)));
+        let mut last = None;
+        for (document, finding) in findings {
+            if last.replace(document) != Some(document) {
+                output.line(output.paint(1, &name(document)));
+            }
+            tell_one(output, document, finding);
+        }
+        self.tell_summary(output);
+    }
+
+    fn tell_summary(&self, output: &Output) {
+        let Summary { errors, warnings, infos, rules, .. } = &self.summary;
+        let told = self.findings.len() as u64;
+        if told < errors + warnings + infos {
+            output.note(format!(
+                "{} more are counted, not shown",
+                counted(errors + warnings + infos - told, "finding")
+            ));
+        }
+        let verdict =
+            if *errors == 0 { output.paint(32, "Conforms") } else { output.paint(31, "Does not conform") };
+        let by_rule: Vec<_> = rules.iter().map(|(rule, count)| format!("{rule} {count}")).collect();
+        let by_rule = if by_rule.is_empty() { String::new() } else { format!(" ({})", by_rule.join(", ")) };
+        output.line(format!(
+            "{verdict}: {}, {}, {}, {}{by_rule}",
+            counted(self.documents, "document"),
+            counted(*errors, "error"),
+            counted(*warnings, "warning"),
+            counted(*infos, "info")
+        ));
+        output.object(
+            "summary",
+            json!({
+                "command": "validate",
+                "documents": self.documents,
+                "errors": errors,
+                "warnings": warnings,
+                "infos": infos,
+                "rules": rules,
+            }),
+        );
+    }
+}
+
+fn tell_one(output: &Output, document: &str, finding: &Finding) {
+    let color = match finding.severity {
+        Severity::Error => 31,
+        Severity::Warning => 33,
+        Severity::Info => 36,
+    };
+    let severity = output.paint(color, &format!("{:<7}", finding.severity.as_str()));
+    let place = match finding.position.line {
+        0 => String::new(),
+        line => format!("  {line}:{}", finding.position.column),
+    };
+    let clause =
+        if finding.clause().is_empty() { String::new() } else { format!("  [{}]", finding.clause()) };
+    let (found, expected) = (name(&finding.found), name(&finding.expected));
+    output
+        .line(format!("  {severity} {:<8}{place}  found {found}; expected {expected}{clause}", finding.rule));
+    output.object(
+        "finding",
+        json!({
+            "rule": finding.rule,
+            "severity": finding.severity.as_str(),
+            "document": document,
+            "line": finding.position.line,
+            "column": finding.position.column,
+            "found": finding.found,
+            "expected": finding.expected,
+            "clause": finding.clause(),
+        }),
+    );
+}

@@ -1,0 +1,54 @@
+//! Findings as SARIF 2.1.0, which CI systems show beside the lines.
+
+use std::collections::BTreeSet;
+
+use resourcesync::{Severity, validate::rule};
+use serde_json::{Value, json};
+
+use super::judgement::Judgement;
+
+/// The log of one run.
+pub(super) fn log(judgement: &Judgement) -> String {
+    let used: BTreeSet<_> = judgement.findings.iter().map(|(_, finding)| finding.rule).collect();
+    let rules: Vec<Value> = used
+        .iter()
+        .filter_map(|id| rule(id))
+        .map(|rule| {
+            json!({
+                "id": rule.id,
+                "shortDescription": { "text": rule.requirement },
+                "help": { "text": rule.check },
+                "properties": { "clause": rule.clause },
+            })
+        })
+        .collect();
+    let results: Vec<Value> = judgement
+        .findings
+        .iter()
+        .map(|(document, finding)| {
+            let level = match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Info => "note",
+            };
+            let mut location = json!({ "artifactLocation": { "uri": document } });
+            if finding.position.line > 0 {
+                location["region"] =
+                    json!({ "startLine": finding.position.line, "startColumn": finding.position.column });
+            }
+            json!({
+                "ruleId": finding.rule,
+                "level": level,
+                "message": { "text": format!("Found {}; expected {}", finding.found, finding.expected) },
+                "locations": [{ "physicalLocation": location }],
+            })
+        })
+        .collect();
+    let driver = json!({ "name": "instep", "version": env!("CARGO_PKG_VERSION"), "rules": rules });
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{ "tool": { "driver": driver }, "results": results }],
+    });
+    format!("{log:#}")
+}
