@@ -87,7 +87,7 @@ fn kind(node: &Node) -> String {
         Some(Capability::ChangeDumpArchive) => "Change Dump Archive",
         Some(Capability::ChangeNotification) => "Change Notification",
         Some(Capability::FrameworkNotification) => "Framework Notification",
-        Some(other) => return format!("{}", name(other.as_str())),
+        Some(other) => return name(other.as_str()),
         None => "Sitemap",
     };
     if node.form == Some(Form::Index) { format!("{name} Index") } else { name.to_owned() }

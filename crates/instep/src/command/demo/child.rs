@@ -52,9 +52,9 @@ impl Program {
                 String::from_utf8_lossy(&output.stderr).trim()
             );
         }
-        let lines =
+        let mut lines =
             output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
-        let summary = lines.filter(|line: &Value| line["type"] == "summary").last();
+        let summary = lines.rfind(|line: &Value| line["type"] == "summary");
         Ok(Run { summary: summary.context("The command gave no summary")?, elapsed })
     }
 
