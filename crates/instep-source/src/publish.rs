@@ -6,7 +6,7 @@ mod published;
 mod report;
 mod view;
 
-use std::{path::PathBuf, sync::Arc, time::Instant};
+use std::{path::PathBuf, time::Instant};
 
 use crate::{
     Error, Monitor, Phase, PublishOptions,
@@ -46,7 +46,7 @@ pub struct Publisher {
     options: PublishOptions,
     policy: Policy,
     catalogue: Catalogue,
-    holdings: Arc<Holdings>,
+    holdings: Holdings,
     _lock: Lock,
 }
 
@@ -67,7 +67,7 @@ impl Publisher {
         let policy = Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join("catalogue.db"), clock)?;
-        let holdings = Arc::new(Holdings::new(&options, &catalogue)?);
+        let holdings = Holdings::new(&options, &catalogue)?;
         Ok(Self { options, policy, catalogue, holdings, _lock: lock })
     }
 
@@ -96,7 +96,7 @@ impl Publisher {
         Batches {
             policy: self.policy.clone(),
             catalogue: self.catalogue.clone(),
-            holdings: Arc::clone(&self.holdings),
+            holdings: self.holdings.clone(),
             limits: BatchLimits::default(),
         }
     }

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, fs::File, sync::Arc};
+use std::{collections::BTreeMap, fs::File};
 
 use resourcesync::{Capability, Change, DateTime, Form, Header, Link, Relation, Uri};
 
@@ -61,7 +61,7 @@ impl Default for BatchLimits {
 pub struct Batches {
     pub(crate) policy: Policy,
     pub(crate) catalogue: Catalogue,
-    pub(crate) holdings: Arc<Holdings>,
+    pub(crate) holdings: Holdings,
     /// How much one batch holds.
     pub limits: BatchLimits,
 }
@@ -141,8 +141,8 @@ impl Batches {
         self.check_count(uris.len())?;
         let (mut contents, mut unknown) = (Vec::with_capacity(uris.len()), Vec::new());
         for uri in uris {
-            let resource = snapshot.resource(&self.holdings.key_of(uri.as_str()))?;
-            match resource.filter(|resource| resource.sets & (1 << set) != 0 && resource.uri == *uri) {
+            let resource = self.holdings.find(snapshot, uri.as_str())?;
+            match resource.filter(|resource| resource.sets & (1 << set) != 0) {
                 Some(resource) => contents.push(Content::Resource(resource)),
                 None => unknown.push(uri.to_string()),
             }
@@ -174,8 +174,7 @@ impl Batches {
         if change.change == Change::Deleted {
             return Ok(Content::Deleted(change));
         }
-        let resource = snapshot.resource(&self.holdings.key_of(change.uri.as_str()))?;
-        Ok(match resource.filter(|resource| resource.uri == change.uri) {
+        Ok(match self.holdings.find(snapshot, change.uri.as_str())? {
             Some(resource) => Content::Changed(resource, change.change, change.datetime),
             None => Content::Deleted(ChangeRecord { change: Change::Deleted, ..change }),
         })

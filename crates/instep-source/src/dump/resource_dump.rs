@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use resourcesync::{Algorithm, Capability, Digests, Form, Header, Link, Relation};
 
@@ -20,7 +20,7 @@ pub struct DumpJob {
     pub(crate) policy: Policy,
     pub(crate) options: DumpOptions,
     pub(crate) catalogue: Catalogue,
-    pub(crate) holdings: Arc<Holdings>,
+    pub(crate) holdings: Holdings,
     pub(crate) sink: FolderSink,
     /// The numbers of the sets whose dump is due.
     pub(crate) due: Vec<u8>,
@@ -73,7 +73,10 @@ impl Dump<'_> {
         let (mut packages, mut done, mut bytes) = (Vec::new(), 0, 0);
         let total = self.snapshot.totals(number)?.resources;
         while resources.peek().is_some() || packages.is_empty() {
-            let part = next_part(&mut resources, &self.job.options)?;
+            let mut part = next_part(&mut resources, &self.job.options)?;
+            for resource in &mut part {
+                self.job.holdings.describe(number, self.snapshot, &resource.uri, &mut resource.state)?;
+            }
             done += part.len() as u64;
             bytes += part.iter().filter_map(|resource| resource.state.length).sum::<u64>();
             packages.push(self.package(packages.len() + 1, part, sink, documents)?);

@@ -1,6 +1,6 @@
 //! Resource Dumps: which are due, and how they come into place.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use super::{PublishReport, Publisher, published};
 use crate::{
@@ -33,7 +33,7 @@ impl Publisher {
             policy: self.policy.clone(),
             options: self.options.dumps.clone(),
             catalogue: self.catalogue.clone(),
-            holdings: Arc::clone(&self.holdings),
+            holdings: self.holdings.clone(),
             sink: FolderSink::new(&self.options.out, "dumps", self.options.gzip_twins),
             due,
         }))

@@ -78,6 +78,9 @@ pub struct ResourceListFacts {
     pub revision: u64,
     /// Resources in it.
     pub resources: u64,
+    /// What tells the operator's rules for its entries from others.
+    #[serde(default)]
+    pub rules: String,
     /// The documents it consists of.
     pub documents: Vec<String>,
     /// The documents of the plain Sitemap beside it.

@@ -1,7 +1,7 @@
 use resourcesync::{Entry, Link, Uri, WriteOptions};
 
 use super::{Place, SetPlace};
-use crate::{Archives, Error, ListOptions, PublishOptions};
+use crate::{Archives, Error, ListOptions, PublishOptions, SetOptions};
 
 /// What the documents of a Source depend on besides its content.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct SetPolicy {
     pub resource_list: bool,
     /// Whether there is a Change List.
     pub change_list: bool,
+    /// What tells the operator's rules for resources from others; empty where there are none.
+    pub rules: String,
     /// Further entries of the Capability List.
     pub channels: Vec<Entry>,
     /// Further links of the Capability List.
@@ -62,6 +64,7 @@ impl Policy {
             described_by: set.described_by.clone(),
             resource_list: set.resource_list,
             change_list: set.change_list,
+            rules: rules(set),
             channels: set.channels.clone(),
             capability_links: set.capability_links.clone(),
         });
@@ -76,6 +79,14 @@ impl Policy {
             robots: options.robots,
         })
     }
+}
+
+fn rules(set: &SetOptions) -> String {
+    if set.links.is_empty() && set.frequencies.is_empty() {
+        return String::new();
+    }
+    let rules = format!("{:?} {:?}", set.links, set.frequencies);
+    blake3::hash(rules.as_bytes()).to_hex()[..16].to_owned()
 }
 
 fn check_sets(options: &PublishOptions) -> Result<(), Error> {

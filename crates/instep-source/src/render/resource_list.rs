@@ -22,6 +22,7 @@ const RENEWED_AT: u64 = 10;
 /// Whether a new snapshot has to be published. Nothing changed: none, unless the operator asks for it.
 pub(super) fn is_due(
     policy: &Policy,
+    set: &SetPolicy,
     view: &dyn SetView,
     held: Option<&ResourceListFacts>,
     changes_reach_back_to: Option<Moment>,
@@ -31,6 +32,7 @@ pub(super) fn is_due(
     let lists = &policy.lists;
     if lists.snapshot
         || policy.sitemap_twin == held.twin.is_empty()
+        || set.rules != held.rules
         || changes_reach_back_to.is_some_and(|reach| reach > held.at)
     {
         return Ok(true);
@@ -75,6 +77,7 @@ pub(super) fn render(
         sequence: now.sequence,
         revision: now.revision,
         resources: view.totals()?.resources,
+        rules: set.rules.clone(),
         documents: write(Kind::ResourceList, documents)?,
         twin: if policy.sitemap_twin { write(Kind::Sitemap, documents)? } else { Vec::new() },
     })

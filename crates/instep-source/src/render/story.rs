@@ -118,7 +118,7 @@ fn render_set(
     let reaches = lists.as_ref().map(change_list::ChangeLists::reaches_back_to);
     if set.resource_list {
         let before = held.resource_list;
-        let due = resource_list::is_due(policy, view, before.as_ref(), reaches, now)?;
+        let due = resource_list::is_due(policy, set, view, before.as_ref(), reaches, now)?;
         let list = resource_list::render(policy, set, view, before.clone(), due, now, documents)?;
         if let (Some(archive), Some(before)) = (&mut archive, before.filter(|before| before.at != list.at)) {
             archive.resource_list(&superseded_list(&before), documents)?;

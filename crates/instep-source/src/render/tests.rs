@@ -8,7 +8,7 @@ use proptest::prelude::{
 use resourcesync::{Capability, Change, Form, Relation, xml::SpecVersion};
 
 use super::{Before, Policy, SetView, host_setup, render};
-use crate::{Archives, PublishOptions, SetOptions, sink::Sink};
+use crate::{Archives, LinkRule, PublishOptions, SetOptions, sink::Sink};
 use source::{Source, TestSet, read};
 
 const FIRST: [&str; 7] = [
@@ -261,6 +261,17 @@ fn a_large_archive_is_an_index_over_parts() {
     source.publish();
     let (header, members) = source.document("changelist-archive.xml");
     assert_eq!((header.form, members.len()), (Form::Index, 2));
+}
+
+#[test]
+fn other_rules_for_the_entries_renew_the_resource_list() {
+    let mut source = Source::new(TestSet::of(&["a"]), |_| {});
+    source.publish();
+    let mut options = PublishOptions::new("/nowhere", "http://example.com");
+    options.sets[0].links = vec![LinkRule::new("*.pdf", Relation::DescribedBy, "*.xml")];
+    source.policy = Policy::new(&options).unwrap();
+    assert_eq!(source.publish(), ["resourcelist.xml"]);
+    assert_eq!(source.publish(), [""; 0]);
 }
 
 fn event() -> impl Strategy<Value = Option<(u8, Change)>> {
