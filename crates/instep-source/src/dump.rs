@@ -2,10 +2,15 @@
 
 mod batch;
 mod bitstream;
+mod change_dump;
 mod item;
 mod pack;
 mod path;
 mod resource_dump;
+mod states;
+
+pub(crate) use change_dump::ChangePackages;
+pub(crate) use states::States;
 
 pub use batch::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches};
 pub use resource_dump::{BuiltDumps, DumpJob};

@@ -6,13 +6,16 @@ mod published;
 mod report;
 mod view;
 
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use crate::{
     Error, Monitor, Phase, PublishOptions,
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
-    dump::{BatchLimits, Batches, BuiltDumps},
+    dump::{BatchLimits, Batches, BuiltDumps, States},
     render::{Before, Facts, Now, Place, Policy, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
@@ -30,7 +33,10 @@ use view::CatalogueView;
 /// When an option cannot be followed, another publisher is at work, or disk or catalogue fail. A crash between any
 /// two steps is repaired by the next call.
 pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-    let mut publisher = Publisher::open(options.clone())?;
+    let mut options = options.clone();
+    // There is no later moment at which they would be packed.
+    options.dumps.changes_every = Duration::ZERO;
+    let mut publisher = Publisher::open(options)?;
     let mut report = publisher.publish(monitor)?;
     if let Some(job) = publisher.dump_job()? {
         let placed = publisher.place_dumps(job.build(monitor)?, monitor)?;
@@ -47,6 +53,7 @@ pub struct Publisher {
     policy: Policy,
     catalogue: Catalogue,
     holdings: Holdings,
+    states: States,
     _lock: Lock,
 }
 
@@ -68,7 +75,8 @@ impl Publisher {
         let lock = Lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join("catalogue.db"), clock)?;
         let holdings = Holdings::new(&options, &catalogue)?;
-        Ok(Self { options, policy, catalogue, holdings, _lock: lock })
+        let states = States::new(&options.state);
+        Ok(Self { options, policy, catalogue, holdings, states, _lock: lock })
     }
 
     /// What the operator decided.
@@ -156,11 +164,15 @@ impl Publisher {
         for set in self.unwanted_dumps(&snapshot)? {
             before.facts.sets.entry(set).or_default().resource_dump = None;
         }
+        let packed = self.pack_changes(&snapshot, &mut before, now, &mut sink, monitor)?;
         let views = self.views(&snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
         let next = render(&self.policy, &views, &before, now, &mut sink)?;
 
         let documents = self.place_documents(&before, next, now, &mut sink, monitor)?;
+        if packed {
+            self.states.clear()?;
+        }
         let mut report = PublishReport::new(now.at, self.place());
         for view in views {
             let totals = view.totals()?;

@@ -3,6 +3,7 @@
 mod about;
 mod archive;
 mod capability_list;
+mod change_dump;
 mod change_list;
 mod entry;
 mod facts;
@@ -22,11 +23,12 @@ mod tests;
 
 pub(crate) use entry::{change_entry, resource_entry};
 pub use facts::{
-    ChangeListFacts, DocumentFact, DumpFacts, Facts, Moment, PackageFact, ResourceListFacts, SetFacts,
+    ArchiveFacts, ArchivedChanges, ArchivedFact, ChangeDumpFacts, ChangeListFacts, ChangePackageFact,
+    DocumentFact, DumpFacts, Facts, Moment, PackageFact, ResourceListFacts, SetFacts,
 };
 pub use host::host_setup;
 pub use place::{DOCUMENTS, Place, SOURCE_DESCRIPTION, SetPlace};
 pub use policy::{Policy, SetPolicy};
 pub(crate) use resource_list::part_name;
 pub use rotation::Span;
-pub use story::{Before, Now, SetView, render};
+pub use story::{Before, Built, Now, SetView, render};

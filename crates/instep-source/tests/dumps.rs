@@ -7,11 +7,12 @@ use std::{
     fs::{self, File},
     io::Read,
     path::PathBuf,
+    time::Duration,
 };
 
 use instep_source::{
-    BatchRequest, BatchSelection, DumpPolicy, Error, PublishOptions, Publisher, TestMonitor, VoidMonitor,
-    publish,
+    Archives, BatchRequest, BatchSelection, DumpPolicy, Error, PublishOptions, Publisher, TestMonitor,
+    VoidMonitor, publish,
 };
 use resourcesync::{
     Algorithm, Capability, Change, DateTime, Document, DocumentReader, Entry, Hasher, Header, PackagePath,
@@ -46,7 +47,7 @@ fn read(options: &PublishOptions, name: &str) -> (Header, Vec<Entry>) {
     (header, entries)
 }
 
-fn name_of(uri: &resourcesync::Uri) -> String {
+fn name_of(uri: &Uri) -> String {
     uri.as_str().rsplit('/').next().unwrap().to_owned()
 }
 
@@ -66,11 +67,7 @@ fn unpack(options: &PublishOptions, package: &Entry) -> BTreeMap<String, String>
     let mut package = Package::open(file, PackageLimits::new()).unwrap();
     assert_eq!(package.members().count(), entries.len() + 1);
     let mut manifest = String::new();
-    package
-        .bitstream(&resourcesync::PackagePath::new("/manifest.xml"))
-        .unwrap()
-        .read_to_string(&mut manifest)
-        .unwrap();
+    package.bitstream(&PackagePath::new("/manifest.xml")).unwrap().read_to_string(&mut manifest).unwrap();
     assert_eq!(manifest, fs::read_to_string(document(options, &copy)).unwrap());
     let content = |entry: &Entry| {
         let mut text = String::new();
@@ -143,7 +140,7 @@ fn a_dump_that_is_not_wanted_any_more_leaves_the_capability_list() {
     let (_, offered) = read(&options, "capabilitylist.xml");
     assert_eq!(offered.len(), 2);
     assert!(document(&options, &name_of(&package.loc)).exists(), "readers on their way");
-    options.lists.grace = std::time::Duration::ZERO;
+    options.lists.grace = Duration::ZERO;
     publish(&options, &VoidMonitor).unwrap();
     assert!(!document(&options, &name_of(&package.loc)).exists());
 }
@@ -220,4 +217,92 @@ fn a_batch_since_a_time_holds_the_last_change_of_each_resource_and_deletions() {
     assert!(
         matches!(batch(&publisher, BatchSelection::Since(early)), Err(Error::TooEarly { from }) if from == at)
     );
+}
+
+#[test]
+fn a_change_dump_holds_each_observed_state_and_grows_by_packages() {
+    let (root, mut options) = folder(&[("a", "one"), ("b", "two")]);
+    options.dumps.policy = DumpPolicy::Never;
+    options.dumps.changes = true;
+    let mut publisher = Publisher::open(options.clone()).unwrap();
+    publisher.publish(&VoidMonitor).unwrap();
+    for text in ["first", "second"] {
+        fs::write(root.path().join("a"), text).unwrap();
+        publisher.publish(&VoidMonitor).unwrap();
+    }
+    fs::remove_file(root.path().join("b")).unwrap();
+    publisher.publish(&VoidMonitor).unwrap();
+    assert!(read(&options, "changedump.xml").1.is_empty(), "no change is an hour old");
+    drop(publisher);
+
+    publish(&options, &VoidMonitor).unwrap();
+    assert!(publish(&options, &VoidMonitor).unwrap().is_nothing_new());
+    fs::write(root.path().join("c"), "new").unwrap();
+    publish(&options, &VoidMonitor).unwrap();
+    let (header, packages) = read(&options, "changedump.xml");
+    assert_eq!(header.capability(), Some(&Capability::ChangeDump));
+    assert_eq!((packages.len(), packages[0].metadata.from), (2, header.metadata.unwrap().from));
+    assert_eq!(packages[0].metadata.until, packages[1].metadata.from);
+    let told = packages.iter().flat_map(|package| states(&options, package)).collect::<Vec<_>>();
+    let expected = [
+        ("a", "updated", "first"),
+        ("a", "updated", "second"),
+        ("b", "deleted", ""),
+        ("c", "created", "new"),
+    ];
+    let expected = expected.map(|(name, change, text)| (uri(name), Change::parse(change), text.to_owned()));
+    assert_eq!(told, expected);
+    assert!(!options.state.join("states").exists(), "packages have them");
+    let (_, offered) = read(&options, "capabilitylist.xml");
+    assert!(offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ChangeDump)));
+}
+
+/// The lines of a package of changes, with the bytes they lead to.
+fn states(options: &PublishOptions, package: &Entry) -> Vec<(Uri, Change, String)> {
+    let file = File::open(document(options, &name_of(&package.loc))).unwrap();
+    let mut open = Package::open(file, PackageLimits::new()).unwrap();
+    let Document::ChangeDumpManifest(manifest) = open.read_manifest(ReadOptions::new()).unwrap() else {
+        panic!()
+    };
+    assert_eq!(
+        open.members().count(),
+        manifest.entries.iter().filter(|it| it.metadata.path.is_some()).count() + 1
+    );
+    let line = |entry: &Entry| {
+        let metadata = &entry.metadata;
+        assert!(metadata.datetime >= package.metadata.from && metadata.datetime <= package.metadata.until);
+        let mut text = String::new();
+        if let Some(path) = &metadata.path {
+            open.bitstream(path).unwrap().read_to_string(&mut text).unwrap();
+        }
+        (entry.loc.clone(), metadata.change.clone().unwrap(), text)
+    };
+    manifest.entries.iter().map(line).collect()
+}
+
+#[test]
+fn superseded_dumps_go_to_the_archives() {
+    let (root, mut options) = folder(&[("a", "one")]);
+    options.archives = Some(Archives::default());
+    options.dumps.changes = true;
+    options.dumps.every = Duration::ZERO;
+    options.lists.closed_lists = 2;
+    for round in 0..4 {
+        fs::write(root.path().join("a"), format!("text {round:>round$}")).unwrap();
+        publish(&options, &VoidMonitor).unwrap();
+    }
+    let (header, dumps) = read(&options, "resourcedump-archive.xml");
+    assert_eq!((header.capability(), dumps.len()), (Some(&Capability::ResourceDumpArchive), 3));
+    for archived in &dumps {
+        let (header, packages) = read(&options, &name_of(&archived.loc));
+        assert_eq!(header.metadata.unwrap().at, archived.metadata.at);
+        assert_eq!(unpack(&options, &packages[0]).len(), 1);
+    }
+    let (_, closed) = read(&options, "changedump-archive.xml");
+    let (header, packages) = read(&options, &name_of(&closed[0].loc));
+    assert_eq!((closed.len(), packages.len()), (1, 2));
+    assert_eq!(header.metadata.unwrap().until, closed[0].metadata.until);
+    assert_eq!(states(&options, &packages[1]).len(), 1);
+    let (_, left) = read(&options, "changedump.xml");
+    assert_eq!(left[0].metadata.from, closed[0].metadata.until);
 }

@@ -279,7 +279,7 @@ fn s7_readers_see_no_dangling_reference_and_no_mixture() {
                 reads += 1;
             }
         });
-        for round in 0..1_000 {
+        for round in 0..200 {
             site.write("a", &"x".repeat(round % 50 + 1));
             publisher.publish_paths(&[site.root.path().join("a")], &VoidMonitor).unwrap();
             if reader.is_finished() {

@@ -1,10 +1,11 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs::File, io, path::PathBuf};
 
 use resourcesync::{Change, DateTime, Entry, PackagePath, Uri};
 
 use super::path::Paths;
 use crate::{
-    catalogue::{ChangeRecord, Resource},
+    catalogue::{ChangeRecord, Resource, State},
+    content::Holdings,
     render::{change_entry, resource_entry},
 };
 
@@ -15,6 +16,8 @@ pub(super) enum Content {
     Resource(Resource),
     /// A resource as it is after a change.
     Changed(Resource, Change, DateTime),
+    /// A state after a change, whose bytes are kept in a file.
+    Kept(ChangeRecord, PathBuf),
     /// A change that leaves nothing to pack.
     Deleted(ChangeRecord),
 }
@@ -32,7 +35,8 @@ impl Item {
     pub(super) fn place_all(contents: Vec<Content>, base: &str) -> Vec<Self> {
         let mut paths = Paths::new(base);
         let place = |content: Content| {
-            let path = content.resource().map(|resource| paths.next(&resource.uri));
+            let packed = !matches!(content, Content::Deleted(_));
+            let path = packed.then(|| paths.next(content.uri()));
             Self { content, path, attempts: 0 }
         };
         contents.into_iter().map(place).collect()
@@ -47,30 +51,47 @@ impl Item {
                 entry.metadata.datetime = Some(*datetime);
                 entry
             }
-            Content::Deleted(record) => change_entry(record.clone()),
+            Content::Kept(record, _) | Content::Deleted(record) => change_entry(record.clone()),
         };
         entry.metadata.path.clone_from(&self.path);
         entry
     }
-
-    /// What is packed, and where.
-    pub(super) fn bitstream(&self) -> Option<(&Resource, &PackagePath)> {
-        Some((self.content.resource()?, self.path.as_ref()?))
-    }
 }
 
 impl Content {
+    pub(super) fn uri(&self) -> &Uri {
+        match self {
+            Self::Resource(resource) | Self::Changed(resource, ..) => &resource.uri,
+            Self::Kept(record, _) | Self::Deleted(record) => &record.uri,
+        }
+    }
+
+    pub(super) fn state(&self) -> &State {
+        match self {
+            Self::Resource(resource) | Self::Changed(resource, ..) => &resource.state,
+            Self::Kept(record, _) | Self::Deleted(record) => &record.state,
+        }
+    }
+
+    pub(super) fn open(&self, holdings: &Holdings) -> io::Result<File> {
+        match self {
+            Self::Resource(resource) | Self::Changed(resource, ..) => holdings.open(resource),
+            Self::Kept(_, path) => File::open(path),
+            Self::Deleted(_) => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
     pub(super) fn resource(&self) -> Option<&Resource> {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => Some(resource),
-            Self::Deleted(_) => None,
+            Self::Kept(..) | Self::Deleted(_) => None,
         }
     }
 
     pub(super) fn resource_mut(&mut self) -> Option<&mut Resource> {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => Some(resource),
-            Self::Deleted(_) => None,
+            Self::Kept(..) | Self::Deleted(_) => None,
         }
     }
 }

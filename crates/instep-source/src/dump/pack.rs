@@ -1,10 +1,11 @@
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{BufWriter, Read, Seek, Write},
 };
 
 use resourcesync::{
-    DocumentWriter, Header, PackagePath, WriteOptions,
+    Algorithm, Digests, DocumentWriter, Header, PackagePath, WriteOptions,
     package::{PackageError, PackageWriter},
 };
 
@@ -14,9 +15,9 @@ use super::{
 };
 use crate::{
     Error, Monitor, Problem,
-    catalogue::Resource,
     content::Holdings,
-    sink::{Rank, Sink, Stage},
+    render::{DocumentFact, PackageFact, SetPolicy},
+    sink::{FolderSink, Rank, Sink, Stage},
 };
 
 /// A package is tried so often with a file that changes while it is packed; then the file is left out.
@@ -33,31 +34,39 @@ pub(super) struct Packer<'a> {
 /// Writes a package with this manifest and these items; names the first item that is not as the manifest says.
 type Attempt<'a> = &'a mut dyn FnMut(&[u8], &[Item]) -> Result<Option<usize>, Error>;
 
-/// A package that was staged.
-pub(super) struct Packed {
-    pub(super) manifest: Vec<u8>,
-    pub(super) length: u64,
+/// The names of a package and the copy of its manifest among the documents of a set.
+pub(super) struct Packaged<'a> {
+    pub(super) set: &'a SetPolicy,
+    pub(super) package: String,
+    pub(super) manifest: String,
 }
 
 impl Packer<'_> {
-    /// Stages a package of these resources.
-    pub(super) fn pack(
+    /// Stages a package, and the copy of its manifest (RD-10).
+    pub(super) fn package(
         &self,
-        name: &str,
+        names: Packaged<'_>,
         header: &Header,
         contents: Vec<Content>,
-        sink: &mut dyn Sink,
-    ) -> Result<Packed, Error> {
-        let mut length = 0;
-        let manifest = self.until_true(name, header, contents, &mut |manifest, items| {
+        sink: &mut FolderSink,
+        documents: &mut BTreeMap<String, DocumentFact>,
+    ) -> Result<PackageFact, Error> {
+        let (name, mut length) = (names.set.place.name(&names.package), 0);
+        let manifest = self.until_true(&name, header, contents, &mut |manifest, items| {
             let mut differs = None;
-            length = sink.stage(name, Rank::Part, &mut |stage| {
-                differs = self.write_package(name, stage, manifest, items)?;
+            length = sink.stage(&name, Rank::Part, &mut |stage| {
+                differs = self.write_package(&name, stage, manifest, items)?;
                 Ok(())
             })?;
             Ok(differs)
         })?;
-        Ok(Packed { manifest, length })
+        let hash = hash(sink, &name)?.to_string();
+        documents.insert(name, DocumentFact { length, digest: None });
+        let copy = names.set.place.name(&names.manifest);
+        let write = &mut |file: &mut dyn Write| file.write_all(&manifest).map_err(Error::write(&copy));
+        let length_of_copy = sink.write(&copy, Rank::Part, write)?;
+        documents.insert(copy, DocumentFact { length: length_of_copy, digest: None });
+        Ok(PackageFact { package: names.package, manifest: names.manifest, length, hash })
     }
 
     /// Writes a package of these resources into a file.
@@ -116,8 +125,8 @@ impl Packer<'_> {
         let sink = BufWriter::with_capacity(1 << 18, stage);
         let mut package = PackageWriter::new(sink, manifest).map_err(failed)?;
         for (index, item) in items.iter().enumerate() {
-            let Some((resource, path)) = item.bitstream() else { continue };
-            if !self.add(&mut package, resource, path).map_err(failed)? {
+            let Some(path) = &item.path else { continue };
+            if !self.add(&mut package, &item.content, path).map_err(failed)? {
                 return Ok(Some(index));
             }
         }
@@ -130,11 +139,11 @@ impl Packer<'_> {
     fn add(
         &self,
         package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
-        resource: &Resource,
+        content: &Content,
         path: &PackagePath,
     ) -> Result<bool, PackageError> {
-        let state = &resource.state;
-        let (Ok(file), Some(length)) = (self.holdings.open(resource), state.length) else {
+        let state = content.state();
+        let (Ok(file), Some(length)) = (content.open(self.holdings), state.length) else {
             return Ok(false);
         };
         let algorithms: Vec<_> = strongest(state).into_iter().collect();
@@ -162,4 +171,10 @@ impl Packer<'_> {
         let what = "is gone or changes while it is packed; it is left out of the package";
         self.monitor.problem(&Problem::warning(uri, what));
     }
+}
+
+fn hash(sink: &FolderSink, name: &str) -> Result<Digests, Error> {
+    let mut hashing = Hashing::new(sink.open_staged(name)?, &[Algorithm::Sha256]);
+    std::io::copy(&mut hashing, &mut std::io::sink()).map_err(Error::read(name))?;
+    Ok(hashing.finish().1)
 }

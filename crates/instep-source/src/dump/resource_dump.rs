@@ -1,17 +1,17 @@
 use std::collections::BTreeMap;
 
-use resourcesync::{Algorithm, Capability, Digests, Form, Header, Link, Relation};
+use resourcesync::{Capability, Form, Header, Link, Relation};
 
 use super::{
     item::Content,
-    pack::{Packed, Packer},
+    pack::{Packaged, Packer},
 };
 use crate::{
     DumpOptions, Error, Monitor, Phase, Progress,
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
     render::{DocumentFact, DumpFacts, Moment, PackageFact, Policy, SetPolicy, part_name},
-    sink::{FolderSink, Rank, Sink},
+    sink::FolderSink,
 };
 
 /// Resource Dumps to be built (§11), beside publications that go on: it holds nothing that they need.
@@ -109,16 +109,9 @@ impl Dump<'_> {
             write: &self.job.policy.write,
             monitor: self.monitor,
         };
-        let name = self.set.place.name(&package);
+        let names = Packaged { set: self.set, package, manifest };
         let part = part.into_iter().map(Content::Resource).collect();
-        let Packed { manifest: bytes, length } = packer.pack(&name, &self.manifest_header(), part, sink)?;
-        let hash = hash_staged(sink, &name)?;
-        documents.insert(name, DocumentFact { length, digest: None });
-        let name = self.set.place.name(&manifest);
-        let length_of_manifest =
-            sink.write(&name, Rank::Part, &mut |file| file.write_all(&bytes).map_err(Error::write(&name)))?;
-        documents.insert(name, DocumentFact { length: length_of_manifest, digest: None });
-        Ok(PackageFact { package, manifest, length, hash: hash.to_string() })
+        packer.package(names, &self.manifest_header(), part, sink, documents)
     }
 
     /// The manifest cannot say when it will be complete: it comes first (RDM-2).
@@ -150,10 +143,4 @@ fn next_part<E: Into<Error>>(
         part.push(next);
     }
     Ok(part)
-}
-
-fn hash_staged(sink: &mut FolderSink, name: &str) -> Result<Digests, Error> {
-    let mut hashing = super::bitstream::Hashing::new(sink.open_staged(name)?, &[Algorithm::Sha256]);
-    std::io::copy(&mut hashing, &mut std::io::sink()).map_err(Error::read(name))?;
-    Ok(hashing.finish().1)
 }

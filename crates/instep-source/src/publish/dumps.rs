@@ -6,8 +6,8 @@ use super::{PublishReport, Publisher, published};
 use crate::{
     DumpPolicy, Error, Monitor,
     catalogue::Snapshot,
-    dump::{BuiltDumps, DumpJob},
-    render::{Before, DumpFacts},
+    dump::{BuiltDumps, ChangePackages, DumpJob},
+    render::{Before, ChangeDumpFacts, DumpFacts, Now},
     sink::FolderSink,
 };
 
@@ -49,9 +49,48 @@ impl Publisher {
 
     /// Takes built packages for what is in place, and goes on with their sink.
     pub(super) fn take_built(&self, built: BuiltDumps, before: &mut Before) -> FolderSink {
-        before.built = built.sets;
+        for (set, dump) in built.sets {
+            before.built.entry(set).or_default().resources = Some(dump);
+        }
         before.facts.documents.extend(built.documents);
         built.sink
+    }
+
+    /// Keeps the states that changes have led to; packs what no package has yet, when it is old or much enough. Returns
+    /// whether it packed.
+    pub(super) fn pack_changes(
+        &self,
+        snapshot: &Snapshot,
+        before: &mut Before,
+        now: Now,
+        sink: &mut FolderSink,
+        monitor: &dyn Monitor,
+    ) -> Result<bool, Error> {
+        if !self.options.dumps.changes {
+            before.facts.sets.values_mut().for_each(|set| set.change_dump = None);
+            return Ok(false);
+        }
+        let (policy, holdings, states) = (&self.policy, &self.holdings, &self.states);
+        let packages = ChangePackages { policy, holdings, states, snapshot, monitor, now };
+        let (mut held_all, mut due) = (Vec::new(), false);
+        for (number, set) in (0u8..).zip(&self.policy.sets) {
+            let held = before.facts.sets.get(&set.name).and_then(|set| set.change_dump.clone());
+            let held = held.unwrap_or_else(|| ChangeDumpFacts::starting(now.at, now.sequence));
+            let pending = packages.keep_states(number, &held)?;
+            due |= pending.is_some_and(|(count, first)| {
+                count >= self.options.lists.rotation.entries
+                    || first.is_older_than(self.options.dumps.changes_every, now.completed)
+            });
+            held_all.push((number, set, held, pending.is_some()));
+        }
+        for (number, set, held, pending) in held_all {
+            let dump = match due && pending {
+                true => packages.pack((number, set), held, sink, &mut before.facts.documents)?,
+                false => held,
+            };
+            before.built.entry(set.name.clone()).or_default().changes = Some(dump);
+        }
+        Ok(due)
     }
 
     fn wants_dump(&self, snapshot: &Snapshot, number: u8) -> Result<bool, Error> {

@@ -1,12 +1,12 @@
-use resourcesync::{Capability, DateTime, Entry, Header, Link, Relation};
+use resourcesync::{Capability, DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy, Span, change_list,
-    facts::{ArchiveFacts, ArchivedFact, Moment},
+    Policy, SetPolicy, Span, change_dump, change_list,
+    facts::{ArchiveFacts, ArchivedChanges, ArchivedFact, ChangePackageFact, Moment},
     pages, resource_dump, resource_list,
     writer::Documents,
 };
-use crate::{Archives, Error};
+use crate::{Archives, Error, sink::Rank};
 
 /// What is kept of a set after it was superseded or closed.
 pub(super) struct Archive<'a> {
@@ -69,6 +69,14 @@ impl<'a> Archive<'a> {
         self.facts.change_lists.extend(leaving);
     }
 
+    /// Takes in the packages that leave the Change Dump, as a closed dump.
+    pub(super) fn change_packages(&mut self, packages: Vec<ChangePackageFact>) {
+        if let (Some(first), Some(last)) = (packages.first(), packages.last()) {
+            let (from, until) = (first.from, last.until);
+            self.facts.change_dumps.push(ArchivedChanges { packages, from, until });
+        }
+    }
+
     /// Gives the document of a snapshot a name that stays.
     fn preserve(
         &self,
@@ -118,7 +126,33 @@ impl<'a> Archive<'a> {
             let capability = Capability::ChangeListArchive;
             offered.push(self.document(capability, change_list::NAME, &entries, documents)?);
         }
+        if !self.facts.change_dumps.is_empty() {
+            let dumps = self.facts.change_dumps.iter();
+            let entries =
+                dumps.map(|dump| self.change_dump(dump, documents)).collect::<Result<Vec<_>, _>>()?;
+            let capability = Capability::ChangeDumpArchive;
+            offered.push(self.document(capability, change_dump::NAME, &entries, documents)?);
+        }
         Ok(self.facts)
+    }
+
+    /// Writes a closed Change Dump; returns its entry in the archive (ARC-10).
+    fn change_dump(&self, dump: &ArchivedChanges, documents: &mut Documents<'_>) -> Result<Entry, Error> {
+        let name = snapshot_name(change_dump::NAME, dump.until.0);
+        let mut header = Header::new(Form::List, Capability::ChangeDump);
+        if let Some(metadata) = &mut header.metadata {
+            metadata.from = Some(dump.from.0);
+            metadata.until = Some(dump.until.0);
+        }
+        header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
+        let files = dump.packages.iter().flat_map(|package| change_dump::files(self.set, package));
+        files.for_each(|file| documents.retain(&file));
+        let entries: Vec<_> = dump.packages.iter().map(|it| change_dump::entry(self.set, it)).collect();
+        documents.small(&self.set.place.name(&name), Rank::Part, &header, &self.policy.write, &entries)?;
+        let mut entry = Entry::new(self.set.place.uri(&name));
+        entry.metadata.from = Some(dump.from.0);
+        entry.metadata.until = Some(dump.until.0);
+        Ok(entry)
     }
 
     fn expire(&mut self) {
@@ -127,6 +161,9 @@ impl<'a> Archive<'a> {
             snapshots.retain(|it| !it.since.is_older_than(limits.age, now));
             snapshots.drain(..snapshots.len().saturating_sub(limits.count));
         }
+        let dumps = &mut self.facts.change_dumps;
+        dumps.retain(|it| !it.until.is_older_than(limits.age, now));
+        dumps.drain(..dumps.len().saturating_sub(limits.count));
         let lists = &mut self.facts.change_lists;
         lists.retain(|it| it.until.is_none_or(|until| !until.is_older_than(limits.age, now)));
         lists.drain(..lists.len().saturating_sub(limits.count));

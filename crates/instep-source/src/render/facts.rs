@@ -60,6 +60,9 @@ pub struct SetFacts {
     /// Its Resource Dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_dump: Option<DumpFacts>,
+    /// Its Change Dump.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change_dump: Option<ChangeDumpFacts>,
     /// What its archives keep.
     pub archive: ArchiveFacts,
 }
@@ -129,6 +132,53 @@ pub struct ArchiveFacts {
     pub resource_dumps: Vec<ArchivedFact>,
     /// Closed Change Lists that have left the index.
     pub change_lists: Vec<Span>,
+    /// Change Dumps of packages that have left the open one.
+    pub change_dumps: Vec<ArchivedChanges>,
+}
+
+/// A closed Change Dump in an archive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ArchivedChanges {
+    /// Its packages, oldest first; there is one at least.
+    pub packages: Vec<ChangePackageFact>,
+    /// `from` of its first package.
+    pub from: Moment,
+    /// `until` of its last package.
+    pub until: Moment,
+}
+
+/// A Change Dump in place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ChangeDumpFacts {
+    /// Since when all changes are in it.
+    pub from: Moment,
+    /// Until when all changes are in it.
+    pub until: Moment,
+    /// The last change in it.
+    pub through: u64,
+    /// Its packages, oldest first.
+    pub packages: Vec<ChangePackageFact>,
+}
+
+impl ChangeDumpFacts {
+    /// An empty one.
+    pub(crate) fn starting(from: DateTime, through: u64) -> Self {
+        Self { from: Moment(from), until: Moment(from), through, packages: Vec::new() }
+    }
+}
+
+/// A package of changes in place.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ChangePackageFact {
+    /// Start of its interval.
+    pub from: Moment,
+    /// End of its interval.
+    pub until: Moment,
+    /// The package.
+    pub package: PackageFact,
 }
 
 /// A snapshot in an archive.

@@ -5,8 +5,8 @@ use resourcesync::{Capability, DateTime, Entry, Metadata};
 use super::{
     Policy, SetPolicy, about,
     archive::{Archive, Superseded},
-    capability_list, change_list,
-    facts::{DumpFacts, Facts, ResourceListFacts, SetFacts},
+    capability_list, change_dump, change_list,
+    facts::{ChangeDumpFacts, DumpFacts, Facts, ResourceListFacts, SetFacts},
     resource_dump, resource_list, robots,
     writer::Documents,
 };
@@ -66,8 +66,18 @@ pub struct Before {
     pub facts: Facts,
     /// Whether the last publication was interrupted, so that nothing of it is taken for granted.
     pub repair: bool,
-    /// Resource Dumps whose packages are staged, by set.
-    pub built: BTreeMap<String, DumpFacts>,
+    /// Dumps whose packages are staged, by set.
+    pub built: BTreeMap<String, Built>,
+}
+
+/// Dumps of one set whose packages are staged.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Built {
+    /// Its Resource Dump.
+    pub resources: Option<DumpFacts>,
+    /// Its Change Dump.
+    pub changes: Option<ChangeDumpFacts>,
 }
 
 /// Writes, into the sink, the documents that have to be written so that the sink shows the sets as they are now.
@@ -89,7 +99,7 @@ pub fn render(
     let mut sets = BTreeMap::new();
     for (set, view) in policy.sets.iter().zip(views) {
         let held = held.sets.get(&set.name).cloned().unwrap_or_default();
-        let built = before.built.get(&set.name).cloned();
+        let built = before.built.get(&set.name).cloned().unwrap_or_default();
         sets.insert(set.name.clone(), render_set(policy, set, *view, held, built, now, &mut documents)?);
     }
     about::render(policy, &mut documents)?;
@@ -104,7 +114,7 @@ fn render_set(
     set: &SetPolicy,
     view: &dyn SetView,
     held: SetFacts,
-    built: Option<DumpFacts>,
+    built: Built,
     now: Now,
     documents: &mut Documents<'_>,
 ) -> Result<SetFacts, Error> {
@@ -127,7 +137,8 @@ fn render_set(
         offered.push(capability(set, Capability::ResourceList, resource_list::NAME));
     }
     let before = held.resource_dump;
-    next.resource_dump = resource_dump::render(policy, set, built.or_else(|| before.clone()), documents)?;
+    next.resource_dump =
+        resource_dump::render(policy, set, built.resources.or_else(|| before.clone()), documents)?;
     if let (Some(archive), Some(before)) =
         (&mut archive, before.filter(|before| next.resource_dump.as_ref() != Some(before)))
     {
@@ -144,6 +155,12 @@ fn render_set(
         archive.iter_mut().for_each(|archive| archive.change_lists(leaving.clone()));
         next.change_list = Some(lists);
         offered.push(capability(set, Capability::ChangeList, change_list::NAME));
+    }
+    let dump = change_dump::render(policy, set, built.changes.or(held.change_dump), documents)?;
+    if let Some((dump, leaving)) = dump {
+        archive.iter_mut().for_each(|archive| archive.change_packages(leaving.clone()));
+        next.change_dump = Some(dump);
+        offered.push(capability(set, Capability::ChangeDump, change_dump::NAME));
     }
     if let Some(archive) = archive {
         let closed = next.change_list.as_ref().map(|lists| lists.closed.as_slice());
