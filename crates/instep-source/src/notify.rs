@@ -1,7 +1,11 @@
 //! Channels and the hub: who is told, after the documents are in place.
 
+mod address;
 mod channel;
+mod client;
 mod framework;
+mod hub;
+mod outbound;
 mod payload;
 mod socket;
 
@@ -9,10 +13,16 @@ use std::{fs, sync::Arc};
 
 use axum::{
     Router,
-    routing::{any, get},
+    extract::DefaultBodyLimit,
+    routing::{any, get, post},
 };
-use resourcesync::{Capability, DateTime};
-use tokio::sync::{broadcast, watch};
+use bytes::Bytes;
+use resourcesync::{Capability, DateTime, Uri};
+use tokio::{
+    runtime::Handle,
+    sync::{broadcast, watch},
+    task::JoinHandle,
+};
 
 use crate::{
     Error, PublishOptions, PublishReport, Publisher,
@@ -21,8 +31,11 @@ use crate::{
     render::{Place, SetPlace, change_entry},
     serve::RecentChange,
 };
+pub use address::Cidr;
 use channel::Channel;
 use framework::Told;
+use hub::Hub;
+use outbound::ExternalHub;
 
 /// Which form of notifications is offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,11 +56,50 @@ pub struct ChannelOptions {
     pub offered: bool,
     /// How they are advertised.
     pub dialect: Dialect,
+    /// Whether there is a hub for subscribers that are told by POST (WebSub).
+    pub hub: bool,
+    /// Private addresses at which the hub may call; without any it calls public ones only.
+    pub callbacks: Vec<Cidr>,
+    /// Hubs elsewhere that are told too.
+    pub external_hubs: Vec<Uri>,
 }
 
 impl Default for ChannelOptions {
     fn default() -> Self {
-        Self { offered: true, dialect: Dialect::default() }
+        Self {
+            offered: true,
+            dialect: Dialect::default(),
+            hub: true,
+            callbacks: Vec::new(),
+            external_hubs: Vec::new(),
+        }
+    }
+}
+
+impl ChannelOptions {
+    /// The hubs of a topic.
+    fn hubs(&self, place: &Place) -> Vec<Uri> {
+        let own = self.hub.then(|| place.uri(HUB));
+        own.into_iter().chain(self.external_hubs.iter().cloned()).collect()
+    }
+}
+
+/// Brings notifications to those who want them.
+///
+/// # Contract
+/// Returns at once; whoever cannot be reached is not waited for.
+trait Transport: Send {
+    /// Sends a document to the listeners of a channel.
+    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error>;
+}
+
+/// WebSockets and events.
+struct Listeners;
+
+impl Transport for Listeners {
+    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error> {
+        channel.send(document);
+        Ok(())
     }
 }
 
@@ -56,6 +108,10 @@ const KINDS: [Capability; 2] = [Capability::ChangeNotification, Capability::Fram
 
 /// Where pages hear of changes, below the base URL.
 const EVENTS: &str = "resourcesync/events";
+/// Where subscribers ask to be told, below the base URL.
+const HUB: &str = "resourcesync/hub";
+/// Bytes of a request to the hub.
+const HUB_REQUEST_BYTES: usize = 16 * 1024;
 
 /// Puts the channels into the Capability Lists (CN-3).
 pub(crate) fn advertise(publish: &mut PublishOptions, options: &ChannelOptions) -> Result<(), Error> {
@@ -63,20 +119,33 @@ pub(crate) fn advertise(publish: &mut PublishOptions, options: &ChannelOptions) 
         let place = Place::new(&publish.base_url)?;
         for set in &mut publish.sets {
             let place = place.set(&set.name);
-            set.channels.extend(KINDS.iter().map(|kind| channel::entry(&place, kind, options, None)));
+            set.channels.extend(KINDS.iter().map(|kind| channel::entry(&place, kind, options)));
         }
     }
     Ok(())
 }
 
 /// Tells of each publication: a Change Notification and a Framework Notification per set.
-#[derive(Debug)]
 pub(crate) struct Announcer {
     sets: Vec<SetChannels>,
+    transports: Vec<Box<dyn Transport>>,
+    hub: Option<RunningHub>,
     /// The last change that was told, and the time up to which all is told.
     sequence: u64,
     until: DateTime,
     recent: broadcast::Sender<Arc<str>>,
+}
+
+/// The hub and the task that delivers for it, which ends with the announcer.
+struct RunningHub {
+    hub: Arc<Hub>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for RunningHub {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 #[derive(Debug)]
@@ -88,40 +157,61 @@ struct SetChannels {
 }
 
 impl Announcer {
-    /// Channels for each set. What is recorded from now on is told.
-    pub(crate) fn new(publisher: &Publisher) -> Result<Self, Error> {
+    /// Channels for each set, and tasks that deliver. What is recorded from now on is told.
+    pub(crate) fn new(
+        publisher: &Publisher,
+        options: &ChannelOptions,
+        runtime: &Handle,
+    ) -> Result<Self, Error> {
         let snapshot = publisher.catalogue().snapshot()?;
-        let sets = publisher.options().sets.iter().map(|set| {
-            let place = publisher.place().set(&set.name);
-            let [changes, framework] = KINDS.map(|kind| Channel::new(&place, &kind, None));
-            let documents = fs::read_dir(publisher.options().out.join(place.name("")));
-            let names = documents.into_iter().flatten().flatten().map(|entry| entry.file_name());
-            let told = Told::new(names.filter_map(|name| name.into_string().ok()));
-            SetChannels { place, changes, framework, told }
-        });
+        let hubs = options.hubs(publisher.place());
+        let sets: Vec<_> = publisher
+            .options()
+            .sets
+            .iter()
+            .filter(|_| options.offered)
+            .map(|set| {
+                let place = publisher.place().set(&set.name);
+                let [changes, framework] = KINDS.map(|kind| Channel::new(&place, &kind, hubs.clone()));
+                let documents = fs::read_dir(publisher.options().out.join(place.name("")));
+                let names = documents.into_iter().flatten().flatten().map(|entry| entry.file_name());
+                let told = Told::new(names.filter_map(|name| name.into_string().ok()));
+                SetChannels { place, changes, framework, told }
+            })
+            .collect();
+        let mut transports: Vec<Box<dyn Transport>> = vec![Box::new(Listeners)];
+        let hub = options.hub.then(|| open_hub(publisher, options, &sets)).transpose()?;
+        let hub = hub.map(|hub| RunningHub { task: runtime.spawn(Arc::clone(&hub).run()), hub });
+        if let Some(RunningHub { hub, .. }) = &hub {
+            transports.push(Box::new(Arc::clone(hub)));
+        }
+        for hub in &options.external_hubs {
+            transports.push(Box::new(ExternalHub::start(hub, runtime)?));
+        }
         let (recent, _) = broadcast::channel(64);
-        Ok(Self { sets: sets.collect(), sequence: snapshot.head().sequence, until: snapshot.at(), recent })
+        let (sequence, until) = (snapshot.head().sequence, snapshot.at());
+        Ok(Self { sets, transports, hub, sequence, until, recent })
     }
 
-    /// The routes of the topics, below the base URL.
-    pub(crate) fn routes(
-        &self,
-        options: &ChannelOptions,
-        origin: Option<Arc<str>>,
-        ending: &watch::Receiver<bool>,
-    ) -> Router {
+    /// The routes of the topics and the hub, below the base URL.
+    pub(crate) fn routes(&self, origin: Option<&Arc<str>>, ending: &watch::Receiver<bool>) -> Router {
         let mut routes = Router::new();
-        for set in self.sets.iter().filter(|_| options.offered) {
+        for set in &self.sets {
             for channel in [&set.changes, &set.framework] {
                 let path =
                     channel.topic().as_str().strip_prefix(set.place.source().base()).unwrap_or_default();
                 let topic = socket::Topic {
                     channel: Arc::clone(channel),
                     ending: ending.clone(),
-                    origin: origin.clone(),
+                    origin: origin.cloned(),
                 };
                 routes = routes.route(&format!("/{path}"), any(socket::topic).with_state(topic));
             }
+        }
+        if let Some(RunningHub { hub, .. }) = &self.hub {
+            let subscribe = post(hub::answer).with_state(Arc::clone(hub));
+            routes =
+                routes.route(&format!("/{HUB}"), subscribe.layer(DefaultBodyLimit::max(HUB_REQUEST_BYTES)));
         }
         let (recent, ending) = (self.recent.clone(), ending.clone());
         let events = move || async move { socket::events(recent.subscribe(), "changes", ending) };
@@ -133,12 +223,12 @@ impl Announcer {
             let changes = snapshot.changes(1 << number, self.sequence);
             let entries = changes.map(|change| Ok(change_entry(change?)));
             for message in payload::change_notifications(&set.place, self.until, entries)? {
-                set.changes.send(&message);
+                self.transports.iter().try_for_each(|transport| transport.send(&set.changes, &message))?;
             }
             let written = set.told.written(&set.place, &report.documents);
             let message = payload::framework_notification(&set.place, &written, snapshot.at())?;
             if let Some(message) = message {
-                set.framework.send(&message);
+                self.transports.iter().try_for_each(|transport| transport.send(&set.framework, &message))?;
             }
         }
         self.tell_people(snapshot)?;
@@ -159,6 +249,16 @@ impl Announcer {
         let _ = self.recent.send(serde_json::to_string(&news).unwrap_or_default().into());
         Ok(())
     }
+}
+
+fn open_hub(
+    publisher: &Publisher,
+    options: &ChannelOptions,
+    sets: &[SetChannels],
+) -> Result<Arc<Hub>, Error> {
+    let channels = sets.iter().flat_map(|set| [&set.changes, &set.framework]);
+    let topics = channels.map(|channel| (channel.topic().to_string(), channel.links())).collect();
+    Hub::open(&publisher.options().state.join("hub.db"), topics, options.callbacks.clone())
 }
 
 impl Announce for Announcer {

@@ -26,6 +26,7 @@ mod tls;
 use std::{fmt, future::Future, pin::pin, sync::Arc, thread};
 
 use tokio::{
+    runtime::Handle,
     signal::unix::{SignalKind, signal},
     sync::{oneshot, watch},
     task::JoinHandle,
@@ -34,7 +35,7 @@ use tokio::{
 use crate::{
     Error, Monitor, Problem, Publisher,
     live::Live,
-    notify::{self, Announcer},
+    notify::{self, Announcer, Cidr},
 };
 use address::Reserved;
 pub use admin::{ADMIN_FILE, AdminOptions};
@@ -59,6 +60,9 @@ pub async fn serve(
     address::raise_descriptor_limit();
     let tls = options.tls.take().map(|(certificate, key)| Tls::open(certificate, key)).transpose()?;
     let reserved = Reserved::bind(&options.listen)?;
+    if reserved.is_loopback() {
+        options.channels.callbacks.extend(Cidr::LOOPBACK);
+    }
     if options.publish.base_url.is_empty() {
         options.publish.base_url = reserved.base_url(tls.is_some())?;
     }
@@ -103,12 +107,17 @@ impl Source {
     pub async fn start(options: ServeOptions, monitor: Arc<dyn Monitor>) -> Result<Self, Error> {
         let (done, started) = oneshot::channel();
         // Not a task of the runtime: its end must not wait for a publication that nobody waits for.
-        thread::spawn(move || done.send(Self::start_blocking(options, monitor)).ok());
+        let runtime = Handle::current();
+        thread::spawn(move || done.send(Self::start_blocking(options, monitor, &runtime)).ok());
         let stopped = |_| Error::option("publication", "it stopped without a result");
         started.await.map_err(stopped)?
     }
 
-    fn start_blocking(mut options: ServeOptions, monitor: Arc<dyn Monitor>) -> Result<Self, Error> {
+    fn start_blocking(
+        mut options: ServeOptions,
+        monitor: Arc<dyn Monitor>,
+        runtime: &Handle,
+    ) -> Result<Self, Error> {
         notify::advertise(&mut options.publish, &options.channels)?;
         if options.batches {
             batch::advertise(&mut options.publish)?;
@@ -116,10 +125,10 @@ impl Source {
         let publisher = Publisher::open(options.publish)?;
         let (ending, is_ending) = watch::channel(false);
         let place = publisher.place().clone();
-        let announcer = Announcer::new(&publisher)?;
+        let announcer = Announcer::new(&publisher, &options.channels, runtime)?;
         let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         let origin = options.strict_host.then(own_origin).map(Arc::from);
-        let mut routes = announcer.routes(&options.channels, origin, &is_ending);
+        let mut routes = announcer.routes(origin.as_ref(), &is_ending);
         if options.batches {
             routes = routes.merge(batch::routes(&publisher, &monitor)?);
         }

@@ -18,18 +18,18 @@ const BACKLOG: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Channel {
     topic: Uri,
-    hub: Option<Uri>,
+    hubs: Vec<Uri>,
     capability_list: Uri,
     messages: broadcast::Sender<Utf8Bytes>,
     last: RwLock<Option<Utf8Bytes>>,
 }
 
 impl Channel {
-    pub(super) fn new(place: &SetPlace, kind: &Capability, hub: Option<Uri>) -> Arc<Self> {
+    pub(super) fn new(place: &SetPlace, kind: &Capability, hubs: Vec<Uri>) -> Arc<Self> {
         let (messages, _) = broadcast::channel(BACKLOG);
         Arc::new(Self {
             topic: topic(place, kind),
-            hub,
+            hubs,
             capability_list: place.capability_list(),
             messages,
             last: RwLock::default(),
@@ -66,7 +66,7 @@ impl Channel {
     /// The links by which a topic is known (CN-4).
     pub(crate) fn links(&self) -> HeaderValue {
         let mut links = format!("<{}>; rel=\"self\"", self.topic);
-        if let Some(hub) = &self.hub {
+        for hub in &self.hubs {
             links.push_str(&format!(", <{hub}>; rel=\"hub\""));
         }
         links.push_str(&format!(", <{}>; rel=\"resourcesync\"", self.capability_list));
@@ -80,19 +80,14 @@ fn topic(place: &SetPlace, kind: &Capability) -> Uri {
 }
 
 /// The entry of the Capability List that advertises a channel (CN-3): one per capability.
-pub(super) fn entry(
-    place: &SetPlace,
-    kind: &Capability,
-    options: &ChannelOptions,
-    hub: Option<&Uri>,
-) -> Entry {
+pub(super) fn entry(place: &SetPlace, kind: &Capability, options: &ChannelOptions) -> Entry {
     let topic = topic(place, kind);
     let socket = Uri::parse(&topic.as_str().replacen("http", "ws", 1)).unwrap_or_default();
     let (loc, links) = match options.dialect {
         Dialect::V0_8 => (socket, Vec::new()),
         Dialect::V1_0 => {
-            let hub = hub.map(|hub| Link::new(Relation::Hub, hub.clone()));
-            (topic, hub.into_iter().chain([Link::new(Relation::Alternate, socket)]).collect())
+            let hubs = options.hubs(place.source()).into_iter().map(|hub| Link::new(Relation::Hub, hub));
+            (topic, hubs.chain([Link::new(Relation::Alternate, socket)]).collect())
         }
     };
     let mut entry = Entry::new(loc);

@@ -182,7 +182,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn w9_a_listener_that_does_not_read_is_dropped_and_holds_nobody_up() {
         let place = Place::new("http://example.com/").unwrap().set("");
-        let channel = Channel::new(&place, &Capability::ChangeNotification, None);
+        let channel = Channel::new(&place, &Capability::ChangeNotification, Vec::new());
         let (_end, ending) = watch::channel(false);
         let state = Topic { channel: Arc::clone(&channel), ending, origin: None };
         let app = Router::new().route("/topic", any(topic).with_state(state));

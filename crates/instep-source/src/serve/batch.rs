@@ -93,7 +93,8 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
     };
     let selection = match selection(asked) {
         Ok(selection) => selection,
-        Err(refusal) => return refusal,
+        Err(Wrong::Time) => return refused(StatusCode::BAD_REQUEST, ASKED),
+        Err(Wrong::Uris(uris)) => return unknown(&uris),
     };
     let for_selection = Arc::clone(&endpoint);
     let request = BatchRequest::new(endpoint.set, selection);
@@ -106,18 +107,24 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
 
 const ASKED: &str = "send a JSON array of URIs, or {\"since\": \"2026-01-01T00:00:00Z\"}";
 
-fn selection(asked: Asked) -> Result<BatchSelection, Response> {
+/// Why a request asks for nothing that there can be.
+enum Wrong {
+    Time,
+    Uris(Vec<String>),
+}
+
+fn selection(asked: Asked) -> Result<BatchSelection, Wrong> {
     match asked {
-        Asked::Since { since } => {
-            let since = DateTime::parse(&since).map_err(|_| refused(StatusCode::BAD_REQUEST, ASKED))?;
-            Ok(BatchSelection::Since(since))
-        }
+        Asked::Since { since } => DateTime::parse(&since).map(BatchSelection::Since).map_err(|_| Wrong::Time),
         Asked::Resources(texts) => {
-            let uris: Vec<Uri> = texts.iter().filter_map(|text| Uri::parse(text).ok()).collect();
-            if uris.len() < texts.len() {
-                return Err(unknown(texts.iter().filter(|text| Uri::parse(text).is_err())));
+            let (mut uris, mut wrong) = (Vec::with_capacity(texts.len()), Vec::new());
+            for text in texts {
+                match Uri::parse(&text) {
+                    Ok(uri) => uris.push(uri),
+                    Err(_) => wrong.push(text),
+                }
             }
-            Ok(BatchSelection::Resources(uris))
+            if wrong.is_empty() { Ok(BatchSelection::Resources(uris)) } else { Err(Wrong::Uris(wrong)) }
         }
     }
 }
@@ -175,7 +182,7 @@ fn send(file: &Arc<File>) -> Response {
 
 fn refusal(error: &Error) -> Response {
     match error {
-        Error::UnknownResources { uris } => unknown(uris.iter()),
+        Error::UnknownResources { uris } => unknown(uris),
         Error::TooMuch { .. } => refused(StatusCode::PAYLOAD_TOO_LARGE, &error.to_string()),
         Error::TooEarly { .. } => refused(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
         Error::Options { .. } => refused(StatusCode::NOT_FOUND, &error.to_string()),
@@ -186,8 +193,7 @@ fn refusal(error: &Error) -> Response {
     }
 }
 
-fn unknown<'a>(uris: impl Iterator<Item = &'a String>) -> Response {
-    let uris: Vec<&String> = uris.collect();
+fn unknown(uris: &[String]) -> Response {
     let error = "these are no resources of this set";
     (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({ "error": error, "unknown": uris }))).into_response()
 }

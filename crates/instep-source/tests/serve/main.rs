@@ -7,6 +7,7 @@ mod batch;
 mod channels;
 mod current;
 mod hostile;
+mod hub;
 mod raw;
 mod semantics;
 mod server;

@@ -1,0 +1,321 @@
+//! Who subscribed to what, and how far each subscriber was served. PURE: time is an argument, in microseconds since
+//! 1970; bodies are elsewhere.
+
+use std::collections::BTreeMap;
+
+const SECOND: i64 = 1_000_000;
+/// A message is kept so long for a subscriber who is behind.
+const KEPT: i64 = 3_600 * SECOND;
+/// So many messages of a topic are kept.
+const MOST_KEPT: usize = 1_000;
+/// The first wait after a failure; it doubles each time.
+const FIRST_WAIT: i64 = 5 * SECOND;
+const LONGEST_WAIT: i64 = 3_600 * SECOND;
+/// A subscriber that fails for so long is given up (W10).
+const PATIENCE: i64 = 3 * 24 * 3_600 * SECOND;
+
+/// A subscription is known by its topic and its callback.
+pub(super) type Key = (String, String);
+
+/// A subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Subscription {
+    pub(super) secret: Option<String>,
+    pub(super) expires: i64,
+    /// The last message that was delivered, or that was there at the beginning.
+    pub(super) cursor: u64,
+    pub(super) failures: u32,
+    pub(super) failing_since: Option<i64>,
+    pub(super) next_attempt: i64,
+}
+
+/// How a delivery ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Any 2xx.
+    Taken,
+    /// 410: the subscriber wants no more.
+    Gone,
+    /// Anything else.
+    Failed,
+}
+
+impl Outcome {
+    /// By the status of the answer; none where there was no answer.
+    pub(super) fn of(status: Option<u16>) -> Self {
+        match status {
+            Some(200..=299) => Self::Taken,
+            Some(410) => Self::Gone,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Subscriptions and the sequence of messages.
+#[derive(Debug, Default)]
+pub(super) struct Book {
+    subscriptions: BTreeMap<Key, Subscription>,
+    in_flight: BTreeMap<Key, u64>,
+    /// Of each topic, the messages that are kept: sequence and time.
+    messages: BTreeMap<String, BTreeMap<u64, i64>>,
+    last: u64,
+}
+
+impl Book {
+    /// As it was kept.
+    pub(super) fn restore(
+        subscriptions: impl IntoIterator<Item = (Key, Subscription)>,
+        messages: impl IntoIterator<Item = (String, u64, i64)>,
+    ) -> Self {
+        let mut book = Self { subscriptions: subscriptions.into_iter().collect(), ..Self::default() };
+        for (topic, sequence, at) in messages {
+            book.messages.entry(topic).or_default().insert(sequence, at);
+            book.last = book.last.max(sequence);
+        }
+        let told = book.subscriptions.values().map(|subscription| subscription.cursor).max();
+        book.last = book.last.max(told.unwrap_or(0));
+        book
+    }
+
+    /// Begins a subscription, or renews one: then it keeps its place.
+    pub(super) fn subscribe(&mut self, key: Key, secret: Option<String>, expires: i64) -> &Subscription {
+        let newest = self.last;
+        let fresh = || Subscription {
+            secret: None,
+            expires,
+            cursor: newest,
+            failures: 0,
+            failing_since: None,
+            next_attempt: 0,
+        };
+        let subscription = self.subscriptions.entry(key).or_insert_with(fresh);
+        (subscription.secret, subscription.expires) = (secret, expires);
+        subscription
+    }
+
+    pub(super) fn unsubscribe(&mut self, key: &Key) {
+        self.subscriptions.remove(key);
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&Subscription> {
+        self.subscriptions.get(key)
+    }
+
+    /// Takes a message; its sequence number. What is too old or too much is forgotten.
+    pub(super) fn publish(&mut self, topic: &str, now: i64) -> u64 {
+        self.last += 1;
+        let messages = self.messages.entry(topic.to_owned()).or_default();
+        messages.insert(self.last, now);
+        messages.retain(|_, at| *at > now - KEPT);
+        while messages.len() > MOST_KEPT {
+            messages.pop_first();
+        }
+        self.last
+    }
+
+    /// Whether anybody would get a message.
+    pub(super) fn has_subscribers(&self, topic: &str) -> bool {
+        let from = (topic.to_owned(), String::new());
+        self.subscriptions.range(from..).next().is_some_and(|((first, _), _)| first == topic)
+    }
+
+    /// The oldest message that is kept.
+    pub(super) fn oldest(&self) -> u64 {
+        self.messages
+            .values()
+            .filter_map(|kept| kept.first_key_value())
+            .map(|(sequence, _)| *sequence)
+            .min()
+            .unwrap_or(self.last + 1)
+    }
+
+    /// Ends the leases that ran out; whose they were.
+    pub(super) fn expire(&mut self, now: i64) -> Vec<Key> {
+        let over: Vec<Key> = self
+            .subscriptions
+            .iter()
+            .filter(|(_, it)| it.expires <= now)
+            .map(|(key, _)| key.clone())
+            .collect();
+        over.iter().for_each(|key| self.unsubscribe(key));
+        over
+    }
+
+    /// The subscribers to whom something can be delivered now; from here on each is in flight until
+    /// [`Book::delivered`], so that nobody gets two at a time.
+    pub(super) fn take_due(&mut self, now: i64) -> Vec<Key> {
+        let is_due = |(key, it): &(&Key, &Subscription)| {
+            it.next_attempt <= now && !self.in_flight.contains_key(*key) && self.next_message(key).is_some()
+        };
+        let due: Vec<Key> = self.subscriptions.iter().filter(is_due).map(|(key, _)| key.clone()).collect();
+        due.into_iter().filter(|key| self.begin(key).is_some()).collect()
+    }
+
+    /// The message in flight to a subscriber.
+    pub(super) fn in_flight(&self, key: &Key) -> Option<u64> {
+        self.in_flight.get(key).copied()
+    }
+
+    /// Notes how a delivery ended. True when the next message is in flight to the same subscriber at once.
+    pub(super) fn delivered(&mut self, key: &Key, outcome: Outcome, now: i64) -> bool {
+        let Some(sequence) = self.in_flight.remove(key) else { return false };
+        let Some(subscription) = self.subscriptions.get_mut(key) else { return false };
+        match outcome {
+            Outcome::Taken => {
+                subscription.cursor = subscription.cursor.max(sequence);
+                (subscription.failures, subscription.failing_since, subscription.next_attempt) = (0, None, 0);
+                self.begin(key).is_some()
+            }
+            Outcome::Gone => {
+                self.unsubscribe(key);
+                false
+            }
+            Outcome::Failed => {
+                let since = *subscription.failing_since.get_or_insert(now);
+                subscription.next_attempt = now + wait(subscription.failures);
+                subscription.failures = subscription.failures.saturating_add(1);
+                if now - since > PATIENCE {
+                    self.unsubscribe(key);
+                }
+                false
+            }
+        }
+    }
+
+    /// When there is something to do that no message brings: an attempt again, or the end of a lease.
+    pub(super) fn next(&self) -> Option<i64> {
+        let moment = |(key, it): (&Key, &Subscription)| {
+            let waits = it.failures > 0 && !self.in_flight.contains_key(key);
+            if waits { it.next_attempt.min(it.expires) } else { it.expires }
+        };
+        self.subscriptions.iter().map(moment).min()
+    }
+
+    fn begin(&mut self, key: &Key) -> Option<u64> {
+        let sequence = self.next_message(key)?;
+        self.in_flight.insert(key.clone(), sequence);
+        Some(sequence)
+    }
+
+    /// The first message after the cursor; the newest one where messages between were forgotten.
+    fn next_message(&self, key: &Key) -> Option<u64> {
+        let cursor = self.subscriptions.get(key)?.cursor;
+        let messages = self.messages.get(&key.0)?;
+        let (first, _) = messages.range(cursor + 1..).next()?;
+        let missed = messages.first_key_value().is_some_and(|(oldest, _)| *oldest == *first)
+            && messages.len() == MOST_KEPT;
+        if missed { messages.last_key_value().map(|(newest, _)| *newest) } else { Some(*first) }
+    }
+}
+
+fn wait(failures: u32) -> i64 {
+    FIRST_WAIT.saturating_mul(1_i64 << failures.min(20)).min(LONGEST_WAIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOPIC: &str = "http://a/t";
+
+    fn key(name: &str) -> Key {
+        (TOPIC.to_owned(), format!("http://b/{name}"))
+    }
+
+    fn book(names: &[&str]) -> Book {
+        let mut book = Book::default();
+        for name in names {
+            book.subscribe(key(name), None, i64::MAX);
+        }
+        book
+    }
+
+    #[test]
+    fn each_subscriber_gets_each_message_once_and_one_at_a_time() {
+        let mut book = book(&["a", "b"]);
+        let first = book.publish(TOPIC, 0);
+        let second = book.publish(TOPIC, 0);
+        assert_eq!(book.take_due(0), [key("a"), key("b")]);
+        assert_eq!(book.take_due(0), [] as [Key; 0]);
+        assert_eq!(book.in_flight(&key("a")), Some(first));
+        assert!(book.delivered(&key("a"), Outcome::Taken, 0));
+        assert_eq!(book.in_flight(&key("a")), Some(second));
+        assert!(!book.delivered(&key("a"), Outcome::Taken, 0));
+        assert_eq!(book.take_due(0), [] as [Key; 0]);
+    }
+
+    #[test]
+    fn w10_a_dead_subscriber_waits_longer_and_longer_and_is_given_up() {
+        let mut book = book(&["dead", "live"]);
+        book.publish(TOPIC, 0);
+        book.take_due(0);
+        book.delivered(&key("live"), Outcome::Taken, 0);
+        let (mut now, mut attempts, mut last_wait) = (0, 0, 0);
+        while book.get(&key("dead")).is_some() {
+            book.delivered(&key("dead"), Outcome::Failed, now);
+            let Some(subscription) = book.get(&key("dead")) else { break };
+            let wait = subscription.next_attempt - now;
+            assert!(wait >= last_wait && wait <= LONGEST_WAIT);
+            (now, last_wait, attempts) = (subscription.next_attempt, wait, attempts + 1);
+            // The messages of the last hour are kept; a newer one keeps something to deliver.
+            book.publish(TOPIC, now);
+            assert!(book.take_due(now).contains(&key("dead")));
+            book.delivered(&key("live"), Outcome::Taken, now);
+        }
+        assert!(attempts > 70 && now > PATIENCE);
+        assert!(book.get(&key("live")).is_some());
+    }
+
+    #[test]
+    fn w10_gone_ends_a_subscription() {
+        let mut book = book(&["a"]);
+        book.publish(TOPIC, 0);
+        book.take_due(0);
+        book.delivered(&key("a"), Outcome::of(Some(410)), 0);
+        assert_eq!(book.get(&key("a")), None);
+    }
+
+    #[test]
+    fn w4_a_lease_ends_and_a_renewal_keeps_the_place() {
+        let mut book = Book::default();
+        book.subscribe(key("a"), None, 10);
+        book.publish(TOPIC, 0);
+        assert_eq!(book.next(), Some(10));
+        book.subscribe(key("a"), None, 20);
+        assert_eq!(book.expire(10), [] as [Key; 0]);
+        assert_eq!(book.take_due(10), [key("a")], "the message from before the renewal is still due");
+        assert_eq!(book.expire(20), [key("a")]);
+        assert!(
+            !book.delivered(&key("a"), Outcome::Taken, 20),
+            "whoever was in flight is no subscriber any more"
+        );
+    }
+
+    #[test]
+    fn a_long_backlog_collapses_to_the_newest_message() {
+        let mut book = book(&["slow"]);
+        let mut newest = 0;
+        for _ in 0..MOST_KEPT + 10 {
+            newest = book.publish(TOPIC, 0);
+        }
+        book.take_due(0);
+        assert_eq!(book.in_flight(&key("slow")), Some(newest));
+        assert_eq!(book.oldest(), newest - MOST_KEPT as u64 + 1);
+    }
+
+    #[test]
+    fn a_book_that_was_kept_goes_on_where_it_was() {
+        let subscription = Subscription {
+            secret: None,
+            expires: i64::MAX,
+            cursor: 7,
+            failures: 0,
+            failing_since: None,
+            next_attempt: 0,
+        };
+        let mut book = Book::restore([(key("a"), subscription)], [(TOPIC.to_owned(), 8, 0)]);
+        assert_eq!(book.take_due(0), [key("a")]);
+        assert_eq!(book.in_flight(&key("a")), Some(8));
+        assert_eq!(book.publish(TOPIC, 0), 9);
+    }
+}

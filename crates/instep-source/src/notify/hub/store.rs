@@ -1,0 +1,152 @@
+//! The book on disk: subscriptions and messages outlive the program.
+
+use std::path::Path;
+
+use bytes::Bytes;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::book::{Book, Key, Subscription};
+use crate::Error;
+
+/// The database of the hub.
+#[derive(Debug)]
+pub(super) struct Store {
+    connection: Connection,
+    path: Box<Path>,
+}
+
+const SCHEMA: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    CREATE TABLE IF NOT EXISTS subscription (
+        topic TEXT, callback TEXT, secret TEXT, expires INTEGER NOT NULL, cursor INTEGER NOT NULL,
+        failures INTEGER NOT NULL, failing_since INTEGER, next_attempt INTEGER NOT NULL,
+        PRIMARY KEY (topic, callback)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS message (
+        sequence INTEGER PRIMARY KEY, topic TEXT NOT NULL, at INTEGER NOT NULL, body BLOB NOT NULL
+    );";
+
+impl Store {
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        let failed = failed(path);
+        let connection = Connection::open(path).map_err(&failed)?;
+        connection.execute_batch(SCHEMA).map_err(&failed)?;
+        Ok(Self { connection, path: path.into() })
+    }
+
+    pub(super) fn book(&self) -> Result<Book, Error> {
+        let read = || {
+            let mut subscriptions = self.connection.prepare(
+                "SELECT topic, callback, secret, expires, cursor, failures, failing_since, next_attempt FROM subscription",
+            )?;
+            let subscriptions = subscriptions
+                .query_map([], |row| {
+                    let subscription = Subscription {
+                        secret: row.get(2)?,
+                        expires: row.get(3)?,
+                        cursor: row.get::<_, i64>(4)? as u64,
+                        failures: row.get(5)?,
+                        failing_since: row.get(6)?,
+                        next_attempt: row.get(7)?,
+                    };
+                    Ok(((row.get(0)?, row.get(1)?), subscription))
+                })?
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut messages = self.connection.prepare("SELECT topic, sequence, at FROM message")?;
+            let messages = messages
+                .query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as u64, row.get(2)?)))?
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok(Book::restore(subscriptions, messages))
+        };
+        read().map_err(failed(&self.path))
+    }
+
+    /// Keeps a subscription as it is now, or drops it.
+    pub(super) fn keep(&self, key: &Key, subscription: Option<&Subscription>) -> Result<(), Error> {
+        let (topic, callback) = key;
+        let write = || match subscription {
+            None => self
+                .connection
+                .prepare_cached("DELETE FROM subscription WHERE topic = ?1 AND callback = ?2")?
+                .execute(params![topic, callback]),
+            Some(it) => self
+                .connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO subscription VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                )?
+                .execute(params![
+                    topic,
+                    callback,
+                    it.secret,
+                    it.expires,
+                    it.cursor as i64,
+                    it.failures,
+                    it.failing_since,
+                    it.next_attempt
+                ]),
+        };
+        write().map(drop).map_err(failed(&self.path))
+    }
+
+    /// Keeps a message, and forgets those before the oldest one that is kept.
+    pub(super) fn publish(
+        &self,
+        topic: &str,
+        sequence: u64,
+        at: i64,
+        body: &[u8],
+        oldest: u64,
+    ) -> Result<(), Error> {
+        let write = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            transaction
+                .prepare_cached("INSERT OR REPLACE INTO message VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![sequence as i64, topic, at, body])?;
+            transaction
+                .prepare_cached("DELETE FROM message WHERE sequence < ?1")?
+                .execute([oldest as i64])?;
+            transaction.commit()
+        };
+        write().map_err(failed(&self.path))
+    }
+
+    pub(super) fn body(&self, sequence: u64) -> Result<Option<Bytes>, Error> {
+        self.connection
+            .prepare_cached("SELECT body FROM message WHERE sequence = ?1")
+            .and_then(|mut it| it.query_row([sequence as i64], |row| row.get::<_, Vec<u8>>(0)).optional())
+            .map(|body| body.map(Bytes::from))
+            .map_err(failed(&self.path))
+    }
+}
+
+fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> Error {
+    move |source| Error::Catalogue { path: path.to_owned(), source: source.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subscriptions_and_messages_outlive_the_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hub.db");
+        let key = ("http://a/t".to_owned(), "http://b/c".to_owned());
+        let mut book = Book::default();
+        let store = Store::open(&path).unwrap();
+        let subscription = book.subscribe(key.clone(), Some("secret".into()), 42).clone();
+        store.keep(&key, Some(&subscription)).unwrap();
+        let sequence = book.publish(&key.0, 7);
+        store.publish(&key.0, sequence, 7, b"body", book.oldest()).unwrap();
+        drop(store);
+
+        let store = Store::open(&path).unwrap();
+        let mut book = store.book().unwrap();
+        assert_eq!(book.get(&key), Some(&subscription));
+        assert_eq!(book.take_due(7), [key.clone()]);
+        assert_eq!(store.body(sequence).unwrap().as_deref(), Some(&b"body"[..]));
+        store.keep(&key, None).unwrap();
+        assert_eq!(store.book().unwrap().get(&key), None);
+    }
+}

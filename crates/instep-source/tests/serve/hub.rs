@@ -1,0 +1,289 @@
+//! WebSub: subscribers at their callbacks, told by the hub of the Source.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use ring::hmac;
+
+use super::{
+    raw::{Answer, answer, send},
+    server::{LONG, Server},
+};
+
+const TOPIC: &str = "resourcesync/change-notification";
+
+/// A request that reached a callback.
+#[derive(Debug)]
+struct Call {
+    method: String,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Call {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
+    fn parameter(&self, name: &str) -> Option<String> {
+        let query = self.target.split_once('?')?.1;
+        url::form_urlencoded::parse(query.as_bytes())
+            .find(|(own, _)| own == name)
+            .map(|(_, value)| value.into_owned())
+    }
+}
+
+/// A subscriber that answers as it is told: what it returns is the status and the body.
+struct Subscriber {
+    address: SocketAddr,
+    calls: mpsc::Receiver<Call>,
+}
+
+impl Subscriber {
+    fn start(behave: impl Fn(&Call) -> (u16, String) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, calls) = mpsc::channel();
+        let behave = Arc::new(behave);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (behave, sender) = (Arc::clone(&behave), sender.clone());
+                thread::spawn(move || while serve_one(&stream, &*behave, &sender).is_some() {});
+            }
+        });
+        Self { address, calls }
+    }
+
+    /// One that confirms and takes everything.
+    fn willing() -> Self {
+        Self::start(|call| (200, call.parameter("hub.challenge").unwrap_or_default()))
+    }
+
+    fn callback(&self) -> String {
+        format!("http://{}/callback", self.address)
+    }
+
+    fn next(&self) -> Call {
+        self.calls.recv_timeout(LONG).unwrap()
+    }
+}
+
+fn serve_one(
+    stream: &TcpStream,
+    behave: &dyn Fn(&Call) -> (u16, String),
+    calls: &mpsc::Sender<Call>,
+) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|length| *length > 0)?;
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, target) = (words.next()?, words.next()?);
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.trim().split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let length = headers
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .map_or(0, |(_, value)| value.parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let call = Call { method, target, headers, body };
+    let (status, text) = behave(&call);
+    calls.send(call).ok()?;
+    let mut stream = stream;
+    write!(stream, "HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n{text}", text.len()).ok()
+}
+
+fn ask(server: &Server, parameters: &[(&str, &str)]) -> Answer {
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    let text = format!(
+        "POST /resourcesync/hub HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    answer(&send(server.address, text.as_bytes())).unwrap()
+}
+
+fn subscribe(server: &Server, callback: &str, more: &[(&str, &str)]) -> u16 {
+    let topic = format!("{}{TOPIC}", server.base);
+    let own = [("hub.mode", "subscribe"), ("hub.topic", topic.as_str()), ("hub.callback", callback)];
+    ask(server, &[&own[..], more].concat()).status
+}
+
+/// Subscribes and waits for the intent to be verified; the hub notes it before it verifies another one.
+fn subscribed(server: &Server, subscriber: &Subscriber, more: &[(&str, &str)]) -> Call {
+    assert_eq!(subscribe(server, &subscriber.callback(), more), 202);
+    subscriber.next()
+}
+
+/// Changes the file until the subscriber hears of it: the first change may come before the subscription is noted.
+fn told(server: &Server, subscriber: &Subscriber) -> Call {
+    for round in 0..100 {
+        fs::write(server.path("a.txt"), format!("{round}")).unwrap();
+        if let Ok(call) = subscriber.calls.recv_timeout(LONG / 100) {
+            return call;
+        }
+    }
+    panic!("never told");
+}
+
+#[test]
+fn a_subscriber_is_asked_then_told_with_a_signature() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let subscriber = Subscriber::willing();
+    let secret = "a secret of the subscriber";
+    let intent = subscribed(&server, &subscriber, &[("hub.secret", secret), ("hub.lease_seconds", "1")]);
+    assert_eq!(intent.method, "GET");
+    assert_eq!(intent.parameter("hub.mode").as_deref(), Some("subscribe"));
+    assert_eq!(intent.parameter("hub.topic"), Some(format!("{}{TOPIC}", server.base)));
+    assert_eq!(intent.parameter("hub.lease_seconds").as_deref(), Some("3600"), "W4");
+    let told = told(&server, &subscriber);
+    assert_eq!((told.method.as_str(), told.header("content-type")), ("POST", Some("application/xml")));
+    let links = told.header("link").unwrap();
+    assert!(links.contains("rel=\"self\"") && links.contains("rel=\"hub\""), "{links}");
+    assert!(String::from_utf8_lossy(&told.body).contains("a.txt"));
+    let tag = told.header("x-hub-signature").unwrap().strip_prefix("sha256=").unwrap().to_owned();
+    let bytes: Vec<u8> =
+        (0..tag.len()).step_by(2).map(|at| u8::from_str_radix(&tag[at..at + 2], 16).unwrap()).collect();
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    hmac::verify(&key, &told.body, &bytes).unwrap();
+}
+
+#[test]
+fn who_unsubscribes_or_is_gone_is_told_no_more() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let leaving = Subscriber::willing();
+    let gone = Subscriber::start(|call| match call.method.as_str() {
+        "GET" => (200, call.parameter("hub.challenge").unwrap()),
+        _ => (410, String::new()),
+    });
+    subscribed(&server, &leaving, &[]);
+    subscribed(&server, &gone, &[]);
+    told(&server, &leaving);
+    told(&server, &gone);
+    let topic = format!("{}{TOPIC}", server.base);
+    let callback = leaving.callback();
+    let form =
+        [("hub.mode", "unsubscribe"), ("hub.topic", topic.as_str()), ("hub.callback", callback.as_str())];
+    assert_eq!(ask(&server, &form).status, 202);
+    while leaving.next().parameter("hub.mode").as_deref() != Some("unsubscribe") {}
+    let witness = Subscriber::willing();
+    subscribed(&server, &witness, &[]);
+    told(&server, &witness);
+    told(&server, &witness);
+    let late = leaving.calls.try_iter().filter(|call| call.method == "POST").count();
+    assert!(late <= 1, "at most what was on its way");
+    assert_eq!(gone.calls.try_iter().count(), 0);
+}
+
+#[test]
+fn w8_nobody_is_subscribed_without_wanting_it() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let unwilling = Subscriber::start(|_| (404, String::new()));
+    let echoing_wrong = Subscriber::start(|_| (200, "something else".to_owned()));
+    subscribed(&server, &unwilling, &[]);
+    subscribed(&server, &echoing_wrong, &[]);
+    let witness = Subscriber::willing();
+    subscribed(&server, &witness, &[]);
+    told(&server, &witness);
+    told(&server, &witness);
+    assert_eq!(unwilling.calls.try_iter().count() + echoing_wrong.calls.try_iter().count(), 0);
+    let foreign =
+        [("hub.mode", "subscribe"), ("hub.topic", "http://x/t"), ("hub.callback", &unwilling.callback())];
+    assert_eq!(ask(&server, &foreign).status, 404);
+}
+
+#[test]
+fn w1_callbacks_at_private_addresses_are_refused_and_victims_are_not_flooded() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    for callback in
+        ["http://169.254.169.254/latest", "http://10.0.0.1/", "http://[fd00::1]/", "ftp://example.com/", "x"]
+    {
+        assert_eq!(subscribe(&server, callback, &[]), 400, "{callback}");
+    }
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let victim = Subscriber::start(move |_| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        (404, String::new())
+    });
+    let statuses: Vec<u16> =
+        (0..100).map(|number| subscribe(&server, &format!("{}?{number}", victim.callback()), &[])).collect();
+    let accepted = statuses.iter().filter(|status| **status == 202).count();
+    assert!(accepted <= 30 && statuses.iter().filter(|status| **status == 429).count() == 100 - accepted);
+    (0..accepted).for_each(|_| drop(victim.next()));
+    assert_eq!(asked.load(Ordering::SeqCst), accepted);
+}
+
+#[test]
+fn w3_a_secret_that_is_too_long_is_refused() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let subscriber = Subscriber::willing();
+    assert_eq!(subscribe(&server, &subscriber.callback(), &[("hub.secret", &"x".repeat(200))]), 400);
+    subscribed(&server, &subscriber, &[("hub.secret", &"x".repeat(199))]);
+}
+
+#[test]
+fn w10_a_dead_subscriber_delays_nobody() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let (release, held) = mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let dead = Subscriber::start(move |call| match call.method.as_str() {
+        "GET" => (200, call.parameter("hub.challenge").unwrap()),
+        _ => {
+            let _ = held.lock().unwrap().recv();
+            (200, String::new())
+        }
+    });
+    subscribed(&server, &dead, &[]);
+    let live: Vec<Subscriber> = (0..10).map(|_| Subscriber::willing()).collect();
+    for subscriber in &live {
+        subscribed(&server, subscriber, &[]);
+    }
+    for subscriber in &live {
+        told(&server, subscriber);
+    }
+    drop(release);
+}
+
+#[test]
+fn nobody_else_publishes_through_the_hub() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let body = "<urlset/>";
+    for (media_type, status) in [("application/xml", 403), ("text/plain", 406)] {
+        let text = format!(
+            "POST /resourcesync/hub HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: {media_type}\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        assert_eq!(answer(&send(server.address, text.as_bytes())).unwrap().status, status);
+    }
+}
+
+#[test]
+fn a_hub_elsewhere_is_told_too() {
+    let hub = Subscriber::start(|_| (204, String::new()));
+    let uri = hub.callback().parse().unwrap();
+    let server = Server::with(super::server::folder(&[("a.txt", b"a")]), move |options| {
+        options.channels.external_hubs = vec![uri];
+    });
+    fs::write(server.path("a.txt"), "changed").unwrap();
+    let told = hub.next();
+    assert_eq!((told.method.as_str(), told.header("content-type")), ("POST", Some("application/xml")));
+    let list = super::raw::get(server.address, "/resourcesync/capabilitylist.xml").text();
+    assert!(list.contains(&hub.callback()) && list.contains("resourcesync/hub"), "{list}");
+}
