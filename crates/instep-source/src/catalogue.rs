@@ -131,4 +131,12 @@ impl Catalogue {
         while self.writer.run(move |ledger| ledger.forget(through))? {}
         Ok(())
     }
+
+    /// Gives the space of what was dropped back to the file system: bytes before and after.
+    ///
+    /// # Errors
+    /// When somebody reads or writes all the while, or the disk has no room for a copy.
+    pub fn compact(&self) -> Result<(u64, u64), CatalogueError> {
+        schema::compact(&self.path)
+    }
 }

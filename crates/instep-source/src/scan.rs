@@ -1,6 +1,7 @@
 //! Content against catalogue: observed changes.
 
 mod candidate;
+mod check;
 mod hasher;
 mod listed;
 mod merge;
@@ -16,8 +17,10 @@ use crate::{
     catalogue::{Catalogue, Recorded},
     content::{Holdings, Skipped, Skips, Spool},
 };
+pub use check::{Difference, DifferenceKind, check};
 use hasher::Hashing;
 use merge::Merge;
+use pipeline::Record;
 pub use said::{Said, record_said};
 
 /// How files are looked at.
@@ -85,15 +88,9 @@ pub fn scan(
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();
     monitor.phase(Phase::Scan);
-    let report = observe(catalogue, options, monitor, |merge| {
-        for root in holdings.roots() {
-            merge.root(root)?;
-        }
-        for manifest in holdings.manifests() {
-            merge.manifest(manifest, holdings)?;
-        }
-        merge.forsaken(holdings.numbers())
-    })?;
+    let record = |batch| catalogue.record(batch);
+    let report =
+        observe(catalogue, options, monitor, false, &record, |merge| complete_look(merge, holdings))?;
     complete(catalogue, options)?;
     Ok(report)
 }
@@ -110,7 +107,8 @@ pub fn scan_paths(
     monitor: &dyn Monitor,
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();
-    observe(catalogue, options, monitor, |merge| {
+    let record = |batch| catalogue.record(batch);
+    observe(catalogue, options, monitor, false, &record, |merge| {
         for path in paths {
             for root in holdings.roots() {
                 if let Some(path) = root.relative(path) {
@@ -122,21 +120,35 @@ pub fn scan_paths(
     })
 }
 
-/// Runs `look` with threads that hash and one that records behind it.
+/// Looks at all content, and at what is known of content that is not there any more.
+fn complete_look<'a>(merge: &mut Merge<'a, '_>, holdings: &'a Holdings) -> Result<(), Error> {
+    for root in holdings.roots() {
+        merge.root(root)?;
+    }
+    for manifest in holdings.manifests() {
+        merge.manifest(manifest, holdings)?;
+    }
+    merge.forsaken(holdings.numbers())
+}
+
+/// Runs `look` with threads that hash and one that records behind it; `every_file` is hashed, or those that moved.
 fn observe<'a>(
     catalogue: &'a Catalogue,
     options: &'a ScanOptions,
     monitor: &'a dyn Monitor,
+    every_file: bool,
+    record: &Record<'_>,
     look: impl for<'p> FnOnce(&mut Merge<'a, 'p>) -> Result<(), Error>,
 ) -> Result<ScanReport, Error> {
     let at = catalogue.now();
     let hashing = hashing(catalogue, options)?;
-    let ((seen, skips), done) = pipeline::run(catalogue, &hashing, options.threads, monitor, |pipeline| {
-        let rehash_all = !hashing.before.is_empty();
-        let mut merge = Merge::new(catalogue, options, rehash_all, monitor, pipeline);
-        look(&mut merge)?;
-        Ok((merge.seen, merge.skips))
-    })?;
+    let ((seen, skips), done) =
+        pipeline::run(catalogue, &hashing, options.threads, monitor, record, |pipeline| {
+            let rehash_all = every_file || !hashing.before.is_empty();
+            let mut merge = Merge::new(catalogue, options, rehash_all, monitor, pipeline);
+            look(&mut merge)?;
+            Ok((merge.seen, merge.skips))
+        })?;
     tell(&skips, monitor);
     if let Some(spool) = hashing.spool.filter(|_| done.kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;

@@ -76,6 +76,21 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, CatalogueError> {
     Ok(connection)
 }
 
+/// Writes the file anew without its empty pages; its bytes before and after.
+pub(super) fn compact(path: &Path) -> Result<(u64, u64), CatalogueError> {
+    const COMPACTING: &str = "compacting";
+    let connection = Connection::open(path).doing(COMPACTING)?;
+    connection.busy_timeout(Duration::from_secs(10)).doing(COMPACTING)?;
+    let bytes = || {
+        let pages = connection.query_row("PRAGMA page_count", [], |row| row.get::<_, i64>(0))?;
+        let size = connection.query_row("PRAGMA page_size", [], |row| row.get::<_, i64>(0))?;
+        Ok((pages * size) as u64)
+    };
+    let before = bytes().doing(COMPACTING)?;
+    connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);").doing(COMPACTING)?;
+    Ok((before, bytes().doing(COMPACTING)?))
+}
+
 fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
 }

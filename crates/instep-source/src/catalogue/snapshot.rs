@@ -107,6 +107,62 @@ impl Snapshot {
             .doing(READING)
     }
 
+    /// The last sequence number whose change is older than a datetime; found by halving, as both grow together.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read.
+    pub fn sequence_before(&self, datetime: DateTime) -> Result<u64, CatalogueError> {
+        let mut statement = self
+            .connection()?
+            .prepare_cached("SELECT datetime FROM change WHERE sequence = ?1")
+            .doing(READING)?;
+        let (mut older, mut newer) = (self.head.forgotten, self.head.sequence + 1);
+        while newer - older > 1 {
+            let middle = older + (newer - older) / 2;
+            let recorded: i64 = statement.query_row([middle as i64], |row| row.get(0)).doing(READING)?;
+            match recorded < datetime.unix_micros() {
+                true => older = middle,
+                false => newer = middle,
+            }
+        }
+        Ok(older)
+    }
+
+    /// What is wrong with the file itself: pages, and totals that do not add up. Reads everything.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read at all.
+    pub fn damage(&self) -> Result<Vec<String>, CatalogueError> {
+        let connection = self.connection()?;
+        let mut damage = connection
+            .prepare("PRAGMA integrity_check")
+            .and_then(|mut statement| {
+                statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()
+            })
+            .doing("checking the file")?;
+        damage.retain(|line| line != "ok");
+        for set in 0..64u8 {
+            let (counted, kept) = (self.count(set)?, self.totals(set)?);
+            if counted != kept {
+                damage
+                    .push(format!("set {set} holds {} resources, not {}", counted.resources, kept.resources));
+            }
+        }
+        Ok(damage)
+    }
+
+    fn count(&self, set: u8) -> Result<Totals, CatalogueError> {
+        self.connection()?
+            .prepare_cached("SELECT count(*), total(length) FROM resource WHERE sets & ?1 != 0")
+            .and_then(|mut statement| {
+                statement.query_row([(1u64 << set) as i64], |row| {
+                    let (resources, bytes) = (row.get::<_, i64>(0)?, row.get::<_, f64>(1)?);
+                    Ok(Totals { resources: resources as u64, bytes: bytes as u64 })
+                })
+            })
+            .doing(READING)
+    }
+
     /// How much one set holds; costs nothing.
     pub fn totals(&self, set: u8) -> Result<Totals, CatalogueError> {
         let totals = |row: &rusqlite::Row<'_>| {

@@ -24,6 +24,9 @@ const GROUP: usize = 4_096;
 const FILES_AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: u64 = 1 << 20;
 
+/// What becomes of a batch of observations.
+pub(super) type Record<'a> = dyn Fn(Vec<Observation>) -> Result<Recorded, CatalogueError> + Sync + 'a;
+
 /// What the threads behind came to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Done {
@@ -88,13 +91,14 @@ pub(super) fn run<'a, T>(
     hashing: &Hashing,
     threads: usize,
     monitor: &dyn Monitor,
+    record: &Record<'_>,
     look: impl FnOnce(&mut Pipeline<'a>) -> Result<T, Error>,
 ) -> Result<(T, Done), Error> {
     let (files, waiting_files) = sync_channel(2 * threads);
     let (observations, waiting_observations) = sync_channel(2 * threads);
     let waiting_files = &Mutex::new(waiting_files);
     thread::scope(|scope| {
-        let recorder = scope.spawn(move || record(catalogue, &waiting_observations));
+        let recorder = scope.spawn(move || record_all(record, &waiting_observations));
         let hashers: Vec<_> = (0..threads.max(1))
             .map(|_| {
                 let observations = observations.clone();
@@ -132,18 +136,19 @@ fn hash<'a>(
     waiting: &Mutex<Receiver<Vec<Candidate<'a>>>>,
     observations: &SyncSender<Vec<Observation>>,
 ) -> Done {
+    let mut recorded = true;
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(files) = next else { break };
-        let observed = files.into_iter().filter_map(|file| hasher.observe(file)).collect();
-        if observations.send(observed).is_err() {
-            break;
-        }
+        let Ok(files) = next else { return hasher.done };
+        // Where nobody records any more, files are still taken, so that nobody waits for a place to put them.
+        recorded = recorded && {
+            let observed = files.into_iter().filter_map(|file| hasher.observe(file)).collect();
+            observations.send(observed).is_ok()
+        };
     }
-    hasher.done
 }
 
-fn record(catalogue: &Catalogue, waiting: &Receiver<Vec<Observation>>) -> Result<Recorded, CatalogueError> {
+fn record_all(record: &Record<'_>, waiting: &Receiver<Vec<Observation>>) -> Result<Recorded, CatalogueError> {
     let mut recorded = Recorded::default();
     let mut batch = Vec::new();
     loop {
@@ -153,10 +158,40 @@ fn record(catalogue: &Catalogue, waiting: &Receiver<Vec<Observation>>) -> Result
         if batch.len() >= GROUP || (last && !batch.is_empty()) {
             // In the order of the table, and so that equal changes give equal logs.
             batch.sort_unstable_by(|one, other| one.key().cmp(other.key()));
-            recorded.add(&catalogue.record(mem::take(&mut batch))?);
+            recorded.add(&record(mem::take(&mut batch))?);
         }
         if last {
             return Ok(recorded);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{Algorithm, Uri};
+
+    use super::{CatalogueError, run};
+    use crate::{
+        VoidMonitor,
+        catalogue::{Catalogue, Resource},
+        scan::{candidate::Candidate, hasher::Hashing},
+    };
+
+    #[test]
+    fn a_scan_whose_records_fail_ends_with_that_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
+        let hashing = Hashing { published: vec![Algorithm::Sha256], before: Vec::new(), spool: None };
+        let failing = |_| Err(CatalogueError::Damaged { what: "test", uri: String::new() });
+        let outcome = run(&catalogue, &hashing, 2, &VoidMonitor, &failing, |pipeline| {
+            for number in 0..50_000 {
+                let uri = Uri::parse(&format!("urn:{number}")).unwrap();
+                let resource = Box::new(Resource::new(number.to_string().into_bytes(), uri));
+                let file = folder.path().join("none");
+                pipeline.candidate(Candidate::Listed { resource, file, length: 1 })?;
+            }
+            Ok(())
+        });
+        assert!(outcome.unwrap_err().to_string().contains("catalogue"));
     }
 }

@@ -128,3 +128,22 @@ fn a_newer_schema_and_a_foreign_database_are_refused() {
     std::fs::write(&none, "this is no database, but a text that is long enough for its header").unwrap();
     assert!(matches!(Catalogue::open(&none), Err(CatalogueError::Open { .. })));
 }
+
+#[test]
+fn dropped_changes_give_their_space_back_and_times_lead_to_sequences() {
+    let (_folder, catalogue) = new();
+    catalogue.record((0..20_000).map(found).collect()).unwrap();
+    let snapshot = catalogue.snapshot().unwrap();
+    let times: Vec<_> = snapshot.changes(1, 0).map(|change| change.unwrap().datetime).collect();
+    for sequence in [1, 2, 777, 19_999, 20_000] {
+        assert_eq!(snapshot.sequence_before(times[sequence - 1]).unwrap(), sequence as u64 - 1);
+    }
+    assert_eq!(snapshot.sequence_before(snapshot.at()).unwrap(), 20_000);
+    drop(snapshot);
+    catalogue.forget_changes(20_000).unwrap();
+    let (before, after) = catalogue.compact().unwrap();
+    assert!(after < before);
+    let snapshot = catalogue.snapshot().unwrap();
+    assert_eq!((snapshot.resources(1).count(), snapshot.changes(1, 0).count()), (20_000, 0));
+    assert_eq!(snapshot.damage().unwrap(), [""; 0]);
+}

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use instep_source::Content;
+use instep_source::{
+    Content, VoidMonitor,
+    scan::{DifferenceKind, check},
+};
 
 use crate::folder::Folder;
 
@@ -286,4 +289,33 @@ fn new_states_are_kept_and_known_bytes_are_not() {
         spool.find(&change.state.digests).unwrap().unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(Some(text.len() as u64), change.state.length);
     }
+}
+
+#[test]
+fn a_check_tells_what_differs_and_records_nothing() {
+    let folder = Folder::new();
+    for name in ["same", "differs", "missing"] {
+        folder.write(name, name);
+    }
+    folder.scan();
+    folder.settle();
+    folder.write("differs", "DIFFERS");
+    folder.remove("missing");
+    folder.write("unknown", "new");
+    let before = folder.catalogue.snapshot().unwrap().head();
+    let mut told = Vec::new();
+    let report = check(&folder.holdings, &folder.catalogue, &folder.options, &VoidMonitor, &mut |it| {
+        told.push((it.uri.as_str()["http://x/".len()..].to_owned(), it.kind));
+    });
+    assert_eq!(report.unwrap().hashed, 3);
+    told.sort();
+    let expected = [
+        ("differs".to_owned(), DifferenceKind::Differs),
+        ("missing".to_owned(), DifferenceKind::Missing),
+        ("unknown".to_owned(), DifferenceKind::Unknown),
+    ];
+    assert_eq!(told, expected);
+    let snapshot = folder.catalogue.snapshot().unwrap();
+    assert_eq!(snapshot.head(), before);
+    assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }

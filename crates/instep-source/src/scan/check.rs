@@ -1,0 +1,87 @@
+//! The catalogue held against the content, byte by byte; nothing is recorded.
+
+use std::sync::Mutex;
+
+use resourcesync::Uri;
+
+use super::{ScanOptions, ScanReport, complete_look, observe};
+use crate::{
+    Error, Monitor,
+    catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource},
+    content::Holdings,
+};
+
+/// One resource of which catalogue and content say different things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The resource.
+    pub uri: Uri,
+    /// In which way.
+    pub kind: DifferenceKind,
+}
+
+/// How catalogue and content differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum DifferenceKind {
+    /// The content has it, the catalogue does not know it.
+    Unknown,
+    /// The bytes are others than those known.
+    Differs,
+    /// The catalogue knows it, the content has it no more.
+    Missing,
+}
+
+/// Hashes every file and compares it with the catalogue; each difference goes to `differs`. The next scan records what
+/// has simply changed since the last one.
+///
+/// # Errors
+/// As for [`super::scan`].
+pub fn check(
+    holdings: &Holdings,
+    catalogue: &Catalogue,
+    options: &ScanOptions,
+    monitor: &dyn Monitor,
+    differs: &mut (dyn FnMut(Difference) + Send),
+) -> Result<ScanReport, Error> {
+    let _alone = holdings.look_alone();
+    let options = ScanOptions { spool: None, ..options.clone() };
+    let differs = Mutex::new(differs);
+    let compare = |batch: Vec<Observation>| {
+        let snapshot = catalogue.snapshot()?;
+        for observation in batch {
+            let held = snapshot.resource(observation.key())?;
+            if let (Some(difference), Ok(mut differs)) = (difference(observation, held), differs.lock()) {
+                differs(difference);
+            }
+        }
+        Ok::<_, CatalogueError>(Recorded::default())
+    };
+    observe(catalogue, &options, monitor, true, &compare, |merge| complete_look(merge, holdings))
+}
+
+fn difference(observation: Observation, held: Option<Resource>) -> Option<Difference> {
+    let different = |uri, kind| Some(Difference { uri, kind });
+    match (observation, held) {
+        (Observation::Gone { .. }, Some(held)) => different(held.uri, DifferenceKind::Missing),
+        (Observation::Gone { .. }, None) => None,
+        (Observation::Rehashed { resource, also }, Some(held)) => match held.state.digests.agrees_with(&also)
+        {
+            Some(true) => None,
+            _ => different(resource.uri, DifferenceKind::Differs),
+        },
+        (Observation::Found(resource) | Observation::Changed(resource), Some(held)) => {
+            match held.state.same_bytes(&resource.state) {
+                true => None,
+                false => different(resource.uri, DifferenceKind::Differs),
+            }
+        }
+        (
+            Observation::Found(resource)
+            | Observation::Changed(resource)
+            | Observation::Rehashed { resource, .. },
+            None,
+        ) => different(resource.uri, DifferenceKind::Unknown),
+    }
+}
