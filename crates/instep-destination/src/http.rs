@@ -15,6 +15,7 @@ mod retry;
 mod scope;
 mod stream;
 mod tls;
+mod width;
 
 pub use body::Body;
 pub use client::{Attempts, Client};

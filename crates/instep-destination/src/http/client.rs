@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
@@ -17,7 +17,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use resourcesync::Uri;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     Body, HttpError, HttpOptions, Origin, Phase, Refusal, Request, Response,
@@ -155,13 +155,17 @@ impl Client {
         let host = shared.hosts.get(at);
         let permits = shared.hosts.admit(&host).await?;
         shared.requests.fetch_add(1, Relaxed);
+        let asked = Instant::now();
         let answer = self.wait_for_headers(message, uri).await.inspect_err(|error| {
+            if matches!(error, HttpError::Timeout { .. }) {
+                host.timed_out();
+            }
             if error.is_transient() {
                 host.failed();
             }
         })?;
         let (head, incoming) = answer.into_parts();
-        self.judge(&host, uri, head.status, &head.headers)?;
+        self.judge(&host, uri, head.status, &head.headers, asked.elapsed())?;
         let body = Body::new(
             incoming,
             uri.as_str().into(),
@@ -213,9 +217,10 @@ impl Client {
         uri: &Uri,
         status: StatusCode,
         headers: &HeaderMap,
+        latency: Duration,
     ) -> Result<(), HttpError> {
         if !is_transient(status) {
-            host.succeeded();
+            host.succeeded(latency);
             return Ok(());
         }
         let most = self.0.options.most_retry_after;
@@ -241,7 +246,7 @@ impl fmt::Debug for Client {
 pub struct Attempts {
     left: u32,
     made: u32,
-    backoff: std::time::Duration,
+    backoff: Duration,
 }
 
 impl Attempts {

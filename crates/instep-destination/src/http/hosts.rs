@@ -5,7 +5,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{HttpError, HttpOptions, Origin, pace::Pace};
+use super::{HttpError, HttpOptions, Origin, pace::Pace, width::Width};
 
 /// The right to one transfer, given back when dropped.
 pub(crate) struct Permits {
@@ -35,9 +35,7 @@ pub(crate) struct Hosts {
 pub(crate) struct Host {
     origin: Origin,
     share: Arc<Semaphore>,
-    most: usize,
-    width: AtomicUsize,
-    successes: AtomicUsize,
+    width: Mutex<Width>,
     failures: AtomicU32,
     rate: Option<Pace>,
     rest: Mutex<Option<Rest>>,
@@ -60,26 +58,22 @@ impl Host {
         Self {
             origin,
             share: Arc::new(Semaphore::new(hosts.per_host)),
-            most: hosts.per_host,
-            width: AtomicUsize::new(hosts.per_host),
-            successes: AtomicUsize::new(0),
+            width: Mutex::new(Width::new(hosts.per_host)),
             failures: AtomicU32::new(0),
             rate: hosts.rate.map(Pace::new),
             rest: Mutex::new(None),
         }
     }
 
-    /// A response came that is no failure: a shrunken share grows by one after as many of them as it is wide.
-    pub(crate) fn succeeded(&self) {
+    /// A response came that is no failure, so long after it was asked for.
+    pub(crate) fn succeeded(&self, latency: Duration) {
         self.failures.store(0, Relaxed);
-        let width = self.width.load(Relaxed);
-        if width >= self.most || self.successes.fetch_add(1, Relaxed) < width * 4 {
-            return;
-        }
-        self.successes.store(0, Relaxed);
-        if self.width.compare_exchange(width, width + 1, Relaxed, Relaxed).is_ok() {
-            self.share.add_permits(1);
-        }
+        self.change_width(|width| width.good(latency));
+    }
+
+    /// It was too slow to answer.
+    pub(crate) fn timed_out(&self) {
+        self.change_width(Width::too_much);
     }
 
     /// A transient failure; too many in a row break the circuit.
@@ -90,20 +84,28 @@ impl Host {
         }
     }
 
-    /// It has too much to do (429, 503): its share is halved, and it is left alone as long as it asks for (D29).
+    /// It has too much to do (429, 503): it is left alone as long as it asks for (D29).
     pub(crate) fn overloaded(&self, pause: Option<Duration>) {
-        let width = self.width.load(Relaxed);
-        let halved = (width / 2).max(1);
-        if self.width.compare_exchange(width, halved, Relaxed, Relaxed).is_ok() {
-            self.give_back_later(width - halved);
-        }
+        self.change_width(Width::too_much);
         if let Some(pause) = pause {
+            tracing::warn!(host = %self.origin, seconds = pause.as_secs(), "asks to be left alone");
             self.rest(Rest::CoolDown(Instant::now() + pause));
         }
     }
 
-    /// Permits in use cannot be taken away; those that come back first are kept.
-    fn give_back_later(&self, permits: usize) {
+    fn change_width(&self, change: impl FnOnce(&mut Width)) {
+        let mut width = self.width.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = width.now();
+        change(&mut width);
+        match width.now() {
+            now if now > before => self.share.add_permits(now - before),
+            now if now < before => self.take_away(before - now),
+            _ => {}
+        }
+    }
+
+    /// Permits in use cannot be taken away: those that come back first are kept then.
+    fn take_away(&self, permits: usize) {
         let missing = permits - self.share.forget_permits(permits);
         if missing == 0 {
             return;

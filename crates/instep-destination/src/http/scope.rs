@@ -38,13 +38,14 @@ impl Scope {
         Err(Refusal::OutOfScope { speaker: speaker.clone(), target: target.clone() })
     }
 
-    /// Whether connections for this origin may go to private addresses.
+    /// Whether connections to this host and port may go to private addresses. Who names `http` has named the step to `https` too.
     pub(crate) fn may_be_private(&self, host: &str, port: u16) -> bool {
         let host = host.trim_end_matches('.');
-        self.named
-            .iter()
-            .chain(&self.allowed)
-            .any(|origin| origin.port() == port && origin.host().eq_ignore_ascii_case(host))
+        self.named.iter().chain(&self.allowed).any(|origin| {
+            let same_port =
+                origin.port() == port || (!origin.is_secure() && origin.port() == 80 && port == 443);
+            same_port && origin.host().eq_ignore_ascii_case(host)
+        })
     }
 }
 
@@ -83,6 +84,14 @@ mod tests {
         ] {
             assert_eq!(covers(&scope, speaker, target), covered, "{speaker} -> {target}");
         }
+    }
+
+    #[test]
+    fn d23_only_a_named_host_may_be_private_on_its_port_or_after_the_step_to_https() {
+        let scope = Scope::for_source("http://intranet/").unwrap();
+        assert!(scope.may_be_private("Intranet.", 80) && scope.may_be_private("intranet", 443));
+        assert!(!scope.may_be_private("intranet", 8080) && !scope.may_be_private("sub.intranet", 80));
+        assert!(!Scope::for_source("http://intranet:8080/").unwrap().may_be_private("intranet", 443));
     }
 
     #[test]
