@@ -132,3 +132,13 @@ pub enum WriteError {
         what: String,
     },
 }
+
+impl WriteError {
+    /// The rule that the document would break.
+    pub fn rule(&self) -> Option<&'static str> {
+        match self {
+            Self::Rule { rule, .. } => Some(rule),
+            Self::Io(_) => None,
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod decode;
 mod limits;
 mod meter;
 mod names;
+mod obligations;
 mod reader;
 mod writer;
 

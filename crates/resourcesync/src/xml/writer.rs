@@ -7,7 +7,10 @@ use std::{
 
 use quick_xml::escape::escape;
 
-use super::names::{RS, SITEMAP};
+use super::{
+    names::{RS, SITEMAP},
+    obligations::Obligations,
+};
 use crate::{
     document::{Attribute, Entry, Form, Header, Link, Metadata},
     error::WriteError,
@@ -29,12 +32,26 @@ pub enum SpecVersion {
 pub struct WriteOptions {
     /// For readers of which version. With 1.0 each change has `lastmod` = its time (DIA-8).
     pub version: SpecVersion,
+    /// Whether only a Sitemap is written, without extensions (GEN-23).
+    pub plain: bool,
+    /// Whether documents that break a *must* are written all the same: for tests and for keeping what others wrote.
+    pub unchecked: bool,
 }
 
 impl WriteOptions {
     /// For readers of 1.1.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// For readers that know Sitemaps only.
+    pub fn plain() -> Self {
+        Self { plain: true, ..Self::default() }
+    }
+
+    /// Without a look at the rules.
+    pub fn unchecked() -> Self {
+        Self { unchecked: true, ..Self::default() }
     }
 }
 
@@ -43,9 +60,13 @@ impl WriteOptions {
 /// ```
 /// # fn main() -> Result<(), resourcesync::WriteError> {
 /// use resourcesync::{Capability, DocumentWriter, Form, Header, WriteOptions};
-/// let header = Header::new(Form::List, Capability::ChangeList);
+/// let header = Header::new(Form::List, Capability::Description);
 /// let bytes = DocumentWriter::new(Vec::new(), &header, WriteOptions::new())?.finish()?;
 /// assert!(bytes.ends_with(b"</urlset>\n"));
+/// // A Change List needs `from` and a link `up`.
+/// let header = Header::new(Form::List, Capability::ChangeList);
+/// let error = DocumentWriter::new(Vec::new(), &header, WriteOptions::new()).unwrap_err();
+/// assert_eq!(error.rule(), Some("CL-2"));
 /// # Ok(())
 /// # }
 /// ```
@@ -54,6 +75,8 @@ pub struct DocumentWriter<W> {
     sink: W,
     form: Form,
     options: WriteOptions,
+    /// None where nothing is checked.
+    obligations: Option<Obligations>,
     text: String,
     entries: u64,
     bytes: u64,
@@ -65,18 +88,19 @@ impl<W: Write> DocumentWriter<W> {
     /// # Errors
     /// When the sink fails, or the header breaks a *must*.
     pub fn new(sink: W, header: &Header, options: WriteOptions) -> Result<Self, WriteError> {
-        let mut writer = Self { sink, form: header.form, options, text: String::new(), entries: 0, bytes: 0 };
+        let obligations = match options.unchecked || options.plain {
+            true => None,
+            false => Some(Obligations::of(header, options.version)?),
+        };
+        let (form, plain) = (header.form, options.plain);
+        let mut writer = Self { sink, form, options, obligations, text: String::new(), entries: 0, bytes: 0 };
         let root = writer.root();
         let text = &mut writer.text;
-        let _ = write!(
-            text,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"{SITEMAP}\" xmlns:rs=\"{RS}\">\n"
-        );
-        for link in &header.links {
-            write_link(text, "  ", link);
-        }
-        if let Some(metadata) = &header.metadata {
-            write_metadata(text, "  ", metadata);
+        let _ = write!(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"{SITEMAP}\"");
+        text.push_str(&if plain { ">\n".to_owned() } else { format!(" xmlns:rs=\"{RS}\">\n") });
+        if !plain {
+            header.links.iter().for_each(|link| write_link(text, "  ", link));
+            header.metadata.iter().for_each(|metadata| write_metadata(text, "  ", metadata));
         }
         writer.flush_text()?;
         Ok(writer)
@@ -87,6 +111,9 @@ impl<W: Write> DocumentWriter<W> {
     /// # Errors
     /// When the sink fails, or the entry breaks a *must*.
     pub fn write_entry(&mut self, entry: &Entry) -> Result<(), WriteError> {
+        if let Some(obligations) = &mut self.obligations {
+            obligations.entry(entry)?;
+        }
         let element = match self.form {
             Form::List => "url",
             Form::Index => "sitemap",
@@ -100,9 +127,9 @@ impl<W: Write> DocumentWriter<W> {
         write_element(text, "lastmod", lastmod);
         write_element(text, "changefreq", entry.changefreq);
         write_element(text, "priority", entry.priority.as_deref().map(escape));
-        write_metadata(text, "    ", &entry.metadata);
-        for link in &entry.links {
-            write_link(text, "    ", link);
+        if !self.options.plain {
+            write_metadata(text, "    ", &entry.metadata);
+            entry.links.iter().for_each(|link| write_link(text, "    ", link));
         }
         let _ = writeln!(text, "  </{element}>");
         self.entries += 1;

@@ -1,0 +1,238 @@
+//! What a writer must not write: every *must* that a document in the making can break, by the tables the validator
+//! reports by.
+
+use std::{
+    collections::BTreeSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+use super::SpecVersion;
+use crate::{
+    document::{Attribute, Entry, Form, Header, Link, Metadata},
+    error::WriteError,
+    tables::{DocumentRules, Presence, header_rules},
+    value::{Capability, Change, DateTime, DigestValue, Digests, Relation, Uri},
+    xml::names::RS,
+};
+
+/// What was written so far, as far as later entries depend on it.
+#[derive(Debug)]
+pub(super) struct Obligations {
+    rules: Option<&'static DocumentRules>,
+    version: SpecVersion,
+    from: Option<DateTime>,
+    until: Option<DateTime>,
+    last_time: Option<DateTime>,
+    capabilities: BTreeSet<Capability>,
+    paths: BTreeSet<u64>,
+}
+
+/// Refuses what breaks a rule.
+fn require(holds: bool, rule: &'static str, what: impl FnOnce() -> String) -> Result<(), WriteError> {
+    match holds {
+        true => Ok(()),
+        false => Err(WriteError::Rule { rule, what: what() }),
+    }
+}
+
+impl Obligations {
+    /// Checks the header.
+    pub(super) fn of(header: &Header, version: SpecVersion) -> Result<Self, WriteError> {
+        let rules = header_rules(header);
+        let md = header.metadata.as_ref();
+        let notification = rules.is_none() && header.metadata.is_none();
+        require(!notification, "GEN-3", || "A document needs metadata; a plain Sitemap is an option".into())?;
+        let empty = Metadata::new();
+        let md = md.unwrap_or(&empty);
+        require(md.capability.is_some(), "GEN-4", || "A document needs a capability".into())?;
+        if let Some(rules) = rules {
+            check_root(rules, header, md)?;
+        }
+        check_pairs(md)?;
+        check_metadata(md)?;
+        require(md.path.is_none(), "ATT-16", || "The root has no path".into())?;
+        for link in &header.links {
+            check_link(link)?;
+            require(link.path.is_none(), "ATT-16", || "A link of the root has no path".into())?;
+        }
+        Ok(Self {
+            rules,
+            version,
+            from: md.from,
+            until: md.until,
+            last_time: None,
+            capabilities: BTreeSet::new(),
+            paths: BTreeSet::new(),
+        })
+    }
+
+    /// Checks the next entry.
+    pub(super) fn entry(&mut self, entry: &Entry) -> Result<(), WriteError> {
+        let Entry { loc, metadata: md, links, .. } = entry;
+        require(!loc.as_str().is_empty() && loc.as_str().len() < 2_048, "GEN-14", || {
+            format!("A loc has 1 to 2047 characters: {loc}")
+        })?;
+        check_pairs(md)?;
+        check_metadata(md)?;
+        links.iter().try_for_each(check_link)?;
+        let Some(rules) = self.rules else { return Ok(()) };
+        check_entry_times(rules, entry)?;
+        self.check_change(rules, entry)?;
+        self.check_path(rules, entry)?;
+        self.check_order(rules, entry)?;
+        self.check_capability(rules, entry)?;
+        links.iter().try_for_each(|link| check_placed_link(rules, link))
+    }
+
+    fn check_change(&self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
+        let Entry { loc, metadata: md, .. } = entry;
+        if !rules.has_changes() {
+            return Ok(());
+        }
+        require(md.change.is_some(), rules.change, || format!("No change: {loc}"))?;
+        let known = !matches!(md.change, Some(Change::Other(_)));
+        require(known, "ATT-8", || format!("A change is created, updated or deleted: {loc}"))?;
+        let early = md.datetime.zip(self.from).is_some_and(|(time, from)| time.end() <= from.instant());
+        let late = md.datetime.zip(self.until).is_some_and(|(time, until)| until.end() <= time.instant());
+        require(!early && !late, "ATT-10", || format!("datetime outside the document's interval: {loc}"))?;
+        let dated = self.version == SpecVersion::V1_1 || md.datetime.or(entry.lastmod).is_some();
+        require(dated, "DIA-9", || format!("1.0 wants the time of each change: {loc}"))
+    }
+
+    fn check_path(&mut self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
+        let Entry { loc, metadata: md, .. } = entry;
+        let Some(path) = &md.path else {
+            let needless = rules.path.is_empty() || md.change == Some(Change::Deleted);
+            return require(needless, rules.path, || format!("No path: {loc}"));
+        };
+        require(rules.is_manifest(), "ATT-16", || format!("A path outside a manifest: {loc}"))?;
+        require(path.is_as_specified(), "ATT-17", || {
+            format!("A path starts with a slash, and stays inside: {path}")
+        })?;
+        if rules.is(Form::List, &Capability::ChangeDumpManifest) {
+            let mut hasher = DefaultHasher::new();
+            path.hash(&mut hasher);
+            require(self.paths.insert(hasher.finish()), "CDM-10", || format!("A path used before: {path}"))?;
+        }
+        Ok(())
+    }
+
+    fn check_order(&mut self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
+        let Entry { loc, metadata: md, .. } = entry;
+        let time = if rules.has_changes() { md.datetime } else { md.from };
+        let (Some(time), false) = (time, rules.order.is_empty() || rules.is_archive()) else { return Ok(()) };
+        let falls = self.last_time.is_some_and(|last| time.end() <= last.instant());
+        self.last_time = Some(time);
+        require(!falls, rules.order, || format!("Earlier than the entry before: {loc}"))
+    }
+
+    fn check_capability(&mut self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
+        let Entry { loc, metadata: md, .. } = entry;
+        match (&rules.capability, rules.form, &md.capability) {
+            (Capability::CapabilityList, Form::List, None) => {
+                require(false, "CAP-7", || format!("No capability: {loc}"))
+            }
+            (Capability::CapabilityList, Form::List, Some(capability)) => {
+                let fresh = self.capabilities.insert(capability.clone());
+                require(fresh, "CAP-8", || format!("{capability} a second time: {loc}"))
+            }
+            (Capability::Description, Form::List, Some(capability)) => {
+                require(*capability == Capability::CapabilityList, "SD-8", || format!("{capability}: {loc}"))
+            }
+            (Capability::FrameworkNotification, _, None) => {
+                require(false, "FN-1", || format!("No capability: {loc}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_root(rules: &DocumentRules, header: &Header, md: &Metadata) -> Result<(), WriteError> {
+    let whole =
+        rules.form == Form::List || !(rules.is_manifest() || rules.root == "CN-7" || rules.root == "N8-6");
+    require(whole, rules.root, || format!("{} cannot be an index", rules.capability))?;
+    for (presence, name, start, end, rule) in [
+        (rules.times[0], "at", md.at, md.completed, "ATT-1"),
+        (rules.times[1], "from", md.from, md.until, "ATT-3"),
+    ] {
+        let mandatory = presence == Presence::Mandatory;
+        require(!mandatory || start.is_some(), rules.time, || format!("No {name} on the root"))?;
+        let allowed = mandatory || (start.is_none() && end.is_none());
+        require(allowed, rule, || format!("{name} or its end on the root of a {}", rules.capability))?;
+    }
+    let up = header.link_for(&Relation::Up).is_some() || rules.up.is_empty();
+    require(up, rules.up, || "No link rel=\"up\"".into())
+}
+
+fn check_entry_times(rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
+    let Entry { loc, metadata: md, .. } = entry;
+    let barred = |presence| matches!(presence, Presence::Forbidden | Presence::Unstated);
+    let at = md.at.or(md.completed).is_none() || !barred(rules.times[2]);
+    require(at, "ATT-5", || format!("at or completed on an entry: {loc}"))?;
+    let from = md.from.or(md.until).is_none() || !barred(rules.times[3]);
+    require(from, "ATT-6", || format!("from or until on an entry: {loc}"))
+}
+
+fn check_pairs(md: &Metadata) -> Result<(), WriteError> {
+    let falls = |start: Option<DateTime>, end: Option<DateTime>| {
+        start.zip(end).is_some_and(|(start, end)| end.end() <= start.instant())
+    };
+    require(!falls(md.at, md.completed), "TIME-4", || "completed before at".into())?;
+    require(!falls(md.from, md.until), "TIME-8", || "until before from".into())
+}
+
+fn check_metadata(md: &Metadata) -> Result<(), WriteError> {
+    check_digests(&md.hash)?;
+    check_other(&md.other)
+}
+
+fn check_digests(hash: &Digests) -> Result<(), WriteError> {
+    let opaque = hash.iter().find(|digest| {
+        digest.algorithm.digest_bytes().is_some() && matches!(digest.value, DigestValue::Opaque(_))
+    });
+    require(opaque.is_none(), "ATT-13", || format!("Not hexadecimal: {hash}"))
+}
+
+/// Attributes of a community's own have a namespace, and not ours.
+fn check_other(other: &[Attribute]) -> Result<(), WriteError> {
+    let name = |attribute: &Attribute| format!("The attribute {} of no community", attribute.name);
+    let bare = other.iter().find(|attribute| attribute.namespace.is_empty());
+    require(bare.is_none(), "GEN-7", || bare.map(name).unwrap_or_default())?;
+    let ours = other.iter().find(|attribute| &*attribute.namespace == RS);
+    require(ours.is_none(), "GEN-6", || ours.map(name).unwrap_or_default())
+}
+
+fn check_link(link: &Link) -> Result<(), WriteError> {
+    let known = match &link.rel {
+        Relation::Other(name) => Relation::is_registered(name) || Uri::parse(name).is_ok(),
+        _ => true,
+    };
+    require(known, "GEN-21", || format!("The relation \"{}\" is neither registered nor a URI", link.rel))?;
+    let href = !link.href.as_str().is_empty();
+    require(href, "GEN-20", || format!("A link rel=\"{}\" without href", link.rel))?;
+    let pri = link.pri.is_none_or(|pri| (1..=999_999).contains(&pri));
+    require(pri, "ATT-20", || format!("pri is 1 to 999999: {}", link.href))?;
+    let typed = link.rel != Relation::Patch || link.media_type.is_some();
+    require(typed, "LN-9", || format!("A patch without type: {}", link.href))?;
+    check_digests(&link.hash)?;
+    check_other(&link.other)
+}
+
+fn check_placed_link(rules: &DocumentRules, link: &Link) -> Result<(), WriteError> {
+    if let Some(path) = &link.path {
+        require(rules.is_manifest(), "ATT-16", || format!("A path outside a manifest: {path}"))?;
+        require(path.is_as_specified(), "ATT-17", || {
+            format!("A path starts with a slash, and stays inside: {path}")
+        })?;
+    }
+    if link.rel != Relation::Patch {
+        return Ok(());
+    }
+    let snapshot = matches!(
+        rules.capability,
+        Capability::ResourceList | Capability::ResourceDump | Capability::ResourceDumpManifest
+    );
+    require(!snapshot, "LN-11", || format!("A patch in a {}: {}", rules.capability, link.href))?;
+    let packed = rules.capability != Capability::ChangeDumpManifest || link.path.is_some();
+    require(packed, "CDM-11", || format!("A patch without path: {}", link.href))
+}
