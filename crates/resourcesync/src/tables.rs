@@ -4,7 +4,7 @@
 use crate::{
     document::{Form, Header},
     finding::Severity,
-    value::Capability,
+    value::{Capability, Relation},
 };
 
 /// Whether something may or must be there (Appendix A).
@@ -39,6 +39,8 @@ pub(crate) struct DocumentRules {
     pub(crate) up: &'static str,
     /// The rule that wants `index` under an index.
     pub(crate) index: &'static str,
+    /// The rule that wants `loc` on entries, beside GEN-14.
+    pub(crate) loc: &'static str,
     /// The rule that a second entry of the same URI breaks.
     pub(crate) duplicate: &'static str,
     /// The rule that orders entries by time.
@@ -73,6 +75,7 @@ const NOTHING: DocumentRules = DocumentRules {
     time: "",
     up: "",
     index: "",
+    loc: "",
     duplicate: "",
     order: "",
     change: "",
@@ -87,26 +90,26 @@ static DOCUMENTS: [DocumentRules; 24] = documents! {
     Index Description          [U U U U] { root: "SD-11", duplicate: "SD-6" }
     List  CapabilityList       [U U U U] { root: "CAP-2", up: "CAP-3", entry_capability: true }
     Index CapabilityList       [U U U U] { root: "CAP-1", up: "CAP-3" }
-    List  ResourceList         [M X X X] { root: "RL-1", time: "RL-2", up: "RL-3", index: "RL-4", duplicate: "RL-5" }
-    Index ResourceList         [M X O X] { root: "RLI-1", time: "RLI-2", up: "RLI-3", duplicate: "RLI-4" }
-    List  ResourceDump         [M X O X] { root: "RD-1", time: "RD-2", up: "RD-3", index: "RD-4", duplicate: "RD-5", media_type: "RD-7" }
-    Index ResourceDump         [M X O X] { root: "RD-11", time: "RD-11", up: "RD-11", duplicate: "RLI-4" }
-    List  ResourceDumpManifest [M X X X] { root: "RDM-1", time: "RDM-2", up: "RDM-3", path: "RDM-6", media_type: "RDM-7" }
+    List  ResourceList         [M X X X] { loc: "RL-6", root: "RL-1", time: "RL-2", up: "RL-3", index: "RL-4", duplicate: "RL-5" }
+    Index ResourceList         [M X O X] { loc: "RLI-5", root: "RLI-1", time: "RLI-2", up: "RLI-3", duplicate: "RLI-4" }
+    List  ResourceDump         [M X O X] { loc: "RD-6", root: "RD-1", time: "RD-2", up: "RD-3", index: "RD-4", duplicate: "RD-5", media_type: "RD-7" }
+    Index ResourceDump         [M X O X] { loc: "RLI-5", root: "RD-11", time: "RD-11", up: "RD-11", duplicate: "RLI-4" }
+    List  ResourceDumpManifest [M X X X] { loc: "RDM-5", root: "RDM-1", time: "RDM-2", up: "RDM-3", path: "RDM-6", media_type: "RDM-7" }
     Index ResourceDumpManifest [M X X X] { root: "RDM-1", time: "RDM-2", up: "RDM-3" }
-    List  ChangeList           [X M X X] { root: "CL-1", time: "CL-2", up: "CL-3", index: "CL-4", order: "CL-6", change: "CL-8" }
-    Index ChangeList           [X M X R] { root: "CLI-3", time: "CLI-4", up: "CLI-5", duplicate: "CLI-6", order: "CLI-2" }
-    List  ChangeDump           [X M X R] { root: "CD-1", time: "CD-2", up: "CD-3", index: "CD-4", duplicate: "CD-5", order: "CD-6", media_type: "CD-8" }
-    Index ChangeDump           [X M X R] { root: "CD-13", time: "CD-13", up: "CD-13", duplicate: "CLI-6", order: "CD-13" }
+    List  ChangeList           [X M X X] { loc: "CL-7", root: "CL-1", time: "CL-2", up: "CL-3", index: "CL-4", order: "CL-6", change: "CL-8" }
+    Index ChangeList           [X M X R] { loc: "CLI-7", root: "CLI-3", time: "CLI-4", up: "CLI-5", duplicate: "CLI-6", order: "CLI-2" }
+    List  ChangeDump           [X M X R] { loc: "CD-7", root: "CD-1", time: "CD-2", up: "CD-3", index: "CD-4", duplicate: "CD-5", order: "CD-6", media_type: "CD-8" }
+    Index ChangeDump           [X M X R] { loc: "CLI-7", root: "CD-13", time: "CD-13", up: "CD-13", duplicate: "CLI-6", order: "CD-13" }
     List  ChangeDumpManifest   [X M X X] { root: "CDM-1", time: "CDM-2", up: "CDM-3", order: "CDM-4", change: "CDM-6", path: "CDM-7", media_type: "CDM-8" }
     Index ChangeDumpManifest   [X M X X] { root: "CDM-1", time: "CDM-2", up: "CDM-3" }
     List  ResourceListArchive  [U U O X] { root: "ARC-5", up: "ARC-6", order: "ARC-11" }
     List  ResourceDumpArchive  [U U O X] { root: "ARC-5", up: "ARC-6", order: "ARC-11" }
     List  ChangeListArchive    [U U X R] { root: "ARC-5", up: "ARC-6", order: "ARC-11" }
     List  ChangeDumpArchive    [U U X R] { root: "ARC-5", up: "ARC-6", order: "ARC-11" }
-    List  ChangeNotification   [U U X X] { root: "CN-6", up: "CN-6", order: "CN-8", change: "CN-6" }
-    Index ChangeNotification   [U U X X] { root: "CN-7", up: "CN-6" }
-    List  FrameworkNotification [U U X X] { root: "FN-1", up: "CN-6", change: "FN-1", entry_capability: true }
-    Index FrameworkNotification [U U X X] { root: "N8-6", up: "CN-6" }
+    List  ChangeNotification   [X O X X] { root: "CN-6", up: "CN-6", order: "CN-8", change: "CN-6" }
+    Index ChangeNotification   [X O X X] { root: "CN-7", up: "CN-6" }
+    List  FrameworkNotification [X O X X] { root: "FN-1", up: "CN-6", change: "FN-1", entry_capability: true }
+    Index FrameworkNotification [X O X X] { root: "N8-6", up: "CN-6" }
 };
 
 /// Archives may be indexes too (ARC-12); what holds for the list holds for its index, but for times.
@@ -162,6 +165,25 @@ pub(crate) fn misplaced(name: &str, on_link: bool) -> Option<(&'static str, Seve
         (false, "modified") => ("ATT-19", Severity::Warning),
         (false, "pri") => ("ATT-20", Severity::Warning),
         (false, "href" | "rel") => ("GEN-20", Severity::Warning),
+        _ => return None,
+    })
+}
+
+/// The rule that says what a link of a relation needs (§14).
+pub(crate) fn relation_rule(rel: &Relation) -> Option<&'static str> {
+    Some(match rel {
+        Relation::Duplicate => "LN-3",
+        Relation::Alternate => "LN-6",
+        Relation::Canonical => "LN-8",
+        Relation::Patch => "LN-9",
+        Relation::Describes | Relation::DescribedBy => "LN-14",
+        Relation::Profile => "LN-15",
+        Relation::Memento => "LN-16",
+        Relation::TimeGate => "LN-17",
+        Relation::TimeMap => "LN-19",
+        Relation::Collection => "LN-20",
+        Relation::Via => "LN-21",
+        Relation::Contents => "LN-24",
         _ => return None,
     })
 }

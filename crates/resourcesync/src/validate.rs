@@ -30,8 +30,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use document::{ValidateOptions, Validator};
 pub use findings::{Child, Report, Summary};
-pub use http::{HttpFacts, check_http};
-pub use link::{LinkFinding, check_contents, check_discovered, check_link, check_up_target};
+pub use http::{HttpFacts, check_channel, check_http};
+pub use link::{
+    LinkFinding, check_closed, check_contents, check_discovered, check_link, check_page, check_source,
+    check_up_target,
+};
 pub use package::PackageReport;
 pub use rules::{Level, Rule, rule, rules};
 pub use set::{ChangeRecord, DocumentSet, Inventory, check_coverage};

@@ -154,7 +154,8 @@ fn span(mut header: Header, from: DateTime, until: Option<DateTime>) -> Header {
 }
 
 fn write(header: &Header, entries: &[Entry]) -> Vec<u8> {
-    let mut writer = DocumentWriter::new(Vec::new(), header, WriteOptions::new()).expect("a right header");
+    let mut writer =
+        DocumentWriter::new(Vec::new(), header, WriteOptions::unchecked()).expect("bytes in memory");
     for entry in entries {
         writer.write_entry(entry).expect("a right entry");
     }

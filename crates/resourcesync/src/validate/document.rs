@@ -207,7 +207,13 @@ impl<'o> DocumentCheck<'o> {
 
     fn take_findings<R: BufRead>(&mut self, reader: &mut DocumentReader<R>) {
         if reader.has_findings() {
-            reader.take_findings().into_iter().for_each(|finding| self.findings.push(finding));
+            let loc = self.rules.map_or("", |rules| rules.loc);
+            for finding in reader.take_findings() {
+                if finding.rule == "GEN-14" {
+                    self.findings.also(loc, finding.position, finding.found.clone(), &finding.expected);
+                }
+                self.findings.push(finding);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
     tables::{DocumentRules, Presence},
-    value::{Capability, Change, DateTime, MediaType, Relation},
+    value::{Capability, Change, DateTime, MediaType, Relation, Uri},
     xml::SpecVersion,
 };
 
@@ -61,7 +61,7 @@ impl<'h> EntryCheck<'h> {
         self.check_path(rules, md, at, out);
         self.check_order(rules, entry, at, out);
         if rules.entry_capability || md.capability.is_some() {
-            self.check_capability(rules, md, at, out);
+            self.check_capability(rules, entry, at, out);
         }
         match (&rules.capability, rules.form) {
             (Capability::Description | Capability::CapabilityList, _) => check_upper(rules, entry, at, out),
@@ -72,6 +72,7 @@ impl<'h> EntryCheck<'h> {
                 self.check_package(rules, md, at, out);
             }
             (_, Form::Index) => self.check_member(rules, md, at, out),
+            (Capability::ChangeListArchive, Form::List) => self.check_seam("ARC-15", md, at, out),
             _ => {}
         }
         if rules.is_manifest() && md.media_type.is_none() && md.change != Some(Change::Deleted) {
@@ -158,6 +159,9 @@ impl<'h> EntryCheck<'h> {
         };
         if !rules.is_manifest() {
             out.add("ATT-16", at, format!("path=\"{path}\""), "it in manifests only");
+            if rules.capability == Capability::ChangeList {
+                out.also("CL-9", at, format!("path=\"{path}\""), "none in a Change List");
+            }
         }
         if !path.is_as_specified() {
             out.add(
@@ -198,18 +202,19 @@ impl<'h> EntryCheck<'h> {
         self.last_time = Some(time);
     }
 
-    fn check_capability(&mut self, rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
+    fn check_capability(&mut self, rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
+        let Entry { loc, metadata: md, .. } = entry;
         let source = rules.capability == Capability::Description;
         let Some(capability) = &md.capability else {
             let expected = "the capability of what the entry leads to";
             match &rules.capability {
                 Capability::CapabilityList => {
                     out.add("CAP-7", at, "no capability", expected);
-                    out.add("ATT-7", at, "no capability", expected);
+                    out.also("ATT-7", at, "no capability", expected);
                 }
                 Capability::Description => {
                     out.weigh("SD-8", Severity::Warning, at, "no capability", expected);
-                    out.weigh("ATT-7", Severity::Warning, at, "no capability", expected);
+                    out.also("ATT-7", at, "no capability", expected);
                 }
                 _ => out.add("FN-1", at, "no capability", expected),
             }
@@ -239,6 +244,24 @@ impl<'h> EntryCheck<'h> {
         let listed = rules.is(Form::List, &Capability::CapabilityList);
         if listed && !self.capabilities.insert(capability.clone()) {
             out.add("CAP-8", at, format!("capability=\"{capability}\" again"), "each capability once");
+            if is_channel(capability) {
+                out.also(
+                    "CN-2",
+                    at,
+                    format!("capability=\"{capability}\" again"),
+                    "one channel of each kind",
+                );
+                out.also(
+                    "N8-1",
+                    at,
+                    format!("capability=\"{capability}\" again"),
+                    "one channel of each kind",
+                );
+            }
+        }
+        if listed && is_channel(capability) && !has_channel_scheme(loc) {
+            out.add("CN-3", at, format!("a channel at {loc}"), "an http, https, ws or wss URI");
+            out.also("N8-2", at, format!("a channel at {loc}"), "a ws or wss URI");
         }
     }
 
@@ -260,7 +283,7 @@ impl<'h> EntryCheck<'h> {
         let stray = md.change.is_some() || md.path.is_some() || md.capability.is_some();
         if rules.capability == Capability::ResourceList && (stray || times.iter().any(Option::is_some)) {
             let found = "change, datetime, path, capability or a time on an entry";
-            out.weigh("RL-7", Severity::Warning, at, found, "none of them in a Resource List");
+            out.also("RL-7", at, found, "none of them in a Resource List");
         }
     }
 
@@ -324,7 +347,9 @@ impl<'h> EntryCheck<'h> {
             0 => "changes without datetime".to_owned(),
             _ => format!("{} changes without datetime among others with it", self.without_datetime),
         };
-        out.weigh("CL-10", Severity::Info, self.first_without, found, "datetime on each change");
+        let notification = self.rules.is_some_and(|rules| rules.capability == Capability::ChangeNotification);
+        let rule = if notification { "CN-22" } else { "CL-10" };
+        out.weigh(rule, Severity::Info, self.first_without, found, "datetime on each change");
     }
 }
 
@@ -346,8 +371,11 @@ fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Fin
                 out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
             }
             Presence::Forbidden => {
-                out.add(rule, at, found.clone(), "it only where §7 allows it");
-                out.add(table, at, found, "what Appendix A allows");
+                out.add(table, at, found.clone(), "what Appendix A allows");
+                out.also(rule, at, found.clone(), "it only where §7 allows it");
+                if rules.is(Form::Index, &Capability::ResourceList) {
+                    out.also("RLI-6", at, found, "at and completed only");
+                }
             }
             Presence::Unstated => {
                 if rules.capability == Capability::CapabilityList {
@@ -387,6 +415,15 @@ fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Fin
     if entry.link_for(&Relation::DescribedBy).is_none() {
         out.add(described, at, "no link rel=\"describedby\"", "one, to a description of the set");
     }
+}
+
+fn is_channel(capability: &Capability) -> bool {
+    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
+}
+
+fn has_channel_scheme(loc: &Uri) -> bool {
+    let scheme = loc.as_str().split(':').next().unwrap_or_default();
+    ["http", "https", "ws", "wss"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
 /// Which changes a document can have in a Framework Notification (FN-2).

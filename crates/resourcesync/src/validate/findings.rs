@@ -140,6 +140,19 @@ impl Findings {
         self.push(Finding::new(rule, severity, at, found, expected));
     }
 
+    /// A finding about a defect that another rule has weighed already: it is named here too, but counts only once.
+    pub(super) fn also(
+        &mut self,
+        rule: &'static str,
+        at: Position,
+        found: impl Into<String>,
+        expected: &str,
+    ) {
+        if !rule.is_empty() {
+            self.weigh(rule, Severity::Info, at, found, expected);
+        }
+    }
+
     pub(super) fn finish(mut self) -> (Vec<Finding>, Summary) {
         self.kept.sort_by_key(|finding| finding.position);
         (self.kept, self.summary)

@@ -115,7 +115,9 @@ fn check_capability(
             let expected = format!("{expected}, as its members have; the root element tells an index");
             out.add("GEN-10", at, format!("capability=\"{capability}\""), &expected);
         } else if name == plain(known.as_str()) {
+            let archive = known.as_str().ends_with("-archive");
             let rule = document_rules(header.form, &known).map_or("GEN-5", |rules| rules.root);
+            let rule = if archive { "ARC-2" } else { rule };
             let severity = match header.dialect {
                 Dialect::Current => Severity::Error,
                 _ => Severity::Warning,
@@ -135,7 +137,7 @@ fn check_times(rules: &DocumentRules, header: &Header, md: &Metadata, at: Positi
         let missing = start.1.is_none() && !header.places.unreadable_time;
         if presence == Presence::Mandatory && missing {
             out.add(rules.time, at, format!("no {} on the root", start.0), start.0);
-            out.add("TIME-1", at, format!("no {} on the root", start.0), "what Appendix A makes mandatory");
+            out.also("TIME-1", at, format!("no {} on the root", start.0), "what Appendix A makes mandatory");
         }
         for (time, table) in [(start, "TIME-1"), (end, "TIME-2")] {
             check_root_time(rules, presence, time, table, at, out);
@@ -161,8 +163,8 @@ fn check_root_time(
     let found = format!("{name} on the root");
     match presence {
         Presence::Forbidden => {
-            out.add(rule, at, found.clone(), "it only where §7 allows it");
-            out.add(table, at, found, "what Appendix A allows");
+            out.add(table, at, found.clone(), "what Appendix A allows");
+            out.also(rule, at, found, "it only where §7 allows it");
         }
         Presence::Unstated if rules.is_archive() => {
             out.weigh("ARC-5", Severity::Info, at, found, "no time on the root of an archive");
@@ -266,7 +268,7 @@ fn check_root(rules: &DocumentRules, root: Position, out: &mut Findings) {
         }
         Capability::ChangeNotification | Capability::FrameworkNotification => {
             out.add("CN-7", root, found, expected);
-            out.add("N8-6", root, found, expected);
+            out.also("N8-6", root, found, expected);
         }
         _ => {}
     }

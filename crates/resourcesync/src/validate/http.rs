@@ -1,9 +1,10 @@
 //! What a server answered, against what the documents say about it (ATT-11, ATT-15, RD-6, ZIP-9).
 
 use crate::{
-    document::Metadata,
+    discovery::HeaderLink,
+    document::{Entry, Metadata},
     finding::{Finding, Position, Severity},
-    value::{Digests, MediaType},
+    value::{Digests, MediaType, Relation, Uri},
 };
 
 /// What is known about the answer to a request for a resource or package.
@@ -76,6 +77,20 @@ pub fn check_http(
     if let (Some(rule), Some(false)) = (package, facts.is_zip) {
         add(rule, Severity::Error, "a body that is no ZIP file".into(), "a package".into());
         add("ZIP-1", Severity::Info, "a body that is no ZIP file".into(), "PK".into());
+    }
+    findings
+}
+
+/// Judges a channel by the `Link` fields of its topic and the links beside its entry: topic and hub must be found
+/// (CN-4).
+pub fn check_channel(topic: &Uri, fields: &[HeaderLink], entry: &Entry) -> Vec<Finding> {
+    let named = |rel: &Relation| fields.iter().any(|link| link.is(rel, topic));
+    let mut findings = Vec::new();
+    if !named(&Relation::Hub) && entry.link_for(&Relation::Hub).is_none() {
+        findings.push(Finding::of("CN-4", entry.position, "a channel without hub", "a link rel=\"hub\""));
+    }
+    if !named(&Relation::Itself) && !fields.is_empty() {
+        findings.push(Finding::of("CN-4", entry.position, "a channel without topic", "a link rel=\"self\""));
     }
     findings
 }

@@ -1,6 +1,9 @@
 //! One document against another that it leads to: what a walk through a Source checks at each step (§6.2).
 
-use super::findings::{Child, Report};
+use super::{
+    digest_of,
+    findings::{Child, Report},
+};
 use crate::{
     document::{Document, Form, Header, Metadata},
     finding::{Finding, Position, Severity},
@@ -70,6 +73,10 @@ impl Pair<'_> {
                 Some(Capability::ChangeNotification | Capability::FrameworkNotification) | None => return,
                 Some(capability) => ("CAP-6", capability.clone()),
             },
+            (_, Capability::FrameworkNotification) if self.target.form == Form::Index => {
+                let found = format!("the index {}", self.child.loc);
+                return self.parent("FN-3", Severity::Error, found, "lists only".into());
+            }
             _ => match archived {
                 Some(capability) => ("ARC-13", capability),
                 None => return,
@@ -82,7 +89,7 @@ impl Pair<'_> {
         let expected = format!("capability=\"{expected}\"");
         self.parent(rule, Severity::Error, found.clone(), expected.clone());
         if matches!(rule, "SD-7" | "CAP-6") {
-            self.parent("NAV-3", Severity::Error, found, expected);
+            self.parent("NAV-3", Severity::Info, found, expected);
         }
     }
 
@@ -249,6 +256,41 @@ pub fn check_contents(package: &Child, inside: &Document, copy: Option<&Document
         );
     }
     findings
+}
+
+/// Judges a document that was read twice: a closed one never changes (TIME-6).
+pub fn check_closed(before: &Header, unchanged: bool) -> Option<Finding> {
+    let at = before.places.metadata_or(before.places.root);
+    let broken = before.is_closed() && !unchanged;
+    broken.then(|| Finding::of("TIME-6", at, "a closed document that changed", "the same document for ever"))
+}
+
+/// Judges a page that links to a Capability List: one of the lists below it has the page (DISC-2, DISC-3).
+pub fn check_page(page: &Uri, in_head: bool, lists: &[&Report]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let at = Position::default();
+    if !in_head {
+        let found = "a link rel=\"resourcesync\" outside of head";
+        findings.push(Finding::new("DISC-2", Severity::Warning, at, found, "it in head"));
+    }
+    let page_digest = digest_of(page);
+    if !lists.iter().any(|list| list.locs.binary_search(&page_digest).is_ok()) {
+        let found = format!("{page} in none of the lists it leads to");
+        findings.push(Finding::new(
+            "DISC-3",
+            Severity::Error,
+            at,
+            found,
+            "a Capability List that covers the page",
+        ));
+    }
+    findings
+}
+
+/// Judges whether a Source has its mandatory document (SD-1).
+pub fn check_source(has_description: bool) -> Option<Finding> {
+    let found = "no Source Description";
+    (!has_description).then(|| Finding::of("SD-1", Position::default(), found, "one"))
 }
 
 /// Judges a URI that discovery found, by what it leads to (DISC-7, SD-1, SD-2, DISC-1).

@@ -141,7 +141,7 @@ impl Validator {
                 "an entry of the manifest",
             );
             let rule = if changes { "CDM-5" } else { "RDM-4" };
-            out.weigh(rule, Severity::Warning, Position::default(), found, "an entry for each bitstream");
+            out.also(rule, Position::default(), found, "an entry for each bitstream");
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ fn promises_of(entry: &Entry) -> Vec<Promise> {
             length: link.length,
             hash: link.hash.clone(),
             position: *at,
-            rule: if link.rel == Relation::Patch { "CDM-11" } else { "ZIP-6" },
+            rule: if link.rel == Relation::Patch { "CDM-11" } else { "" },
         })
     });
     own.chain(links).collect()
@@ -218,7 +218,7 @@ fn check_bitstream<R: Read + Seek>(
     let mut wrong = |found: String, expected: &str| {
         out.weigh("ZIP-9", Severity::Error, promise.position, found.clone(), expected);
         if promise.rule == "RDM-6" {
-            out.weigh("RDM-8", Severity::Error, promise.position, found, expected);
+            out.also("RDM-8", promise.position, found, expected);
         }
     };
     if promise.length.is_some_and(|promised| promised != length) {

@@ -40,8 +40,7 @@ impl Obligations {
     pub(super) fn of(header: &Header, version: SpecVersion) -> Result<Self, WriteError> {
         let rules = header_rules(header);
         let md = header.metadata.as_ref();
-        let notification = rules.is_none() && header.metadata.is_none();
-        require(!notification, "GEN-3", || "A document needs metadata; a plain Sitemap is an option".into())?;
+        require(md.is_some(), "GEN-3", || "A document with links needs metadata too".into())?;
         let empty = Metadata::new();
         let md = md.unwrap_or(&empty);
         require(md.capability.is_some(), "GEN-4", || "A document needs a capability".into())?;
@@ -157,7 +156,7 @@ fn check_root(rules: &DocumentRules, header: &Header, md: &Metadata) -> Result<(
     ] {
         let mandatory = presence == Presence::Mandatory;
         require(!mandatory || start.is_some(), rules.time, || format!("No {name} on the root"))?;
-        let allowed = mandatory || (start.is_none() && end.is_none());
+        let allowed = mandatory || presence == Presence::Optional || start.or(end).is_none();
         require(allowed, rule, || format!("{name} or its end on the root of a {}", rules.capability))?;
     }
     let up = header.link_for(&Relation::Up).is_some() || rules.up.is_empty();

@@ -88,7 +88,9 @@ impl<W: Write> DocumentWriter<W> {
     /// # Errors
     /// When the sink fails, or the header breaks a *must*.
     pub fn new(sink: W, header: &Header, options: WriteOptions) -> Result<Self, WriteError> {
-        let obligations = match options.unchecked || options.plain {
+        let sitemap = options.plain || (header.metadata.is_none() && header.links.is_empty());
+        let obligations = match options.unchecked || sitemap {
+            // A plain Sitemap owes nothing to ResourceSync (DIA-7).
             true => None,
             false => Some(Obligations::of(header, options.version)?),
         };

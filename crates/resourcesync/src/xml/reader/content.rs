@@ -11,6 +11,7 @@ use crate::{
     document::{Entry, Form, Link},
     error::{ReadError, SyntaxErrorKind},
     finding::{Finding, Severity},
+    tables::relation_rule,
     value::{ChangeFreq, Relation, Uri, UriError},
     xml::attributes::datetime,
 };
@@ -278,9 +279,15 @@ impl<R: BufRead> DocumentReader<R> {
 
     /// The link whose attributes were read; none without `rel` and a usable `href` (GEN-20).
     fn link(&mut self) -> Option<Link> {
-        let (Some(rel), Some(href)) = (self.attributes.rel.take(), self.attributes.href.take()) else {
-            self.report("GEN-20", Severity::Error, "rs:ln without href or rel", "both");
-            return None;
+        let (rel, href) = match (self.attributes.rel.take(), self.attributes.href.take()) {
+            (Some(rel), Some(href)) => (rel, href),
+            (rel, _) => {
+                self.report("GEN-20", Severity::Error, "rs:ln without href or rel", "both");
+                if let Some(rule) = rel.as_ref().and_then(relation_rule) {
+                    self.report(rule, Severity::Info, "a link without href", "what it leads to");
+                }
+                return None;
+            }
         };
         if let Some(name) = unregistered(&rel) {
             let expected = "a name that IANA registered, or a URI";

@@ -1,0 +1,414 @@
+//! Rules that only several documents, a package or an answer of a server can break.
+
+use std::io::Cursor;
+
+use resourcesync::{
+    Entry, Finding, Metadata, PackagePath, ReadOptions, Relation, Uri,
+    discovery::parse_link_header,
+    document::Document,
+    package::{PackageLimits, PackageWriter},
+    validate::{
+        Child, DocumentSet, HttpFacts, Report, ValidateOptions, Validator, check_channel, check_closed,
+        check_contents, check_discovered, check_http, check_link, check_page, check_source, check_up_target,
+    },
+};
+
+use super::cases::document;
+
+const HOST: &str = "http://example.com/";
+
+fn uri(name: &str) -> Uri {
+    format!("{HOST}{name}").parse().unwrap()
+}
+
+fn report(text: &str) -> Report {
+    Validator::default().document(text.as_bytes()).unwrap()
+}
+
+/// A document with links to these names under the root.
+fn linked(root: &str, metadata: &str, links: &[(&str, &str)], entries: &str) -> String {
+    let links: String =
+        links.iter().map(|(rel, name)| format!("<rs:ln rel=\"{rel}\" href=\"{HOST}{name}\"/>")).collect();
+    document(root, &format!("{links}<rs:md {metadata}/>"), entries)
+}
+
+fn entry(element: &str, name: &str, metadata: &str) -> String {
+    format!("<{element}><loc>{HOST}{name}</loc><rs:md {metadata}/></{element}>")
+}
+
+/// What is found between one document and the one its first entry leads to.
+fn between(parent: &str, target: &str) -> Vec<Finding> {
+    let (parent, target) = (report(parent), report(target));
+    let header = parent.header.unwrap();
+    let found = check_link(&uri("parent.xml"), &header, &parent.children[0], &target);
+    found.into_iter().map(|found| found.finding).collect()
+}
+
+/// Checks that the findings of one case have a rule and those of another do not.
+fn expect(
+    rule: &'static str,
+    passes: impl IntoIterator<Item = Finding>,
+    fails: impl IntoIterator<Item = Finding>,
+) -> &'static str {
+    let passes: Vec<_> = passes.into_iter().collect();
+    assert!(!passes.iter().any(|finding| finding.rule == rule), "{rule} passes: {passes:#?}");
+    let fails: Vec<_> = fails.into_iter().collect();
+    assert!(fails.iter().any(|finding| finding.rule == rule), "{rule} fails: {fails:#?}");
+    rule
+}
+
+/// Checks every rule of this file; their ids.
+pub(crate) fn check_all() -> Vec<&'static str> {
+    let mut rules = members();
+    rules.extend(structure());
+    rules.extend(sets());
+    rules.extend(packages());
+    rules.extend(answers());
+    rules.extend(discovery());
+    rules.extend(versions());
+    rules
+}
+
+fn members() -> Vec<&'static str> {
+    let index = |capability: &str, times: &str, member: &str| {
+        linked(
+            "sitemapindex",
+            &format!("capability=\"{capability}\" {times}"),
+            &[("up", "up.xml")],
+            &entry("sitemap", "m.xml", member),
+        )
+    };
+    let lists = index("resourcelist", "at=\"2013-01-03T09:00:00Z\"", "at=\"2013-01-03T09:00:00Z\"");
+    let member = |metadata: &str, links: &[(&str, &str)]| linked("urlset", metadata, links, "");
+    let both: &[(&str, &str)] = &[("up", "up.xml"), ("index", "parent.xml")];
+    let list = "capability=\"resourcelist\" at=\"2013-01-03T09:00:00Z\"";
+    let right = member(list, both);
+    let mut rules = vec![
+        expect("GEN-9", between(&lists, &right), between(&lists, &lists)),
+        expect(
+            "GEN-10",
+            between(&lists, &right),
+            between(&lists, &member("capability=\"changelist\" from=\"2013-01-03T09:00:00Z\"", both)),
+        ),
+        expect("NAV-2", between(&lists, &right), between(&lists, &member(list, &[("up", "parent.xml")]))),
+        expect(
+            "NAV-4",
+            between(&lists, &right),
+            between(&lists, &member(list, &[("up", "up.xml"), ("index", "x.xml")])),
+        ),
+        expect(
+            "TIME-12",
+            between(&lists, &right),
+            between(&lists, &member(&list.replace("09:", "10:"), both)),
+        ),
+        expect("RL-4", between(&lists, &right), between(&lists, &member(list, &[("up", "up.xml")]))),
+    ];
+    let from = "from=\"2013-01-03T00:00:00Z\"";
+    let closed = format!("{from} until=\"2013-01-04T00:00:00Z\"");
+    let changes = |said: &str, own: &str| {
+        between(&index("changelist", from, said), &member(&format!("capability=\"changelist\" {own}"), both))
+    };
+    rules.push(expect("CLI-9", changes(&closed, &closed), changes(from, &closed)));
+    rules.push(expect("CLI-10", changes(from, from), changes(&closed, from)));
+    for (rule, capability, time) in [
+        ("RD-4", "resourcedump", "at=\"2013-01-03T09:00:00Z\""),
+        ("CL-4", "changelist", from),
+        ("CD-4", "changedump", from),
+    ] {
+        let metadata = format!("capability=\"{capability}\" {time}");
+        let below = |links: &[(&str, &str)]| {
+            let mut options = ValidateOptions::new();
+            options.below_index = true;
+            Validator::new(options).document(member(&metadata, links).as_bytes()).unwrap().findings
+        };
+        rules.push(expect(rule, below(both), below(&[("up", "up.xml")])));
+    }
+    rules
+}
+
+fn structure() -> Vec<&'static str> {
+    let sets = linked(
+        "urlset",
+        "capability=\"description\"",
+        &[],
+        &entry("url", "caps.xml", "capability=\"capabilitylist\""),
+    );
+    let caps = |up: &str| {
+        linked(
+            "urlset",
+            "capability=\"capabilitylist\"",
+            &[("up", up)],
+            &entry("url", "list.xml", "capability=\"resourcelist\""),
+        )
+    };
+    let list = |up: &str| {
+        linked("urlset", "capability=\"resourcelist\" at=\"2013-01-03T09:00:00Z\"", &[("up", up)], "")
+    };
+    let changes = linked(
+        "urlset",
+        "capability=\"changelist\" from=\"2013-01-03T09:00:00Z\"",
+        &[("up", "parent.xml")],
+        "",
+    );
+    let archive = linked(
+        "urlset",
+        "capability=\"resourcelist-archive\"",
+        &[("up", "caps.xml")],
+        &entry("url", "list.xml", "at=\"2012-01-03T09:00:00Z\""),
+    );
+    let framework = linked(
+        "urlset",
+        "capability=\"framework-notification\"",
+        &[("up", "caps.xml")],
+        &entry("url", "list.xml", "change=\"created\" capability=\"resourcelist\""),
+    );
+    let header = |text: &str| report(text).header.unwrap();
+    let index = list("caps.xml").replace("urlset", "sitemapindex");
+    vec![
+        expect("SD-7", between(&sets, &caps("parent.xml")), between(&sets, &list("parent.xml"))),
+        expect("CAP-6", between(&caps("sd.xml"), &list("parent.xml")), between(&caps("sd.xml"), &changes)),
+        expect("NAV-3", between(&caps("sd.xml"), &list("parent.xml")), between(&caps("sd.xml"), &changes)),
+        expect(
+            "NAV-1",
+            between(&caps("sd.xml"), &list("parent.xml")),
+            between(&caps("sd.xml"), &list("other.xml")),
+        ),
+        expect(
+            "NAV-1",
+            check_up_target(&header(&list("u")), &header(&caps("s"))),
+            check_up_target(&header(&list("u")), &header(&sets)),
+        ),
+        expect(
+            "NAV-2",
+            check_up_target(&header(&list("u")), &header(&caps("s"))),
+            check_up_target(&header(&list("u")), &header(&index)),
+        ),
+        expect(
+            "CAP-3",
+            check_up_target(&header(&caps("u")), &header(&sets)),
+            check_up_target(&header(&caps("u")), &header(&caps("u"))),
+        ),
+        expect("ARC-13", between(&archive, &list("caps.xml")), between(&archive, &changes)),
+        expect("FN-3", between(&framework, &list("caps.xml")), between(&framework, &index)),
+    ]
+}
+
+/// What a set of documents, given by name, shows together.
+fn together(documents: &[(&str, String)]) -> Vec<Finding> {
+    let mut set = DocumentSet::new();
+    for (name, text) in documents {
+        set.insert(uri(name), report(text));
+    }
+    set.check().into_iter().map(|(_, finding)| finding).collect()
+}
+
+fn sets() -> Vec<&'static str> {
+    let at = "at=\"2013-01-03T09:00:00Z\"";
+    let part = |name: &str| {
+        linked(
+            "urlset",
+            &format!("capability=\"resourcelist\" {at}"),
+            &[("up", "caps.xml"), ("index", "index.xml")],
+            &entry("url", name, "length=\"1\""),
+        )
+    };
+    let parts = format!("{}{}", entry("sitemap", "part1.xml", at), entry("sitemap", "part2.xml", at));
+    let index =
+        linked("sitemapindex", &format!("capability=\"resourcelist\" {at}"), &[("up", "caps.xml")], &parts);
+    let union = |second: &str| {
+        together(&[("index.xml", index.clone()), ("part1.xml", part("a")), ("part2.xml", part(second))])
+    };
+
+    let offers = format!(
+        "{}{}",
+        entry("url", "list.xml", "capability=\"resourcelist\""),
+        entry("url", "dump.xml", "capability=\"resourcedump\"")
+    );
+    let caps = linked("urlset", "capability=\"capabilitylist\"", &[("up", "sd.xml")], &offers);
+    let dump = linked(
+        "urlset",
+        &format!("capability=\"resourcedump\" {at}"),
+        &[("up", "caps.xml")],
+        &format!("<url><loc>{HOST}p.zip</loc><rs:ln rel=\"contents\" href=\"{HOST}p.xml\"/></url>"),
+    );
+    let manifest = linked(
+        "urlset",
+        &format!("capability=\"resourcedump-manifest\" {at}"),
+        &[("up", "caps.xml")],
+        &entry("url", "a", "path=\"/a\""),
+    );
+    let coverage = |name: &str| {
+        together(&[
+            ("caps.xml", caps.clone()),
+            ("list.xml", part(name)),
+            ("dump.xml", dump.clone()),
+            ("p.xml", manifest.clone()),
+        ])
+    };
+    vec![expect("RLI-7", union("b"), union("a")), expect("CAP-9", coverage("a"), coverage("b"))]
+}
+
+fn package(manifest: &str, members: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = PackageWriter::new(Cursor::new(Vec::new()), manifest.as_bytes()).unwrap();
+    for (path, bytes) in members {
+        writer.add(&PackagePath::new(path), None, bytes.len() as u64, bytes.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn judge(zip: Vec<u8>) -> Vec<Finding> {
+    let report = Validator::default().package(Cursor::new(zip), PackageLimits::new(), None).unwrap();
+    report
+        .package
+        .findings
+        .into_iter()
+        .chain(report.manifest.into_iter().flat_map(|manifest| manifest.findings))
+        .collect()
+}
+
+fn packages() -> Vec<&'static str> {
+    let manifest = |capability: &str, time: &str, metadata: &str| {
+        linked(
+            "urlset",
+            &format!("capability=\"{capability}\" {time}"),
+            &[("up", "caps.xml")],
+            &entry("url", "a", metadata),
+        )
+    };
+    let at = "at=\"2013-01-03T09:00:00Z\"";
+    let from = "from=\"2013-01-03T00:00:00Z\"";
+    let state = |metadata: &str| manifest("resourcedump-manifest", at, metadata);
+    let right =
+        state("path=\"/a\" type=\"text/plain\" length=\"5\" hash=\"md5:5d41402abc4b2a76b9719d911017c592\"");
+    let hello = [("/a", "hello")];
+    let good = || judge(package(&right, &hello));
+    let renamed = |from: &[u8], to: &[u8]| {
+        let mut zip = package(&right, &hello);
+        for at in 0..zip.len() - to.len() {
+            if zip[at..].starts_with(from) {
+                zip[at..at + to.len()].copy_from_slice(to);
+            }
+        }
+        judge(zip)
+    };
+    let surplus = || judge(package(&right, &[("/a", "hello"), ("/b", "more")]));
+    let changed = manifest("changedump-manifest", from, "change=\"updated\" path=\"/a\" type=\"text/plain\"");
+    let inside = |text: &str| Document::read(text.as_bytes(), ReadOptions::new()).unwrap();
+    let listed = |text: &str| report(text).children[0].clone();
+    let dump = |capability: &str, time: &str, metadata: &str| {
+        listed(&linked(
+            "urlset",
+            &format!("capability=\"{capability}\" {time}"),
+            &[("up", "caps.xml")],
+            &entry("url", "p.zip", metadata),
+        ))
+    };
+    let snapshot = dump("resourcedump", at, "length=\"1\"");
+    let contents =
+        |package: &Child, one: &str, copy: &str| check_contents(package, &inside(one), Some(&inside(copy)));
+    let changes = dump("changedump", from, from);
+    let later = dump("changedump", from, "from=\"2013-01-03T05:00:00Z\"");
+    vec![
+        expect("ZIP-1", good(), judge(b"no package".to_vec())),
+        expect("ZIP-3", good(), renamed(b"manifest.xml", b"Manifest.xml")),
+        expect("ZIP-4", good(), judge(package(&manifest("changedump-manifest", at, "path=\"/a\""), &hello))),
+        expect("ZIP-6", good(), judge(package(&right, &[]))),
+        expect("ZIP-7", good(), judge([&package(&right, &hello)[..], b"tail"].concat())),
+        expect("ZIP-9", good(), judge(package(&right, &[("/a", "hallo")]))),
+        expect("RDM-8", good(), judge(package(&right, &[("/a", "longer")]))),
+        expect("RDM-6", good(), judge(package(&right, &[]))),
+        expect("RDM-4", good(), surplus()),
+        expect(
+            "CDM-5",
+            judge(package(&changed, &hello)),
+            judge(package(&changed, &[("/a", "hello"), ("/b", "more")])),
+        ),
+        expect("RD-9", contents(&snapshot, &right, &right), contents(&snapshot, &right, &changed)),
+        expect(
+            "RD-10",
+            contents(&snapshot, &right, &right),
+            contents(&snapshot, &right, &state("path=\"/b\"")),
+        ),
+        expect(
+            "CD-11",
+            contents(&changes, &changed, &changed),
+            contents(&changes, &changed, &changed.replace("/a\"", "/b\"")),
+        ),
+        expect(
+            "CDM-2",
+            check_contents(&changes, &inside(&changed), None),
+            check_contents(&later, &inside(&changed), None),
+        ),
+    ]
+}
+
+fn answers() -> Vec<&'static str> {
+    let mut metadata = Metadata::new();
+    (metadata.length, metadata.encoding) = (Some(5), Some("gzip".into()));
+    let mut right = HttpFacts::new(200);
+    (right.content_length, right.content_encoding, right.is_zip) = (Some(5), Some("gzip".into()), Some(true));
+    let mut wrong = HttpFacts::new(200);
+    (wrong.content_length, wrong.is_zip) = (Some(6), Some(false));
+    let judge = |facts: &HttpFacts, package| check_http(&metadata, Entry::default().position, facts, package);
+    let topic = uri("topic");
+    let fields = |text: &str| parse_link_header(text, &topic);
+    let channel = |text: &str| check_channel(&topic, &fields(text), &Entry::new(topic.clone()));
+    assert_eq!(fields("<http://h/>; rel=hub")[0].rels, [Relation::Hub]);
+    vec![
+        expect("ATT-11", judge(&right, None), judge(&wrong, None)),
+        expect("ATT-15", judge(&right, None), judge(&wrong, None)),
+        expect("RD-6", judge(&right, Some("RD-6")), judge(&wrong, Some("RD-6"))),
+        expect("CD-7", judge(&right, Some("CD-7")), judge(&HttpFacts::new(404), Some("CD-7"))),
+        expect("CN-4", channel("<http://h/>; rel=hub, <topic>; rel=self"), channel("<topic>; rel=self")),
+    ]
+}
+
+fn discovery() -> Vec<&'static str> {
+    let description = report(&linked("urlset", "capability=\"description\"", &[], "")).header.unwrap();
+    let caps =
+        report(&linked("urlset", "capability=\"capabilitylist\"", &[("up", "sd.xml")], "")).header.unwrap();
+    let list = report(&linked(
+        "urlset",
+        "capability=\"resourcelist\" at=\"2013-01-03T09:00:00Z\"",
+        &[("up", "u")],
+        &entry("url", "page", "length=\"1\""),
+    ));
+    vec![
+        expect("SD-1", check_source(true), check_source(false)),
+        expect("SD-2", check_discovered(false, Some(&description)), check_discovered(false, None)),
+        expect("DISC-1", check_discovered(false, Some(&description)), check_discovered(false, Some(&caps))),
+        expect("DISC-7", check_discovered(true, Some(&caps)), check_discovered(true, Some(&description))),
+        expect("DISC-2", check_page(&uri("page"), true, &[&list]), check_page(&uri("page"), false, &[&list])),
+        expect("DISC-3", check_page(&uri("page"), true, &[&list]), check_page(&uri("other"), true, &[&list])),
+    ]
+}
+
+fn versions() -> Vec<&'static str> {
+    let changes = |until: &str| {
+        let text = linked(
+            "urlset",
+            &format!("capability=\"changelist\" from=\"2013-01-03T09:00:00Z\" {until}"),
+            &[("up", "caps.xml")],
+            "",
+        );
+        report(&text).header.unwrap()
+    };
+    let closed = changes("until=\"2013-01-04T00:00:00Z\"");
+    let mut old = ValidateOptions::new();
+    old.version = resourcesync::SpecVersion::V1_0;
+    let dated = |lastmod: &str| {
+        let entry = format!("<url><loc>{HOST}a</loc>{lastmod}<rs:md change=\"updated\"/></url>");
+        let text = linked(
+            "urlset",
+            "capability=\"changelist\" from=\"2013-01-03T09:00:00Z\"",
+            &[("up", "caps.xml")],
+            &entry,
+        );
+        Validator::new(old.clone()).document(text.as_bytes()).unwrap().findings
+    };
+    vec![
+        expect("TIME-6", check_closed(&closed, true), check_closed(&closed, false)),
+        expect("TIME-6", check_closed(&changes(""), false), check_closed(&closed, false)),
+        expect("DIA-9", dated("<lastmod>2013-01-03T10:00:00Z</lastmod>"), dated("")),
+    ]
+}
