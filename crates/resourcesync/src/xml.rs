@@ -7,6 +7,7 @@ mod meter;
 mod names;
 mod obligations;
 mod reader;
+pub mod schema;
 mod writer;
 
 pub use decode::Decoded;
