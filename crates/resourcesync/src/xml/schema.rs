@@ -1,0 +1,6 @@
+//! The XML Schemas of the documents, written from the prose of 1.1 (GEN-25).
+
+/// The schema of `rs:md` and `rs:ln`: `resourcesync.xsd`.
+pub const RESOURCESYNC_XSD: &str = include_str!("../../schema/resourcesync.xsd");
+/// The schema of whole documents, which imports `resourcesync.xsd` from beside it: `sitemap.xsd`.
+pub const SITEMAP_XSD: &str = include_str!("../../schema/sitemap.xsd");
