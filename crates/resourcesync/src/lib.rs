@@ -1,6 +1,4 @@
-//! The documents of the ResourceSync Framework (ANSI/NISO Z39.99-2017), typed and streaming.
-//!
-//! No async, no files, no sockets, no clock: bytes in, typed values out, and back.
+#![doc = include_str!("../README.md")]
 
 mod dialect;
 pub mod discovery;

@@ -80,6 +80,8 @@ pub struct DocumentReader<R> {
     findings: Vec<Finding>,
     findings_dropped: u64,
     at: Position,
+    /// Where the event last read starts; its line is looked up only where it is needed.
+    step_start: u64,
 }
 
 impl<R> std::fmt::Debug for DocumentReader<R> {
@@ -153,6 +155,7 @@ impl<R: BufRead> DocumentReader<R> {
             findings: Vec::new(),
             findings_dropped: 0,
             at: Position::default(),
+            step_start: 0,
         };
         reader.read_root()?;
         reader.next = match reader.next {

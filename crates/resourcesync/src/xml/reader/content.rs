@@ -50,7 +50,10 @@ impl<R: BufRead> DocumentReader<R> {
                 }
                 Some(Step::Start { .. }) => return Err(self.syntax(SyntaxErrorKind::Truncated)),
                 Some(Step::Text) if self.text.trim().is_empty() => {}
-                Some(_) => return Err(self.ill_formed("text before the root element")),
+                Some(_) => {
+                    self.locate(self.step_start);
+                    return Err(self.ill_formed("text before the root element"));
+                }
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
             }
         }
@@ -351,7 +354,10 @@ impl<R: BufRead> DocumentReader<R> {
             match self.step(0)? {
                 None => return Ok(()),
                 Some(Step::Text) if self.text.trim().is_empty() => {}
-                Some(_) => return Err(self.ill_formed("content after the root element")),
+                Some(_) => {
+                    self.locate(self.step_start);
+                    return Err(self.ill_formed("content after the root element"));
+                }
             }
         }
     }

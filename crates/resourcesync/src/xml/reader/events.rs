@@ -8,7 +8,7 @@ use quick_xml::{
     events::{BytesRef, BytesStart, Event},
 };
 
-use super::{DocumentReader, push};
+use super::{DocumentReader, Next, push};
 use crate::{
     document::Form,
     error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind},
@@ -65,12 +65,16 @@ impl<R: BufRead> DocumentReader<R> {
             buffer.clear();
             self.xml.get_mut().start_token();
             let offset = self.xml.buffer_position();
+            self.step_start = offset;
             let event = match self.xml.read_event_into(buffer) {
                 Ok(event) => event,
                 Err(error) => return Err(self.xml_error(error)),
             };
             match event {
-                Event::Eof => return Ok(None),
+                Event::Eof => {
+                    self.locate(offset);
+                    return Ok(None);
+                }
                 Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
                 Event::DocType(_) => {
                     self.locate(offset);
@@ -151,7 +155,7 @@ impl<R: BufRead> DocumentReader<R> {
             _ if start.attributes_raw().is_empty() => {}
             _ => self.other_attributes(start, kind)?,
         }
-        if depth == 0 {
+        if depth == 0 && self.next != Next::End {
             self.require_root(kind, &namespace, local)?;
         }
         if empty && declares {
