@@ -39,11 +39,11 @@ impl From<DocumentError> for Error {
     fn from(error: DocumentError) -> Self {
         match error {
             DocumentError::Http(error) => error.into(),
-            DocumentError::File { .. } => Self::Usage { what: error.to_string() },
             DocumentError::Spool { uri, source } => {
                 Self::Storage { action: "keep aside", path: PathBuf::from(uri), source: Box::new(source) }
             }
             DocumentError::TooLarge { ref uri, .. }
+            | DocumentError::File { ref uri }
             | DocumentError::Coding { ref uri, .. }
             | DocumentError::Read { ref uri, .. } => {
                 Self::InvalidDocument { url: uri.clone(), what: story(&error) }

@@ -103,6 +103,10 @@ impl Inventory {
     ) -> Result<(), Error> {
         let mut members = Vec::new();
         index.for_each(|entry| members.push(entry.loc.clone()))?;
+        if members.contains(&index.uri) {
+            let what = "an index that contains itself (GEN-12)".to_owned();
+            return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
+        }
         let documents = run.documents.clone();
         let speaker = index.origin();
         let opened = stream::iter(members).map(|uri| {

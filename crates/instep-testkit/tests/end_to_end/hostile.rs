@@ -45,6 +45,7 @@ impl Scene {
         let mut layout = Layout::new();
         layout.change_list = false;
         let resources = (0..RESOURCES).map(|number| (format!("f{number:03}.txt"), format!("text {number}")));
+        let resources = resources.chain([("trav/a.txt".into(), "below".into())]);
         let source = FakeSource::start_with(layout.clone()).with_resources(resources);
         let place = tempfile::tempdir().unwrap();
         let copy = place.path().join("a/b/c/d/copy");
@@ -98,7 +99,7 @@ fn change(source: &FakeSource) {
 const CASES: &[Case] = &[
     Case {
         name: "loc with /../../../",
-        copy_first: false,
+        copy_first: true,
         spoil: |source, _| {
             source.list(Entry::new(Uri::parse(&source.url("trav/../../../escape.txt")).unwrap()));
             for path in ["trav/../../../escape.txt", "escape.txt", "../../escape.txt"] {
@@ -137,7 +138,7 @@ const CASES: &[Case] = &[
         holds: |scene| scene.expect(CHANGED, "text 0"),
     },
     Case {
-        name: "1000 deletions by a shrunken list",
+        name: "99 deletions by a shrunken list",
         copy_first: true,
         spoil: |source, _| (1..RESOURCES).for_each(|number| source.delete(&format!("f{number:03}.txt"))),
         options: &["--delete"],
@@ -148,7 +149,10 @@ const CASES: &[Case] = &[
     Case {
         name: "empty list",
         copy_first: true,
-        spoil: |source, _| (0..RESOURCES).for_each(|number| source.delete(&format!("f{number:03}.txt"))),
+        spoil: |source, _| {
+            (0..RESOURCES).for_each(|number| source.delete(&format!("f{number:03}.txt")));
+            source.delete("trav/a.txt");
+        },
         options: &["--delete"],
         peer_options: &["--delete"],
         codes: &[6],
