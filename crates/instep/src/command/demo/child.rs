@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -26,6 +26,8 @@ pub(super) struct Run {
 pub(super) struct Server {
     process: Child,
     pub(super) url: String,
+    /// Kept open: a server whose output nobody takes ends with its next line.
+    _output: BufReader<ChildStdout>,
 }
 
 impl Program {
