@@ -1,13 +1,13 @@
-//! `cargo xtask ci`: everything that must hold before a change is taken.
+//! `cargo xtask ci`: what must hold before a change is taken, besides the tests.
 
 use anyhow::Result;
 
 use crate::{
     dependencies,
     run::{cargo, checked, is_installed},
-    test,
 };
 
+/// Format, lints, documentation and dependencies.
 pub fn run() -> Result<()> {
     checked(&mut cargo(&["fmt", "--all", "--check"]))?;
     checked(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
@@ -16,5 +16,5 @@ pub fn run() -> Result<()> {
     if is_installed("cargo-deny") {
         checked(&mut cargo(&["deny", "--offline", "check", "bans", "licenses", "sources"]))?;
     }
-    test::run(false)
+    Ok(())
 }

@@ -12,7 +12,7 @@ use anyhow::{Result, bail};
 const USAGE: &str = "\
 cargo xtask test [--long]        install the peers that are missing, run every test
 cargo xtask bench [NAME] [...]   install the peers, build with optimization, measure; --help for the jobs
-cargo xtask ci                   format, lints, documentation, dependencies, then `test`
+cargo xtask ci [--without-test]  format, lints, documentation, dependencies, then `test`
 cargo xtask peers                install the peers of the tests and of the measurements, and no more";
 
 fn main() -> Result<()> {
@@ -22,7 +22,8 @@ fn main() -> Result<()> {
         ["test"] => test::run(false),
         ["test", "--long"] => test::run(true),
         ["bench", rest @ ..] => bench::run(rest),
-        ["ci"] => ci::run(),
+        ["ci"] => ci::run().and_then(|()| test::run(false)),
+        ["ci", "--without-test"] => ci::run(),
         ["peers"] => {
             peers::install(peers::FOR_TESTS);
             peers::install(peers::FOR_BENCH);

@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -26,8 +26,6 @@ pub(super) struct Run {
 pub(super) struct Server {
     process: Child,
     pub(super) url: String,
-    /// Kept open: a server whose output nobody takes ends with its next line.
-    _output: BufReader<ChildStdout>,
 }
 
 impl Program {
