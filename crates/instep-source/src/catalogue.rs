@@ -18,7 +18,7 @@ use std::{
 use resourcesync::DateTime;
 
 pub use error::CatalogueError;
-pub use record::{ChangeRecord, FileStamp, Head, Observation, Recorded, Resource, State, Totals};
+pub use record::{ChangeRecord, FileStamp, Head, History, Observation, Recorded, Resource, State, Totals};
 pub(crate) use row::links_from_json;
 pub use snapshot::{Changes, Resources, Snapshot};
 pub(crate) use stamps::{Known, Stamps};
@@ -92,20 +92,6 @@ impl Catalogue {
     /// When the file cannot be written.
     pub fn set_meta(&self, values: Vec<(String, Option<Vec<u8>>)>) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| ledger.set_meta(&values))
-    }
-
-    /// Notes what Resource Lists depend on besides the resources: where it differs from the last time, the revision
-    /// grows.
-    pub(crate) fn depend_on(&self, name: &str, text: &str) -> Result<(), CatalogueError> {
-        let digest = blake3::hash(text.as_bytes()).as_bytes().to_vec();
-        if self.snapshot()?.meta(name)?.as_ref() == Some(&digest) {
-            return Ok(());
-        }
-        let values = [(name.to_owned(), Some(digest))];
-        self.writer.run(move |ledger| {
-            ledger.head.revision += 1;
-            ledger.set_meta(&values)
-        })
     }
 
     /// What the catalogue holds now.

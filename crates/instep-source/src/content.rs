@@ -18,11 +18,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use resourcesync::Uri;
+use resourcesync::Change;
 
 use crate::{
     Content, Error, PublishOptions,
-    catalogue::{Catalogue, Resource, Snapshot, State},
+    catalogue::{Catalogue, ChangeRecord, Resource, Snapshot},
     render::Place,
 };
 
@@ -82,9 +82,7 @@ impl Holdings {
         leave_out_nested(&mut roots);
         let describers: Result<Vec<_>, _> =
             options.sets.iter().map(|set| Describer::new(set, place.base())).collect();
-        let held = Held { roots, manifests, describers: describers?, looking: Mutex::new(()) };
-        catalogue.depend_on("rules", &format!("{:?}", held.describers))?;
-        Ok(Self(Arc::new(held)))
+        Ok(Self(Arc::new(Held { roots, manifests, describers: describers?, looking: Mutex::new(()) })))
     }
 
     /// The folders, to be watched.
@@ -116,12 +114,32 @@ impl Holdings {
     ///
     /// # Errors
     /// When the catalogue cannot be read.
-    pub fn describe(&self, set: u8, snapshot: &Snapshot, uri: &Uri, state: &mut State) -> Result<(), Error> {
-        let exists = |target: &str| Ok(self.find(snapshot, target)?.is_some());
+    pub fn describe(&self, set: u8, snapshot: &Snapshot, resource: &mut Resource) -> Result<(), Error> {
+        let Some(describer) = self.0.describers.get(usize::from(set)) else { return Ok(()) };
+        describer.frequency(&resource.uri, &mut resource.state, resource.history, snapshot.at());
+        describer.links(&resource.uri, &mut resource.state, |target| self.exists(snapshot, target))
+    }
+
+    /// The same for a state in the change log, which has no frequency but that it was recorded with.
+    ///
+    /// # Errors
+    /// When the catalogue cannot be read.
+    pub fn describe_change(
+        &self,
+        set: u8,
+        snapshot: &Snapshot,
+        change: &mut ChangeRecord,
+    ) -> Result<(), Error> {
         match self.0.describers.get(usize::from(set)) {
-            Some(describer) => describer.describe(uri, state, exists),
-            None => Ok(()),
+            Some(describer) if change.change != Change::Deleted => {
+                describer.links(&change.uri, &mut change.state, |target| self.exists(snapshot, target))
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn exists(&self, snapshot: &Snapshot, uri: &str) -> Result<bool, Error> {
+        Ok(self.find(snapshot, uri)?.is_some())
     }
 
     /// Opens the file of a resource: below its root, and through no link.

@@ -149,6 +149,7 @@ impl<'a> Ledger<'a> {
         recorded: &mut Recorded,
     ) -> Result<(), CatalogueError> {
         let mut next = seen.clone();
+        next.history = held.history;
         next.state.lastmod = held.state.lastmod.or(next.state.lastmod);
         let described = next.state != held.state || next.uri != held.uri || next.sets != held.sets;
         if !described && next == held {
@@ -259,7 +260,7 @@ impl<'a> Ledger<'a> {
         self.prepare(concat!(
             "INSERT INTO resource (",
             resource_columns!(),
-            ", since, changes)
+            ")
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 0)
              ON CONFLICT (key) DO UPDATE SET
              file_length = excluded.file_length, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,

@@ -22,12 +22,33 @@ pub struct Resource {
     pub file: Option<PathBuf>,
     /// The sets it belongs to: bit n is the n-th set of the Source.
     pub sets: u64,
+    /// What the catalogue counts by itself; in an observation it says nothing.
+    pub history: History,
+}
+
+/// How a resource has behaved since it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct History {
+    /// Since when it is known.
+    pub since: Option<DateTime>,
+    /// How often it has changed since then.
+    pub changes: u64,
 }
 
 impl Resource {
     /// A resource of the first set of which only the URI is known.
     pub fn new(key: Vec<u8>, uri: Uri) -> Self {
-        Self { key, uri, state: State::default(), stamp: None, rehash: false, file: None, sets: 1 }
+        Self {
+            key,
+            uri,
+            state: State::default(),
+            stamp: None,
+            rehash: false,
+            file: None,
+            sets: 1,
+            history: History::default(),
+        }
     }
 }
 

@@ -12,13 +12,13 @@ use rusqlite::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{CatalogueError, ChangeRecord, FileStamp, Head, Resource, State, error::Doing};
+use super::{CatalogueError, ChangeRecord, FileStamp, Head, History, Resource, State, error::Doing};
 
 /// The columns of a [`Resource`], in the order in which [`read_resource`] takes them.
 macro_rules! resource_columns {
     () => {
         "key, file_length, mtime_ns, ctime_ns, inode, rehash, sets, uri,
-         lastmod, length, digests, media_type, encoding, changefreq, links, file"
+         lastmod, length, digests, media_type, encoding, changefreq, links, file, since, changes"
     };
 }
 pub(super) use resource_columns;
@@ -109,6 +109,10 @@ pub(super) fn read_resource(row: &Row<'_>, reader: &mut StateReader) -> Result<R
         stamp: read_stamp(row).doing(READING)?,
         rehash: row.get(5).doing(READING)?,
         sets: row.get::<_, i64>(6).doing(READING)? as u64,
+        history: History {
+            since: Some(DateTime::from_unix_micros(row.get(16).doing(READING)?)),
+            changes: row.get::<_, i64>(17).doing(READING)? as u64,
+        },
         file: row.get::<_, Option<Vec<u8>>>(15).doing(READING)?.map(|path| OsString::from_vec(path).into()),
         uri,
     })

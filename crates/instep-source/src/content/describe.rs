@@ -1,15 +1,18 @@
 //! What the rules of a set say of its resources: links to related ones, and how often they change.
 
-use resourcesync::{ChangeFreq, Link, Uri};
+use resourcesync::{ChangeFreq, DateTime, Link, Uri};
 
-use crate::{Error, LinkRule, SetOptions, catalogue::State};
+use crate::{
+    Error, LinkRule, SetOptions,
+    catalogue::{History, State},
+};
 
 /// The rules of one set.
 #[derive(Debug)]
 pub(crate) struct Describer {
     base: String,
     links: Vec<(Pattern, LinkRule)>,
-    frequencies: Vec<(Pattern, ChangeFreq)>,
+    frequencies: Vec<(Pattern, Option<ChangeFreq>)>,
 }
 
 /// A path below the base URL, with at most one `*`, which stands for anything, slashes too.
@@ -61,22 +64,27 @@ impl Describer {
         })
     }
 
-    /// Adds to a state what the rules say. What the state has already is kept; a link to a resource of this Source is
-    /// written only while that exists.
+    /// How often the resource changes by the first rule that matches; what the state has already is kept.
+    pub(crate) fn frequency(&self, uri: &Uri, state: &mut State, history: History, now: DateTime) {
+        if state.changefreq.is_some() || self.frequencies.is_empty() {
+            return;
+        }
+        let Some(path) = uri.as_str().strip_prefix(&self.base) else { return };
+        let rule = self.frequencies.iter().find(|(pattern, _)| pattern.matches(path).is_some());
+        state.changefreq = rule.and_then(|(_, frequency)| frequency.or_else(|| observed(history, now)));
+    }
+
+    /// Adds the links that the rules give; one to a resource of this Source is written only while that exists.
     ///
     /// # Errors
     /// When `exists` fails.
-    pub(crate) fn describe(
+    pub(crate) fn links(
         &self,
         uri: &Uri,
         state: &mut State,
         mut exists: impl FnMut(&str) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         let Some(path) = uri.as_str().strip_prefix(&self.base) else { return Ok(()) };
-        if state.changefreq.is_none() {
-            let rule = self.frequencies.iter().find(|(pattern, _)| pattern.matches(path).is_some());
-            state.changefreq = rule.map(|(_, frequency)| *frequency);
-        }
         for (pattern, rule) in &self.links {
             let Some(link) = pattern.matches(path).and_then(|part| self.link(rule, part)) else { continue };
             let ours = link.href.as_str().starts_with(&self.base);
@@ -99,12 +107,33 @@ impl Describer {
     }
 }
 
+/// The frequency of the Sitemap protocol that is nearest to the mean time between changes; none while that is unknown.
+fn observed(history: History, now: DateTime) -> Option<ChangeFreq> {
+    const HOUR: i64 = 3_600_000_000;
+    const DAY: i64 = 24 * HOUR;
+    let age = now.unix_micros().saturating_sub(history.since?.unix_micros());
+    match history.changes {
+        0 if age < 365 * DAY => None,
+        0 => Some(ChangeFreq::Yearly),
+        changes => Some(match age / changes as i64 {
+            between if between < 2 * HOUR => ChangeFreq::Hourly,
+            between if between < 2 * DAY => ChangeFreq::Daily,
+            between if between < 14 * DAY => ChangeFreq::Weekly,
+            between if between < 60 * DAY => ChangeFreq::Monthly,
+            _ => ChangeFreq::Yearly,
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use resourcesync::{ChangeFreq, Relation, Uri};
+    use resourcesync::{ChangeFreq, DateTime, Relation, Uri};
 
     use super::Describer;
-    use crate::{FrequencyRule, LinkRule, SetOptions, catalogue::State};
+    use crate::{
+        FrequencyRule, LinkRule, SetOptions,
+        catalogue::{History, State},
+    };
 
     fn describer(rules: &[(&str, &str, &str)]) -> Describer {
         let mut set = SetOptions::new();
@@ -112,14 +141,18 @@ mod tests {
             LinkRule::new(*resource, Relation::parse(rel), *target)
         };
         set.links = rules.iter().map(rule).collect();
-        set.frequencies = vec![FrequencyRule::new("news/*", ChangeFreq::Hourly)];
+        set.frequencies =
+            vec![FrequencyRule::new("news/*", ChangeFreq::Hourly), FrequencyRule::auto("live/*")];
         Describer::new(&set, "http://x/").unwrap()
     }
 
     fn described(describer: &Describer, uri: &str) -> State {
         let mut state = State::new();
         let exists = |uri: &str| Ok(!uri.contains("missing"));
-        describer.describe(&Uri::parse(uri).unwrap(), &mut state, exists).unwrap();
+        let uri = Uri::parse(uri).unwrap();
+        describer.links(&uri, &mut state, exists).unwrap();
+        let history = History { since: Some(DateTime::from_unix_seconds(0)), changes: 4 };
+        describer.frequency(&uri, &mut state, history, DateTime::from_unix_seconds(4 * 5 * 86_400));
         state
     }
 
@@ -147,6 +180,7 @@ mod tests {
     fn frequencies_go_by_the_first_pattern_that_matches() {
         let rules = describer(&[]);
         assert_eq!(described(&rules, "http://x/news/today").changefreq, Some(ChangeFreq::Hourly));
+        assert_eq!(described(&rules, "http://x/live/today").changefreq, Some(ChangeFreq::Weekly));
         assert_eq!(described(&rules, "http://x/olds/today").changefreq, None);
     }
 

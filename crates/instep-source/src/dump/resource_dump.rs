@@ -75,7 +75,7 @@ impl Dump<'_> {
         while resources.peek().is_some() || packages.is_empty() {
             let mut part = next_part(&mut resources, &self.job.options)?;
             for resource in &mut part {
-                self.job.holdings.describe(number, self.snapshot, &resource.uri, &mut resource.state)?;
+                self.job.holdings.describe(number, self.snapshot, resource)?;
             }
             done += part.len() as u64;
             bytes += part.iter().filter_map(|resource| resource.state.length).sum::<u64>();

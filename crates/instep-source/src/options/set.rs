@@ -111,13 +111,18 @@ impl LinkRule {
 pub struct FrequencyRule {
     /// The path below the base URL, with at most one `*`.
     pub resource: String,
-    /// How often.
-    pub frequency: ChangeFreq,
+    /// How often; none: as often as the catalogue has seen them change.
+    pub frequency: Option<ChangeFreq>,
 }
 
 impl FrequencyRule {
     /// A rule.
     pub fn new(resource: impl Into<String>, frequency: ChangeFreq) -> Self {
-        Self { resource: resource.into(), frequency }
+        Self { resource: resource.into(), frequency: Some(frequency) }
+    }
+
+    /// A rule by which each resource has the frequency that the catalogue has seen.
+    pub fn auto(resource: impl Into<String>) -> Self {
+        Self { resource: resource.into(), frequency: None }
     }
 }

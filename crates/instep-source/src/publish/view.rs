@@ -1,5 +1,3 @@
-use resourcesync::Change;
-
 use crate::{
     Error,
     catalogue::{ChangeRecord, Resource, Snapshot, Totals},
@@ -30,7 +28,7 @@ impl SetView for CatalogueView<'_> {
     fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_> {
         Box::new(self.snapshot.resources(self.mask()).map(|resource| {
             let mut resource = resource?;
-            self.holdings.describe(self.set, self.snapshot, &resource.uri, &mut resource.state)?;
+            self.holdings.describe(self.set, self.snapshot, &mut resource)?;
             Ok(resource)
         }))
     }
@@ -38,9 +36,7 @@ impl SetView for CatalogueView<'_> {
     fn changes(&self, after: u64) -> Box<dyn Iterator<Item = Result<ChangeRecord, Error>> + '_> {
         Box::new(self.snapshot.changes(self.mask(), after).map(|change| {
             let mut change = change?;
-            if change.change != Change::Deleted {
-                self.holdings.describe(self.set, self.snapshot, &change.uri, &mut change.state)?;
-            }
+            self.holdings.describe_change(self.set, self.snapshot, &mut change)?;
             Ok(change)
         }))
     }

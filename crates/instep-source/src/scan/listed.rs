@@ -73,6 +73,7 @@ impl Merge<'_, '_> {
             return if held.is_some() { self.gone(key) } else { Ok(()) };
         }
         let mut resource = Resource::new(key, listed.uri);
+        resource.history = held.as_ref().map(|held| held.history).unwrap_or_default();
         (resource.state, resource.file, resource.sets) = (listed.state, listed.file, sets);
         match resource.file.clone() {
             // The digests of the manifest hold; nobody reads the file to compute its own.

@@ -46,7 +46,10 @@ fn whatever_is_known_of_a_resource_is_read_back() {
     state.links.push(link);
     catalogue.record(vec![Observation::Found(resource.clone())]).unwrap();
     let snapshot = catalogue.snapshot().unwrap();
-    assert_eq!(snapshot.resource(&resource.key).unwrap(), Some(resource.clone()));
+    let mut read = snapshot.resource(&resource.key).unwrap().unwrap();
+    assert_eq!((read.history.since.is_some(), read.history.changes), (true, 0));
+    read.history = resource.history;
+    assert_eq!(read, resource);
     let changes: Vec<_> = snapshot.changes(1, 0).collect::<Result<_, _>>().unwrap();
     assert_eq!((&changes[0].uri, &changes[0].state), (&uri, &resource.state));
 }
