@@ -44,6 +44,7 @@ pub use app::App;
 pub use connection::{Limits, run};
 pub use options::ServeOptions;
 pub use overview::{Overview, RecentChange, SetOverview};
+use resources::Resources;
 pub use tls::Tls;
 
 /// Publishes, then serves what is published and keeps it current, until `shutdown`.
@@ -133,11 +134,11 @@ impl Source {
             routes = routes.merge(batch::routes(&publisher, &monitor)?);
         }
         let documents = publisher.options().out.clone();
-        let folders = resources::folders(&publisher);
-        let recorder = Recorder::new(&publisher, &monitor)?;
+        let resources = Resources::open(&publisher)?;
+        let recorder = Recorder::new(&publisher, &monitor);
         let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;
         let (overview, strict_host) = (live.overview(), options.strict_host);
-        let app = App::new(app::Site { place, documents, folders, overview, strict_host, routes })?;
+        let app = App::new(app::Site { place, documents, resources, overview, strict_host, routes })?;
         let admin = Arc::new(Admin { recorder, told: live.told(), overview: live.overview() });
         Ok(Self { live, app, ending, admin })
     }

@@ -72,11 +72,13 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Result<Self, Error> {
-        let catalogue = publisher.catalogue().clone();
-        let holdings = Holdings::new(publisher.options(), &catalogue)?;
-        let options = ScanOptions::new(publisher.options());
-        Ok(Self { holdings, catalogue, options, monitor: Arc::clone(monitor) })
+    pub(crate) fn new(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Self {
+        Self {
+            holdings: publisher.holdings().clone(),
+            catalogue: publisher.catalogue().clone(),
+            options: ScanOptions::new(publisher.options()),
+            monitor: Arc::clone(monitor),
+        }
     }
 
     fn record(&self, said: Vec<Said>) -> Result<Value, Error> {

@@ -1,6 +1,6 @@
 //! What is served: documents, resources, and pages about them. A router to mount anywhere.
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{borrow::Cow, io, path::PathBuf, sync::Arc};
 
 use axum::{
     Router,
@@ -14,10 +14,12 @@ use tokio::sync::watch;
 
 use super::{
     documents::{self, Documents},
-    files::{Describe, Files},
+    files::Files,
     observe::{self, Metrics},
     overview::Overview,
-    page, path,
+    page,
+    path::{self, Beneath},
+    resources::Resources,
 };
 use crate::{Error, render::Place};
 
@@ -33,8 +35,8 @@ pub(crate) struct Site {
     pub place: Place,
     /// The folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`.
     pub documents: PathBuf,
-    /// The folders with resources.
-    pub folders: Vec<Folder>,
+    /// The resources.
+    pub resources: Resources,
     /// What is said about the Source on pages, in `/status` and in `/metrics`.
     pub overview: watch::Receiver<Arc<Overview>>,
     /// Whether a request for another host is refused.
@@ -43,22 +45,12 @@ pub(crate) struct Site {
     pub routes: Router,
 }
 
-/// A folder with resources.
-pub(crate) struct Folder {
-    /// The path it is served at, below that of the base URL: empty, or with a final slash.
-    pub prefix: String,
-    /// Where it is.
-    pub root: PathBuf,
-    /// What is known of its files.
-    pub describe: Box<dyn Describe>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Shared {
     place: Place,
     authority: String,
     documents: Files,
-    folders: Vec<(String, Files)>,
+    resources: Resources,
     overview: watch::Receiver<Arc<Overview>>,
     strict_host: bool,
     routes: Router,
@@ -68,17 +60,12 @@ pub(crate) struct Shared {
 impl App {
     /// Opens the folders of a site.
     pub(crate) fn new(site: Site) -> Result<Self, Error> {
-        let documents =
-            Files::open(&site.documents, Box::new(Documents)).map_err(Error::read(&site.documents))?;
-        let mut folders = Vec::new();
-        for Folder { prefix, root, describe } in site.folders {
-            folders.push((prefix, Files::open(&root, describe).map_err(Error::read(root))?));
-        }
-        folders.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
-        let Site { place, overview, strict_host, routes, .. } = site;
+        let Site { place, documents, resources, overview, strict_host, routes } = site;
+        let documents = Documents::open(&documents).map(Files::new).map_err(Error::read(documents))?;
         let authority = place.base().split('/').nth(2).unwrap_or_default().to_ascii_lowercase();
         let metrics = Metrics::new();
-        let shared = Shared { place, authority, documents, folders, overview, strict_host, routes, metrics };
+        let shared =
+            Shared { place, authority, documents, resources, overview, strict_host, routes, metrics };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -104,15 +91,15 @@ impl Shared {
         !self.strict_host || named.is_some_and(|named| named.eq_ignore_ascii_case(&self.authority))
     }
 
-    fn answer(&self, method: &Method, path: &str, headers: &HeaderMap) -> Response {
+    fn answer(&self, method: &Method, uri: &http::Uri, headers: &HeaderMap) -> Response {
         if method == Method::OPTIONS {
             return options();
         }
         if method != Method::GET && method != Method::HEAD {
             return with_allow(empty(StatusCode::METHOD_NOT_ALLOWED));
         }
-        let path = path.strip_prefix('/').unwrap_or(path);
-        match self.file(method, path, headers) {
+        let path = uri.path().strip_prefix('/').unwrap_or(uri.path());
+        match self.file(method, (path, uri.query()), headers) {
             Ok(Some(response)) => response,
             Ok(None) => self.page(method, path).unwrap_or_else(|| empty(StatusCode::NOT_FOUND)),
             Err(error) => {
@@ -122,23 +109,31 @@ impl Shared {
         }
     }
 
-    fn file(&self, method: &Method, path: &str, headers: &HeaderMap) -> io::Result<Option<Response>> {
+    fn file(
+        &self,
+        method: &Method,
+        (path, query): (&str, Option<&str>),
+        headers: &HeaderMap,
+    ) -> io::Result<Option<Response>> {
         if documents::owns(path)
             && let Some(name) = path::beneath(path)
             && let Some(document) = self.documents.answer(method, &name, headers)?
         {
             return Ok(Some(document));
         }
-        for (prefix, files) in &self.folders {
+        for (prefix, files) in &self.resources.folders {
             let Some(name) = path.strip_prefix(prefix.as_str()).and_then(path::beneath) else { continue };
-            return match files.answer(method, &name, headers)? {
-                None if !name.is_folder && files.has_index(&name.name)? => {
-                    Ok(Some(moved(&format!("{}{path}/", self.place.path()))))
-                }
-                answer => Ok(answer),
-            };
+            if let Some(answer) = files.answer(method, &name, headers)? {
+                return Ok(Some(answer));
+            }
+            if !name.is_folder && files.has_index(&name.name)? {
+                return Ok(Some(moved(&format!("{}{path}/", self.place.path()))));
+            }
+            break;
         }
-        Ok(None)
+        let as_written = [Some(path), query].into_iter().flatten().collect::<Vec<_>>().join("?");
+        let name = Beneath { name: Cow::Borrowed(as_written.as_bytes()), is_folder: false };
+        self.resources.named.answer(method, &name, headers)
     }
 
     /// Pages that are no resources; a resource of the same name comes first.
@@ -180,7 +175,7 @@ impl Shared {
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    shared.answer(request.method(), request.uri().path(), request.headers())
+    shared.answer(request.method(), request.uri(), request.headers())
 }
 
 fn empty(status: StatusCode) -> Response {

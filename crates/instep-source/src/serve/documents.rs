@@ -1,20 +1,31 @@
 //! The documents that the sink put in place, as files that are served.
 
-use std::io;
+use std::{fs::File, io, path::Path};
 
 use http::HeaderValue;
 
-use super::{facts::Description, files::Describe};
-/// Describes documents by their names.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Documents;
+use super::{facts::Description, files::Shelf, root::Root};
+/// Documents; their names tell what there is to say of them.
+#[derive(Debug)]
+pub(crate) struct Documents(Root);
+
+impl Documents {
+    /// Holds open the folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`.
+    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
+        Root::open(folder).map(Self)
+    }
+}
 
 /// Whether a path below the base URL is one of documents, whatever the content has under it.
 pub(crate) fn owns(path: &str) -> bool {
     path.starts_with("resourcesync/") || path.starts_with(".well-known/") || path == "robots.txt"
 }
 
-impl Describe for Documents {
+impl Shelf for Documents {
+    fn open(&self, name: &[u8]) -> io::Result<File> {
+        self.0.file(name)
+    }
+
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
         let content_type = Some(HeaderValue::from_static(media_type(name)));
         Ok(Some(Description { content_type, ..Description::default() }))

@@ -38,8 +38,10 @@ pub(crate) struct Facts {
 /// What the Source adds to what the file system says.
 #[derive(Debug, Default)]
 pub(crate) struct Description {
-    /// The state that was hashed, and what it looked like then.
-    pub published: Option<(FileStamp, State)>,
+    /// What is published of it.
+    pub published: Option<State>,
+    /// What the file looked like when the digests of that state were taken.
+    pub hashed: Option<FileStamp>,
     /// `Content-Type`, where no published state says it.
     pub content_type: Option<HeaderValue>,
     /// `Link`
@@ -50,11 +52,10 @@ impl Facts {
     /// Finds out about an open file. Its bytes are taken only when the file held still meanwhile.
     pub(crate) fn of(file: &File, stamp: FileStamp, description: Description) -> io::Result<Self> {
         let body = if stamp.length <= SMALL_FILE { read_at_rest(file, stamp)? } else { None };
-        let Description { published, content_type, link } = description;
-        let digest = published.as_ref().filter(|(hashed, _)| *hashed == stamp).and_then(|(_, state)| {
-            state.digests.strongest().and_then(|digest| digest.bytes()).map(etag_of_digest)
-        });
-        let state = published.map(|(_, state)| state).unwrap_or_default();
+        let Description { published, hashed, content_type, link } = description;
+        let state = published.unwrap_or_default();
+        let strongest = state.digests.strongest().filter(|_| hashed == Some(stamp));
+        let digest = strongest.and_then(|digest| digest.bytes()).map(etag_of_digest);
         let modified = u64::try_from(stamp.mtime_ns / 1_000_000_000).unwrap_or_default();
         let own_type = state.media_type.and_then(|kind| HeaderValue::from_str(kind.as_str()).ok());
         Ok(Self {

@@ -1,6 +1,6 @@
 //! Files of one folder over HTTP: conditions, one range, prepared encodings (RFC 9110).
 
-use std::{borrow::Cow, fs::File, io, path::Path, sync::Arc, time::SystemTime};
+use std::{borrow::Cow, fs::File, io, sync::Arc, time::SystemTime};
 
 use axum::{body::Body, response::Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -12,14 +12,16 @@ use super::{
     file_body::FileBody,
     path::Beneath,
     range::{self, Asked},
-    root::Root,
 };
 
 /// Bytes of facts and small bodies kept for one folder, twice over.
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
 
-/// What the Source knows of the files in a folder. What it does not know is not served.
-pub(crate) trait Describe: Send + Sync {
+/// Files by name, and what the Source knows of them. What it does not know is not served.
+pub(crate) trait Shelf: Send + Sync {
+    /// Opens what lies under a name.
+    fn open(&self, name: &[u8]) -> io::Result<File>;
+
     /// What is to be said of the file under a name; none where it is not published.
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>>;
 
@@ -30,10 +32,9 @@ pub(crate) trait Describe: Send + Sync {
     fn is_for_documents(&self) -> bool;
 }
 
-/// A folder that is served.
+/// Files that are served.
 pub(crate) struct Files {
-    root: Root,
-    describe: Box<dyn Describe>,
+    shelf: Box<dyn Shelf>,
     cache: Cache,
 }
 
@@ -46,9 +47,9 @@ struct Found {
 }
 
 impl Files {
-    /// Holds the folder open.
-    pub(crate) fn open(folder: &Path, describe: Box<dyn Describe>) -> io::Result<Self> {
-        Ok(Self { root: Root::open(folder)?, describe, cache: Cache::new(CACHE_BYTES) })
+    /// Files of a shelf.
+    pub(crate) fn new(shelf: impl Shelf + 'static) -> Self {
+        Self { shelf: Box::new(shelf), cache: Cache::new(CACHE_BYTES) }
     }
 
     /// Answers a GET or HEAD for a name; none where nothing is served under it.
@@ -79,7 +80,7 @@ impl Files {
     /// The file under a name, or its prepared gzip form where that is asked for and not older.
     fn negotiate(&self, name: &[u8], headers: &HeaderMap) -> io::Result<Option<Found>> {
         let Some(plain) = self.find(name)? else { return Ok(None) };
-        if !self.describe.is_for_documents() || !accepts_gzip(headers) {
+        if !self.shelf.is_for_documents() || !accepts_gzip(headers) {
             return Ok(Some(plain));
         }
         let twin = self.find(&[name, b".gz".as_slice()].concat())?;
@@ -91,7 +92,7 @@ impl Files {
     }
 
     fn find(&self, name: &[u8]) -> io::Result<Option<Found>> {
-        let file = match self.root.file(name) {
+        let file = match self.shelf.open(name) {
             Ok(file) => file,
             Err(error) if is_absence(&error) => return Ok(None),
             Err(error) => return Err(error),
@@ -104,10 +105,10 @@ impl Files {
         if let Some(facts) = self.cache.get(name).filter(|facts| facts.stamp == stamp) {
             return Ok(Some(Found { file, facts, twin_of: None }));
         }
-        let Some(description) = self.describe.describe(name)? else { return Ok(None) };
+        let Some(description) = self.shelf.describe(name)? else { return Ok(None) };
         let facts = Arc::new(Facts::of(&file, stamp, description)?);
         // A document is replaced by rename and never written in place: its stamp is enough.
-        if self.describe.is_for_documents() || !facts::is_racy(stamp, SystemTime::now()) {
+        if self.shelf.is_for_documents() || !facts::is_racy(stamp, SystemTime::now()) {
             self.cache.insert(name, Arc::clone(&facts));
         }
         Ok(Some(Found { file, facts, twin_of: None }))
@@ -163,7 +164,7 @@ impl Files {
         headers.insert(header::ETAG, facts.validators.etag.clone());
         headers.insert(header::LAST_MODIFIED, facts.last_modified.clone());
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-        headers.insert(header::CACHE_CONTROL, self.describe.cache_control(name));
+        headers.insert(header::CACHE_CONTROL, self.shelf.cache_control(name));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if let Some(link) = &facts.link {
             headers.insert(header::LINK, link.clone());
@@ -171,7 +172,7 @@ impl Files {
         if let Some(coding) = &facts.content_encoding {
             headers.insert(header::CONTENT_ENCODING, coding.clone());
         }
-        if self.describe.is_for_documents() {
+        if self.shelf.is_for_documents() {
             headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         }
@@ -184,7 +185,7 @@ impl Files {
 
 impl std::fmt::Debug for Files {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Files").field("root", &self.root).finish_non_exhaustive()
+        f.debug_struct("Files").finish_non_exhaustive()
     }
 }
 
@@ -206,7 +207,8 @@ fn is_absence(error: &io::Error) -> bool {
         Errno::NXIO,
         Errno::ISDIR,
     ];
-    Errno::from_io_error(error).is_some_and(|code| ABSENT.contains(&code))
+    error.kind() == io::ErrorKind::NotFound
+        || Errno::from_io_error(error).is_some_and(|code| ABSENT.contains(&code))
 }
 
 fn without_content(mut response: Response, status: StatusCode) -> Response {

@@ -1,40 +1,75 @@
-//! The files of the content, as the catalogue knows them.
+//! The resources, as the catalogue knows them.
 
-use std::io;
+use std::{fs::File, io};
 
 use http::HeaderValue;
 
-use super::{app::Folder, facts::Description, files::Describe};
-use crate::{Publisher, catalogue::Catalogue, content::Root};
+use super::{
+    facts::Description,
+    files::{Files, Shelf},
+    root::Root,
+};
+use crate::{
+    Error, Publisher,
+    catalogue::{Catalogue, Resource, Snapshot},
+    content::{self, Holdings},
+    render::Place,
+};
 
-/// Describes the files below one root.
+/// What answers for resources: folders by the path they are served at, and the rest.
 #[derive(Debug)]
-struct Resources {
+pub(crate) struct Resources {
+    /// By the path below that of the base URL: empty, or with a final slash. The longest comes first.
+    pub(crate) folders: Vec<(String, Files)>,
+    /// What manifests name outside of the folders.
+    pub(crate) named: Files,
+}
+
+impl Resources {
+    /// Holds open the folders of a Source that lie below its base URL.
+    pub(crate) fn open(publisher: &Publisher) -> Result<Self, Error> {
+        let place = publisher.place();
+        let known = Known {
+            catalogue: publisher.catalogue().clone(),
+            capability_lists: publisher
+                .options()
+                .sets
+                .iter()
+                .map(|set| place.set(&set.name).capability_list().into_string())
+                .collect(),
+        };
+        let mut folders = Vec::new();
+        for root in publisher.holdings().roots() {
+            let Some(prefix) = root.uri(b"").as_str().strip_prefix(place.base()).map(str::to_owned) else {
+                continue;
+            };
+            folders.push((prefix, Files::new(InFolder::open(root, known.clone())?)));
+        }
+        folders.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
+        let holdings = publisher.holdings().clone();
+        let named = Files::new(Named { known, holdings, place: place.clone() });
+        Ok(Self { folders, named })
+    }
+}
+
+/// What the Source knows of resources.
+#[derive(Clone, Debug)]
+struct Known {
     catalogue: Catalogue,
-    root_number: u8,
     /// The Capability Lists, by the number of their set.
     capability_lists: Vec<String>,
 }
 
-/// The folders of a Source that lie below its base URL.
-pub(crate) fn folders(publisher: &Publisher) -> Vec<Folder> {
-    let place = publisher.place();
-    let sets = &publisher.options().sets;
-    let capability_lists: Vec<String> =
-        sets.iter().map(|set| place.set(&set.name).capability_list().into_string()).collect();
-    let folder = |root: &Root| {
-        let prefix = root.uri(b"").as_str().strip_prefix(place.base())?.to_owned();
-        let describe = Box::new(Resources {
-            catalogue: publisher.catalogue().clone(),
-            root_number: root.number,
-            capability_lists: capability_lists.clone(),
-        });
-        Some(Folder { prefix, root: root.folder.clone(), describe })
-    };
-    publisher.holdings().roots().iter().filter_map(folder).collect()
-}
+impl Known {
+    fn snapshot(&self) -> io::Result<Snapshot> {
+        self.catalogue.snapshot().map_err(io::Error::other)
+    }
 
-impl Resources {
+    fn describe(&self, resource: Resource) -> Description {
+        let link = self.link(resource.sets);
+        Description { link, hashed: resource.stamp, published: Some(resource.state), content_type: None }
+    }
+
     /// One Capability List for each set that a resource is in (DISC-4).
     fn link(&self, sets: u64) -> Option<HeaderValue> {
         let covering = self.capability_lists.iter().enumerate().filter(|(number, _)| sets >> number & 1 == 1);
@@ -44,23 +79,74 @@ impl Resources {
     }
 }
 
-impl Describe for Resources {
+/// The files below one folder, by their path.
+#[derive(Debug)]
+struct InFolder {
+    root: Root,
+    number: u8,
+    known: Known,
+}
+
+impl InFolder {
+    fn open(root: &content::Root, known: Known) -> Result<Self, Error> {
+        let folder = Root::open(&root.folder).map_err(Error::read(&root.folder))?;
+        Ok(Self { root: folder, number: root.number, known })
+    }
+}
+
+impl Shelf for InFolder {
+    fn open(&self, name: &[u8]) -> io::Result<File> {
+        self.root.file(name)
+    }
+
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
-        let key = [&[self.root_number], name].concat();
-        let snapshot = self.catalogue.snapshot().map_err(io::Error::other)?;
-        let resource = snapshot.resource(&key).map_err(io::Error::other)?;
-        Ok(resource.map(|resource| Description {
-            link: self.link(resource.sets),
-            published: resource.stamp.map(|stamp| (stamp, resource.state)),
-            content_type: None,
-        }))
+        let resource = self.known.snapshot()?.resource(&[&[self.number], name].concat());
+        Ok(resource.map_err(io::Error::other)?.map(|resource| self.known.describe(resource)))
     }
 
     fn cache_control(&self, _: &[u8]) -> HeaderValue {
-        HeaderValue::from_static("no-cache")
+        REVALIDATE
     }
 
     fn is_for_documents(&self) -> bool {
         false
     }
 }
+
+/// The files that manifests name, by what follows the base URL in their URI, as it is written.
+#[derive(Debug)]
+struct Named {
+    known: Known,
+    holdings: Holdings,
+    place: Place,
+}
+
+impl Named {
+    fn find(&self, name: &[u8]) -> io::Result<Option<Resource>> {
+        let uri = format!("{}{}", self.place.base(), String::from_utf8_lossy(name));
+        let found = self.holdings.find(&self.known.snapshot()?, &uri).map_err(io::Error::other)?;
+        Ok(found.filter(|resource| resource.file.is_some()))
+    }
+}
+
+impl Shelf for Named {
+    fn open(&self, name: &[u8]) -> io::Result<File> {
+        let resource = self.find(name)?.ok_or(io::ErrorKind::NotFound)?;
+        self.holdings.open(&resource)
+    }
+
+    fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
+        Ok(self.find(name)?.map(|resource| self.known.describe(resource)))
+    }
+
+    fn cache_control(&self, _: &[u8]) -> HeaderValue {
+        REVALIDATE
+    }
+
+    fn is_for_documents(&self) -> bool {
+        false
+    }
+}
+
+/// A resource may change at any moment: whoever keeps it asks again, which costs little.
+const REVALIDATE: HeaderValue = HeaderValue::from_static("no-cache");

@@ -2,6 +2,8 @@
 
 use std::{fs, time::Duration};
 
+use instep_source::Content;
+
 use super::{
     raw::{get, request},
     server::{Server, folder},
@@ -95,4 +97,24 @@ fn any_page_may_read_the_documents() {
         request(server.address, "OPTIONS", "/resourcesync/capabilitylist.xml", &["Origin: http://x.example"]);
     assert_eq!(answer.status, 204);
     assert_eq!(answer.header("access-control-allow-methods"), Some("GET, HEAD"));
+}
+
+#[test]
+fn what_a_manifest_names_is_served_under_its_uri_as_it_is_written() {
+    let folder = folder(&[("kept/elsewhere.txt", b"bytes")]);
+    let manifest = folder.path().join("manifest.jsonl");
+    let line = r#"{"uri":"http://data.example/doc?id=1&part=%C3%A4","path":"kept/elsewhere.txt","type":"text/plain"}"#;
+    fs::write(&manifest, line).unwrap();
+    let root = folder.path().to_owned();
+    let server = Server::with(folder, move |options| {
+        options.publish.base_url = "http://data.example/".to_owned();
+        options.publish.sets[0].content = vec![Content::Manifest { path: manifest, root }];
+    });
+    let answer = get(server.address, "/doc?id=1&part=%C3%A4");
+    assert_eq!((answer.status, answer.body.as_slice()), (200, &b"bytes"[..]));
+    assert_eq!(answer.header("content-type"), Some("text/plain"));
+    assert!(answer.header("link").is_some_and(|link| link.contains("capabilitylist.xml")));
+    for absent in ["/doc", "/doc?id=2", "/kept/elsewhere.txt"] {
+        assert_eq!(get(server.address, absent).status, 404, "{absent}");
+    }
 }

@@ -144,7 +144,7 @@ mod tests {
         let store = Store::open(&path).unwrap();
         let mut book = store.book().unwrap();
         assert_eq!(book.get(&key), Some(&subscription));
-        assert_eq!(book.take_due(7), [key.clone()]);
+        assert_eq!(book.take_due(7), std::slice::from_ref(&key));
         assert_eq!(store.body(sequence).unwrap().as_deref(), Some(&b"body"[..]));
         store.keep(&key, None).unwrap();
         assert_eq!(store.book().unwrap().get(&key), None);
