@@ -129,7 +129,7 @@ impl Source {
         let announcer = Announcer::new(&publisher, &options.channels, runtime)?;
         let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         let origin = options.strict_host.then(own_origin).map(Arc::from);
-        let mut routes = announcer.routes(origin.as_ref(), &is_ending);
+        let mut routes = announcer.routes(origin.as_ref(), &is_ending).merge(page::routes(&publisher)?);
         if options.batches {
             routes = routes.merge(batch::routes(&publisher, &monitor)?);
         }

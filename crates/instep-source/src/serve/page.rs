@@ -1,8 +1,14 @@
 //! Pages for people: no script is needed, nothing is loaded from elsewhere.
 
+mod browse;
+mod chart;
+
+use axum::{body::Body, response::Response};
+use http::{HeaderValue, header};
 use maud::{DOCTYPE, Markup, html};
 
 use super::overview::{Overview, SetOverview};
+pub(crate) use browse::routes;
 
 /// What a page may load: its own style, and events of this host.
 pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; \
@@ -57,6 +63,10 @@ pub(crate) fn front(overview: &Overview) -> String {
             p { "It stays in step with " code { "instep sync --follow " (overview.base_url) } "." }
             h2 { "What is here" }
             (sets(&overview.sets))
+            p {
+                a href=(path(overview, "resourcesync/search?q=")) { "Look for a resource" } ", "
+                a href=(path(overview, "resourcesync/charts")) { "see what changed when" } "."
+            }
             h2 { "Last changes" }
             (changes(overview))
             script src=(path(overview, "resourcesync/live.js")) {}
@@ -95,6 +105,17 @@ fn changes(overview: &Overview) -> Markup {
             @if overview.changes.is_empty() { tr { td { "None since the first publication." } } }
         }
     }
+}
+
+/// A page as an answer.
+pub(crate) fn respond(text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    response
 }
 
 fn layout(title: &str, content: &Markup) -> String {

@@ -8,6 +8,7 @@ mod channels;
 mod current;
 mod hostile;
 mod hub;
+mod pages;
 mod raw;
 mod semantics;
 mod server;
