@@ -23,7 +23,7 @@ mod spool;
 mod stall;
 mod tls;
 
-use std::{fmt, future::Future, pin::pin, sync::Arc, thread};
+use std::{fmt, future::Future, io, pin::pin, sync::Arc, thread};
 
 use tokio::{
     runtime::Handle,
@@ -77,8 +77,9 @@ pub async fn serve(
     let (listener, address) = reserved.listen()?;
     let mut access = admin.map(|admin| Access::prepare(admin, &state)).transpose()?;
     let administration = access.as_mut().map(|access| source.administer(access, &limits)).transpose()?;
+    let renewal = tls.clone().map(|tls| renew_at_hangup(tls, Arc::clone(&monitor))).transpose();
+    let renewal = renewal.map_err(|source| Error::Listen { address: address.to_string(), source })?;
     monitor.serving(&source.base_url(), address);
-    let renewal = tls.clone().map(|tls| tokio::spawn(renew_at_hangup(tls, Arc::clone(&monitor))));
     let ending = async {
         shutdown.await;
         source.end_streams();
@@ -179,12 +180,15 @@ impl fmt::Debug for Source {
     }
 }
 
-async fn renew_at_hangup(tls: Tls, monitor: Arc<dyn Monitor>) {
-    let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
-    while hangups.recv().await.is_some() {
-        match tls.reload() {
-            Ok(()) => tracing::info!("the certificate was read again"),
-            Err(error) => monitor.problem(&Problem::warning("TLS", error.to_string())),
+/// Reads the certificate again at each SIGHUP, from now on.
+fn renew_at_hangup(tls: Tls, monitor: Arc<dyn Monitor>) -> io::Result<JoinHandle<()>> {
+    let mut hangups = signal(SignalKind::hangup())?;
+    Ok(tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            match tls.reload() {
+                Ok(()) => tracing::info!("the certificate was read again"),
+                Err(error) => monitor.problem(&Problem::warning("TLS", error.to_string())),
+            }
         }
-    }
+    }))
 }

@@ -12,3 +12,4 @@ mod pages;
 mod raw;
 mod semantics;
 mod server;
+mod tls;
