@@ -22,8 +22,8 @@ pub(super) struct Group {
     pub(super) names: BTreeMap<String, Uri>,
     /// Names that several resources would have; none of them gets it.
     pub(super) contested: BTreeSet<String>,
-    /// Folders on whose way no file stands.
-    pub(super) open_folders: BTreeSet<String>,
+    /// Folders on whose way no file is going to stand, and whether they are there already.
+    pub(super) open_folders: BTreeMap<String, bool>,
     pub(super) adopted: Vec<Operation>,
     /// Staged files that later versions in the same group have replaced.
     pub(super) superseded: Vec<StagedName>,

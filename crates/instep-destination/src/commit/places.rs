@@ -18,7 +18,10 @@ impl Committer {
         let path = match (&held, self.group.places.get(&file.uri)) {
             (_, Some(placing)) => placing.path.clone(),
             (Some(held), None) => self.current_path(held),
-            (None, None) => self.free_path(&file.uri, &file.path)?,
+            (None, None) => {
+                self.make_way(&file.path)?;
+                self.free_path(&file.uri, &file.path)?
+            }
         };
         self.make_way(&path)?;
         self.group.names.insert(self.name(path.as_str()).into_owned(), file.uri.clone());
@@ -121,16 +124,19 @@ impl Committer {
 
     /// Sees to it that no resource has the name of a folder on the way: such a one becomes its body (D5).
     fn make_way(&mut self, path: &CopyPath) -> Result<(), CommitError> {
-        if path.folder().is_empty() || self.group.open_folders.contains(path.folder()) {
+        if path.folder().is_empty() || self.group.open_folders.contains_key(path.folder()) {
             return Ok(());
         }
+        let mut is_there = true;
         for folder in path.folders() {
             if let Some(other) = self.group.names.get(&*self.name(folder)).cloned()
                 && let Some(body) = CopyPath::from_state(folder).map(|folder| folder.body())
             {
                 self.rename_pending(&other, &body);
             }
-            if self.kind(folder)? == Some(NameKind::File)
+            let kind = if is_there { self.kind(folder)? } else { None };
+            is_there = kind == Some(NameKind::Folder);
+            if kind == Some(NameKind::File)
                 && let Some(folder) = CopyPath::from_state(folder)
                 && let Some(owner) = self.owner_of(&folder)?
                 && !self.group.removals.contains_key(&owner.uri)
@@ -139,7 +145,7 @@ impl Committer {
                 self.move_held(&owner, folder.body());
             }
         }
-        self.group.open_folders.insert(path.folder().to_owned());
+        self.group.open_folders.insert(path.folder().to_owned(), is_there);
         Ok(())
     }
 
@@ -171,6 +177,10 @@ impl Committer {
 
     /// What stands under a name; nothing where a file on the way makes it impossible.
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if self.group.open_folders.get(folder) == Some(&false) {
+            return Ok(None);
+        }
         match self.store.kind(path) {
             Err(error) if error.concerns_one_resource() => Ok(None),
             kind => kind,

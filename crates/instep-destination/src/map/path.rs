@@ -57,9 +57,8 @@ impl CopyPath {
     }
 
     /// Equal for paths that a file system may take for the same one, whatever it ignores.
-    pub fn key(&self) -> i64 {
-        let digest = ring::digest::digest(&ring::digest::SHA256, fold(&self.0).as_bytes());
-        digest.as_ref().iter().take(8).fold(0, |key, byte| key << 8 | i64::from(*byte))
+    pub fn key(&self) -> String {
+        fold(&self.0)
     }
 }
 

@@ -58,7 +58,9 @@ impl State {
     pub fn held_like(&self, path: &CopyPath) -> Result<Vec<Held>, StateError> {
         let find = || {
             self.connection
-                .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE name = ?1 ORDER BY uri"))?
+                .prepare_cached(&format!(
+                    "SELECT {COLUMNS} FROM held WHERE COALESCE(name, path) = ?1 ORDER BY uri"
+                ))?
                 .query_map([path.key()], read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
@@ -92,8 +94,9 @@ impl State {
     }
 }
 
-/// Puts a row, whether one is there or not; sets are added to those it is in.
-pub(super) fn put(connection: &rusqlite::Connection, held: &Held, name: i64) -> rusqlite::Result<()> {
+/// Puts a row, whether one is there or not; sets are added to those it is in. The name is what the mapped path is to a file
+/// system that ignores case; it is kept only where that differs from the path itself.
+pub(super) fn put(connection: &rusqlite::Connection, held: &Held, name: &str) -> rusqlite::Result<()> {
     let facts = &held.facts;
     connection
         .prepare_cached(
@@ -110,7 +113,7 @@ pub(super) fn put(connection: &rusqlite::Connection, held: &Held, name: i64) -> 
             ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
             ":datetime": codec::datetime_text(facts.datetime.as_ref()),
             ":etag": facts.etag.as_deref(), ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
-            ":path": held.path.as_str(), ":name": name,
+            ":path": held.path.as_str(), ":name": Some(name).filter(|name| *name != held.path.as_str()),
         })?;
     Ok(())
 }

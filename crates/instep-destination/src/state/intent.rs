@@ -28,7 +28,15 @@ pub(crate) enum Waits {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Operation {
     /// A staged file gets its final name, replacing what is there.
-    Place { uri: String, path: String, key: i64, staged: u64, sets: i64, facts: StoredFacts, replaces: bool },
+    Place {
+        uri: String,
+        path: String,
+        key: String,
+        staged: u64,
+        sets: i64,
+        facts: StoredFacts,
+        replaces: bool,
+    },
     /// A file goes: from its final name into staging.
     Remove { uri: String, path: String, staged: u64 },
     /// A file gets another final name.
@@ -197,7 +205,7 @@ fn take_operations(connection: &Connection, done: &[Operation]) -> rusqlite::Res
             Operation::Place { path, key, sets, facts, .. } => {
                 let uri = Uri::parse(uri).map_err(to_sql)?;
                 let path = CopyPath::from_state(path).ok_or_else(|| outside(path))?;
-                held::put(connection, &Held { uri, path, facts: facts.facts(), id, sets: *sets }, *key)?;
+                held::put(connection, &Held { uri, path, facts: facts.facts(), id, sets: *sets }, key)?;
                 id += 1;
             }
             Operation::Remove { .. } => {
@@ -205,7 +213,7 @@ fn take_operations(connection: &Connection, done: &[Operation]) -> rusqlite::Res
             }
             Operation::Move { to, .. } => {
                 connection
-                    .prepare_cached("UPDATE held SET path = ?2 WHERE uri = ?1")?
+                    .prepare_cached("UPDATE held SET name = COALESCE(name, path), path = ?2 WHERE uri = ?1")?
                     .execute([uri, to.as_str()])?;
             }
         }

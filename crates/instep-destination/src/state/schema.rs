@@ -17,9 +17,9 @@ const VERSION_1: &str = "
 CREATE TABLE held (
     uri TEXT PRIMARY KEY, id INTEGER NOT NULL, sets INTEGER NOT NULL,
     length INTEGER NOT NULL, digests BLOB NOT NULL, lastmod TEXT, datetime TEXT, etag TEXT, media_type TEXT,
-    path TEXT NOT NULL, name INTEGER NOT NULL
+    path TEXT NOT NULL, name TEXT
 ) WITHOUT ROWID;
-CREATE INDEX held_by_name ON held (name);
+CREATE INDEX held_by_name ON held (COALESCE(name, path));
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE owed (
     uri TEXT PRIMARY KEY, set_id INTEGER NOT NULL, change TEXT NOT NULL, attempts INTEGER NOT NULL, why TEXT NOT NULL,

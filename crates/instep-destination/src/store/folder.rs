@@ -19,7 +19,7 @@ use rustix::{
 use super::{
     Durability, NameKind, StagedName, StagingFile, Store, StoreError,
     backup::Backup,
-    beneath::{Root, explain},
+    beneath::{Root, explain, kind_at},
     folder_sink::FolderSink,
     lock::Lock,
     partial,
@@ -209,7 +209,14 @@ impl Store for FolderStore {
     }
 
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
-        self.root.kind(path)
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let last =
+            self.names().last.as_ref().filter(|(last, _)| last == folder).map(|(_, fd)| Arc::clone(fd));
+        match last.map(|fd| kind_at(fd, name)) {
+            Some(Err(Errno::NOENT)) => Ok(None),
+            Some(kind) => kind.map(Some).map_err(|error| explain("look at", path, error)),
+            None => self.root.kind(path),
+        }
     }
 
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
