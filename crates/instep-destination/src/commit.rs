@@ -44,6 +44,8 @@ pub struct CommitOptions {
     pub longest_wait: Duration,
     /// How much a commit waits for the disk; give the store the same.
     pub durability: Durability,
+    /// Whether a copy is taken up of which the state holds resources and the disk nothing at all (D35).
+    pub accepts_emptied: bool,
 }
 
 impl CommitOptions {
@@ -54,6 +56,7 @@ impl CommitOptions {
             most_bytes: 64 << 20,
             longest_wait: Duration::from_secs(1),
             durability: Durability::Group,
+            accepts_emptied: false,
         }
     }
 }
@@ -207,12 +210,15 @@ impl Committer {
     /// Takes up a copy: resolves what a crash left under way, then empties staging.
     ///
     /// # Errors
-    /// When store or state fail.
+    /// When store or state fail, or the state holds resources and the copy not a single file: an unmounted disk (D35).
     pub fn open(
         store: Arc<dyn Store>,
         state: State,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
+        if !options.accepts_emptied && !state.held_after(None, 1)?.is_empty() {
+            store.expect_files()?;
+        }
         let mut committer = Self { store, state, options, group: Group::default(), hook: None };
         let recovered = committer.recover()?;
         Ok((committer, recovered))
@@ -288,7 +294,7 @@ impl Committer {
                 flushed(group);
             }
         }
-        flushed(self.flush()?);
+        flushed(self.finish()?);
         Ok(())
     }
 
@@ -312,7 +318,7 @@ impl Committer {
             self.step(Step::SyncStaged)?;
             self.store.sync_staged(&group.staged())?;
             self.step(Step::WriteIntent)?;
-            self.state.set_waits(self.waits(Waits::ForCommit))?;
+            self.state.set_waits(self.waits(Waits::Disk))?;
             intent = Some(self.state.write_intent(&operations)?);
         }
         let (mut done, refused) = self.perform(&operations)?;
@@ -323,23 +329,23 @@ impl Committer {
         let concluded = group.conclude(&done, refused);
         done.extend(concluded.adopted);
         self.step(Step::CommitGroup)?;
-        self.state.set_waits(self.waits(Waits::ForLog))?;
+        self.state.set_waits(self.waits(Waits::Order))?;
         self.state.commit_group(intent, &done, &concluded.ledger)?;
         self.step(Step::Discard)?;
         self.store.discard(&concluded.leftovers);
         Ok(concluded.flushed)
     }
 
-    /// Commits the group and makes the state durable.
+    /// Commits the last group of a run and makes the state durable.
     ///
     /// # Errors
     /// When store or state fail.
-    pub fn finish(mut self) -> Result<(Flushed, State), CommitError> {
+    pub fn finish(&mut self) -> Result<Flushed, CommitError> {
         let flushed = self.flush()?;
         if self.options.durability != Durability::None {
             self.state.fold_log()?;
         }
-        Ok((flushed, self.state))
+        Ok(flushed)
     }
 
     /// Takes the operations in order; what something stands in the way of is left out.
@@ -382,7 +388,7 @@ impl Committer {
     }
 
     fn waits(&self, waits: Waits) -> Waits {
-        if self.options.durability == Durability::None { Waits::ForNothing } else { waits }
+        if self.options.durability == Durability::None { Waits::Nothing } else { waits }
     }
 }
 

@@ -92,6 +92,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// When something that is no folder stands in the way, or storage fails.
     fn make_folder(&self, folder: &str) -> Result<(), StoreError>;
 
+    /// That the copy has anything beside our own folder.
+    ///
+    /// # Errors
+    /// When it has nothing, or storage fails.
+    fn expect_files(&self) -> Result<(), StoreError>;
+
     /// Gives a staged file its final name, replacing a file that is there. The folder is there.
     ///
     /// # Errors
@@ -156,8 +162,8 @@ pub enum StoreError {
         /// Who holds it.
         owner: String,
     },
-    /// The copy was not found where its state expects it: an unmounted disk (D35, exit code 6).
-    #[error("{} is not the copy that the state belongs to: is its disk mounted?", path.display())]
+    /// Nothing is left of a copy that the state knows: an unmounted disk (D35, exit code 6).
+    #[error("{} holds no file of the copy any more: is its disk mounted? If it was emptied on purpose, use --repair", path.display())]
     NotTheCopy {
         /// Where it should be.
         path: PathBuf,

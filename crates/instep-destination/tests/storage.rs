@@ -1,4 +1,6 @@
 //! Storage that is never wrong: the stores' contract, groups, names, faults, crashes.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+#![expect(clippy::print_stderr, reason = "a test that has to be left out says so")]
 
 #[path = "storage/bench.rs"]
 mod bench;

@@ -62,7 +62,7 @@ impl Committer {
         let algorithms: Vec<Algorithm> =
             new_digests.iter().chain(&old_digests).map(|digest| digest.algorithm.clone()).collect();
         let found = match digest_file(&*self.store, &group::path(path)?, &algorithms) {
-            Err(error) if matches!(error, StoreError::Blocked { .. }) => None,
+            Err(StoreError::Blocked { .. }) => None,
             found => found?,
         };
         let is = |length: u64, digests: &resourcesync::Digests| {

@@ -17,11 +17,11 @@ pub(crate) struct IntentId(i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// The disk has it when the commit returns.
-    ForCommit,
+    Disk,
     /// The disk has it before anything that is written later.
-    ForLog,
+    Order,
     /// Nothing.
-    ForNothing,
+    Nothing,
 }
 
 /// One step of a group: written down before it is taken, so that a start after a crash can tell what became of it.
@@ -168,16 +168,16 @@ impl State {
         }
         self.waits = Some(waits);
         let value = match waits {
-            Waits::ForCommit => "full",
-            Waits::ForLog => "normal",
-            Waits::ForNothing => "off",
+            Waits::Disk => "full",
+            Waits::Order => "normal",
+            Waits::Nothing => "off",
         };
         self.tune(&[("synchronous", value)])
     }
 
     /// Folds the log back into the file, which makes all of it durable.
     pub(crate) fn fold_log(&mut self) -> Result<(), StateError> {
-        self.set_waits(Waits::ForLog)?;
+        self.set_waits(Waits::Order)?;
         self.connection
             .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
             .map_err(|source| self.error(source))

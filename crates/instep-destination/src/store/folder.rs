@@ -257,6 +257,17 @@ impl Store for FolderStore {
         })
     }
 
+    fn expect_files(&self) -> Result<(), StoreError> {
+        let failed = |error| explain("list", &self.path.display().to_string(), error);
+        for entry in rustix::fs::Dir::read_from(self.root.fd()).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b".." | b".instep") {
+                return Ok(());
+            }
+        }
+        Err(StoreError::NotTheCopy { path: self.path.clone() })
+    }
+
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError> {
         let folder = self.folder_of(path)?;
         if let Some(backup) = &self.backup {

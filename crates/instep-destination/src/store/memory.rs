@@ -146,6 +146,13 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn expect_files(&self) -> Result<(), StoreError> {
+        if self.inner().now.files.is_empty() {
+            return Err(StoreError::NotTheCopy { path: "memory".into() });
+        }
+        Ok(())
+    }
+
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError> {
         let key = self.key(path.as_str());
         let inner = &mut *self.inner();

@@ -63,6 +63,7 @@ impl Copy {
         let state = State::open(&own.join(STATE))?;
         let mut commits = CommitOptions::new();
         commits.durability = options.durability;
+        commits.accepts_emptied = options.repair;
         let (mut committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
         let mapper = Arc::new(mapper(&mut committer, options)?);
         let mut run = None;

@@ -11,33 +11,33 @@ use instep_destination::{
 use resourcesync::{Algorithm, Uri};
 use tempfile::TempDir;
 
-pub const SHA256: [Algorithm; 1] = [Algorithm::Sha256];
+pub(super) const SHA256: [Algorithm; 1] = [Algorithm::Sha256];
 
 /// A copy that is open.
 #[derive(Debug)]
-pub struct Copy {
-    pub committer: Committer,
-    pub recovered: Recovered,
-    pub set: SetId,
-    pub store: Arc<dyn Store>,
+pub(super) struct Copy {
+    pub(super) committer: Committer,
+    pub(super) recovered: Recovered,
+    pub(super) set: SetId,
+    pub(super) store: Arc<dyn Store>,
 }
 
-pub fn uri(text: &str) -> Uri {
+pub(super) fn uri(text: &str) -> Uri {
     Uri::parse(text).unwrap()
 }
 
-pub fn mapper() -> Mapper {
+pub(super) fn mapper() -> Mapper {
     Mapper::new(MapBase::of(&uri("http://h/")).unwrap(), Vec::new())
 }
 
 /// A folder store in a folder, with its state.
-pub fn open_folder(path: &Path) -> Copy {
+pub(super) fn open_folder(path: &Path) -> Copy {
     let store = FolderStore::open(path, FolderOptions::new()).unwrap();
     let state = store.own_folder().join("state.sqlite");
     open(Arc::new(store), &state, None)
 }
 
-pub fn open(store: Arc<dyn Store>, state: &Path, hook: Option<StepHook>) -> Copy {
+pub(super) fn open(store: Arc<dyn Store>, state: &Path, hook: Option<StepHook>) -> Copy {
     let mut state = State::open(state).unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     let (mut committer, recovered) =
@@ -49,14 +49,14 @@ pub fn open(store: Arc<dyn Store>, state: &Path, hook: Option<StepHook>) -> Copy
 }
 
 /// Both stores, each with a folder for its state.
-pub fn both_stores() -> Vec<(Arc<dyn Store>, TempDir)> {
+pub(super) fn both_stores() -> Vec<(Arc<dyn Store>, TempDir)> {
     let folder = TempDir::new().unwrap();
     let store = FolderStore::open(&folder.path().join("copy"), FolderOptions::new()).unwrap();
     vec![(Arc::new(MemoryStore::new()), TempDir::new().unwrap()), (Arc::new(store), folder)]
 }
 
 impl Copy {
-    pub fn new_file(&self, text: &str, bytes: &[u8]) -> Commit {
+    pub(super) fn new_file(&self, text: &str, bytes: &[u8]) -> Commit {
         let uri = uri(text);
         let mut file = self.store.stage(&SHA256).unwrap();
         file.write(bytes).unwrap();
@@ -65,25 +65,25 @@ impl Copy {
         Commit::File(NewFile::new(uri, path, staged, Facts::new(), self.set))
     }
 
-    pub fn add(&mut self, text: &str, bytes: &[u8]) {
+    pub(super) fn add(&mut self, text: &str, bytes: &[u8]) {
         let commit = self.new_file(text, bytes);
         self.committer.add(commit).unwrap();
     }
 
-    pub fn delete(&mut self, text: &str) {
+    pub(super) fn delete(&mut self, text: &str) {
         self.committer.add(Commit::Deletion { uri: uri(text), set: self.set }).unwrap();
     }
 
-    pub fn flush(&mut self) -> Flushed {
+    pub(super) fn flush(&mut self) -> Flushed {
         self.committer.flush().unwrap()
     }
 
-    pub fn held(&self) -> Vec<Held> {
+    pub(super) fn held(&self) -> Vec<Held> {
         self.committer.state().held_after(None, usize::MAX >> 1).unwrap()
     }
 
     /// Path and bytes of each held resource, as the disk has them; what state claims is checked against them.
-    pub fn contents(&self) -> Vec<(String, String, Vec<u8>)> {
+    pub(super) fn contents(&self) -> Vec<(String, String, Vec<u8>)> {
         self.assert_state_claims_what_the_disk_holds();
         let read = |held: &Held| {
             let mut bytes = Vec::new();
@@ -93,7 +93,7 @@ impl Copy {
         self.held().iter().map(read).collect()
     }
 
-    pub fn assert_state_claims_what_the_disk_holds(&self) {
+    pub(super) fn assert_state_claims_what_the_disk_holds(&self) {
         for held in self.held() {
             let found = digest_file(&*self.store, &held.path, &SHA256).unwrap();
             let (length, digests) = found.unwrap_or_else(|| panic!("{} is not at {}", held.uri, held.path));

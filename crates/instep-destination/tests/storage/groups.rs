@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use instep_destination::{
-    commit::{Commit, CommitOptions},
+    commit::{Commit, CommitError, CommitOptions, Committer},
     state::{Checkpoint, DocumentRecord, Facts, Owed, State, StateError, Wanted},
-    store::{MemoryStore, Store},
+    store::{FolderOptions, FolderStore, MemoryStore, Store, StoreError},
 };
 use resourcesync::{Change, DateTime, MediaType};
 
@@ -161,4 +161,22 @@ fn a_reader_sees_what_is_committed_while_the_committer_goes_on() {
     copy.add("http://h/a", b"1");
     copy.flush();
     assert_eq!(reader.held_count(None).unwrap(), 1);
+}
+
+#[test]
+fn d35_a_copy_without_any_file_is_taken_up_only_when_that_is_meant() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut copy = open_folder(dir.path());
+    copy.add("http://h/d/a", b"1");
+    copy.flush();
+    drop(copy);
+    std::fs::remove_dir_all(dir.path().join("d")).unwrap();
+    let store = FolderStore::open(dir.path(), FolderOptions::new()).unwrap();
+    let state = || State::open(&dir.path().join(".instep/state.sqlite")).unwrap();
+    let store: Arc<dyn Store> = Arc::new(store);
+    let refused = Committer::open(Arc::clone(&store), state(), CommitOptions::new()).map(|_| ());
+    assert!(matches!(refused, Err(CommitError::Store(StoreError::NotTheCopy { .. }))), "{refused:?}");
+    let mut options = CommitOptions::new();
+    options.accepts_emptied = true;
+    Committer::open(store, state(), options).unwrap();
 }
