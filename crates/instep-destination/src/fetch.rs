@@ -2,6 +2,7 @@
 
 mod error;
 mod partial;
+mod parts;
 mod task;
 mod transfer;
 mod verify;
@@ -13,11 +14,12 @@ use std::sync::{
 
 use resourcesync::Uri;
 use tokio::{
-    sync::{Mutex, mpsc},
+    sync::{Mutex, Semaphore, mpsc},
     task::JoinSet,
 };
 
 pub use error::{FetchError, Mismatch};
+pub use parts::Parts;
 pub use task::{Arrival, Expected, Outcome, Task};
 
 use crate::{Verify, http::Client, store::Store};
@@ -36,12 +38,27 @@ struct Shared {
     store: Arc<dyn Store>,
     verify: Verify,
     bytes: AtomicU64,
+    /// Who fetches in parts: one at a time, for the parts wait in memory.
+    in_parts: Semaphore,
+    parts: Parts,
 }
 
 impl Fetcher {
     /// Fetches by a client into the staging of a store.
     pub fn new(client: Client, store: Arc<dyn Store>, verify: Verify) -> Self {
-        Self(Arc::new(Shared { client, store, verify, bytes: AtomicU64::new(0) }))
+        Self::with_parts(client, store, verify, Parts::default())
+    }
+
+    /// The same with other parts of large resources than the usual ones.
+    pub fn with_parts(client: Client, store: Arc<dyn Store>, verify: Verify, parts: Parts) -> Self {
+        Self(Arc::new(Shared {
+            client,
+            store,
+            verify,
+            bytes: AtomicU64::new(0),
+            in_parts: Semaphore::new(1),
+            parts,
+        }))
     }
 
     /// Where staged files go.

@@ -5,13 +5,16 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use instep_destination::{
     Verify,
-    fetch::{FetchError, Fetcher, Mismatch, Outcome, Task},
+    fetch::{FetchError, Fetcher, Mismatch, Outcome, Parts, Task},
     http::{Client, HttpError, HttpOptions, Scope, Validators},
     store::{FolderOptions, FolderStore, Store},
 };
 use instep_testkit::{FakeSource, Fault, Page};
 use resourcesync::{Algorithm, Digests, Hasher, Uri};
 use tokio::sync::mpsc;
+
+/// A resource of this many bytes comes in parts.
+const PARTS_FROM: u64 = 3_500_000;
 
 struct Bench {
     source: FakeSource,
@@ -41,7 +44,8 @@ impl Bench {
         change(&mut options);
         let folder = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> = Arc::new(FolderStore::open(folder.path(), FolderOptions::new()).unwrap());
-        let fetcher = Fetcher::new(Client::new(options).unwrap(), store, Verify::Strongest);
+        let parts = Parts::new(PARTS_FROM, 400_000);
+        let fetcher = Fetcher::with_parts(Client::new(options).unwrap(), store, Verify::Strongest, parts);
         Self { source, folder, fetcher }
     }
 
@@ -162,6 +166,24 @@ async fn d32_a_resource_that_changed_in_between_is_fetched_whole() {
     let Outcome::Staged(arrival) = fetching.await.unwrap() else { panic!() };
     let bytes = std::fs::read(bench.staging().join(arrival.staged.name.to_string())).unwrap();
     assert!(bytes == new || bytes == large(), "one state or the other, never a mix");
+}
+
+#[tokio::test]
+async fn a_very_large_resource_comes_in_parts_where_the_server_allows() {
+    let body = large().repeat(2);
+    for (faults, in_parts) in [
+        (vec![], true),
+        (vec![Fault::Header("x-first", "1".to_owned()), Fault::Reset(100_000), Fault::Status(503)], true),
+        (vec![Fault::RangeIgnored], false),
+        (vec![Fault::Header("x-first", "1".to_owned()), Fault::RangeShifted], true),
+    ] {
+        let bench = Bench::new();
+        bench.source.put("a", body.clone());
+        bench.source.fail("a", faults.clone());
+        assert!(bench.bytes(&bench.expecting("a", &body)).await == body, "{faults:?}");
+        assert_eq!(bench.source.requests_for("a") > 4, in_parts, "{faults:?}");
+        assert_eq!(bench.staged_files(), 1, "{faults:?}");
+    }
 }
 
 #[tokio::test]

@@ -6,12 +6,12 @@ use crate::http::{HttpError, Origin, Request, Response};
 
 /// One resource from one place: what has arrived of it survives a broken connection.
 pub(super) struct Transfer<'a> {
-    shared: &'a Shared,
-    request: Request,
-    expected: &'a Expected,
+    pub(super) shared: &'a Shared,
+    pub(super) request: Request,
+    pub(super) expected: &'a Expected,
+    pub(super) partial: Option<Partial>,
+    pub(super) received: u64,
     modified: Option<DateTime>,
-    partial: Option<Partial>,
-    received: u64,
 }
 
 impl<'a> Transfer<'a> {
@@ -43,6 +43,7 @@ impl<'a> Transfer<'a> {
             let algorithms = self.expected.algorithms(self.shared.verify);
             self.partial = Partial::resume(&*self.shared.store, &algorithms, self.request.uri.as_str())?;
         }
+        self.try_in_parts().await?;
         let mut attempts = self.shared.client.attempts().at_most(retries);
         loop {
             let before = self.arrived();
@@ -59,6 +60,9 @@ impl<'a> Transfer<'a> {
     }
 
     async fn attempt(&mut self) -> Result<Outcome, FetchError> {
+        if self.partial.is_some() && self.expected.most_bytes() == Some(self.arrived()) {
+            return self.settle();
+        }
         self.ask_for_the_rest();
         let mut response = self.shared.client.send_once(&self.request).await?;
         if response.status == StatusCode::RANGE_NOT_SATISFIABLE && self.partial.is_some() {
@@ -77,6 +81,10 @@ impl<'a> Transfer<'a> {
             _ => {}
         }
         self.receive(response.successful()?).await?;
+        self.settle()
+    }
+
+    fn settle(&mut self) -> Result<Outcome, FetchError> {
         let (store, expected) = (&*self.shared.store, self.expected);
         match self.partial.take() {
             Some(partial) => Ok(Outcome::Staged(partial.settle(store, expected, self.modified)?)),
@@ -88,7 +96,7 @@ impl<'a> Transfer<'a> {
         self.partial.as_ref().is_some_and(|partial| partial.goes_on_with(response))
     }
 
-    fn arrived(&self) -> u64 {
+    pub(super) fn arrived(&self) -> u64 {
         self.partial.as_ref().map_or(0, Partial::bytes)
     }
 
