@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use futures_util::{StreamExt, stream};
 use resourcesync::{Capability, Entry, Form, Uri};
 
-use super::{
-    CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way,
-    found::{capability, whole_story},
+use super::{CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way, found::capability};
+use crate::{
+    documents::{Document, DocumentError, Documents},
+    error::story,
 };
-use crate::documents::{Document, DocumentError, Documents};
 
 /// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.
 const MOST_STEPS: usize = 4;
@@ -56,7 +56,7 @@ impl Climb<'_> {
             let above = match self.open(&next, &at).await {
                 Ok(above) => above,
                 Err(error) => {
-                    self.trouble(&next, whole_story(&error));
+                    self.trouble(&next, story(&error));
                     break;
                 }
             };
@@ -99,7 +99,7 @@ impl Climb<'_> {
             return Err(failed.remove(0).1);
         }
         for (uri, error) in failed {
-            self.trouble(&uri, whole_story(&error));
+            self.trouble(&uri, story(&error));
         }
         Ok(Discovered {
             source_description: Some(description.uri),
@@ -118,12 +118,12 @@ impl Climb<'_> {
         }
         let mut lists = Vec::new();
         for part in locs {
-            match self.open(&part, description).await.map_err(|error| whole_story(&error)).and_then(
-                |document| match document.header.form {
-                    Form::List => locs_of(&document).map_err(|error| whole_story(&error)),
+            match self.open(&part, description).await.map_err(|error| story(&error)).and_then(|document| {
+                match document.header.form {
+                    Form::List => locs_of(&document).map_err(|error| story(&error)),
                     Form::Index => Err("an index in an index".to_owned()),
-                },
-            ) {
+                }
+            }) {
                 Ok(more) => lists.extend(more),
                 Err(what) => self.trouble(&part, what),
             }

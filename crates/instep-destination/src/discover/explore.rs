@@ -2,11 +2,11 @@ use std::{collections::BTreeSet, pin::Pin};
 
 use resourcesync::{Capability, DateTime, Form, Metadata, Uri};
 
-use super::{
-    DiscoverError, discover,
-    found::{capability, whole_story},
+use super::{DiscoverError, discover, found::capability};
+use crate::{
+    documents::{Document, DocumentError, Documents},
+    error::story,
 };
-use crate::documents::{Document, DocumentError, Documents};
 
 /// A document of a Source and what it leads to.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ impl Walk<'_> {
                 return node;
             }
             if let Err(error) = self.read(&mut node, above).await {
-                node.trouble = Some(whole_story(&error));
+                node.trouble = Some(story(&error));
             }
             node
         })

@@ -128,25 +128,14 @@ impl Trouble {
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.uri, self.what)
+        match self.what.starts_with(self.uri.as_str()) {
+            true => f.write_str(&self.what),
+            false => write!(f, "{}: {}", self.uri, self.what),
+        }
     }
 }
 
 /// What a document is: a Sitemap without `rs:md` is a list of resources (DIA-7).
 pub(crate) fn capability(header: &Header) -> Capability {
     header.capability().cloned().unwrap_or(Capability::ResourceList)
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn whole_story(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let more = cause.to_string();
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        next = cause.source();
-    }
-    text
 }

@@ -1,9 +1,10 @@
 use http::header;
 use resourcesync::{ReadError, SyntaxErrorKind, Uri, discovery};
 
-use super::{DiscoverError, Discovered, Trouble, Way, climb, found::whole_story};
+use super::{DiscoverError, Discovered, Trouble, Way, climb};
 use crate::{
     documents::{DocumentError, Documents, Download},
+    error::story,
     http::{HttpError, Origin},
 };
 
@@ -113,7 +114,7 @@ impl<'a> Search<'a> {
     }
 
     fn note(&mut self, uri: &Uri, error: &dyn std::error::Error) {
-        self.looked_at.push(Trouble::new(uri, whole_story(error)));
+        self.looked_at.push(Trouble::new(uri, story(error)));
     }
 
     /// What is said when no way led anywhere.

@@ -1,4 +1,5 @@
 use std::{
+    fmt,
     fs::File,
     io::{self, BufRead, BufReader, Cursor, Read, Write},
     path::{Path, PathBuf},
@@ -53,12 +54,21 @@ impl Spool {
 }
 
 /// A complete document, coded as it arrived.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Content {
     /// A small one.
     Memory(Bytes),
     /// A file that nobody writes to any more.
     File(Arc<File>),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(bytes) => write!(f, "{} bytes in memory", bytes.len()),
+            Self::File(_) => f.write_str("a file"),
+        }
+    }
 }
 
 impl Content {

@@ -289,10 +289,29 @@ fn failure(uri: &Uri, error: legacy::Error) -> HttpError {
         return HttpError::Refused { uri, reason: reason.clone() };
     }
     if !error.is_connect() {
-        return HttpError::Transfer { uri, source: error.into() };
+        return HttpError::Transfer { uri, source: Below(error).into() };
     }
     let transient = cause::<rustls::Error>(&error).is_none() && cause::<HttpError>(&error).is_none();
-    HttpError::Connect { uri, transient, source: error.into() }
+    HttpError::Connect { uri, transient, source: Below(error).into() }
+}
+
+/// What the pool's error stands on; that the client had an error is said already.
+#[derive(Debug)]
+struct Below(legacy::Error);
+
+impl fmt::Display for Below {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.source() {
+            Some(source) => fmt::Display::fmt(source, f),
+            None => fmt::Display::fmt(&self.0, f),
+        }
+    }
+}
+
+impl StdError for Below {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source()?.source()
+    }
 }
 
 /// The first error of a kind in the chain; an `io::Error` hides the one it wraps.
