@@ -7,10 +7,8 @@ mod item;
 mod pack;
 mod path;
 mod resource_dump;
-mod states;
 
 pub(crate) use change_dump::ChangePackages;
-pub(crate) use states::States;
 
 pub use batch::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches};
 pub use resource_dump::{BuiltDumps, DumpJob};

@@ -4,6 +4,7 @@ mod dumps;
 mod lock;
 mod published;
 mod report;
+mod sets;
 mod view;
 
 use std::{
@@ -15,7 +16,7 @@ use crate::{
     Error, Monitor, Phase, PublishOptions,
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
-    dump::{BatchLimits, Batches, BuiltDumps, States},
+    dump::{BatchLimits, Batches, BuiltDumps},
     render::{Before, Facts, Now, Place, Policy, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
@@ -53,7 +54,6 @@ pub struct Publisher {
     policy: Policy,
     catalogue: Catalogue,
     holdings: Holdings,
-    states: States,
     _lock: Lock,
 }
 
@@ -70,13 +70,15 @@ impl Publisher {
     ///
     /// # Errors
     /// As [`Publisher::open`].
-    pub fn with_clock(options: PublishOptions, clock: Clock) -> Result<Self, Error> {
-        let policy = Policy::new(&options)?;
+    pub fn with_clock(mut options: PublishOptions, clock: Clock) -> Result<Self, Error> {
+        options.keep_states |= options.dumps.changes;
+        Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join("catalogue.db"), clock)?;
+        sets::number(&mut options.sets, &catalogue)?;
+        let policy = Policy::new(&options)?;
         let holdings = Holdings::new(&options, &catalogue)?;
-        let states = States::new(&options.state);
-        Ok(Self { options, policy, catalogue, holdings, states, _lock: lock })
+        Ok(Self { options, policy, catalogue, holdings, _lock: lock })
     }
 
     /// What the operator decided.
@@ -164,15 +166,12 @@ impl Publisher {
         for set in self.unwanted_dumps(&snapshot)? {
             before.facts.sets.entry(set).or_default().resource_dump = None;
         }
-        let packed = self.pack_changes(&snapshot, &mut before, now, &mut sink, monitor)?;
+        self.pack_changes(&snapshot, &mut before, now, &mut sink, monitor)?;
         let views = self.views(&snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
         let next = render(&self.policy, &views, &before, now, &mut sink)?;
 
         let documents = self.place_documents(&before, next, now, &mut sink, monitor)?;
-        if packed {
-            self.states.clear()?;
-        }
         let mut report = PublishReport::new(now.at, self.place());
         for view in views {
             let totals = view.totals()?;

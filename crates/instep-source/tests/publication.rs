@@ -6,6 +6,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsStr,
     fs,
+    io::Read,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::Command,
@@ -14,7 +15,7 @@ use std::{
 };
 
 use instep_source::{
-    Error, ErrorKind, PublishOptions, PublishReport, Publisher, TestMonitor, VoidMonitor, publish,
+    Error, ErrorKind, PublishOptions, PublishReport, Publisher, SetOptions, TestMonitor, VoidMonitor, publish,
 };
 use resourcesync::{Change, DateTime, DocumentReader, Entry, Form, Header, ReadError, ReadOptions};
 use tempfile::TempDir;
@@ -167,6 +168,51 @@ fn an_existing_robots_txt_keeps_its_lines() {
         "User-agent: *\n# BEGIN instep\nSitemap: http://example.com/resourcesync/resourcelist.xml"
     ));
     assert!(site.publish().is_nothing_new());
+}
+
+#[test]
+fn gzip_twins_say_what_the_documents_say_and_go_when_they_are_not_wanted() {
+    let mut site = Site::new(&[("a", "one")]);
+    site.options.gzip_twins = true;
+    site.publish();
+    let twin = site.path("resourcelist.xml.gz");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(fs::File::open(&twin).unwrap()).read_to_string(&mut text).unwrap();
+    assert_eq!(text, fs::read_to_string(site.path("resourcelist.xml")).unwrap());
+    assert!(site.publish().is_nothing_new());
+    fs::remove_file(&twin).unwrap();
+    site.publish();
+    assert!(twin.exists());
+    site.options.gzip_twins = false;
+    site.write("a", "three");
+    site.publish();
+    assert!(!twin.exists());
+}
+
+#[test]
+fn another_order_of_the_sets_changes_nothing() {
+    let mut site = Site::new(&[("one/a", "a"), ("two/b", "bb")]);
+    let set = |name: &str| {
+        let mut set = set_named(name, &site);
+        set.include = vec![format!("/{name}")];
+        set
+    };
+    let (one, two) = (set("one"), set("two"));
+    site.options.sets = vec![one.clone(), two.clone()];
+    site.publish();
+    site.options.sets = vec![two.clone(), one.clone()];
+    assert!(site.publish().is_nothing_new());
+    site.options.sets = vec![set_named("three", &site), two, one];
+    let report = site.publish();
+    assert_eq!((report.created, report.deleted), (0, 0));
+    assert_eq!(site.read("two/resourcelist.xml").1.len(), 1);
+    assert_eq!(site.read("three/resourcelist.xml").1.len(), 2);
+}
+
+fn set_named(name: &str, site: &Site) -> SetOptions {
+    let mut set = SetOptions::folder(site.root.path());
+    set.name = name.to_owned();
+    set
 }
 
 #[test]

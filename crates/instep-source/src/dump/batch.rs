@@ -124,6 +124,7 @@ impl Batches {
         let set = self.set(batch.set)?;
         let packer = Packer {
             holdings: &self.holdings,
+            spool: None,
             base: self.policy.place.base(),
             write: &self.policy.write,
             monitor,

@@ -5,12 +5,11 @@ use resourcesync::{Capability, Change, Form, Header, Link, Relation};
 use super::{
     item::Content,
     pack::{Packaged, Packer},
-    states::States,
 };
 use crate::{
     Error, Monitor, Problem,
     catalogue::{ChangeRecord, Snapshot},
-    content::Holdings,
+    content::{Holdings, Spool},
     render::{ChangeDumpFacts, ChangePackageFact, DocumentFact, Moment, Now, Policy, SetPolicy, part_name},
     sink::FolderSink,
 };
@@ -19,29 +18,18 @@ use crate::{
 pub(crate) struct ChangePackages<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) holdings: &'a Holdings,
-    pub(crate) states: &'a States,
+    pub(crate) spool: &'a Spool,
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) monitor: &'a dyn Monitor,
     pub(crate) now: Now,
 }
 
 impl ChangePackages<'_> {
-    /// Keeps the states of the changes that no package has yet; returns how many changes these are and when the first
-    /// of them was.
-    pub(crate) fn keep_states(
-        &self,
-        set: u8,
-        held: &ChangeDumpFacts,
-    ) -> Result<Option<(u64, Moment)>, Error> {
-        let mut pending: Option<(u64, Moment)> = None;
-        for change in self.snapshot.changes(1 << set, held.through) {
-            let change = change?;
-            if change.change != Change::Deleted {
-                self.states.keep(&change, self.holdings, self.snapshot)?;
-            }
-            pending.get_or_insert((0, Moment(change.datetime))).0 += 1;
-        }
-        Ok(pending)
+    /// How many changes no package has yet, and when the first of them was.
+    pub(crate) fn pending(&self, set: u8, held: &ChangeDumpFacts) -> Result<Option<(u64, Moment)>, Error> {
+        let count = self.snapshot.count_changes(1 << set, held.through)?;
+        let first = self.snapshot.changes(1 << set, held.through).next().transpose()?;
+        Ok(first.map(|first| (count, Moment(first.datetime))))
     }
 
     /// Packs the changes that no package has yet.
@@ -54,11 +42,12 @@ impl ChangePackages<'_> {
     ) -> Result<ChangeDumpFacts, Error> {
         let mut contents = Vec::new();
         for change in self.snapshot.changes(1 << number, held.through) {
-            contents.extend(self.content(change?));
+            contents.extend(self.content(change?)?);
         }
         let (from, until) = (held.until, Moment(self.now.completed));
         let packer = Packer {
             holdings: self.holdings,
+            spool: Some(self.spool),
             base: self.policy.place.base(),
             write: &self.policy.write,
             monitor: self.monitor,
@@ -71,17 +60,22 @@ impl ChangePackages<'_> {
         Ok(ChangeDumpFacts { through: self.now.sequence, until, packages, ..held })
     }
 
-    /// A line of the manifest. A state that nobody has seen, as another followed at once, is not in it.
-    fn content(&self, change: ChangeRecord) -> Option<Content> {
+    /// A line of the manifest. A state that was not kept, and is the resource's no longer, is not in it.
+    fn content(&self, change: ChangeRecord) -> Result<Option<Content>, Error> {
         if change.change == Change::Deleted {
-            return Some(Content::Deleted(change));
+            return Ok(Some(Content::Deleted(change)));
         }
-        let kept = self.states.find(&change.state);
-        if kept.is_none() {
-            let what = "was changed again before this state could be kept; the Change Dump is without it";
-            self.monitor.problem(&Problem::warning(change.uri.as_str(), what));
+        let kept = self.spool.find(&change.state.digests).map_err(Error::read(self.spool.folder()))?;
+        if kept.is_some() {
+            return Ok(Some(Content::Kept(change)));
         }
-        kept.map(|file| Content::Kept(change, file))
+        let resource = self.holdings.find(self.snapshot, change.uri.as_str())?;
+        if let Some(resource) = resource.filter(|resource| resource.state.same_bytes(&change.state)) {
+            return Ok(Some(Content::Changed(resource, change.change, change.datetime)));
+        }
+        let what = "was changed again before this state could be kept; the Change Dump is without it";
+        self.monitor.problem(&Problem::warning(change.uri.as_str(), what));
+        Ok(None)
     }
 }
 

@@ -1,11 +1,11 @@
-use std::{collections::BTreeSet, fs::File, io, path::PathBuf};
+use std::{collections::BTreeSet, fs::File, io};
 
 use resourcesync::{Change, DateTime, Entry, PackagePath, Uri};
 
 use super::path::Paths;
 use crate::{
     catalogue::{ChangeRecord, Resource, State},
-    content::Holdings,
+    content::{Holdings, Spool},
     render::{change_entry, resource_entry},
 };
 
@@ -16,8 +16,8 @@ pub(super) enum Content {
     Resource(Resource),
     /// A resource as it is after a change.
     Changed(Resource, Change, DateTime),
-    /// A state after a change, whose bytes are kept in a file.
-    Kept(ChangeRecord, PathBuf),
+    /// A state after a change, whose bytes are in the spool.
+    Kept(ChangeRecord),
     /// A change that leaves nothing to pack.
     Deleted(ChangeRecord),
 }
@@ -51,7 +51,7 @@ impl Item {
                 entry.metadata.datetime = Some(*datetime);
                 entry
             }
-            Content::Kept(record, _) | Content::Deleted(record) => change_entry(record.clone()),
+            Content::Kept(record) | Content::Deleted(record) => change_entry(record.clone()),
         };
         entry.metadata.path.clone_from(&self.path);
         entry
@@ -62,36 +62,40 @@ impl Content {
     pub(super) fn uri(&self) -> &Uri {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => &resource.uri,
-            Self::Kept(record, _) | Self::Deleted(record) => &record.uri,
+            Self::Kept(record) | Self::Deleted(record) => &record.uri,
         }
     }
 
     pub(super) fn state(&self) -> &State {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => &resource.state,
-            Self::Kept(record, _) | Self::Deleted(record) => &record.state,
+            Self::Kept(record) | Self::Deleted(record) => &record.state,
         }
     }
 
-    pub(super) fn open(&self, holdings: &Holdings) -> io::Result<File> {
+    pub(super) fn open(&self, holdings: &Holdings, spool: Option<&Spool>) -> io::Result<File> {
+        let gone = io::ErrorKind::NotFound;
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => holdings.open(resource),
-            Self::Kept(_, path) => File::open(path),
-            Self::Deleted(_) => Err(io::ErrorKind::NotFound.into()),
+            Self::Kept(record) => match spool {
+                Some(spool) => spool.find(&record.state.digests)?.ok_or_else(|| gone.into()),
+                None => Err(gone.into()),
+            },
+            Self::Deleted(_) => Err(gone.into()),
         }
     }
 
     pub(super) fn resource(&self) -> Option<&Resource> {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => Some(resource),
-            Self::Kept(..) | Self::Deleted(_) => None,
+            Self::Kept(_) | Self::Deleted(_) => None,
         }
     }
 
     pub(super) fn resource_mut(&mut self) -> Option<&mut Resource> {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => Some(resource),
-            Self::Kept(..) | Self::Deleted(_) => None,
+            Self::Kept(_) | Self::Deleted(_) => None,
         }
     }
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Monitor, Problem,
-    content::Holdings,
+    content::{Holdings, Spool},
     render::{DocumentFact, PackageFact, SetPolicy},
     sink::{FolderSink, Rank, Sink, Stage},
 };
@@ -26,6 +26,8 @@ const ATTEMPTS: u8 = 3;
 /// What packages are made of and how.
 pub(super) struct Packer<'a> {
     pub(super) holdings: &'a Holdings,
+    /// Where past states are.
+    pub(super) spool: Option<&'a Spool>,
     pub(super) base: &'a str,
     pub(super) write: &'a WriteOptions,
     pub(super) monitor: &'a dyn Monitor,
@@ -143,7 +145,7 @@ impl Packer<'_> {
         path: &PackagePath,
     ) -> Result<bool, PackageError> {
         let state = content.state();
-        let (Ok(file), Some(length)) = (content.open(self.holdings), state.length) else {
+        let (Ok(file), Some(length)) = (content.open(self.holdings, self.spool), state.length) else {
             return Ok(false);
         };
         let algorithms: Vec<_> = strongest(state).into_iter().collect();

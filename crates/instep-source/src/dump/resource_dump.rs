@@ -105,6 +105,7 @@ impl Dump<'_> {
             (part_name("resourcedump", at, number, "zip"), part_name("resourcedump", at, number, "xml"));
         let packer = Packer {
             holdings: &self.job.holdings,
+            spool: None,
             base: self.job.policy.place.base(),
             write: &self.job.policy.write,
             monitor: self.monitor,

@@ -6,6 +6,7 @@ use super::{PublishReport, Publisher, published};
 use crate::{
     DumpPolicy, Error, Monitor,
     catalogue::Snapshot,
+    content::Spool,
     dump::{BuiltDumps, ChangePackages, DumpJob},
     render::{Before, ChangeDumpFacts, DumpFacts, Now},
     sink::FolderSink,
@@ -56,8 +57,7 @@ impl Publisher {
         built.sink
     }
 
-    /// Keeps the states that changes have led to; packs what no package has yet, when it is old or much enough. Returns
-    /// whether it packed.
+    /// Packs the changes that no package has yet, when they are old or many enough.
     pub(super) fn pack_changes(
         &self,
         snapshot: &Snapshot,
@@ -65,18 +65,19 @@ impl Publisher {
         now: Now,
         sink: &mut FolderSink,
         monitor: &dyn Monitor,
-    ) -> Result<bool, Error> {
-        if !self.options.dumps.changes {
+    ) -> Result<(), Error> {
+        let spool = Spool::of(&self.options).filter(|_| self.options.dumps.changes);
+        let Some(spool) = &spool else {
             before.facts.sets.values_mut().for_each(|set| set.change_dump = None);
-            return Ok(false);
-        }
-        let (policy, holdings, states) = (&self.policy, &self.holdings, &self.states);
-        let packages = ChangePackages { policy, holdings, states, snapshot, monitor, now };
+            return Ok(());
+        };
+        let (policy, holdings) = (&self.policy, &self.holdings);
+        let packages = ChangePackages { policy, holdings, spool, snapshot, monitor, now };
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             let held = before.facts.sets.get(&set.name).and_then(|set| set.change_dump.clone());
-            let held = held.unwrap_or_else(|| ChangeDumpFacts::starting(now.at, now.sequence));
-            let pending = packages.keep_states(number, &held)?;
+            let held = held.unwrap_or_else(|| ChangeDumpFacts::starting(now.completed, now.sequence));
+            let pending = packages.pending(number, &held)?;
             due |= pending.is_some_and(|(count, first)| {
                 count >= self.options.lists.rotation.entries
                     || first.is_older_than(self.options.dumps.changes_every, now.completed)
@@ -90,7 +91,7 @@ impl Publisher {
             };
             before.built.entry(set.name.clone()).or_default().changes = Some(dump);
         }
-        Ok(due)
+        Ok(())
     }
 
     fn wants_dump(&self, snapshot: &Snapshot, number: u8) -> Result<bool, Error> {

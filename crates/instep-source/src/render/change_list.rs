@@ -33,13 +33,11 @@ pub(super) fn plan(
     held: Option<ChangeListFacts>,
     now: Now,
 ) -> Result<ChangeLists, Error> {
-    let Some(held) = held else {
-        let open = Span::open(1, now.at, now.sequence);
-        let single = policy.lists.single_changelist;
-        let facts = ChangeListFacts { through: now.sequence, single, closed: Vec::new(), open };
-        return Ok(ChangeLists { facts, first_new: 0 });
-    };
     let single = policy.lists.single_changelist;
+    let held = match held {
+        Some(held) => held,
+        None => starting(view, now, single)?,
+    };
     // One plain list does not rotate; what it cannot hold leaves it at its beginning.
     let rotation = match single {
         true => Rotation { entries: policy.lists.entries.div_ceil(2), age: std::time::Duration::MAX },
@@ -59,6 +57,21 @@ pub(super) fn plan(
         closed.drain(..closed.len().saturating_sub(1));
     }
     Ok(ChangeLists { facts: ChangeListFacts { through: now.sequence, single, closed, open }, first_new })
+}
+
+/// An empty open list from the `at` of the first publication. What was logged before then is not in it; what an
+/// application recorded while the content was looked at is.
+fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<ChangeListFacts, Error> {
+    let mut through = 0;
+    for change in view.changes(0) {
+        let change = change?;
+        if change.datetime > now.at {
+            break;
+        }
+        through = change.sequence;
+    }
+    let open = Span::open(1, now.at, through);
+    Ok(ChangeListFacts { through, single, closed: Vec::new(), open })
 }
 
 /// Writes the lists that changed, and the index over them. Lists older than `needed_from` leave the index when it has

@@ -178,6 +178,10 @@ impl Sink for FolderSink {
         for staged in by_rank.into_values().flatten() {
             let target = self.root.join(&staged.name);
             fs::rename(&staged.file, &target).map_err(Error::write(&target))?;
+            if !self.gzip_twins && has_twin(&staged.name) {
+                // A twin from when they were wanted would go on to tell the old state.
+                remove_document(&twin(&target))?;
+            }
             placed.push((staged.name, staged.length));
         }
         for folder in folders {
@@ -186,7 +190,7 @@ impl Sink for FolderSink {
         }
         for name in remove {
             remove_document(&self.root.join(name))?;
-            remove_document(&self.root.join(format!("{name}.gz")))?;
+            remove_document(&twin(&self.root.join(name)))?;
         }
         // What is left of the staging folder, a replaced document, goes with it or with the next publication.
         let _ = fs::remove_dir_all(&self.stage);
@@ -198,6 +202,12 @@ impl Sink for FolderSink {
 
 fn has_twin(name: &str) -> bool {
     name.ends_with(".xml")
+}
+
+fn twin(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".gz");
+    name.into()
 }
 
 fn remove_document(path: &Path) -> Result<(), Error> {
