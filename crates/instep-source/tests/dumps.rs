@@ -287,6 +287,10 @@ fn superseded_dumps_go_to_the_archives() {
     options.dumps.every = Duration::ZERO;
     options.lists.closed_lists = 2;
     for round in 0..4 {
+        if round == 1 {
+            assert!(read(&options, "resourcedump-archive.xml").1.is_empty(), "linked to from the beginning");
+            assert!(read(&options, "changedump-archive.xml").1.is_empty());
+        }
         fs::write(root.path().join("a"), format!("text {round:>round$}")).unwrap();
         publish(&options, &VoidMonitor).unwrap();
     }

@@ -99,9 +99,11 @@ impl<'a> Archive<'a> {
     }
 
     /// Writes the archives of what is offered, drops what is too old or too much, and keeps the documents of the rest.
+    /// `dumps` says whether there are a Resource Dump and a Change Dump.
     pub(super) fn render(
         mut self,
         closed: Option<&[Span]>,
+        dumps: (bool, bool),
         documents: &mut Documents<'_>,
         offered: &mut Vec<Entry>,
     ) -> Result<ArchiveFacts, Error> {
@@ -111,7 +113,7 @@ impl<'a> Archive<'a> {
             let capability = Capability::ResourceListArchive;
             offered.push(self.document(capability, resource_list::NAME, &entries, documents)?);
         }
-        if !self.facts.resource_dumps.is_empty() {
+        if dumps.0 || !self.facts.resource_dumps.is_empty() {
             let entries = self.snapshots(&self.facts.resource_dumps, documents);
             let capability = Capability::ResourceDumpArchive;
             offered.push(self.document(capability, resource_dump::NAME, &entries, documents)?);
@@ -126,10 +128,10 @@ impl<'a> Archive<'a> {
             let capability = Capability::ChangeListArchive;
             offered.push(self.document(capability, change_list::NAME, &entries, documents)?);
         }
-        if !self.facts.change_dumps.is_empty() {
-            let dumps = self.facts.change_dumps.iter();
+        if dumps.1 || !self.facts.change_dumps.is_empty() {
+            let left = self.facts.change_dumps.iter();
             let entries =
-                dumps.map(|dump| self.change_dump(dump, documents)).collect::<Result<Vec<_>, _>>()?;
+                left.map(|dump| self.change_dump(dump, documents)).collect::<Result<Vec<_>, _>>()?;
             let capability = Capability::ChangeDumpArchive;
             offered.push(self.document(capability, change_dump::NAME, &entries, documents)?);
         }

@@ -163,8 +163,9 @@ fn render_set(
         offered.push(capability(set, Capability::ChangeDump, change_dump::NAME));
     }
     if let Some(archive) = archive {
+        let dumps = (next.resource_dump.is_some(), next.change_dump.is_some());
         let closed = next.change_list.as_ref().map(|lists| lists.closed.as_slice());
-        next.archive = archive.render(closed, documents, &mut offered)?;
+        next.archive = archive.render(closed, dumps, documents, &mut offered)?;
     }
     offered.extend(set.channels.iter().cloned());
     capability_list::render(policy, set, &offered, documents)?;

@@ -1,6 +1,6 @@
 //! Documents that belong together: each against those it leads to, and all against each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     findings::{Report, Summary},
@@ -143,12 +143,13 @@ impl DocumentSet {
             }
         };
         locs.sort_unstable();
-        Some(Inventory { at: header.metadata.as_ref()?.at?, locs })
+        let metadata = header.metadata.as_ref()?;
+        Some(Inventory { at: metadata.at?, completed: metadata.completed, locs })
     }
 
     /// What the manifests hold that the packages of a dump link to with `contents`.
     fn inventory_of_dump(&self, report: &Report) -> Option<Inventory> {
-        let at = report.header.as_ref()?.metadata.as_ref()?.at?;
+        let metadata = report.header.as_ref()?.metadata.as_ref()?;
         let manifests: Option<Vec<_>> = report
             .children
             .iter()
@@ -157,7 +158,7 @@ impl DocumentSet {
         let mut locs: Vec<u64> =
             manifests?.into_iter().flat_map(|manifest| manifest.locs.iter().copied()).collect();
         locs.sort_unstable();
-        Some(Inventory { at, locs })
+        Some(Inventory { at: metadata.at?, completed: metadata.completed, locs })
     }
 
     fn changes(&self, report: &Report) -> Vec<ChangeRecord> {
@@ -179,8 +180,10 @@ fn last_segment(uri: &Uri) -> &str {
 /// What a snapshot covers: digests of URIs, sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inventory {
-    /// When.
+    /// When it began (TIME-3).
     pub at: DateTime,
+    /// When it was complete; until then a resource may have moved on (TIME-4).
+    pub completed: Option<DateTime>,
     /// [`Report::locs`] of its documents.
     pub locs: Vec<u64>,
 }
@@ -214,9 +217,12 @@ pub fn check_coverage(
             covered.insert(change.loc, change.change != Change::Deleted);
         }
     }
-    let surplus =
-        covered.iter().filter(|(loc, there)| **there && newer.locs.binary_search(loc).is_err()).count();
-    let missing = newer.locs.iter().filter(|loc| !covered.get(loc).copied().unwrap_or(false)).count();
+    let open = changed_meanwhile(&[one, other], changes.unwrap_or_default());
+    let decided = |loc: &u64| !open.contains(loc);
+    let gone = |loc: &u64| newer.locs.binary_search(loc).is_err();
+    let surplus = covered.iter().filter(|(loc, there)| **there && gone(loc) && decided(loc)).count();
+    let unknown = |loc: &u64| !covered.get(loc).copied().unwrap_or(false);
+    let missing = newer.locs.iter().filter(|loc| unknown(loc) && decided(loc)).count();
     if surplus + missing == 0 {
         return None;
     }
@@ -225,4 +231,16 @@ pub fn check_coverage(
     let found =
         format!("{missing} resources only in the newer, {surplus} only in the older of list and dump");
     Some(Finding::new("CAP-9", severity, position, found, "the same set of resources in both"))
+}
+
+/// Resources that changed while one of the snapshots was made: it may show them as before or as after (TIME-4).
+fn changed_meanwhile(snapshots: &[&Inventory], changes: &[ChangeRecord]) -> BTreeSet<u64> {
+    let meanwhile = |time: DateTime| {
+        snapshots.iter().any(|snapshot| {
+            let end = snapshot.completed.unwrap_or(snapshot.at).end();
+            time.instant() < end && snapshot.at.instant() < time.end()
+        })
+    };
+    let open = changes.iter().filter(|change| change.datetime.is_some_and(meanwhile));
+    open.map(|change| change.loc).collect()
 }
