@@ -20,6 +20,7 @@ use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport, Via,
     audit::hash::{Hashing, Verdict},
     discover::CapabilitySet,
+    listen::Listener,
     plan::{Choice, Deletions, Situation, baseline, check_deletions, choose, is_batch_cheaper},
     state::{ActionKind, Checkpoint, SetId},
 };
@@ -36,13 +37,21 @@ pub(crate) use set::SetRun;
 /// # Errors
 /// What ends the whole run; what concerns one resource goes to the monitor and is owed.
 pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
-    if options.follow { follow::follow(options, monitor).await } else { once(options, monitor).await }
+    if options.follow { follow::follow(options, monitor).await } else { once(options, monitor, None).await }
 }
 
 /// Discover, then bring each set in step.
-async fn once(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
+async fn once(
+    options: &SyncOptions,
+    monitor: &dyn Monitor,
+    listener: Option<&mut Listener>,
+) -> Result<SyncReport, Error> {
     let mut run = Run::begin(options, monitor)?;
     let source = run.discover().await?;
+    if let Some(listener) = listener {
+        // Before anything is read, so that nothing falls between.
+        listener.listen_to(&source, &run.client);
+    }
     for found in &source.sets {
         run.bring_in_step(found).await?;
     }

@@ -14,7 +14,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::{
     client::legacy::{self, connect::capture_connection},
-    rt::{TokioExecutor, TokioTimer},
+    rt::{TokioExecutor, TokioIo, TokioTimer},
 };
 use resourcesync::Uri;
 use tokio::time::{Instant, sleep, timeout};
@@ -27,7 +27,9 @@ use super::{
     origin,
     pace::Pace,
     retry,
+    stream::Stream,
 };
+use tower::Service as _;
 
 /// Sends requests: within the scope, with patience, without rushing anybody. Clones share connections and limits.
 ///
@@ -131,6 +133,21 @@ impl Client {
             (uri, target, at) = (next, next_target, next_at);
         }
         Err(refused(&request.uri, Refusal::Redirects { most: HttpOptions::REDIRECTS }))
+    }
+
+    /// A connection to the origin of a URI, for what is no request: a channel. The scope holds for it too.
+    pub(crate) async fn connect(&self, uri: &Uri, speaker: &Origin) -> Result<TokioIo<Stream>, HttpError> {
+        let refused = |reason| HttpError::Refused { uri: uri.as_str().to_owned(), reason };
+        let (target, at) = locate(uri).map_err(refused)?;
+        self.0.options.scope.check_origin(speaker, &at).map_err(refused)?;
+        let connecting = self.0.connector.clone().call(target);
+        let connected = timeout(self.0.options.timeout, connecting).await;
+        let source = match connected {
+            Ok(Ok(stream)) => return Ok(TokioIo::new(stream)),
+            Ok(Err(error)) => error,
+            Err(elapsed) => elapsed.into(),
+        };
+        Err(HttpError::Connect { uri: uri.as_str().to_owned(), transient: true, source })
     }
 
     /// One request, one response.

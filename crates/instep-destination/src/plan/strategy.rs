@@ -177,7 +177,7 @@ impl Cost {
     const REQUEST_SECONDS: f64 = 0.000_2;
     /// What the first byte of a package costs, and how many resources a batch holds.
     const PACKAGE_SECONDS: f64 = 0.05;
-    const BATCH_RESOURCES: f64 = 5_000.0;
+    const BATCH_RESOURCES: f64 = 2_000.0;
 
     fn one_by_one(situation: &Situation) -> Self {
         let resources = situation.resources.unwrap_or(0) as f64;

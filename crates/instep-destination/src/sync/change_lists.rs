@@ -43,7 +43,13 @@ impl ChangeLists {
             None => run.open(&offer.uri, set.capability_list.as_ref(), record.as_ref()).await,
         };
         match opened {
-            Ok(Some(document)) => Self::of(run, &offer.uri, document, checkpoint).map(Some),
+            Ok(Some(document)) => {
+                let mut lists = Self::of(run, &offer.uri, document, checkpoint)?;
+                if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
+                    lists.bridge(run, set, time, earliest).await?;
+                }
+                Ok(Some(lists))
+            }
             Ok(None) => Ok(Some(Self::unchanged(checkpoint, &offer.uri))),
             Err(error) if is_gone(&error) => {
                 run.warn(ProblemKind::Document, offer.uri.as_str(), &error);
@@ -89,6 +95,38 @@ impl ChangeLists {
         Ok(Self { reach, lists, top: Some(top) })
     }
 
+    /// Closes a gap with closed lists of the archive, where it reaches back to the checkpoint without a hole (ARC-14).
+    async fn bridge(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &CapabilitySet,
+        checkpoint: DateTime,
+        earliest: DateTime,
+    ) -> Result<(), Error> {
+        let Some(offer) = set.get(&Capability::ChangeListArchive) else { return Ok(()) };
+        let mut archived = match archived_lists(run, set, &offer.uri).await {
+            Ok(archived) => archived,
+            Err(error) => {
+                run.warn(ProblemKind::Document, offer.uri.as_str(), &error);
+                return Ok(());
+            }
+        };
+        // What begins where the current lists do, they have themselves.
+        archived.retain(|member| member.from.is_none_or(|from| from.instant() < earliest.instant()));
+        archived.extend(self.lists.first().map(|list| list.member.clone()));
+        let (wanted, reach) = members_to_read(&checkpoint, &archived);
+        if reach != Reach::Covered || wanted.len() < 2 {
+            return Ok(());
+        }
+        run.note(&format!("the archive closes a gap before {earliest}"));
+        let bridge = wanted[..wanted.len() - 1]
+            .iter()
+            .map(|member| List { member: (*member).clone(), document: None });
+        self.lists.splice(0..0, bridge);
+        self.reach = Reach::Covered;
+        Ok(())
+    }
+
     /// Folds what is new over the plan; gives the checkpoint that holds once the plan is done.
     pub(super) async fn read(
         self,
@@ -124,6 +162,24 @@ impl ChangeLists {
         set.records.extend(self.top);
         Ok(checkpoint)
     }
+}
+
+/// The lists of an archive, or of all archives under an index (ARC-12), oldest first.
+async fn archived_lists(run: &mut Run<'_>, set: &CapabilitySet, uri: &Uri) -> Result<Vec<Member>, Error> {
+    let mut members = Vec::new();
+    let mut archives = vec![uri.clone()];
+    let mut indexes = 1;
+    while let Some(uri) = archives.pop() {
+        let Some(document) = run.open(&uri, set.capability_list.as_ref(), None).await? else { continue };
+        if document.header.form == Form::List {
+            document.for_each(|entry| members.push(Member::from(entry)))?;
+        } else if indexes > 0 {
+            indexes -= 1;
+            document.for_each(|entry| archives.push(entry.loc.clone()))?;
+        }
+    }
+    members.sort_by_key(|member| member.from.map(|from| from.instant()));
+    Ok(members)
 }
 
 /// Moves a checkpoint to the end of a list.

@@ -3,14 +3,17 @@
 use tokio::time::sleep;
 
 use super::once;
-use crate::{Error, Event, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport, plan::Pace};
+use crate::{
+    Error, Event, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport, listen::Listener, plan::Pace,
+};
 
-/// Looks again and again, often while the Source changes and seldom while it does not, until the run is to end.
+/// Looks when a channel says so, and anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
 pub(super) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     let mut pace = Pace::new(options.poll);
+    let mut listener = Listener::new();
     let mut total: Option<SyncReport> = None;
     loop {
-        let pause = match once(options, monitor).await {
+        let pause = match once(options, monitor, Some(&mut listener)).await {
             Ok(report) => {
                 let something_new = report.strategy != Strategy::Nothing;
                 let ended = report.outcome;
@@ -18,7 +21,8 @@ pub(super) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
                 if ended != Outcome::Complete {
                     break;
                 }
-                pace.after(something_new)
+                let pause = pace.after(something_new);
+                if listener.is_connected() { options.poll.1 } else { pause }
             }
             Err(error) if total.is_some() && error.is_retryable() => {
                 monitor.event(Event::Note(&format!("{}; looking again later", crate::error::story(&error))));
@@ -29,6 +33,7 @@ pub(super) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
         monitor.event(Event::Phase(Phase::Waiting));
         tokio::select! {
             () = sleep(pause) => {}
+            () = listener.hint() => {}
             () = options.shutdown.cancelled() => break,
         }
     }

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use futures_util::SinkExt as _;
+
 use instep_destination::{Outcome, SyncOptions, TestMonitor, status, sync};
 
 use crate::support::Copy;
@@ -51,6 +53,47 @@ fn a_spent_budget_leaves_the_rest_for_the_next_run() {
     });
     assert_eq!((run.exit_code(), run.report().outcome), (9, Outcome::BudgetSpent));
     assert!(run.report().created >= 1);
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn a_message_on_a_channel_leads_to_a_look_at_the_change_list() {
+    let copy = Copy::of_three();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let server = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = server.local_addr().unwrap();
+    let (say, mut said) = tokio::sync::mpsc::channel::<()>(1);
+    let (opened, mut open) = tokio::sync::mpsc::channel::<()>(1);
+    runtime.spawn(async move {
+        let (stream, _) = server.accept().await.unwrap();
+        let mut channel = tokio_tungstenite::accept_async(stream).await.unwrap();
+        opened.send(()).await.unwrap();
+        while said.recv().await.is_some() {
+            let message = tokio_tungstenite::tungstenite::Message::text("whatever it says, it is a hint");
+            channel.send(message).await.unwrap();
+        }
+    });
+    let channel =
+        format!("<url><loc>ws://{address}/</loc><rs:md capability=\"change-notification\"/></url></urlset>");
+    copy.source.rewrite("capabilitylist.xml", move |text| text.replace("</urlset>", &channel));
+
+    let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+    options.follow = true;
+    options.poll = (Duration::from_secs(600), Duration::from_secs(600));
+    options.access.allow_origins.push(format!("http://{address}"));
+    let end = options.shutdown.clone();
+    let monitor = TestMonitor::new();
+    std::thread::scope(|scope| {
+        let following = scope.spawn(|| runtime.block_on(sync(&options, &monitor)));
+        open.blocking_recv().unwrap();
+        copy.source.wait_for("changelist-000001.xml", 2);
+        copy.source.put("a.txt", "changed");
+        say.blocking_send(()).unwrap();
+        copy.source.wait_for("a.txt", 2);
+        end.cancel();
+        following.join().unwrap().unwrap();
+    });
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
 }

@@ -222,3 +222,44 @@ fn a_missing_resource_of_a_change_list_is_a_problem() {
     assert_eq!(run.heard.problems.len(), 1, "{:?}", run.heard.problems);
     assert_eq!(run.heard.problems[0].0, ProblemKind::Missing);
 }
+
+#[test]
+fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "in a list that is archived");
+    copy.source.rotate();
+    let closed = String::from_utf8(copy.source.document("changelist-000001.xml").unwrap()).unwrap();
+    let interval = |name: &str| {
+        let from = closed.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+        closed[from..].split('"').next().unwrap().to_owned()
+    };
+    copy.source.serve("archived-1.xml", closed.clone());
+    copy.source.serve(
+        "archive.xml",
+        format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"changelist-archive\"/>\
+             <url><loc>{}</loc><rs:md capability=\"changelist\" from=\"{}\" until=\"{}\"/></url></urlset>",
+            copy.source.url("archived-1.xml"),
+            interval("from"),
+            interval("until")
+        ),
+    );
+    let offer = format!(
+        "<url><loc>{}</loc><rs:md capability=\"changelist-archive\"/></url></urlset>",
+        copy.source.url("archive.xml")
+    );
+    copy.source.rewrite("capabilitylist.xml", move |text| text.replace("</urlset>", &offer));
+    copy.source.rewrite("changelist.xml", |text| {
+        let index = text.find("<sitemap>").unwrap();
+        let second = text[index + 1..].find("<sitemap>").unwrap() + index + 1;
+        format!("{}{}", &text[..index], &text[second..])
+    });
+    copy.source.put("b.txt", "in the open list");
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Changes));
+    assert!(run.heard.notes.iter().any(|note| note.contains("archive")), "{:?}", run.heard.notes);
+    assert_eq!(copy.source.requests_for("resourcelist.xml"), 1, "the first run only");
+    assert_eq!(copy.differences(), [""; 0]);
+}

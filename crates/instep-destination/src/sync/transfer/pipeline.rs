@@ -207,7 +207,7 @@ fn validators(held: &Facts) -> Validators {
 }
 
 impl Run<'_> {
-    fn progress(&mut self, bytes: u64) {
+    pub(super) fn progress(&mut self, bytes: u64) {
         let more = bytes.saturating_sub(self.fetched);
         self.fetched = bytes;
         self.report.bytes += more;

@@ -25,7 +25,7 @@ struct Taken {
 const AT_A_TIME: usize = 256;
 
 /// The most resources of one batch, and their bytes as far as they are known.
-const BATCH_RESOURCES: usize = 5_000;
+const BATCH_RESOURCES: usize = 2_000;
 const BATCH_BYTES: u64 = 128 << 20;
 
 impl Pipeline {
@@ -115,6 +115,7 @@ impl Pipeline {
             for commit in taken.commits {
                 self.send(commit).await?;
             }
+            run.progress(run.fetcher.bytes());
             self.tell_ready(run);
         }
     }
