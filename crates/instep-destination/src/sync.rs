@@ -217,7 +217,9 @@ impl Run<'_> {
 
     /// Whether what was applied says nothing about what is wanted now: another selection, deletions that were kept.
     fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
-        Ok(self.options.repair || !self.copy.policy_stands(set, self.options)?)
+        Ok(self.options.repair
+            || self.options.as_of.is_some()
+            || !self.copy.policy_stands(set, self.options)?)
     }
 
     fn situation(

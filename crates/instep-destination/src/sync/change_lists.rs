@@ -63,7 +63,8 @@ impl ChangeLists {
     fn unchanged(checkpoint: &Checkpoint, top: &Uri) -> Self {
         let last = checkpoint.document.clone().filter(|last| last != top);
         let lists = last.map(|uri| List { member: Member::new(uri), document: None });
-        Self { reach: Reach::Covered, lists: lists.into_iter().collect(), top: None }
+        let reach = if checkpoint.datetime.is_some() { Reach::Covered } else { Reach::Unknown };
+        Self { reach, lists: lists.into_iter().collect(), top: None }
     }
 
     fn of(run: &Run<'_>, uri: &Uri, document: Document, checkpoint: &Checkpoint) -> Result<Self, Error> {
@@ -165,7 +166,11 @@ impl ChangeLists {
 }
 
 /// The lists of an archive, or of all archives under an index (ARC-12), oldest first.
-async fn archived_lists(run: &mut Run<'_>, set: &CapabilitySet, uri: &Uri) -> Result<Vec<Member>, Error> {
+pub(super) async fn archived_lists(
+    run: &mut Run<'_>,
+    set: &CapabilitySet,
+    uri: &Uri,
+) -> Result<Vec<Member>, Error> {
     let mut members = Vec::new();
     let mut archives = vec![uri.clone()];
     let mut indexes = 1;
@@ -178,7 +183,7 @@ async fn archived_lists(run: &mut Run<'_>, set: &CapabilitySet, uri: &Uri) -> Re
             document.for_each(|entry| archives.push(entry.loc.clone()))?;
         }
     }
-    members.sort_by_key(|member| member.from.map(|from| from.instant()));
+    members.sort_by_key(|member| member.from.or(member.at).map(|time| time.instant()));
     Ok(members)
 }
 

@@ -5,7 +5,7 @@ mod list;
 
 use std::collections::BTreeSet;
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::{DateTime, Relation, Uri};
 
 use super::{troubles::Troubles, wanted::Extra};
 use crate::{
@@ -21,6 +21,10 @@ pub(crate) struct Policy {
     pub(crate) selection: Selection,
     pub(crate) scope: Scope,
     pub(crate) limit: Option<u64>,
+    /// Changes after this time are passed over.
+    pub(crate) as_of: Option<DateTime>,
+    /// Relations whose targets are wanted too.
+    pub(crate) with_links: Vec<Relation>,
     pub(crate) delete: bool,
 }
 

@@ -3,13 +3,18 @@
 use futures_util::{StreamExt as _, stream};
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
-use super::{change_lists::ChangeLists, dump::Dump, run::Run, set::SetRun};
+use super::{
+    change_lists::{ChangeLists, archived_lists},
+    dump::Dump,
+    run::Run,
+    set::SetRun,
+};
 use crate::{
     Error,
     discover::CapabilitySet,
     documents::{Document, DocumentError, Documents},
     http::Origin,
-    plan::{Reach, check_age, check_inventory_time},
+    plan::{Member, Reach, check_age, check_inventory_time},
     state::{Checkpoint, DocumentRecord},
 };
 
@@ -67,6 +72,9 @@ impl Inventory {
         let Some(offer) = found.get(&Capability::ResourceList) else {
             return Err(Error::Usage { what: "The Source offers no Resource List".to_owned() });
         };
+        if let Some(as_of) = run.options.as_of {
+            return Self::read_as_of(run, found, set, as_of).await.map(Some);
+        }
         let record = run.state().document(&offer.uri)?;
         let opened = match &offer.document {
             Some(document) => Some(document.clone()),
@@ -83,16 +91,50 @@ impl Inventory {
         if !anew && same_instant(applied, at) {
             return Ok(None);
         }
-        let mut inventory = Self { at, complete: true, uri: offer.uri.clone() };
         let mut record = run.record(&offer.uri, &document);
         record.at = at;
         set.records.push(record);
+        Self::plan(run, offer.uri.clone(), &document, set).await.map(Some)
+    }
+
+    /// Plans a Resource List or what an index over several leads to.
+    async fn plan(run: &mut Run<'_>, uri: Uri, document: &Document, set: &mut SetRun) -> Result<Self, Error> {
+        let at = document.header.metadata.as_ref().and_then(|root| root.at);
+        let mut inventory = Self { at, complete: true, uri };
         match document.header.form {
-            Form::List => set.read_list(&document).await?,
-            Form::Index => inventory.read_members(run, &document, set).await?,
+            Form::List => set.read_list(document).await?,
+            Form::Index => inventory.read_members(run, document, set).await?,
         }
         run.tell(set);
-        Ok(Some(inventory))
+        Ok(inventory)
+    }
+
+    /// Plans the newest Resource List that is not younger than a time: the current one, or one of the archive.
+    async fn read_as_of(
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        as_of: DateTime,
+    ) -> Result<Self, Error> {
+        let mut lists: Vec<Member> = Vec::new();
+        if let Some(archive) = found.get(&Capability::ResourceListArchive) {
+            lists = archived_lists(run, found, &archive.uri).await?;
+        }
+        if let Some(current) = found.get(&Capability::ResourceList) {
+            let document = run.open(&current.uri, found.capability_list.as_ref(), None).await?;
+            let at = document.and_then(|document| document.header.metadata?.at);
+            lists.push(Member { at, ..Member::new(current.uri.clone()) });
+        }
+        let begun = |list: &&Member| list.at.is_some_and(|at| at.instant() < as_of.end());
+        let newest = lists.iter().filter(begun).max_by_key(|list| list.at.map(|at| at.instant()));
+        let Some(list) = newest else {
+            let what = format!("The Source offers no Resource List of {as_of} or before");
+            return Err(Error::Usage { what });
+        };
+        let document = run.open(&list.uri, found.capability_list.as_ref(), None).await?;
+        let gone =
+            || Error::NotResourceSync { url: list.uri.as_str().to_owned(), what: "it is gone".to_owned() };
+        Self::plan(run, list.uri.clone(), &document.ok_or_else(gone)?, set).await
     }
 
     async fn read_members(
@@ -158,12 +200,19 @@ impl Inventory {
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = self.at;
         checkpoint.newest = self.at;
-        checkpoint.document = Some(self.uri.clone());
         if self.at.is_none() {
+            // Without a time the list itself is all that can be held on to.
+            checkpoint.document = Some(self.uri.clone());
             return Ok(checkpoint);
         }
         match ChangeLists::look(run, found, &checkpoint, true).await? {
-            Some(changes) if changes.reach == Reach::Covered => changes.read(run, set, checkpoint).await,
+            Some(changes) if changes.reach == Reach::Covered => {
+                let reached = changes.read(run, set, checkpoint.clone()).await?;
+                let Some(as_of) = run.options.as_of else { return Ok(reached) };
+                // What came later is not passed, and what was read is to be read again.
+                set.records.clear();
+                Ok(Checkpoint { datetime: Some(as_of), ..checkpoint })
+            }
             Some(_) => {
                 run.note("the Change Lists do not reach back to the Resource List: it is taken as it is");
                 Ok(checkpoint)

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::{DateTime, Relation, Uri};
 
 use super::{copy::Copy, draft::Policy, set::SetRun};
 use crate::{
@@ -45,6 +45,7 @@ pub(crate) struct Run<'a> {
 impl<'a> Run<'a> {
     /// Takes the copy, after a look at whether the options make sense.
     pub(crate) fn begin(options: &'a SyncOptions, monitor: &'a dyn Monitor) -> Result<Self, Error> {
+        refuse_unoffered(options)?;
         let http = HttpOptions::for_source(&options.url, &options.access)?;
         let scope = http.scope.clone();
         let client = Client::new(http)?;
@@ -58,6 +59,8 @@ impl<'a> Run<'a> {
             selection: Selection::new(selection)?,
             scope,
             limit: selection.limit,
+            as_of: options.as_of,
+            with_links: selection.with_links.iter().map(|rel| Relation::parse(rel)).collect(),
             delete: options.delete,
         };
         let fetcher = Fetcher::new(client.clone(), Arc::clone(&copy.store), options.verify);
@@ -186,6 +189,23 @@ impl<'a> Run<'a> {
         self.copy.finish(&self.report, &problems)?;
         Ok(self.report)
     }
+}
+
+/// What the options can say and no run can do is said before anything is done.
+fn refuse_unoffered(options: &SyncOptions) -> Result<(), Error> {
+    let refuse = |what: &str| Err(Error::Usage { what: what.to_owned() });
+    if options.all_versions {
+        return refuse("A copy holds one version of each resource; --as-of brings an earlier one");
+    }
+    if options.selection.where_metadata.is_some() {
+        return refuse(
+            "Resources are not selected by their metadata records; --with describedby brings those too",
+        );
+    }
+    if options.as_of.is_some() && options.follow {
+        return refuse("--as-of is one moment, --follow goes on: choose one");
+    }
+    Ok(())
 }
 
 /// Now, by this machine's clock: for the log of runs and the age of a Source, never for what is newer.

@@ -1,5 +1,6 @@
 //! The plan is carried out: fetch, commit in groups, delete last, move the checkpoint with the last group.
 
+mod adopt;
 mod pipeline;
 mod settle;
 mod unpack;
@@ -67,6 +68,9 @@ impl Run<'_> {
         let mut result = Ok(());
         for uri in settled.iter().filter_map(|uri| Uri::parse(uri).ok()) {
             result = result.and(pipeline.send(Commit::Paid(uri)).await);
+        }
+        if result.is_ok() && self.options.adopt {
+            result = pipeline.adopt(self, set).await;
         }
         let packages = self.packages();
         if result.is_ok() {

@@ -1,6 +1,6 @@
 //! What an entry promises, as the plan keeps it.
 
-use resourcesync::{Entry, Relation, Uri};
+use resourcesync::{Entry, Link, Relation, Uri};
 use serde::{Deserialize, Serialize};
 
 use crate::{map::without_fragment, state::Wanted};
@@ -18,6 +18,9 @@ pub(crate) struct Extra {
     /// Patches against the version before, each with its media type (§14.3).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) patches: Vec<(String, String)>,
+    /// Where this version stays when the resource moves on (§14.6).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) mementos: Vec<String>,
     /// Whether the Source does not say if it is still there (B14).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) ask: bool,
@@ -35,13 +38,14 @@ impl Extra {
     fn of_entry(entry: &Entry) -> Self {
         let mut mirrors: Vec<_> = entry.links_for(&Relation::Duplicate).collect();
         mirrors.sort_by_key(|link| link.preference());
-        let patch = |link: &resourcesync::Link| {
+        let patch = |link: &Link| {
             Some((link.href.as_str().to_owned(), link.media_type.as_ref()?.as_str().to_owned()))
         };
         Self {
             encoding: entry.metadata.encoding.as_deref().map(str::to_owned),
             mirrors: mirrors.into_iter().map(|link| link.href.as_str().to_owned()).collect(),
             patches: entry.links_for(&Relation::Patch).filter_map(patch).collect(),
+            mementos: entry.links_for(&Relation::Memento).map(|link| link.href.as_str().to_owned()).collect(),
             ask: false,
             attempts: 0,
         }
@@ -73,6 +77,16 @@ pub(crate) fn wanted(entry: &Entry, ask: bool) -> Wanted {
     wanted
 }
 
+/// The version of its target that a link promises.
+pub(crate) fn wanted_link(link: &Link) -> Wanted {
+    let mut wanted = Wanted::new(resource(&link.href));
+    wanted.facts.length = link.length;
+    wanted.facts.digests = link.hash.clone();
+    wanted.facts.lastmod = link.modified;
+    wanted.facts.media_type.clone_from(&link.media_type);
+    wanted
+}
+
 fn resource(uri: &Uri) -> Uri {
     let text = without_fragment(uri);
     if text.len() == uri.as_str().len() {
@@ -84,7 +98,7 @@ fn resource(uri: &Uri) -> Uri {
 
 #[cfg(test)]
 mod tests {
-    use resourcesync::{Link, MediaType};
+    use resourcesync::MediaType;
 
     use super::*;
 

@@ -201,3 +201,30 @@ fn nothing_at_the_url_is_exit_4() {
     let run = copy.sync_with(|options| options.url = "http://127.0.0.1:9/".to_owned());
     assert_eq!(run.exit_code(), 4);
 }
+
+#[test]
+fn files_that_lie_there_already_are_adopted_where_their_digest_is_right() {
+    let copy = Copy::of_three();
+    std::fs::create_dir_all(copy.dir().join("d")).unwrap();
+    std::fs::write(copy.dir().join("a.txt"), "one").unwrap();
+    std::fs::write(copy.dir().join("d/c.txt"), "not three").unwrap();
+    let run = copy.sync_with(|options| options.adopt = true);
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard.problems);
+    let requests = ["a.txt", "b.txt", "d/c.txt"].map(|path| copy.source.requests_for(path));
+    assert_eq!(requests, [0, 1, 1]);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn what_an_entry_links_to_is_fetched_where_it_is_asked_for() {
+    let copy = Copy::of_three();
+    let about = copy.source.url("about.xml");
+    copy.source.serve("about.xml", "about a");
+    copy.source.misstate("a.txt", move |entry| {
+        let target = Uri::parse(&about).unwrap();
+        entry.links.push(resourcesync::Link::new(resourcesync::Relation::DescribedBy, target));
+    });
+    let run = copy.sync_with(|options| options.selection.with_links.push("describedby".to_owned()));
+    assert_eq!((run.exit_code(), run.report().created), (0, 4));
+    assert_eq!(copy.read("about.xml").as_deref(), Some("about a"));
+}

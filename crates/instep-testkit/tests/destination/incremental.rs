@@ -263,3 +263,24 @@ fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
     assert_eq!(copy.source.requests_for("resourcelist.xml"), 1, "the first run only");
     assert_eq!(copy.differences(), [""; 0]);
 }
+
+#[test]
+fn a_copy_can_be_had_as_it_was() {
+    let copy = Copy::of_three();
+    copy.source.put("b.txt", "a second version");
+    let then = copy.source.clock().now();
+    copy.source.put("a.txt", "too late");
+    copy.source.put("e.txt", "too late");
+    let earlier = copy.source.url("versions/a.txt");
+    copy.source.serve("versions/a.txt", "one");
+    copy.source.rewrite("resourcelist.xml", move |text| {
+        let end = text.find("</url>").unwrap();
+        format!("{}<rs:ln rel=\"memento\" href=\"{earlier}\"/>{}", &text[..end], &text[end..])
+    });
+    let run = copy.sync_with(|options| options.as_of = Some(then));
+    assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard.problems);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
+    assert_eq!(copy.read("b.txt").as_deref(), Some("a second version"));
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}

@@ -44,7 +44,9 @@ impl Draft {
             ordinal += 1;
             let place = shape.place(&entry, &mut inherited, ordinal);
             let before = since.zip(place.time).is_some_and(|(since, time)| time.end() <= since.instant());
-            if ordinal <= shape.known || before || !self.in_scope(speaker.as_ref(), &entry.loc) {
+            let after =
+                self.policy.as_of.zip(place.time).is_some_and(|(as_of, time)| time.instant() >= as_of.end());
+            if ordinal <= shape.known || before || after || !self.in_scope(speaker.as_ref(), &entry.loc) {
                 continue;
             }
             self.put(&mut window, &entry, place);

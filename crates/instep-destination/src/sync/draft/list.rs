@@ -1,7 +1,23 @@
-use resourcesync::{Entry, Severity};
+use resourcesync::{Entry, Link, Severity};
 
 use super::{Draft, Word};
-use crate::{Error, ProblemKind, documents::Document, state::Wanted, sync::wanted::wanted};
+use crate::{
+    Error, ProblemKind,
+    documents::Document,
+    http::Origin,
+    state::Wanted,
+    sync::wanted::{wanted, wanted_link},
+};
+
+/// Entries that meet what is held together.
+#[derive(Default)]
+struct Part {
+    selected: Vec<Wanted>,
+    /// Targets of their links.
+    linked: Vec<Wanted>,
+    /// What is there and not selected.
+    others: Vec<Wanted>,
+}
 
 impl Draft {
     /// Plans what a Resource List promises (§10.1). Nothing of it stays in the plan unless all of it could be read
@@ -21,7 +37,7 @@ impl Draft {
         let speaker = document.origin();
         let mut entries = document.read()?;
         let mut entry = Entry::default();
-        let (mut selected, mut others) = (Vec::new(), Vec::new());
+        let mut part = Part::default();
         let mut usable = 0;
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
             usable += 1;
@@ -32,28 +48,41 @@ impl Draft {
             if self.policy.selection.wants(&entry) && self.policy.limit.is_none_or(|most| self.listed < most)
             {
                 self.listed += 1;
-                selected.push(wanted);
+                part.linked.extend(self.linked(speaker.as_ref(), &entry));
+                part.selected.push(wanted);
             } else {
-                others.push(wanted);
+                part.others.push(wanted);
             }
-            if selected.len() + others.len() == Self::PART {
-                self.plan_part(&mut selected, &mut others)?;
+            if part.selected.len() + part.linked.len() + part.others.len() >= Self::PART {
+                self.plan_part(std::mem::take(&mut part))?;
             }
         }
-        self.plan_part(&mut selected, &mut others)?;
+        self.plan_part(part)?;
         self.entries += usable;
         let unusable = entries.entries_read() - usable;
         self.tell_unusable(document, entries.take_findings(), unusable);
         Ok(())
     }
 
-    fn plan_part(&mut self, selected: &mut Vec<Wanted>, others: &mut Vec<Wanted>) -> Result<(), Error> {
-        self.drop_repeated(selected);
-        self.meet(selected, |_| (Word::Fetch, None))?;
-        self.meet(others, |_| (Word::Ignore, None))?;
-        selected.clear();
-        others.clear();
-        Ok(())
+    /// What the entry links to and is wanted with it: a description, a preview (§14.5, §14.6).
+    fn linked(&self, speaker: Option<&Origin>, entry: &Entry) -> Vec<Wanted> {
+        let relations = &self.policy.with_links;
+        let in_scope = |link: &&Link| {
+            relations.contains(&link.rel)
+                && speaker.is_none_or(|speaker| self.policy.scope.check(speaker, link.href.as_str()).is_ok())
+        };
+        entry.links.iter().filter(in_scope).map(wanted_link).collect()
+    }
+
+    fn plan_part(&mut self, Part { mut selected, mut linked, mut others }: Part) -> Result<(), Error> {
+        self.drop_repeated(&mut selected);
+        // What is listed itself is told better there than by a link.
+        linked.sort_by(|a, b| a.uri.cmp(&b.uri));
+        linked.dedup_by(|a, b| a.uri == b.uri);
+        linked.retain(|link| selected.binary_search_by(|listed| listed.uri.cmp(&link.uri)).is_err());
+        self.meet(&mut selected, |_| (Word::Fetch, None))?;
+        self.meet(&mut linked, |_| (Word::Fetch, None))?;
+        self.meet(&mut others, |_| (Word::Ignore, None))
     }
 
     /// One entry for each resource: equal ones are one (D17); of unlike ones the last is tried, and that is told.

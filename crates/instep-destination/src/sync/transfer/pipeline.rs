@@ -92,7 +92,9 @@ impl Pipeline {
             tokio::spawn(async move { fetcher.run(tasks, outcomes_in).await })
         };
         let shutdown = run.options.shutdown.clone();
-        let mut feed = Feed { reader: run.state().reader()?, page: Vec::new().into_iter(), after: 0 };
+        let reader = run.state().reader()?;
+        let mut feed =
+            Feed { reader, page: Vec::new().into_iter(), after: 0, earlier: run.options.as_of.is_some() };
         let mut sender = Some(sender);
         let mut next = feed.next(set)?;
         let mut deadline = None;
@@ -159,6 +161,8 @@ struct Feed {
     reader: State,
     page: std::vec::IntoIter<Action>,
     after: i64,
+    /// Whether versions are wanted that may have been replaced.
+    earlier: bool,
 }
 
 impl Feed {
@@ -189,7 +193,9 @@ impl Feed {
         task.expected.length = wanted.facts.length;
         task.expected.digests = wanted.facts.digests.clone();
         task.expected.encoding = extra.encoding.map(Into::into);
-        task.mirrors = extra.mirrors.iter().filter_map(|uri| resourcesync::Uri::parse(uri).ok()).collect();
+        let mementos = extra.mementos.iter().filter(|_| self.earlier);
+        task.mirrors =
+            mementos.chain(&extra.mirrors).filter_map(|uri| resourcesync::Uri::parse(uri).ok()).collect();
         task.held = task.context.held.as_ref().map(validators);
         Ok(task)
     }

@@ -1,0 +1,76 @@
+//! Files that lie in the copy already, though no state knows them: an older copy, or one that another client made.
+
+use std::io::Read as _;
+
+use resourcesync::{Algorithm, Hasher};
+
+use super::{pipeline::Pipeline, settle::Placer};
+use crate::{
+    Error,
+    commit::Commit,
+    state::{Action, ActionKind, Facts, Wanted},
+    store::{NameKind, StoreError},
+    sync::{draft::Draft, run::Run, set::SetRun},
+};
+
+/// Files looked at before they are handed on.
+const AT_A_TIME: usize = 256;
+
+impl Pipeline {
+    /// Keeps what lies where a wanted resource belongs and has its digest; the rest stays in the plan.
+    pub(super) async fn adopt(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+        let placer = Placer::new(run, set.id);
+        let mut after = 0;
+        while run.ending().is_none() {
+            let placer = placer.clone();
+            let (commits, last) = set.work(move |draft| look_at_some(draft, after, &placer)).await?;
+            let Some(last) = last else { return Ok(()) };
+            after = last;
+            for commit in commits {
+                self.send(commit).await?;
+            }
+            self.tell_ready(run);
+        }
+        Ok(())
+    }
+}
+
+/// What can be adopted of the next actions, and where the plan goes on after them.
+fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<Commit>, Option<i64>), Error> {
+    let page = draft.actions().of_kind_after(ActionKind::Create, after, AT_A_TIME)?;
+    let last = page.last().map(|action| action.sequence);
+    let mut commits = Vec::new();
+    for Action { wanted, .. } in page {
+        let Ok(path) = placer.mapper.map(&wanted.uri) else { continue };
+        if !matches!(placer.store.kind(path.as_str()), Ok(Some(NameKind::File))) {
+            continue;
+        }
+        let Ok(found) = read(placer, &path, &wanted) else { continue };
+        if found.digests.agrees_with(&wanted.facts.digests) == Some(true) {
+            draft.done(wanted.uri.as_str())?;
+            commits.push(Commit::Adopted { uri: wanted.uri, path, facts: found, set: placer.set });
+        }
+    }
+    Ok((commits, last))
+}
+
+/// What a file is: its length and the digest that the Source states, with what else the Source says.
+fn read(placer: &Placer, path: &crate::map::CopyPath, wanted: &Wanted) -> Result<Facts, StoreError> {
+    let strongest: Vec<Algorithm> =
+        wanted.facts.digests.strongest().map(|digest| digest.algorithm.clone()).into_iter().collect();
+    let mut hasher = Hasher::new(&strongest);
+    let mut file = placer.store.read(path)?;
+    let mut buffer = vec![0; 64 << 10];
+    let mut length = 0;
+    loop {
+        let read = file.read(&mut buffer).map_err(|error| StoreError::io("read", path.as_str(), error))?;
+        if read == 0 {
+            break;
+        }
+        length += read as u64;
+        hasher.update(&buffer[..read]);
+    }
+    let mut facts = wanted.facts.clone();
+    (facts.length, facts.digests) = (Some(length), hasher.finish());
+    Ok(facts)
+}
