@@ -1,5 +1,5 @@
 //! Hostile and random input: an error with a place, or what was written (THREATS D11 to D14, D16).
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 #[path = "../../../fuzz/bodies.rs"]
 mod bodies;

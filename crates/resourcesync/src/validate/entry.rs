@@ -1,14 +1,17 @@
 //! Entries, one after the other: what each says, and how it follows the one before.
 
+mod kinds;
+
 use std::collections::BTreeSet;
 
+use self::kinds::{check_framework, check_times, check_upper};
 use super::{findings::Findings, header::check_pairs};
 use crate::{
     dialect::Dialect,
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
-    tables::{DocumentRules, Presence},
-    value::{Capability, Change, DateTime, MediaType, Relation, Uri},
+    tables::DocumentRules,
+    value::{Capability, Change, DateTime, MediaType, Uri},
     xml::SpecVersion,
 };
 
@@ -265,79 +268,6 @@ impl<'h> EntryCheck<'h> {
         }
     }
 
-    fn check_snapshot(&mut self, rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
-        let md = &entry.metadata;
-        let end = self.root.completed.or(self.root.at);
-        if let (Some(lastmod), Some(end)) = (entry.lastmod, end)
-            && end.end() <= lastmod.instant()
-        {
-            out.weigh(
-                "TIME-3",
-                Severity::Info,
-                entry.position,
-                format!("lastmod {lastmod}"),
-                "a state of the snapshot",
-            );
-        }
-        let times = [md.at, md.completed, md.from, md.until, md.datetime];
-        let stray = md.change.is_some() || md.path.is_some() || md.capability.is_some();
-        if rules.capability == Capability::ResourceList && (stray || times.iter().any(Option::is_some)) {
-            let found = "change, datetime, path, capability or a time on an entry";
-            out.also("RL-7", at, found, "none of them in a Resource List");
-        }
-    }
-
-    fn check_package(&mut self, rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
-        if md.media_type.is_none() || md.length.is_none() {
-            out.add(rules.media_type, at, "no type or no length", "both, of the package");
-        }
-        if rules.times[3] == Presence::Recommended && md.from.is_none() {
-            out.weigh("CD-9", Severity::Info, at, "no from", "the interval of the package");
-        }
-        let Some(media_type) = &md.media_type else { return };
-        if !media_type.essence().eq_ignore_ascii_case("application/zip") {
-            out.weigh("ZIP-1", Severity::Info, at, format!("type=\"{media_type}\""), "application/zip");
-        }
-        let first = self.media_type.get_or_insert_with(|| media_type.clone());
-        if first.essence() != media_type.essence() {
-            let found = format!("type=\"{media_type}\" beside \"{first}\"");
-            if rules.capability == Capability::ChangeDump {
-                out.add("CD-12", at, found.clone(), "packages of one format");
-            }
-            out.add("ZIP-2", at, found, "packages of one format");
-        }
-    }
-
-    fn check_member(&mut self, rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
-        if rules.times[3] == Presence::Recommended {
-            if md.from.is_none() {
-                out.add("CLI-8", at, "no from", "the interval of the member");
-            }
-            self.check_seam("TIME-13", md, at, out);
-        }
-        let before =
-            |a: Option<DateTime>, b: Option<DateTime>| a.zip(b).is_some_and(|(a, b)| a.end() <= b.instant());
-        if rules.times[2] == Presence::Optional
-            && (before(md.at, self.root.at) || before(self.root.completed, md.completed))
-        {
-            out.add("TIME-11", at, "a member outside the time of the index", "at and completed within it");
-        }
-    }
-
-    /// Neighbouring intervals join, and only the last is open.
-    fn check_seam(&mut self, rule: &'static str, md: &Metadata, at: Position, out: &mut Findings) {
-        match (self.last_interval, md.from) {
-            (Some((_, Some(until))), Some(from)) if until.end() <= from.instant() => {
-                out.add(rule, at, format!("from {from} after until {until}"), "no gap between neighbours");
-            }
-            (Some((Some(_), None)), _) => {
-                out.add(rule, at, "a list after an open one", "only the last one open")
-            }
-            _ => {}
-        }
-        self.last_interval = Some((md.from, md.until));
-    }
-
     /// What only the whole document shows.
     pub(super) fn finish(self, out: &mut Findings) {
         if self.without_datetime == 0 || self.version == SpecVersion::V1_0 {
@@ -353,70 +283,6 @@ impl<'h> EntryCheck<'h> {
     }
 }
 
-/// Appendix A for entries.
-fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
-    let times = [
-        (rules.times[2], "at", md.at, "ATT-5", "TIME-1"),
-        (rules.times[2], "completed", md.completed, "ATT-5", "TIME-2"),
-        (rules.times[3], "from", md.from, "ATT-6", "TIME-1"),
-        (rules.times[3], "until", md.until, "ATT-6", "TIME-2"),
-    ];
-    for (presence, name, time, rule, table) in times {
-        if time.is_none() {
-            continue;
-        }
-        let found = format!("{name} on an entry");
-        match presence {
-            Presence::Forbidden if rules.is_archive() || rules.has_changes() && rules.order == "CN-8" => {
-                out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
-            }
-            Presence::Forbidden => {
-                out.add(table, at, found.clone(), "what Appendix A allows");
-                out.also(rule, at, found.clone(), "it only where §7 allows it");
-                if rules.is(Form::Index, &Capability::ResourceList) {
-                    out.also("RLI-6", at, found, "at and completed only");
-                }
-            }
-            Presence::Unstated => {
-                if rules.capability == Capability::CapabilityList {
-                    out.add("CAP-14", at, found.clone(), "no time in a Capability List");
-                }
-                out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
-            }
-            _ => {}
-        }
-    }
-    let wanted = match &rules.capability {
-        Capability::ResourceListArchive => Some(("ARC-7", md.at.is_some(), "at")),
-        Capability::ResourceDumpArchive => Some(("ARC-8", md.at.is_some(), "at")),
-        Capability::ChangeListArchive => {
-            Some(("ARC-9", md.from.is_some() && md.until.is_some(), "from and until"))
-        }
-        Capability::ChangeDumpArchive => {
-            Some(("ARC-10", md.from.is_some() && md.until.is_some(), "from and until"))
-        }
-        _ => None,
-    };
-    if let Some((rule, false, expected)) = wanted {
-        out.weigh(rule, Severity::Warning, at, "an archived document without its time", expected);
-    }
-}
-
-/// Entries of Source Descriptions and Capability Lists.
-fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
-    let (lastmod, described) = match (&rules.capability, rules.form) {
-        (Capability::Description, Form::List) => ("SD-10", "SD-9"),
-        (Capability::CapabilityList, Form::List) => ("CAP-11", ""),
-        _ => return,
-    };
-    if entry.lastmod.is_some() {
-        out.weigh(lastmod, Severity::Info, entry.position, "lastmod", "none, unless it is always right");
-    }
-    if entry.link_for(&Relation::DescribedBy).is_none() {
-        out.add(described, at, "no link rel=\"describedby\"", "one, to a description of the set");
-    }
-}
-
 fn is_channel(capability: &Capability) -> bool {
     matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
@@ -424,22 +290,4 @@ fn is_channel(capability: &Capability) -> bool {
 fn has_channel_scheme(loc: &Uri) -> bool {
     let scheme = loc.as_str().split(':').next().unwrap_or_default();
     ["http", "https", "ws", "wss"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
-}
-
-/// Which changes a document can have in a Framework Notification (FN-2).
-fn check_framework(md: &Metadata, at: Position, out: &mut Findings) {
-    let (Some(capability), Some(change)) = (&md.capability, &md.change) else { return };
-    let possible = match capability {
-        Capability::ResourceList | Capability::ResourceDump => *change == Change::Created,
-        Capability::ChangeList | Capability::ChangeDump => *change != Change::Deleted,
-        _ => true,
-    };
-    if !possible {
-        out.add(
-            "FN-2",
-            at,
-            format!("a {capability} {change}"),
-            "lists and dumps created, change documents not deleted",
-        );
-    }
 }
