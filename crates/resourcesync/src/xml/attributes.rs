@@ -2,7 +2,7 @@
 
 use quick_xml::{XmlVersion, events::BytesStart};
 
-use super::names::{Namespace, Scope};
+use super::names::{Namespace, Scope, split_prefix};
 use crate::{
     document::{Attribute, Link, Metadata},
     error::SyntaxErrorKind,
@@ -53,7 +53,7 @@ impl Attributes {
     }
 
     fn set(&mut self, key: &str, value: &str, scope: &Scope, reading: Reading, report: Report<'_>) {
-        let Some((prefix, local)) = key.split_once(':') else {
+        let Some((prefix, local)) = split_prefix(key) else {
             if let Some((rule, severity)) = misplaced(key, reading.on_link) {
                 let expected =
                     if reading.on_link { "an attribute of rs:ln" } else { "an attribute of rs:md" };
@@ -95,7 +95,7 @@ impl Attributes {
     /// Sets an attribute that Table 3 or a draft knows. A `weak` one, written with a prefix, gives way (DIA-6).
     fn set_known(&mut self, name: &str, value: &str, weak: bool, report: Report<'_>) -> bool {
         let Self { metadata: md, unreadable_time, .. } = self;
-        let value = value.trim();
+        let value = value.trim_ascii();
         let mut datetime = |name: &str, value: &str, report: Report<'_>| {
             let datetime = datetime(name, value, report);
             *unreadable_time |= datetime.is_none();

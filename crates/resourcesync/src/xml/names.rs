@@ -65,6 +65,12 @@ pub(crate) fn is_draft(uri: &str) -> bool {
     uri.trim_end_matches('/').ends_with("openarchives.org/rs")
 }
 
+/// The prefix and the local name; none where there is no prefix.
+pub(super) fn split_prefix(name: &str) -> Option<(&str, &str)> {
+    let colon = name.bytes().position(|byte| byte == b':')?;
+    Some((&name[..colon], &name[colon + 1..]))
+}
+
 /// The declarations in force, innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
@@ -74,7 +80,8 @@ pub(crate) struct Scope {
 impl Scope {
     /// Takes the declarations of an element at a depth. Returns whether there were any.
     pub(crate) fn enter(&mut self, start: &BytesStart<'_>, depth: usize) -> bool {
-        if !start.attributes_raw().contains("xmlns") {
+        let raw = start.attributes_raw().as_bytes();
+        if !memchr::memchr_iter(b'x', raw).any(|at| raw[at..].starts_with(b"xmlns")) {
             return false;
         }
         let before = self.declared.len();
@@ -109,7 +116,7 @@ impl Scope {
 
     /// The namespace and local name of an element; an undeclared prefix means a foreign namespace.
     pub(crate) fn element<'n>(&self, name: &'n str) -> (Namespace, &'n str) {
-        match name.split_once(':') {
+        match split_prefix(name) {
             None => (self.resolve("").cloned().unwrap_or(Namespace::None), name),
             Some(("xml", local)) => (Namespace::Foreign(XML.into()), local),
             Some((prefix, local)) => {

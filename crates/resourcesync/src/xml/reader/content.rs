@@ -49,7 +49,7 @@ impl<R: BufRead> DocumentReader<R> {
                     return Ok(());
                 }
                 Some(Step::Start { .. }) => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::Text) if self.text.trim().is_empty() => {}
+                Some(Step::Text) if self.text.trim_ascii().is_empty() => {}
                 Some(_) => {
                     self.locate(self.step_start);
                     return Err(self.ill_formed("text before the root element"));
@@ -191,7 +191,7 @@ impl<R: BufRead> DocumentReader<R> {
             }
             Kind::Priority => {
                 self.read_text(empty)?;
-                entry.priority = Some(self.text.trim().into());
+                entry.priority = Some(self.text.trim_ascii().into());
                 return Ok(());
             }
             Kind::Foreign => {}
@@ -223,16 +223,16 @@ impl<R: BufRead> DocumentReader<R> {
     /// Takes the text read as the entry's URI; resolves it where it is relative (NAV-5).
     fn loc(&mut self, entry: &mut Entry) -> bool {
         let text = std::mem::take(&mut self.text);
-        let usable = match Uri::check(text.trim()) {
+        let usable = match Uri::check(text.trim_ascii()) {
             Ok(()) => {
-                if text.trim().len() >= LONGEST_LOC {
-                    let found = format!("a URI of {} characters", text.trim().len());
+                if text.trim_ascii().len() >= LONGEST_LOC {
+                    let found = format!("a URI of {} characters", text.trim_ascii().len());
                     self.report("GEN-14", Severity::Error, found, "fewer than 2048");
                 }
-                entry.loc.set(text.trim());
+                entry.loc.set(text.trim_ascii());
                 true
             }
-            Err(error) => match self.mend(text.trim(), &error, "GEN-14") {
+            Err(error) => match self.mend(text.trim_ascii(), &error, "GEN-14") {
                 Some(uri) => {
                     entry.loc = uri;
                     true
@@ -261,15 +261,15 @@ impl<R: BufRead> DocumentReader<R> {
 
     fn lastmod(&mut self) -> Option<crate::DateTime> {
         let Self { text, findings, findings_dropped, options, at, .. } = self;
-        datetime("lastmod", text.trim(), &mut |rule, severity, found, expected| {
+        datetime("lastmod", text.trim_ascii(), &mut |rule, severity, found, expected| {
             push(findings, findings_dropped, options, Finding::new(rule, severity, *at, found, expected));
         })
     }
 
     fn changefreq(&mut self) -> Option<ChangeFreq> {
-        let value = ChangeFreq::parse(self.text.trim());
+        let value = ChangeFreq::parse(self.text.trim_ascii());
         if value.is_none() {
-            let found = format!("changefreq \"{}\"", self.text.trim());
+            let found = format!("changefreq \"{}\"", self.text.trim_ascii());
             self.report(
                 "GEN-16",
                 Severity::Error,
@@ -305,8 +305,8 @@ impl<R: BufRead> DocumentReader<R> {
 
     /// Text in `self.text` that stands where only elements may.
     fn stray_text(&mut self, rule: &'static str) {
-        if !self.text.trim().is_empty() {
-            let found = format!("text {:?}", self.text.trim().chars().take(40).collect::<String>());
+        if !self.text.trim_ascii().is_empty() {
+            let found = format!("text {:?}", self.text.trim_ascii().chars().take(40).collect::<String>());
             self.report(rule, Severity::Error, found, "elements only");
         }
     }
@@ -353,7 +353,7 @@ impl<R: BufRead> DocumentReader<R> {
         loop {
             match self.step(0)? {
                 None => return Ok(()),
-                Some(Step::Text) if self.text.trim().is_empty() => {}
+                Some(Step::Text) if self.text.trim_ascii().is_empty() => {}
                 Some(_) => {
                     self.locate(self.step_start);
                     return Err(self.ill_formed("content after the root element"));
