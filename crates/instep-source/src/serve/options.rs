@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{AdminOptions, Limits};
-use crate::{PublishOptions, live::LiveOptions, notify::ChannelOptions};
+use crate::{DumpPolicy, PublishOptions, live::LiveOptions, notify::ChannelOptions};
 
 /// A Source that is published continuously and served.
 #[derive(Clone, Debug)]
@@ -28,11 +28,13 @@ pub struct ServeOptions {
 }
 
 impl ServeOptions {
-    /// The files of a folder, at `http://127.0.0.1:8080/`; documents and state lie in its folder `.instep`.
+    /// The files of a folder, at `http://127.0.0.1:8080/`; documents and state lie in its folder `.instep`. There is a
+    /// Resource Dump while the set is small enough.
     pub fn new(folder: impl AsRef<Path>) -> Self {
         let folder = folder.as_ref();
         let mut publish = PublishOptions::new(folder, "");
         publish.out = publish.state.join("documents");
+        publish.dumps.policy = DumpPolicy::Auto;
         Self {
             publish,
             listen: "127.0.0.1:8080".to_owned(),

@@ -118,3 +118,18 @@ fn what_a_manifest_names_is_served_under_its_uri_as_it_is_written() {
         assert_eq!(get(server.address, absent).status, 404, "{absent}");
     }
 }
+
+#[test]
+fn a_resource_dump_is_built_beside_and_offered_when_it_is_there() {
+    let server = Server::start(&[("a.txt", b"aaa"), ("b.txt", b"bbb")]);
+    server.wait_for_document("resourcedump.xml");
+    server.wait_for_document("capabilitylist.xml");
+    let list = get(server.address, "/resourcesync/capabilitylist.xml").text();
+    assert!(list.contains("capability=\"resourcedump\""), "{list}");
+    let dump = get(server.address, "/resourcesync/resourcedump.xml").text();
+    let package = dump.split("<loc>").nth(1).unwrap().split("</loc>").next().unwrap();
+    let answer = get(server.address, package.strip_prefix(server.base.trim_end_matches('/')).unwrap());
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/zip")));
+    assert!(answer.header("cache-control").is_some_and(|value| value.contains("immutable")));
+    assert!(answer.body.starts_with(b"PK"));
+}
