@@ -8,6 +8,7 @@ mod folder;
 mod folder_sink;
 mod lock;
 mod memory;
+mod own;
 mod partial;
 mod staging;
 mod sweep;

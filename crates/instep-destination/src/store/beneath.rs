@@ -147,3 +147,38 @@ pub(super) fn explain(doing: &'static str, path: &str, error: Errno) -> StoreErr
     };
     StoreError::Blocked { path: path.to_owned(), by }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::symlink, sync::atomic::Ordering};
+
+    use super::{NameKind, Root, StoreError};
+
+    #[test]
+    fn d3_links_are_refused_whether_the_kernel_resolves_beneath_or_not() {
+        for resolves_beneath in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let (top, outside) = (dir.path().join("top"), dir.path().join("outside"));
+            std::fs::create_dir_all(top.join("real/deep")).unwrap();
+            std::fs::create_dir(&outside).unwrap();
+            std::fs::write(outside.join("secret"), b"theirs").unwrap();
+            std::fs::write(top.join("real/deep/file"), b"ours").unwrap();
+            symlink(&outside, top.join("link")).unwrap();
+            symlink(outside.join("secret"), top.join("real/secret")).unwrap();
+            let root = Root::new(std::fs::File::open(&top).unwrap().into());
+            root.resolves_beneath.store(resolves_beneath, Ordering::Relaxed);
+            assert!(root.file("real/deep/file").is_ok());
+            assert!(root.folder("real/deep").is_ok() && root.folder("").is_ok());
+            root.make_folder("real/new/deeper", &mut |_| {}).unwrap();
+            assert_eq!(root.kind("real/new/deeper").unwrap(), Some(NameKind::Folder));
+            assert_eq!(root.kind("real/none/file").unwrap(), None);
+            assert_eq!(root.kind("link").unwrap(), Some(NameKind::Other));
+            for refused in ["link/secret", "real/secret", "link"] {
+                assert!(matches!(root.file(refused), Err(StoreError::Blocked { .. })), "{refused}");
+            }
+            assert!(matches!(root.folder("link"), Err(StoreError::Blocked { .. })));
+            assert!(matches!(root.make_folder("link/x", &mut |_| {}), Err(StoreError::Blocked { .. })));
+            assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+use std::{sync::Arc, time::Duration};
+
+use resourcesync::{Change, Uri};
+
+use crate::{
+    map::CopyPath,
+    state::{Checkpoint, DocumentRecord, Facts, Owed, SetId},
+    store::{Durability, Staged, StoreError},
+};
+
+/// When a group is committed, and how durably.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommitOptions {
+    /// Most resources in a group.
+    pub most_resources: usize,
+    /// Most bytes in a group.
+    pub most_bytes: u64,
+    /// Longest a resource waits for its group.
+    pub longest_wait: Duration,
+    /// How much a commit waits for the disk; give the store the same.
+    pub durability: Durability,
+    /// Whether a copy is taken up of which the state holds resources and the disk nothing at all (D35).
+    pub accepts_emptied: bool,
+}
+
+impl CommitOptions {
+    /// 4,096 resources, 64 MiB or 1 s, whichever comes first.
+    pub fn new() -> Self {
+        Self {
+            most_resources: 4_096,
+            most_bytes: 64 << 20,
+            longest_wait: Duration::from_secs(1),
+            durability: Durability::Group,
+            accepts_emptied: false,
+        }
+    }
+}
+
+impl Default for CommitOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One thing to commit.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Commit {
+    /// A version, verified and staged.
+    File(NewFile),
+    /// A file that is in the copy already, read and found to be the version wanted.
+    Adopted {
+        /// Which resource.
+        uri: Uri,
+        /// Where it lies.
+        path: CopyPath,
+        /// Length and digests of the bytes read, and what the Source says.
+        facts: Facts,
+        /// The set that holds it.
+        set: SetId,
+    },
+    /// A set drops a resource; its file goes when no other set holds it.
+    Deletion {
+        /// Which resource.
+        uri: Uri,
+        /// Which set.
+        set: SetId,
+    },
+    /// The bytes held are current; what else is known of them is new. An entry owed for it is cleared.
+    Current {
+        /// Which resource.
+        uri: Uri,
+        /// Lastmod, datetime, validator, media type; what is none stays as it is.
+        facts: Facts,
+    },
+    /// The resource could not be had; the checkpoint may pass it.
+    Owed(SetId, Owed),
+    /// An entry owed is settled otherwise.
+    Paid(Uri),
+    /// Everything up to here was added before.
+    Checkpoint(SetId, Checkpoint),
+    /// A document was read to its end.
+    Document(DocumentRecord),
+}
+
+/// A version to commit.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NewFile {
+    /// Its URI, without fragment.
+    pub uri: Uri,
+    /// Where the mapper puts it.
+    pub path: CopyPath,
+    /// The bytes.
+    pub staged: Staged,
+    /// What the Source says of it; length and digests are taken from what is staged.
+    pub facts: Facts,
+    /// The set that holds it.
+    pub set: SetId,
+}
+
+impl NewFile {
+    /// A version to commit.
+    pub fn new(uri: Uri, path: CopyPath, staged: Staged, facts: Facts, set: SetId) -> Self {
+        Self { uri, path, staged, facts, set }
+    }
+}
+
+/// What became of one resource in a committed group.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Committed {
+    /// Which resource.
+    pub uri: Uri,
+    /// Where it lies or lay.
+    pub path: CopyPath,
+    /// Created, updated or deleted.
+    pub change: Change,
+    /// Bytes.
+    pub length: u64,
+}
+
+/// A group that is committed.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Flushed {
+    /// What was done, in the order in which it was asked for.
+    pub committed: Vec<Committed>,
+    /// What something in the copy stands in the way of; it is owed now.
+    pub refused: Vec<(Uri, StoreError)>,
+}
+
+/// What a start found of a run that was cut off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// Steps that had been taken: the state has them now.
+    pub finished: usize,
+    /// Steps that had not: the copy and the state are as before.
+    pub undone: usize,
+    /// Resources that are neither the old nor the new version: they will be fetched again.
+    pub lost: usize,
+}
+
+/// Told before each step of a group; an error stops the group there. For tests of what a crash leaves.
+pub type StepHook = Arc<dyn Fn(Step) -> Result<(), StoreError> + Send + Sync>;
+
+/// The steps of a group, in their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Step {
+    /// Staged bytes are about to be synced.
+    SyncStaged,
+    /// The intent is about to be written.
+    WriteIntent,
+    /// The operation of this place is about to be done.
+    Operation(usize),
+    /// Names are about to be synced.
+    SyncNames,
+    /// The state is about to take the group over.
+    CommitGroup,
+    /// What was removed is about to be forgotten.
+    Discard,
+}
