@@ -20,6 +20,7 @@ use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport, Via,
     audit::hash::{Hashing, Verdict},
     discover::CapabilitySet,
+    http::Origin,
     listen::Listener,
     plan::{Choice, Deletions, Situation, baseline, check_deletions, choose, is_batch_cheaper},
     state::{ActionKind, Checkpoint, SetId},
@@ -83,13 +84,14 @@ enum Carrier {
     /// The packages of a dump, then requests for what they lack.
     Dump(Dump),
     /// Packages asked for at this URI, then requests for what they lack.
-    Batch(Uri),
+    Batch(Uri, Option<Origin>),
 }
 
-/// Where instep's own Source packs resources that are asked for together.
-fn batch_endpoint(found: &CapabilitySet) -> Option<Uri> {
+/// Where instep's own Source packs resources that are asked for together, and who says so.
+fn batch_endpoint(found: &CapabilitySet) -> Option<(Uri, Option<Origin>)> {
     let batch = found.links.iter().find(|link| link.rel.as_str() == Relation::BATCH)?;
-    Some(batch.href.clone())
+    let speaker = found.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
+    Some((batch.href.clone(), speaker))
 }
 
 impl Run<'_> {
@@ -200,7 +202,7 @@ impl Run<'_> {
                 Some(dump) => Carrier::Dump(dump),
                 None => Dump::look(self, found).await?.map_or(Carrier::Requests, Carrier::Dump),
             },
-            (Strategy::Batch, Some(endpoint)) => Carrier::Batch(endpoint),
+            (Strategy::Batch, Some((endpoint, speaker))) => Carrier::Batch(endpoint, speaker),
             _ => Carrier::Requests,
         };
         Ok((choice, carrier))
@@ -210,7 +212,7 @@ impl Run<'_> {
         let mut situation = self.situation(found, None, None, false);
         situation.resources = Some(set.with(|draft| draft.totals())?.fetches);
         Ok(match batch_endpoint(found) {
-            Some(endpoint) if is_batch_cheaper(&situation) => Carrier::Batch(endpoint),
+            Some((endpoint, speaker)) if is_batch_cheaper(&situation) => Carrier::Batch(endpoint, speaker),
             _ => Carrier::Requests,
         })
     }

@@ -18,6 +18,8 @@ pub(super) struct ChangeLists {
     pub(super) reach: Reach,
     /// Those that may hold something new, oldest first.
     lists: Vec<List>,
+    /// The document that speaks for them.
+    speaker: Uri,
     /// The document that leads to them, where it is new.
     top: Option<DocumentRecord>,
 }
@@ -64,7 +66,7 @@ impl ChangeLists {
         let last = checkpoint.document.clone().filter(|last| last != top);
         let lists = last.map(|uri| List { member: Member::new(uri), document: None });
         let reach = if checkpoint.datetime.is_some() { Reach::Covered } else { Reach::Unknown };
-        Self { reach, lists: lists.into_iter().collect(), top: None }
+        Self { reach, lists: lists.into_iter().collect(), speaker: top.clone(), top: None }
     }
 
     fn of(run: &Run<'_>, uri: &Uri, document: Document, checkpoint: &Checkpoint) -> Result<Self, Error> {
@@ -79,7 +81,7 @@ impl ChangeLists {
             };
             let member = Member { from: root.from, until: root.until, ..Member::new(uri.clone()) };
             let lists = vec![List { member, document: Some(document) }];
-            return Ok(Self { reach, lists, top: None });
+            return Ok(Self { reach, lists, speaker: uri.clone(), top: None });
         }
         let mut members = Vec::new();
         document.for_each(|entry| members.push(Member::from(entry)))?;
@@ -93,7 +95,7 @@ impl ChangeLists {
         };
         let lists =
             wanted.into_iter().map(|member| List { member: member.clone(), document: None }).collect();
-        Ok(Self { reach, lists, top: Some(top) })
+        Ok(Self { reach, lists, speaker: uri.clone(), top: Some(top) })
     }
 
     /// Closes a gap with closed lists of the archive, where it reaches back to the checkpoint without a hole (ARC-14).
@@ -142,7 +144,7 @@ impl ChangeLists {
             let known = checkpoint.document.as_ref() == Some(&member.uri);
             let document = match document {
                 Some(document) => Some(document),
-                None => run.open(&member.uri, Some(&member.uri), record.as_ref().filter(|_| known)).await?,
+                None => run.open(&member.uri, Some(&self.speaker), record.as_ref().filter(|_| known)).await?,
             };
             let Some(document) = document else { continue };
             let mark = known.then(|| Mark {

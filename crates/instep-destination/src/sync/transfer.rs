@@ -1,6 +1,7 @@
 //! The plan is carried out: fetch, commit in groups, delete last, move the checkpoint with the last group.
 
 mod adopt;
+mod patches;
 mod pipeline;
 mod settle;
 mod unpack;
@@ -72,12 +73,17 @@ impl Run<'_> {
         if result.is_ok() && self.options.adopt {
             result = pipeline.adopt(self, set).await;
         }
+        if result.is_ok() {
+            result = pipeline.patch(self, set).await;
+        }
         let packages = self.packages();
         if result.is_ok() {
             result = match carrier {
                 Carrier::Requests => Ok(()),
                 Carrier::Dump(dump) => pipeline.unpack_dump(self, set, &packages, dump).await,
-                Carrier::Batch(endpoint) => pipeline.fetch_batches(self, set, &packages, &endpoint).await,
+                Carrier::Batch(endpoint, speaker) => {
+                    pipeline.fetch_batches(self, set, &packages, &endpoint, speaker.as_ref()).await
+                }
             };
         }
         if result.is_ok() {

@@ -284,3 +284,54 @@ fn a_copy_can_be_had_as_it_was() {
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
 }
+
+/// A Source whose JSON resource changes, with a patch against the version before.
+fn with_patch(patch: &'static str) -> Copy {
+    let copy = Copy::of(instep_testkit::FakeSource::start().with_resources([("a.json", r#"{"a":1,"b":2}"#)]));
+    assert_eq!(copy.sync().exit_code(), 0);
+    let target = copy.source.url("a.patch");
+    copy.source.serve("a.patch", patch);
+    copy.source.misstate("a.json", move |entry| {
+        let mut link = resourcesync::Link::new(
+            resourcesync::Relation::Patch,
+            resourcesync::Uri::parse(&target).unwrap(),
+        );
+        link.media_type = Some(resourcesync::MediaType::new("application/json-patch"));
+        entry.links.push(link);
+    });
+    copy.source.put("a.json", r#"{"a":1,"b":3}"#);
+    copy.source.forget_requests();
+    copy
+}
+
+#[test]
+fn a_patch_that_makes_the_promised_version_is_enough() {
+    let copy = with_patch(r#"[{"op": "replace", "path": "/b", "value": 3}]"#);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().updated), (0, 1));
+    assert_eq!(copy.source.requests_for("a.json"), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn a_patch_that_makes_something_else_is_not_used() {
+    let copy = with_patch(r#"[{"op": "replace", "path": "/b", "value": 4}]"#);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().updated), (0, 1));
+    assert_eq!(copy.source.requests_for("a.json"), 1);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d22_a_change_list_on_another_host_is_not_asked_for() {
+    let copy = Copy::of_three();
+    copy.sync();
+    let elsewhere = instep_testkit::FakeSource::start_at("127.0.0.2", instep_testkit::Layout::new());
+    let (here, there) = (copy.source.url("changelist-"), elsewhere.url("changelist-"));
+    copy.source.put("a.txt", "changed");
+    copy.source.rotate();
+    copy.source.rewrite("changelist.xml", move |text| text.replace(&here, &there));
+    assert_eq!(copy.sync().exit_code(), 4);
+    assert_eq!(elsewhere.connections(), 0);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
+}

@@ -8,6 +8,7 @@ use crate::{
     commit::Commit,
     documents::Document,
     error::story,
+    http::Origin,
     package::{OpenPackage, PackageError, Packages},
     plan::{Currency, Facts, currency},
     state::{Action, ActionKind},
@@ -64,6 +65,7 @@ impl Pipeline {
         set: &SetRun,
         packages: &Packages,
         endpoint: &Uri,
+        speaker: Option<&Origin>,
     ) -> Result<(), Error> {
         let mut after = 0;
         let mut most = BATCH_RESOURCES;
@@ -72,7 +74,7 @@ impl Pipeline {
             if uris.is_empty() {
                 break;
             }
-            match packages.batch(endpoint, None, &uris).await {
+            match packages.batch(endpoint, speaker, &uris).await {
                 Ok(open) => self.unpack(run, set, open).await?,
                 Err(PackageError::TooMuch) if uris.len() > 1 => {
                     most = uris.len() / 2;
@@ -82,7 +84,7 @@ impl Pipeline {
                     let known = uris.iter().filter(|uri| !unknown.iter().any(|text| text == uri.as_str()));
                     let known: Vec<Uri> = known.cloned().collect();
                     if let (false, Ok(open)) =
-                        (known.is_empty(), packages.batch(endpoint, None, &known).await)
+                        (known.is_empty(), packages.batch(endpoint, speaker, &known).await)
                     {
                         self.unpack(run, set, open).await?;
                     }
