@@ -13,7 +13,6 @@ use std::{fs, sync::Arc};
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
     routing::{any, get, post},
 };
 use bytes::Bytes;
@@ -110,8 +109,6 @@ const KINDS: [Capability; 2] = [Capability::ChangeNotification, Capability::Fram
 const EVENTS: &str = "resourcesync/events";
 /// Where subscribers ask to be told, below the base URL.
 const HUB: &str = "resourcesync/hub";
-/// Bytes of a request to the hub.
-const HUB_REQUEST_BYTES: usize = 16 * 1024;
 
 /// Puts the channels into the Capability Lists (CN-3).
 pub(crate) fn advertise(publish: &mut PublishOptions, options: &ChannelOptions) -> Result<(), Error> {
@@ -210,8 +207,7 @@ impl Announcer {
         }
         if let Some(RunningHub { hub, .. }) = &self.hub {
             let subscribe = post(hub::answer).with_state(Arc::clone(hub));
-            routes =
-                routes.route(&format!("/{HUB}"), subscribe.layer(DefaultBodyLimit::max(HUB_REQUEST_BYTES)));
+            routes = routes.route(&format!("/{HUB}"), subscribe);
         }
         let (recent, ending) = (self.recent.clone(), ending.clone());
         let events = move || async move { socket::events(recent.subscribe(), "changes", ending) };

@@ -4,6 +4,7 @@ mod address;
 mod admin;
 mod app;
 mod batch;
+pub(crate) mod body;
 mod cache;
 mod condition;
 mod connection;

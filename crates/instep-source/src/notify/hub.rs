@@ -13,7 +13,7 @@ use std::{
 
 use axum::{
     body::Bytes,
-    extract::State,
+    extract::{Request, State},
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -23,11 +23,13 @@ use tokio::sync::{Notify, Semaphore};
 use url::Url;
 
 use super::{Transport, address::Cidr, channel::Channel, client::Client};
-use crate::Error;
+use crate::{Error, serve::body};
 use book::{Book, Key, Outcome};
 use request::{Asked, Mode};
 use store::Store;
 
+/// Bytes of a request to the hub.
+const REQUEST_BYTES: usize = 16 * 1024;
 /// Requests to subscribers at a time.
 const AT_A_TIME: usize = 128;
 /// Verifications for one callback's host in a minute (W1).
@@ -207,18 +209,20 @@ impl Ledger {
 }
 
 /// Answers a request to the hub.
-pub(crate) async fn answer(State(hub): State<Arc<Hub>>, headers: HeaderMap, body: Bytes) -> Response {
+pub(crate) async fn answer(State(hub): State<Arc<Hub>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
     let media_type =
-        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if media_type.starts_with("application/xml") {
         return refused(StatusCode::FORBIDDEN, "this hub serves the topics of its own Source");
     }
     if !media_type.starts_with("application/x-www-form-urlencoded") {
         return refused(StatusCode::NOT_ACCEPTABLE, "send application/x-www-form-urlencoded");
     }
-    let asked = match Asked::parse(&body) {
-        Ok(asked) => asked,
-        Err(what) => return refused(StatusCode::BAD_REQUEST, what),
+    let asked = match body::read(body, REQUEST_BYTES).await.map(|form| Asked::parse(&form)) {
+        Ok(Ok(asked)) => asked,
+        Ok(Err(what)) => return refused(StatusCode::BAD_REQUEST, what),
+        Err(status) => return refused(status, "the request is too long, or took too long"),
     };
     if !hub.topics.contains_key(&asked.topic) {
         return refused(StatusCode::NOT_FOUND, "there is no such topic");

@@ -1,6 +1,6 @@
 //! Batches: many resources in one answer.
 
-use std::{fs::File, sync::Arc, time::Duration};
+use std::{fs::File, sync::Arc};
 
 use axum::{
     Json, Router,
@@ -13,9 +13,10 @@ use http::{StatusCode, header};
 use resourcesync::{DateTime, Link, Relation, Uri};
 use serde::Deserialize;
 use serde_json::json;
-use tokio::{sync::watch, task::spawn_blocking, time::timeout};
+use tokio::{sync::watch, task::spawn_blocking};
 
 use super::{
+    body,
     file_body::FileBody,
     spool::{Building, Claim, Progress, Spool},
 };
@@ -27,8 +28,6 @@ use crate::{
 
 /// Bytes of a request: 10,000 long URIs.
 const REQUEST_BYTES: usize = 16 << 20;
-/// How long a client may take to send its request.
-const REQUEST_TIME: Duration = Duration::from_secs(30);
 /// Bytes of packages on disk.
 const SPOOL_BYTES: u64 = 2 << 30;
 /// When to ask again while there is no room, in seconds.
@@ -82,14 +81,13 @@ enum Asked {
 }
 
 async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
-    let body = timeout(REQUEST_TIME, axum::body::to_bytes(request.into_body(), REQUEST_BYTES)).await;
-    let asked = match body {
-        Err(_) => return refused(StatusCode::REQUEST_TIMEOUT, "the request took too long"),
-        Ok(Err(_)) => return refused(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long"),
-        Ok(Ok(body)) => match serde_json::from_slice(&body) {
-            Ok(asked) => asked,
-            Err(_) => return refused(StatusCode::BAD_REQUEST, ASKED),
-        },
+    let asked = match body::read(request.into_body(), REQUEST_BYTES)
+        .await
+        .map(|body| serde_json::from_slice(&body))
+    {
+        Ok(Ok(asked)) => asked,
+        Ok(Err(_)) => return refused(StatusCode::BAD_REQUEST, ASKED),
+        Err(status) => return refused(status, "the request is too long, or took too long"),
     };
     let selection = match selection(asked) {
         Ok(selection) => selection,

@@ -1,0 +1,36 @@
+//! The body of a request, within bounds of size and time (S10).
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use http::StatusCode;
+use tokio::time::timeout;
+
+/// How long a client may take to send a body.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Reads a body; the status of the refusal where it is too long or takes too long.
+pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Bytes, StatusCode> {
+    match timeout(PATIENCE, to_bytes(body, most_bytes)).await {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(_)) => Err(StatusCode::PAYLOAD_TOO_LARGE),
+        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn s10_a_body_that_never_ends_or_never_comes_is_refused() {
+        let never = Body::from_stream(futures_util::stream::pending::<Result<Bytes, Infallible>>());
+        assert_eq!(read(never, 10).await, Err(StatusCode::REQUEST_TIMEOUT));
+        let piece = || Ok::<_, Infallible>(Bytes::from_static(b"abc"));
+        let endless = Body::from_stream(futures_util::stream::repeat_with(piece));
+        assert_eq!(read(endless, 10).await, Err(StatusCode::PAYLOAD_TOO_LARGE));
+        assert_eq!(read(Body::from("abc"), 3).await, Ok(Bytes::from_static(b"abc")));
+    }
+}
