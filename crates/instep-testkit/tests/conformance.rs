@@ -17,7 +17,7 @@ use std::{
 };
 
 use resourcesync::{
-    Finding, Severity, SpecVersion,
+    Document, Finding, ReadOptions, Severity, SpecVersion, WriteOptions,
     package::PackageLimits,
     validate::{ValidateOptions, Validator, rules},
 };
@@ -162,6 +162,34 @@ fn reason_without_case(rule: &str, who: &str) -> Option<&'static str> {
         _ if who == "D" || who == "H" => "says how a reader or a hub behaves; tested there",
         _ => return None,
     })
+}
+
+#[test]
+fn what_the_writer_takes_breaks_no_must_and_what_it_refuses_it_refuses_by_rule() {
+    let mut refused = BTreeSet::new();
+    for case in cases::cases() {
+        for text in [&case.passes, &case.fails] {
+            let mut as_written = ReadOptions::new();
+            as_written.dialects = false;
+            let Ok(document) = Document::read(text.as_bytes(), as_written) else { continue };
+            match document.write(Vec::new(), WriteOptions::new()) {
+                Err(error) => drop(refused.insert(error.rule().unwrap())),
+                // A plain Sitemap owes nothing to ResourceSync.
+                Ok(_) if document.header().metadata.is_none() => {}
+                Ok(bytes) => {
+                    let findings = findings(&bytes, SpecVersion::V1_1);
+                    assert_eq!(errors(&findings), BTreeSet::new(), "{}: {findings:#?}\n{text}", case.rule);
+                }
+            }
+        }
+    }
+    println!("refused: {refused:?}");
+    for rule in [
+        "GEN-4", "GEN-7", "GEN-21", "ATT-1", "ATT-10", "ATT-17", "RL-2", "RL-3", "CL-6", "CLI-2", "CAP-8",
+        "CDM-11",
+    ] {
+        assert!(refused.contains(rule), "{rule}: {refused:?}");
+    }
 }
 
 #[test]

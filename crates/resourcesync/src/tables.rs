@@ -2,9 +2,9 @@
 //! them, the writer refuses by them.
 
 use crate::{
-    document::{Form, Header},
+    document::{Form, Header, Link, Metadata},
     finding::Severity,
-    value::{Capability, Relation},
+    value::{Capability, Change, MediaType, Relation, Uri},
 };
 
 /// Whether something may or must be there (Appendix A).
@@ -186,4 +186,48 @@ pub(crate) fn relation_rule(rel: &Relation) -> Option<&'static str> {
         Relation::Contents => "LN-24",
         _ => return None,
     })
+}
+
+/// The capability that an unknown name most likely means, and whether it was made into an index by its name (GEN-10).
+pub(crate) fn meant_capability(name: &str) -> Option<(Capability, bool)> {
+    let plain = |text: &str| {
+        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+    };
+    let name = plain(name);
+    Capability::KNOWN.into_iter().find_map(|known| {
+        let plain_known = plain(known.as_str());
+        let index = name.strip_suffix("index") == Some(&*plain_known);
+        (index || name == plain_known).then_some((known, index))
+    })
+}
+
+/// Whether a capability is a channel, not a document (CN-3).
+pub(crate) fn is_channel(capability: &Capability) -> bool {
+    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
+}
+
+/// Whether a channel can be at a URI: that of a topic, or of a WebSocket (CN-3, N8-2).
+pub(crate) fn has_channel_scheme(loc: &Uri) -> bool {
+    let scheme = loc.as_str().split(':').next().unwrap_or_default();
+    ["http", "https", "ws", "wss"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
+}
+
+/// Whether a document of a capability can have changed in a way (FN-2).
+pub(crate) fn can_change(capability: &Capability, change: &Change) -> bool {
+    match capability {
+        Capability::ResourceList | Capability::ResourceDump => *change == Change::Created,
+        Capability::ChangeList | Capability::ChangeDump => *change != Change::Deleted,
+        _ => true,
+    }
+}
+
+/// Whether a mirror is said to have other bytes than the resource (LN-4).
+pub(crate) fn duplicate_differs(md: &Metadata, link: &Link) -> bool {
+    let other = |mine: Option<&str>, theirs: Option<&str>| mine.zip(theirs).is_some_and(|(a, b)| a != b);
+    md.hash.agrees_with(&link.hash) == Some(false)
+        || md.length.zip(link.length).is_some_and(|(mine, theirs)| mine != theirs)
+        || other(
+            md.media_type.as_ref().map(MediaType::as_str),
+            link.media_type.as_ref().map(MediaType::as_str),
+        )
 }

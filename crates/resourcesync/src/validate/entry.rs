@@ -10,8 +10,8 @@ use crate::{
     dialect::Dialect,
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
-    tables::DocumentRules,
-    value::{Capability, Change, DateTime, MediaType, Uri},
+    tables::{DocumentRules, has_channel_scheme, is_channel},
+    value::{Capability, Change, DateTime, MediaType},
     xml::SpecVersion,
 };
 
@@ -281,13 +281,4 @@ impl<'h> EntryCheck<'h> {
         let rule = if notification { "CN-22" } else { "CL-10" };
         out.weigh(rule, Severity::Info, self.first_without, found, "datetime on each change");
     }
-}
-
-fn is_channel(capability: &Capability) -> bool {
-    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
-}
-
-fn has_channel_scheme(loc: &Uri) -> bool {
-    let scheme = loc.as_str().split(':').next().unwrap_or_default();
-    ["http", "https", "ws", "wss"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }

@@ -5,7 +5,7 @@ use crate::{
     dialect::Dialect,
     document::{Form, Header, Metadata},
     finding::{Position, Severity},
-    tables::{DocumentRules, Presence, document_rules, header_rules},
+    tables::{DocumentRules, Presence, document_rules, header_rules, meant_capability},
     value::{Capability, DateTime, Relation},
 };
 
@@ -96,35 +96,23 @@ fn check_capability(
         format!("the unknown capability \"{name}\""),
         "one of the standard's",
     );
-    let plain = |text: &str| {
-        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+    if name.as_ref() == "resourcesync" {
+        let found = "the description of the draft 0.9";
+        return out.weigh("SD-4", Severity::Warning, at, found, "capability=\"description\"");
+    }
+    let Some((meant, index)) = meant_capability(name) else { return };
+    let found = format!("capability=\"{capability}\"");
+    if index {
+        let expected =
+            format!("capability=\"{meant}\", as its members have; the root element tells an index");
+        return out.add("GEN-10", at, found, &expected);
+    }
+    let rule = match meant.as_str().ends_with("-archive") {
+        true => "ARC-2",
+        false => document_rules(header.form, &meant).map_or("GEN-5", |rules| rules.root),
     };
-    let name = plain(name);
-    if name == "resourcesync" {
-        return out.weigh(
-            "SD-4",
-            Severity::Warning,
-            at,
-            "the description of the draft 0.9",
-            "capability=\"description\"",
-        );
-    }
-    for known in Capability::KNOWN {
-        let expected = format!("capability=\"{known}\"");
-        if name.strip_suffix("index") == Some(&*plain(known.as_str())) {
-            let expected = format!("{expected}, as its members have; the root element tells an index");
-            out.add("GEN-10", at, format!("capability=\"{capability}\""), &expected);
-        } else if name == plain(known.as_str()) {
-            let archive = known.as_str().ends_with("-archive");
-            let rule = document_rules(header.form, &known).map_or("GEN-5", |rules| rules.root);
-            let rule = if archive { "ARC-2" } else { rule };
-            let severity = match header.dialect {
-                Dialect::Current => Severity::Error,
-                _ => Severity::Warning,
-            };
-            out.weigh(rule, severity, at, format!("capability=\"{capability}\""), &expected);
-        }
-    }
+    let severity = if header.dialect == Dialect::Current { Severity::Error } else { Severity::Warning };
+    out.weigh(rule, severity, at, found, &format!("capability=\"{meant}\""));
 }
 
 /// Appendix A for the root.

@@ -6,7 +6,7 @@ use super::{digest_of, findings::Findings};
 use crate::{
     document::{Entry, Form, Link},
     finding::{Position, Severity},
-    tables::DocumentRules,
+    tables::{DocumentRules, duplicate_differs},
     value::{Capability, Relation},
 };
 
@@ -121,14 +121,7 @@ fn check_relation(entry: &Entry, link: &Link, at: Position, out: &mut Findings) 
 }
 
 fn check_duplicate(entry: &Entry, link: &Link, at: Position, out: &mut Findings) {
-    let md = &entry.metadata;
-    let differs = md.hash.agrees_with(&link.hash) == Some(false)
-        || link.length.is_some_and(|length| md.length.is_some_and(|expected| length != expected))
-        || link
-            .media_type
-            .as_ref()
-            .is_some_and(|kind| md.media_type.as_ref().is_some_and(|other| kind != other));
-    if differs {
+    if duplicate_differs(&entry.metadata, link) {
         let found = "a duplicate with another hash, length or type";
         out.weigh("LN-4", Severity::Error, at, found, "a copy of the same representation");
     } else if !link.hash.is_empty() || link.length.is_some() || link.media_type.is_some() {

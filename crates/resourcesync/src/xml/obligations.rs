@@ -10,7 +10,10 @@ use super::SpecVersion;
 use crate::{
     document::{Attribute, Entry, Form, Header, Link, Metadata},
     error::WriteError,
-    tables::{DocumentRules, Presence, header_rules},
+    tables::{
+        DocumentRules, Presence, can_change, duplicate_differs, has_channel_scheme, header_rules, is_channel,
+        meant_capability,
+    },
     value::{Capability, Change, DateTime, DigestValue, Digests, Relation, Uri},
     xml::names::RS,
 };
@@ -44,6 +47,12 @@ impl Obligations {
         let empty = Metadata::new();
         let md = md.unwrap_or(&empty);
         require(md.capability.is_some(), "GEN-4", || "A document needs a capability".into())?;
+        if let Some(Capability::Other(name)) = &md.capability
+            && let Some((meant, index)) = meant_capability(name)
+        {
+            let rule = if index { "GEN-10" } else { "GEN-5" };
+            require(false, rule, || format!("The capability \"{name}\" is written \"{meant}\""))?;
+        }
         if let Some(rules) = rules {
             check_root(rules, header, md)?;
         }
@@ -74,6 +83,9 @@ impl Obligations {
         check_pairs(md)?;
         check_metadata(md)?;
         links.iter().try_for_each(check_link)?;
+        let differs =
+            links.iter().find(|link| link.rel == Relation::Duplicate && duplicate_differs(md, link));
+        require(differs.is_none(), "LN-4", || format!("A mirror with other bytes: {loc}"))?;
         let Some(rules) = self.rules else { return Ok(()) };
         check_entry_times(rules, entry)?;
         self.check_change(rules, entry)?;
@@ -132,6 +144,8 @@ impl Obligations {
                 require(false, "CAP-7", || format!("No capability: {loc}"))
             }
             (Capability::CapabilityList, Form::List, Some(capability)) => {
+                let reachable = !is_channel(capability) || has_channel_scheme(loc);
+                require(reachable, "CN-3", || format!("A channel is at an http or ws URI: {loc}"))?;
                 let fresh = self.capabilities.insert(capability.clone());
                 require(fresh, "CAP-8", || format!("{capability} a second time: {loc}"))
             }
@@ -140,6 +154,10 @@ impl Obligations {
             }
             (Capability::FrameworkNotification, _, None) => {
                 require(false, "FN-1", || format!("No capability: {loc}"))
+            }
+            (Capability::FrameworkNotification, _, Some(capability)) => {
+                let possible = md.change.as_ref().is_none_or(|change| can_change(capability, change));
+                require(possible, "FN-2", || format!("A {capability} does not change like that: {loc}"))
             }
             _ => Ok(()),
         }

@@ -4,9 +4,9 @@ use super::EntryCheck;
 use crate::{
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
-    tables::{DocumentRules, Presence},
+    tables::{DocumentRules, Presence, can_change},
     validate::findings::Findings,
-    value::{Capability, Change, DateTime, Relation},
+    value::{Capability, DateTime, Relation},
 };
 
 impl EntryCheck<'_> {
@@ -169,12 +169,7 @@ pub(super) fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, ou
 /// Which changes a document can have in a Framework Notification (FN-2).
 pub(super) fn check_framework(md: &Metadata, at: Position, out: &mut Findings) {
     let (Some(capability), Some(change)) = (&md.capability, &md.change) else { return };
-    let possible = match capability {
-        Capability::ResourceList | Capability::ResourceDump => *change == Change::Created,
-        Capability::ChangeList | Capability::ChangeDump => *change != Change::Deleted,
-        _ => true,
-    };
-    if !possible {
+    if !can_change(capability, change) {
         out.add(
             "FN-2",
             at,
