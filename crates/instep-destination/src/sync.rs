@@ -17,15 +17,16 @@ use std::sync::Arc;
 use resourcesync::{Capability, Relation, Uri};
 
 use crate::{
-    Error, Event, Item, Letter, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport, Via,
+    Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, Strategy, SyncOptions, SyncReport, Via,
     audit::hash::{Hashing, Verdict},
     discover::CapabilitySet,
+    error::story,
     http::Origin,
     listen::Listener,
     plan::{Choice, Deletions, Situation, baseline, check_deletions, choose, is_batch_cheaper},
     state::{ActionKind, Checkpoint, SetId},
 };
-use change_lists::ChangeLists;
+use change_lists::{ChangeLists, is_gone};
 pub(crate) use copy::Copy;
 pub(crate) use draft::Draft;
 use dump::Dump;
@@ -48,15 +49,8 @@ async fn once(
     listener: Option<&mut Listener>,
 ) -> Result<SyncReport, Error> {
     let mut run = Run::begin(options, monitor)?;
-    let source = run.discover().await?;
-    if let Some(listener) = listener {
-        // Before anything is read, so that nothing falls between.
-        listener.listen_to(&source, &run.client);
-    }
-    for found in &source.sets {
-        run.bring_in_step(found).await?;
-    }
-    run.end()
+    let result = run.bring_all_in_step(listener).await;
+    run.end(result)
 }
 
 /// How a set's plan was made.
@@ -95,6 +89,27 @@ fn batch_endpoint(found: &CapabilitySet) -> Option<(Uri, Option<Origin>)> {
 }
 
 impl Run<'_> {
+    async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
+        let source = self.discover().await?;
+        if let Some(listener) = listener {
+            // Before anything is read, so that nothing falls between.
+            listener.listen_to(&source, &self.client);
+        }
+        for found in &source.sets {
+            match self.bring_in_step(found).await {
+                // One bad set never costs the others (invariant 10).
+                Err(error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. }))
+                    if source.sets.len() > 1 =>
+                {
+                    let name = found.capability_list.as_ref().map_or("", Uri::as_str);
+                    self.problem(ProblemKind::Document, name, &story(&error));
+                }
+                result => result?,
+            }
+        }
+        Ok(())
+    }
+
     /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6).
     async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
         self.enter(Phase::Reading);
@@ -161,15 +176,23 @@ impl Run<'_> {
             Some(checkpoint) if !anew => ChangeLists::look(self, found, checkpoint, false).await?,
             _ => None,
         };
-        let choice = choose(&self.situation(found, held.as_ref(), changes.as_ref(), anew))?;
+        let mut choice = choose(&self.situation(found, held.as_ref(), changes.as_ref(), anew))?;
         if let (Strategy::Changes, Some(changes), Some(checkpoint)) = (choice.strategy, changes, held.clone())
         {
-            let checkpoint = changes.read(self, set, checkpoint).await?;
-            if !set.new_documents {
-                return Ok(Planned::nothing(choice.reason));
+            match changes.read(self, set, checkpoint).await {
+                Ok(_) if !set.new_documents => return Ok(Planned::nothing(choice.reason)),
+                Ok(checkpoint) => {
+                    let carrier = self.carrier_of_changes(found, set)?;
+                    return Ok(Planned { choice, checkpoint: Some(checkpoint), inventory: None, carrier });
+                }
+                // Sources need not keep Change Lists (DST-10).
+                Err(error) if is_gone(&error) && self.options.via != Via::Changes => {
+                    *set = self.new_plan(set.id, true)?;
+                    let reason = format!("a gap: a Change List since then is gone ({error})");
+                    choice = Choice { strategy: Strategy::List, reason };
+                }
+                Err(error) => return Err(error),
             }
-            let carrier = self.carrier_of_changes(found, set)?;
-            return Ok(Planned { choice, checkpoint: Some(checkpoint), inventory: None, carrier });
         }
         let Some((inventory, dump)) = Inventory::read_any(self, found, set, anew).await? else {
             return Ok(Planned::nothing("the inventory is the one that was applied".to_owned()));

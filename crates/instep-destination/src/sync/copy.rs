@@ -9,7 +9,7 @@ use resourcesync::Uri;
 
 use super::run::now;
 use crate::{
-    Error, SyncOptions, SyncReport,
+    Error, Strategy, SyncOptions,
     commit::{CommitError, CommitOptions, Committer},
     discover::CapabilitySet,
     map::{ExplicitMap, MapBase, Mapper},
@@ -137,12 +137,17 @@ impl Copy {
     }
 
     /// Writes down how the run ended.
-    pub(crate) fn finish(&mut self, report: &SyncReport, problems: &[Problem]) -> Result<(), Error> {
+    pub(crate) fn finish(
+        &mut self,
+        strategy: Strategy,
+        (exit_code, summary): (u8, String),
+        problems: &[Problem],
+    ) -> Result<(), Error> {
         let Some(id) = self.run else { return Ok(()) };
-        let mut run = LoggedRun::new(id, now(), report.strategy.as_str());
+        let mut run = LoggedRun::new(id, now(), strategy.as_str());
         run.finished = Some(now());
-        run.exit_code = Some(report.exit_code());
-        run.summary = Some(report.reason.clone());
+        run.exit_code = Some(exit_code);
+        run.summary = Some(summary);
         Ok(self.state_mut()?.finish_run(&run, problems)?)
     }
 }

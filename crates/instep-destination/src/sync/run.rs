@@ -180,13 +180,23 @@ impl<'a> Run<'a> {
         self.report.skipped += set.with(|draft| draft.troubles.tell(self.monitor));
     }
 
-    /// The report, once everything is done.
-    pub(crate) fn end(mut self) -> Result<SyncReport, Error> {
+    /// The report, once everything is done; how the run ended is written down either way.
+    pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
+        if let Err(error) = result {
+            let ended = (error.exit_code(), story(&error));
+            let problems: Vec<_> = self.problems.into_values().collect();
+            // The error is what the operator hears of, not what keeps it from being written down.
+            if let Err(unwritten) = self.copy.finish(self.report.strategy, ended, &problems) {
+                tracing::debug!(%unwritten, "the end of the run is not written down");
+            }
+            return Err(error);
+        }
         self.report.owed = self.state().owed_count()?;
         self.report.requests = self.client.requests();
         self.report.elapsed = self.started.elapsed();
         let problems: Vec<_> = self.problems.into_values().collect();
-        self.copy.finish(&self.report, &problems)?;
+        let ended = (self.report.exit_code(), self.report.reason.clone());
+        self.copy.finish(self.report.strategy, ended, &problems)?;
         Ok(self.report)
     }
 }

@@ -335,3 +335,17 @@ fn d22_a_change_list_on_another_host_is_not_asked_for() {
     assert_eq!(elsewhere.connections(), 0);
     assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
 }
+
+#[test]
+fn a_change_list_that_is_gone_is_a_gap() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.rotate();
+    copy.source.snapshot();
+    copy.source.fail_always("changelist-000001.xml", Fault::Status(410));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::List), "{:?}", run.heard.notes);
+    assert!(run.heard.notes.iter().any(|note| note.contains("gap")), "{:?}", run.heard.notes);
+    assert_eq!(copy.differences(), [""; 0]);
+}
