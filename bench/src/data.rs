@@ -51,6 +51,24 @@ pub fn small_files(count: usize) -> Result<PathBuf> {
     })
 }
 
+/// `count` files of `size` bytes.
+pub fn large_files(count: usize, size: usize) -> Result<PathBuf> {
+    made(&format!("large-{count}x{size}"), |folder| {
+        let mut random = generate::seeded(2);
+        let mut bytes = vec![0_u8; size];
+        for number in 0..count {
+            random.fill(bytes.as_mut_slice());
+            fs::write(folder.join(format!("f{number:05}.bin")), &bytes)?;
+        }
+        Ok(())
+    })
+}
+
+/// Forgets the small files, where a job has changed them.
+pub fn discard_small_files(count: usize) -> Result<()> {
+    Ok(fs::remove_file(Path::new(ROOT).join(format!("small-{count}.complete")))?)
+}
+
 /// A Resource List whose entries have `loc` with an entity, `lastmod`, both digests, `length` and `type`.
 pub fn resource_list(entries: usize) -> Result<PathBuf> {
     let folder =

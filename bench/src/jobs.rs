@@ -1,5 +1,6 @@
 //! The jobs by name; each prints its medians and says which goals it reached.
 
+mod more;
 mod publish;
 mod read;
 mod sync;
@@ -23,6 +24,12 @@ pub const ALL: &[Job] = &[
     Job { name: "publish-again", about: "the same folder, nothing changed", run: publish::again },
     Job { name: "sync", about: "a baseline of small files from nginx", run: sync::baseline },
     Job { name: "sync-again", about: "the same copy, nothing changed", run: sync::again },
+    Job { name: "changes", about: "one file in a hundred changed, by Change List", run: more::changes },
+    Job { name: "large", about: "a baseline of 200 files of 5 MB", run: more::large },
+    Job { name: "audit", about: "every held file hashed", run: more::audit },
+    Job { name: "validate", about: "all offline rules over a Resource List", run: more::validate },
+    Job { name: "dump", about: "a Resource Dump of small files", run: more::dump },
+    Job { name: "serve", about: "requests a second", run: more::serve },
     Job { name: "memory", about: "publish and sync at 50,000 and at 200,000 files", run: sync::memory },
 ];
 

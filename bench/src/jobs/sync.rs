@@ -1,4 +1,8 @@
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::Result;
 use instep_testkit::Server;
@@ -9,42 +13,42 @@ use crate::{
     programs::{self, instep, program, python},
 };
 
-/// A folder of small files, published and served.
-struct Site {
-    nginx: Server,
-    urls: String,
+/// A folder, published and served.
+pub struct Site {
+    pub server: Server,
+    pub folder: PathBuf,
+    /// A file with the URL of each resource on a line.
+    pub urls: String,
 }
 
 impl Site {
-    /// The documents lie in the folder itself, made by `publish` for the port that nginx has.
-    fn open(files: usize) -> Result<Self> {
-        let folder = data::small_files(files)?;
-        let nginx = programs::nginx(&folder)?;
+    /// Over the small files.
+    pub fn open(files: usize) -> Result<Self> {
+        let name = |number: usize| format!("d{:04}/f{number:07}.txt", number / 100);
+        Self::over(data::small_files(files)?, (0..files).map(name))
+    }
+
+    /// The documents lie in the folder itself, made anew for the port that nginx has.
+    pub fn over(folder: PathBuf, names: impl Iterator<Item = String>) -> Result<Self> {
+        let server = programs::nginx(&folder)?;
         for document in ["resourcesync", ".well-known", ".instep"] {
             data::remove(&folder.join(document))?;
         }
-        let hashes = "md5,sha-256";
-        let folder_text = folder.display().to_string();
-        time(&mut instep(&["publish", &folder_text, "--base-url", &nginx.url(), "--hash", hashes, "-q"]))?;
         let urls = data::scratch()?.join("urls.txt");
-        let lines = |number: usize| format!("{}d{:04}/f{number:07}.txt\n", nginx.url(), number / 100);
-        fs::write(&urls, (0..files).map(lines).collect::<String>())?;
-        Ok(Self { nginx, urls: urls.display().to_string() })
+        fs::write(&urls, names.map(|name| format!("{}{name}\n", server.url())).collect::<String>())?;
+        let site = Self { server, folder, urls: urls.display().to_string() };
+        time(&mut site.publish())?;
+        Ok(site)
     }
 
-    fn sync(&self, copy: &str) -> Command {
-        instep(&[
-            "sync",
-            &self.nginx.url(),
-            copy,
-            "--verify",
-            "all",
-            "--transfers",
-            "64",
-            "--per-host",
-            "64",
-            "-q",
-        ])
+    pub fn publish(&self) -> Command {
+        let folder = self.folder.display().to_string();
+        instep(&["publish", &folder, "--base-url", &self.server.url(), "--hash", "md5,sha-256", "-q"])
+    }
+
+    pub fn sync(&self, copy: &str) -> Command {
+        let url = self.server.url();
+        instep(&["sync", &url, copy, "--verify", "all", "--transfers", "64", "--per-host", "64", "-q"])
     }
 }
 
@@ -52,7 +56,7 @@ impl Site {
 pub fn baseline(options: &Options, report: &mut Report) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::folder("copy")?.display().to_string();
-    let (url, urls) = (site.nginx.url(), site.urls.clone());
+    let (url, urls) = (site.server.url(), site.urls.clone());
     let fresh = || data::empty("copy").map(drop);
     let mut contenders = vec![
         Contender::new("instep sync", fresh, || time(&mut site.sync(&copy))),
@@ -138,7 +142,7 @@ pub fn again(options: &Options, report: &mut Report) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::empty("copy")?.display().to_string();
     time(&mut site.sync(&copy))?;
-    let url = site.nginx.url();
+    let url = site.server.url();
     let mut contenders = vec![Contender::command("instep sync", || site.sync(&copy))];
     if !options.without_peers {
         contenders.push(Contender::command("rclone --size-only --http-no-head", || {
