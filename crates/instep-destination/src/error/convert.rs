@@ -39,9 +39,11 @@ impl From<DocumentError> for Error {
     fn from(error: DocumentError) -> Self {
         match error {
             DocumentError::Http(error) => error.into(),
-            DocumentError::Spool { uri, source } => {
-                Self::Storage { action: "keep aside", path: PathBuf::from(uri), source: Box::new(source) }
-            }
+            DocumentError::Spool { .. } => Self::Storage {
+                action: "write below",
+                path: PathBuf::from(".instep"),
+                source: Box::new(error),
+            },
             DocumentError::TooLarge { ref uri, .. }
             | DocumentError::File { ref uri }
             | DocumentError::Coding { ref uri, .. }
