@@ -1,5 +1,6 @@
 #![no_main]
 
+#[expect(dead_code, reason = "each target runs one of the bodies")]
 #[path = "../bodies.rs"]
 mod bodies;
 
