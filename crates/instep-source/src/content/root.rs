@@ -38,11 +38,14 @@ impl Root {
         self.sets.push((set, filter));
     }
 
-    /// Leaves out what the Source itself writes.
+    /// Leaves out what the Source itself writes, and what an earlier publication wrote into the folder itself: the
+    /// URIs of both are those of documents.
     pub(super) fn leave_out(&mut self, out: &Path, state: &Path) {
-        let own = ["resourcesync", ".well-known", "robots.txt"].map(|name| out.join(name));
-        for path in own.iter().map(PathBuf::as_path).chain([state]) {
-            if let Some(path) = self.relative(path) {
+        let own = ["resourcesync", ".well-known", "robots.txt"];
+        let folders = [out.to_owned(), self.folder.clone()];
+        let documents = folders.iter().flat_map(|folder| own.map(|name| folder.join(name)));
+        for path in documents.chain([state.to_owned()]) {
+            if let Some(path) = self.relative(&path) {
                 self.leave_out_path(path);
             }
         }
