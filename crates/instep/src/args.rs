@@ -1,7 +1,9 @@
 //! What the command line says; flag > environment `INSTEP_*` > `instep.toml`.
 
 pub(crate) mod access;
+pub(crate) mod channels;
 pub(crate) mod selection;
+pub(crate) mod sets;
 pub(crate) mod source;
 pub(crate) mod values;
 

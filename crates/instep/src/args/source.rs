@@ -7,10 +7,11 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use instep_source::{Archives, DumpPolicy, PublishOptions};
+use instep_source::{Archives, Content, DumpPolicy, PublishOptions};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
-use super::values;
+use super::{sets::sets, values};
+use crate::config::Config;
 
 /// What is published, and how.
 #[derive(Debug, Args)]
@@ -22,6 +23,9 @@ pub(crate) struct Source {
     /// Where the catalogue is [default: DIR/.instep]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
+    /// Resources from a CSV or JSON Lines file instead of the folder; - is standard input
+    #[arg(long, value_name = "MANIFEST")]
+    from: Option<PathBuf>,
     /// Only files whose path matches
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
@@ -103,15 +107,21 @@ impl Source {
         folder: &Path,
         base_url: &str,
         documents: PathBuf,
+        config: &Config,
     ) -> anyhow::Result<PublishOptions> {
         if !folder.is_dir() {
             bail!("{} is not a folder", folder.display());
         }
         let mut options = PublishOptions::new(folder, base_url);
+        if let Some(sets) = sets(config, folder)? {
+            options.sets = sets;
+        } else if let Some(path) = self.from {
+            options.sets[0].content = vec![Content::Manifest { path, root: folder.to_owned() }];
+        }
         for set in &mut options.sets {
-            set.include.clone_from(&self.include);
-            set.exclude.clone_from(&self.exclude);
-            set.described_by.clone_from(&self.set_describedby);
+            set.include.extend(self.include.iter().cloned());
+            set.exclude.extend(self.exclude.iter().cloned());
+            set.described_by = set.described_by.take().or_else(|| self.set_describedby.clone());
         }
         options.out =
             self.out.unwrap_or_else(|| match (documents.strip_prefix(&options.state), &self.state) {

@@ -39,8 +39,8 @@ Examples:
   instep publish /mnt/readonly --base-url https://example.org/ --out /srv/documents --state /var/lib/instep";
 
 impl Publish {
-    pub(crate) fn run(self, _config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        let options = self.source.options(&self.dir, &self.base_url, self.dir.clone())?;
+    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        let options = self.source.options(&self.dir, &self.base_url, self.dir.clone(), config)?;
         let monitor = Publishing::new(*output);
         let report = instep_source::publish(&options, &monitor);
         monitor.finish();

@@ -8,7 +8,11 @@ use instep_source::serve::{self, ServeOptions};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args::{source::Source, values},
+    args::{
+        channels::{Admin, Channels},
+        source::Source,
+        values,
+    },
     config::Config,
     exit::Exit,
     runtime,
@@ -47,8 +51,15 @@ pub(crate) struct Serve {
     /// Least time between two publications; the first change is published at once
     #[arg(long, default_value = "1s", value_parser = values::duration, value_name = "DURATION")]
     interval: Duration,
+    /// Do not answer batches: many resources in one request
+    #[arg(long)]
+    no_batch: bool,
     #[command(flatten)]
     source: Source,
+    #[command(flatten)]
+    channels: Channels,
+    #[command(flatten)]
+    admin: Admin,
 }
 
 const EXAMPLES: &str = "\
@@ -58,8 +69,8 @@ Examples:
   instep serve /srv/data --listen 0.0.0.0:443 --base-url https://data.example.org/ --tls-cert chain.pem --tls-key key.pem";
 
 impl Serve {
-    pub(crate) fn run(self, _config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        let options = self.options()?;
+    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        let options = self.options(config)?;
         let runtime = runtime::start()?;
         let shutdown = CancellationToken::new();
         let signals = runtime::Signals::listen(&runtime, shutdown.clone());
@@ -71,7 +82,7 @@ impl Serve {
         Ok(signals.exit())
     }
 
-    fn options(self) -> anyhow::Result<ServeOptions> {
+    fn options(self, config: &Config) -> anyhow::Result<ServeOptions> {
         let wildcard =
             ["0.0.0.0:", "[::]:", "*:", ":"].iter().any(|address| self.listen.starts_with(address));
         if wildcard && self.base_url.is_none() {
@@ -82,14 +93,21 @@ impl Serve {
         }
         let mut options = ServeOptions::new(&self.dir);
         let documents = options.publish.out.clone();
-        options.publish =
-            self.source.options(&self.dir, self.base_url.as_deref().unwrap_or_default(), documents)?;
+        options.publish = self.source.options(
+            &self.dir,
+            self.base_url.as_deref().unwrap_or_default(),
+            documents,
+            config,
+        )?;
         options.listen = self.listen;
         options.tls = self.tls_cert.zip(self.tls_key);
         options.strict_host = self.strict_host;
         options.live.watch = !self.no_watch;
         options.live.scan_every = self.scan_every;
         options.live.interval = self.interval;
+        options.batches = !self.no_batch;
+        options.channels = self.channels.options();
+        options.admin = self.admin.options()?;
         Ok(options)
     }
 }

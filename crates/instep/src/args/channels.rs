@@ -1,0 +1,85 @@
+//! How changes are told, and how applications say theirs.
+
+use std::{fs, path::PathBuf};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use instep_source::{
+    notify::{ChannelOptions, Cidr, Dialect},
+    serve::AdminOptions,
+};
+use resourcesync::Uri;
+
+/// How changes are told to those who listen.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Notification")]
+pub(crate) struct Channels {
+    /// Which form of notifications to offer
+    #[arg(long, default_value = "1.0", value_name = "FORM")]
+    notifications: Notifications,
+    /// Offer no hub of its own
+    #[arg(long)]
+    no_hub: bool,
+    /// Tell this hub too (WebSub)
+    #[arg(long, value_name = "URL")]
+    hub: Vec<Uri>,
+    /// Let the hub call at private addresses, such as 10.0.0.0/8
+    #[arg(long, value_name = "CIDR")]
+    allow_callback: Vec<Cidr>,
+}
+
+/// Which form of notifications is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Notifications {
+    #[value(name = "1.0")]
+    V1_0,
+    #[value(name = "0.8")]
+    V0_8,
+    None,
+}
+
+impl Channels {
+    /// The options.
+    pub(crate) fn options(self) -> ChannelOptions {
+        let mut options = ChannelOptions::default();
+        options.offered = self.notifications != Notifications::None;
+        options.dialect =
+            if self.notifications == Notifications::V0_8 { Dialect::V0_8 } else { Dialect::V1_0 };
+        options.hub = !self.no_hub;
+        options.external_hubs = self.hub;
+        options.callbacks = self.allow_callback;
+        options
+    }
+}
+
+/// The listener for applications that say their changes themselves.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Administration")]
+pub(crate) struct Admin {
+    /// Loopback address of the listener for applications; where it is and its token stand in STATE/admin.json
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
+    admin_listen: String,
+    /// File with the token of that listener [default: one is made at each start]
+    #[arg(long, value_name = "FILE")]
+    admin_token_file: Option<PathBuf>,
+    /// No such listener
+    #[arg(long)]
+    no_admin: bool,
+}
+
+impl Admin {
+    /// The options; none where there is no such listener.
+    pub(crate) fn options(self) -> anyhow::Result<Option<AdminOptions>> {
+        if self.no_admin {
+            return Ok(None);
+        }
+        let mut options = AdminOptions::default();
+        options.listen = self.admin_listen;
+        if let Some(path) = self.admin_token_file {
+            let token =
+                fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))?;
+            options.token = Some(token.trim().to_owned());
+        }
+        Ok(Some(options))
+    }
+}
