@@ -84,7 +84,9 @@ mod tests {
         let json_patch =
             br#"[{"op": "replace", "path": "/b", "value": 3}, {"op": "add", "path": "/c/-", "value": 1}]"#;
         let xml_patch = b"<diff><replace sel=\"r/b[2]/text()\">new</replace><remove sel=\"r/c\"/></diff>";
-        let table: [(&str, &[u8], &[u8], &[u8]); 4] = [
+        /// Media type; what is held, the patch, what it promises.
+        type Case = (&'static str, &'static [u8], &'static [u8], &'static [u8]);
+        let table: [Case; 4] = [
             (
                 "application/json-patch+json",
                 br#"{"a":1,"b":2,"c":[]}"#,

@@ -1,4 +1,5 @@
 //! What ARCHITECTURE.md says holds everywhere, as far as reading the sources can show it.
+#![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 use std::{
     collections::BTreeSet,

@@ -1,9 +1,5 @@
 //! Conformance: the fixtures, and for every rule that a program can check a passing and a failing case.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by panicking, and tells what it covers"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, and tells what it covers")]
 
 #[path = "conformance/cases.rs"]
 mod cases;

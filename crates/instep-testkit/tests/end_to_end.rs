@@ -1,4 +1,5 @@
 //! The program as a person runs it: commands, exit codes, and hostile Sources beside the reference client.
+#![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 #[path = "end_to_end/exit_codes.rs"]
 mod exit_codes;

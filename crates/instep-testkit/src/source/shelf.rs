@@ -48,6 +48,9 @@ impl Layout {
     }
 }
 
+/// What is done to an entry before it is published.
+type Edit = Box<dyn Fn(&mut Entry) + Send>;
+
 /// One resource's bytes and time.
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
@@ -73,7 +76,7 @@ pub(super) struct Shelf {
     pub(super) at: DateTime,
     pub(super) snapshot: Vec<(String, Entry)>,
     pub(super) intervals: Vec<Interval>,
-    pub(super) edits: BTreeMap<String, Box<dyn Fn(&mut Entry) + Send>>,
+    pub(super) edits: BTreeMap<String, Edit>,
     pub(super) strays: Vec<Entry>,
 }
 
