@@ -35,7 +35,7 @@ pub(crate) struct Access {
     /// Let documents speak for their exact origin only, not for sub-domains
     #[arg(long)]
     strict_origin: bool,
-    /// Let documents speak for this origin too, such as https://mirror.example.org
+    /// Let documents speak for this origin too, such as `https://mirror.example.org`
     #[arg(long, value_name = "ORIGIN")]
     allow_origin: Vec<String>,
     /// File with a bearer token for the origin of URL; or INSTEP_BEARER

@@ -100,13 +100,14 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
 }
 
 impl Source {
-    /// The options of a folder that is published at a base URL; its documents go to `documents` unless `--out` or
-    /// `--state` say otherwise.
+    /// The options of a folder that is published at a base URL; its documents go to `documents`, and it offers
+    /// dumps as `dumps` says, unless the command line says otherwise.
     pub(crate) fn options(
         self,
         folder: &Path,
         base_url: &str,
         documents: PathBuf,
+        dumps: DumpPolicy,
         config: &Config,
     ) -> anyhow::Result<PublishOptions> {
         if !folder.is_dir() {
@@ -140,13 +141,12 @@ impl Source {
         options.lists.single_changelist = self.single_changelist;
         options.lists.snapshot = self.snapshot;
         options.lists.snapshot_every = self.snapshot_every;
-        if let Some(dump) = self.dump {
-            options.dumps.policy = match dump {
-                Dump::Auto => DumpPolicy::Auto,
-                Dump::Always => DumpPolicy::Always,
-                Dump::Never => DumpPolicy::Never,
-            };
-        }
+        options.dumps.policy = match self.dump {
+            Some(Dump::Auto) => DumpPolicy::Auto,
+            Some(Dump::Always) => DumpPolicy::Always,
+            Some(Dump::Never) => DumpPolicy::Never,
+            None => dumps,
+        };
         options.dumps.changes = self.change_dump;
         options.keep_states = self.change_dump;
         options.archives = self.archives.then(Archives::default);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use instep_source::{HostSetup, PublishReport};
+use instep_source::{DumpPolicy, HostSetup, PublishReport};
 use serde_json::json;
 
 use crate::{
@@ -40,7 +40,8 @@ Examples:
 
 impl Publish {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        let options = self.source.options(&self.dir, &self.base_url, self.dir.clone(), config)?;
+        let options =
+            self.source.options(&self.dir, &self.base_url, self.dir.clone(), DumpPolicy::Never, config)?;
         let monitor = Publishing::new(*output);
         let report = instep_source::publish(&options, &monitor);
         monitor.finish();

@@ -92,7 +92,7 @@ impl Serve {
             );
         }
         let mut options = ServeOptions::new(&self.dir);
-        let documents = options.publish.out.clone();
+        let (documents, dumps) = (options.publish.out.clone(), options.publish.dumps.policy);
         options.publish = self.source.options(
             &self.dir,
             self.base_url.as_deref().unwrap_or_default(),
