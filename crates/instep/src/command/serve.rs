@@ -97,6 +97,7 @@ impl Serve {
             &self.dir,
             self.base_url.as_deref().unwrap_or_default(),
             documents,
+            dumps,
             config,
         )?;
         options.listen = self.listen;
