@@ -42,7 +42,10 @@ pub fn dump(options: &Options, report: &mut Report) -> Result<()> {
         command
     };
     let fresh = || data::empty("published").map(drop);
-    let no_package = || Ok(drop(fs::remove_file(&package)));
+    let no_package = || {
+        let _ = fs::remove_file(&package);
+        Ok(())
+    };
     report.compare(
         options.rounds,
         vec![

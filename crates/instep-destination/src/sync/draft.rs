@@ -11,6 +11,7 @@ use super::{troubles::Troubles, wanted::Extra};
 use crate::{
     Error, PlanTotals,
     http::{Origin, Scope},
+    map::climbs,
     plan::{Currency, Facts, Place, Selection, currency, supersedes},
     state::{Action, ActionKind, Actions, Held, Marks, Owed, SetId, State, Wanted},
 };
@@ -191,6 +192,11 @@ impl Draft {
 
     /// Whether the scope of a document holds an entry; else that is told.
     fn in_scope(&mut self, speaker: Option<&Origin>, uri: &Uri) -> bool {
+        if climbs(uri) {
+            let what = "It climbs with \"..\": refused".to_owned();
+            self.troubles.problem(crate::ProblemKind::OutOfScope, uri.as_str(), what);
+            return false;
+        }
         let Some(speaker) = speaker else { return true };
         match self.policy.scope.check(speaker, uri.as_str()) {
             Ok(()) => true,
