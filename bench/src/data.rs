@@ -10,8 +10,8 @@ use anyhow::Result;
 use instep_testkit::generate;
 use rand::Rng;
 use resourcesync::{
-    Algorithm, Capability, DateTime, Digest, DocumentWriter, Entry, Form, Header, MediaType, Uri,
-    WriteOptions,
+    Algorithm, Capability, DateTime, Digest, DocumentWriter, Entry, Form, Header, Link, MediaType, Relation,
+    Uri, WriteOptions,
 };
 
 /// Where everything lies: deleting and creating trees on a disk costs what the file system makes of it.
@@ -81,6 +81,8 @@ fn write_list(file: &Path, entries: usize) -> Result<()> {
     let mut header = Header::new(Form::List, Capability::ResourceList);
     let now = DateTime::from_unix_seconds(1_767_225_600);
     header.metadata.get_or_insert_default().at = Some(now);
+    let up = Uri::parse("http://example.com/capabilitylist.xml")?;
+    header.links.push(Link::new(Relation::Up, up));
     let sink = BufWriter::new(fs::File::create(file)?);
     let mut writer = DocumentWriter::new(sink, &header, WriteOptions::new())?;
     for number in 0..entries {
