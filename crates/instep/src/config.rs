@@ -91,7 +91,6 @@ impl Config {
     fn keys_for(&self, subcommand: &str) -> impl Iterator<Item = (&str, &Value)> {
         let parents: &[&str] = match subcommand {
             "serve" => &["publish", "serve"],
-            "republish" => &["publish", "republish"],
             "audit" => &["sync", "audit"],
             "explore" => &["sync", "explore"],
             _ => &[],
