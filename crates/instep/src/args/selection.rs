@@ -43,9 +43,6 @@ pub(crate) struct Selection {
     /// Only resources of this profile
     #[arg(long, value_name = "URI")]
     profile: Vec<String>,
-    /// Only resources whose describedby record matches, such as '/year = 2026'
-    #[arg(long, value_name = "EXPR")]
-    where_metadata: Option<String>,
 }
 
 impl Selection {
@@ -63,7 +60,6 @@ impl Selection {
         options.only_links = self.only_links;
         options.collections = self.collection;
         options.profiles = self.profile;
-        options.where_metadata = self.where_metadata;
         options
     }
 }

@@ -64,9 +64,6 @@ pub(crate) struct Sync {
     /// The copy as it was then
     #[arg(long, value_parser = values::datetime, value_name = "DATETIME")]
     as_of: Option<resourcesync::DateTime>,
-    /// Keep each version that the Source offers
-    #[arg(long)]
-    all_versions: bool,
     /// Put resources below a URI at a path of the copy
     #[arg(long, value_name = "URI=PATH", value_parser = pair)]
     map: Vec<(String, String)>,
@@ -133,7 +130,6 @@ impl Sync {
         options.verify = self.verify;
         options.via = self.via;
         options.as_of = self.as_of;
-        options.all_versions = self.all_versions;
         options.maps = self.map;
         options.durability = self.durability;
         options.max_duration = self.max_duration;
