@@ -12,7 +12,6 @@ pub mod map;
 mod monitor;
 mod options;
 pub mod package;
-pub mod patch;
 pub mod plan;
 mod report;
 pub mod state;

@@ -6,6 +6,7 @@ pub mod document;
 mod error;
 pub mod finding;
 pub mod package;
+pub mod patch;
 mod tables;
 pub mod validate;
 pub mod value;

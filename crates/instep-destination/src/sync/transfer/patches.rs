@@ -2,14 +2,13 @@
 
 use std::io::Read as _;
 
-use resourcesync::{MediaType, Uri};
+use resourcesync::{MediaType, Uri, patch::PatchFormat};
 
 use super::{pipeline::Pipeline, settle::Placer};
 use crate::{
     Error,
     fetch::Arrival,
     http::{Client, Origin, Request, Validators},
-    patch::PatchFormat,
     state::{Action, ActionKind, State, Wanted},
     sync::{run::Run, set::SetRun, wanted::Extra},
 };
@@ -76,7 +75,7 @@ async fn patched(client: &Client, offer: &Offer, held: Vec<u8>) -> Option<Vec<u8
         let Ok(response) = client.send(&request).await else { continue };
         let Ok(mut response) = response.successful() else { continue };
         let Ok(Some(patch)) = response.body.read_up_to(MOST_BYTES).await else { continue };
-        match format.apply(&held, &patch, &offer.wanted.facts.digests) {
+        match format.apply(&held, &patch, &offer.wanted.facts.digests, MOST_BYTES) {
             Ok(bytes) => return Some(bytes),
             Err(error) => tracing::debug!(%uri, %error, "the patch is not used"),
         }

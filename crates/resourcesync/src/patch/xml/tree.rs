@@ -1,52 +1,12 @@
-//! XML Patch (RFC 5261): bytes that no operation names stay as they are.
+//! An XML document as spans of its bytes, and the selectors of RFC 5261 on it.
 
 use std::ops::Range;
 
 use quick_xml::{Reader, events::Event};
 
-use super::PatchError;
+use crate::patch::PatchError;
 
-/// Applies the operations of a patch document one after the other.
-pub(super) fn patched(held: &[u8], patch: &[u8]) -> Result<Vec<u8>, PatchError> {
-    let operations = Tree::parse(patch)?;
-    let root = operations.root()?;
-    let mut bytes = held.to_vec();
-    for &operation in &operations.nodes[root].children {
-        if matches!(operations.nodes[operation].kind, Kind::Element(_)) {
-            apply(&mut bytes, &operations, operation, patch)?;
-        }
-    }
-    Ok(bytes)
-}
-
-fn apply(bytes: &mut Vec<u8>, patch: &Tree, operation: usize, source: &[u8]) -> Result<(), PatchError> {
-    let node = &patch.nodes[operation];
-    let selector =
-        node.attribute("sel").ok_or_else(|| PatchError::Malformed("an operation without sel".to_owned()))?;
-    let content = &source[node.inner.clone()];
-    let tree = Tree::parse(bytes)?;
-    let target = tree.select(selector)?;
-    let Kind::Element(name) = &node.kind else { return Ok(()) };
-    let (span, new): (Range<usize>, Vec<u8>) = match (name.rsplit(':').next().unwrap_or(name), &target) {
-        ("add", Target::Node(at)) => match (node.attribute("type"), node.attribute("pos")) {
-            (Some(attribute), _) => {
-                let name = attribute.trim_start_matches('@');
-                let end = tree.nodes[*at].name_end;
-                (end..end, [b" ", name.as_bytes(), b"=\"", content, b"\""].concat())
-            }
-            (None, pos) => (tree.insertion(*at, pos, bytes), tree.enclosed(*at, pos, content, bytes)),
-        },
-        ("replace", Target::Node(at)) => (tree.nodes[*at].span.clone(), content.to_vec()),
-        ("replace", Target::Attribute(_, value)) => (value.clone(), content.to_vec()),
-        ("remove", Target::Node(at)) => (tree.nodes[*at].span.clone(), Vec::new()),
-        ("remove", Target::Attribute(whole, _)) => (whole.clone(), Vec::new()),
-        (other, _) => return Err(PatchError::Unfit(format!("{other} of {selector}"))),
-    };
-    bytes.splice(span, new);
-    Ok(())
-}
-
-enum Kind {
+pub(super) enum Kind {
     Document,
     Element(String),
     Text,
@@ -54,16 +14,16 @@ enum Kind {
     Instruction,
 }
 
-struct Node {
-    kind: Kind,
-    span: Range<usize>,
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    pub(super) span: Range<usize>,
     /// Between its tags.
-    inner: Range<usize>,
+    pub(super) inner: Range<usize>,
     /// After its name in its start tag.
-    name_end: usize,
+    pub(super) name_end: usize,
     /// Name, value as written, span with the blank before it, span of the value.
-    attributes: Vec<(String, String, Range<usize>, Range<usize>)>,
-    children: Vec<usize>,
+    pub(super) attributes: Vec<(String, String, Range<usize>, Range<usize>)>,
+    pub(super) children: Vec<usize>,
 }
 
 impl Node {
@@ -72,22 +32,22 @@ impl Node {
         Self { kind, span, inner, name_end, attributes: Vec::new(), children: Vec::new() }
     }
 
-    fn attribute(&self, name: &str) -> Option<&str> {
+    pub(super) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|attribute| attribute.0 == name).map(|attribute| attribute.1.as_str())
     }
 }
 
-enum Target {
+pub(super) enum Target {
     Node(usize),
     Attribute(Range<usize>, Range<usize>),
 }
 
-struct Tree {
-    nodes: Vec<Node>,
+pub(super) struct Tree {
+    pub(super) nodes: Vec<Node>,
 }
 
 impl Tree {
-    fn parse(bytes: &[u8]) -> Result<Self, PatchError> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, PatchError> {
         let malformed = |error: &dyn std::fmt::Display| PatchError::Malformed(error.to_string());
         let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
         let mut reader = Reader::from_str(text);
@@ -168,14 +128,14 @@ impl Tree {
         }
     }
 
-    fn root(&self) -> Result<usize, PatchError> {
+    pub(super) fn root(&self) -> Result<usize, PatchError> {
         let element = |at: &&usize| matches!(self.nodes[**at].kind, Kind::Element(_));
         let root = self.nodes[0].children.iter().find(element).copied();
         root.ok_or_else(|| PatchError::Malformed("no root element".to_owned()))
     }
 
     /// The one node that a selector of RFC 5261 §4.1 names.
-    fn select(&self, selector: &str) -> Result<Target, PatchError> {
+    pub(super) fn select(&self, selector: &str) -> Result<Target, PatchError> {
         let unfit = |what: &str| PatchError::Unfit(format!("{selector}: {what}"));
         let mut at = 0;
         let steps: Vec<&str> = selector.trim_start_matches('/').split('/').collect();
@@ -226,7 +186,7 @@ impl Tree {
     }
 
     /// Where an addition goes.
-    fn insertion(&self, at: usize, pos: Option<&str>, bytes: &[u8]) -> Range<usize> {
+    pub(super) fn insertion(&self, at: usize, pos: Option<&str>, bytes: &[u8]) -> Range<usize> {
         let node = &self.nodes[at];
         match pos {
             Some("before") => node.span.start..node.span.start,
@@ -238,7 +198,7 @@ impl Tree {
     }
 
     /// The content added; an empty tag becomes two around it.
-    fn enclosed(&self, at: usize, pos: Option<&str>, content: &[u8], bytes: &[u8]) -> Vec<u8> {
+    pub(super) fn enclosed(&self, at: usize, pos: Option<&str>, content: &[u8], bytes: &[u8]) -> Vec<u8> {
         match &self.nodes[at].kind {
             Kind::Element(name)
                 if !matches!(pos, Some("before" | "after")) && self.is_empty_tag(at, bytes) =>
@@ -253,57 +213,5 @@ impl Tree {
         bytes[self.nodes[at].span.clone()].ends_with(b"/>")
             && self.nodes[at].inner.is_empty()
             && self.nodes[at].inner.start == self.nodes[at].span.end
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn apply(held: &str, operations: &str) -> Result<String, PatchError> {
-        let patch = format!("<diff>{operations}</diff>");
-        patched(held.as_bytes(), patch.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap())
-    }
-
-    #[test]
-    fn the_operations_of_rfc_5261_do_what_it_says() {
-        let table = [
-            ("<d><a/></d>", "<add sel=\"d\"><b/></add>", "<d><a/><b/></d>"),
-            ("<d><a/></d>", "<add sel=\"d\" pos=\"prepend\"><b/></add>", "<d><b/><a/></d>"),
-            ("<d><a/></d>", "<add sel=\"d/a\" pos=\"before\"><b/></add>", "<d><b/><a/></d>"),
-            ("<d><a/></d>", "<add sel=\"/d/a\" pos=\"after\"><b/></add>", "<d><a/><b/></d>"),
-            ("<d><a x='1'/></d>", "<add sel=\"d/a\"><b/></add>", "<d><a x='1'><b/></a></d>"),
-            ("<d><a/></d>", "<add sel=\"d/a\" type=\"@id\">7</add>", "<d><a id=\"7\"/></d>"),
-            ("<d><a id='1'/><a id='2'/></d>", "<remove sel=\"d/a[@id='2']\"/>", "<d><a id='1'/></d>"),
-            (
-                "<d><a id='1' n=\"2\">x</a></d>",
-                "<replace sel=\"d/a/@n\">3</replace>",
-                "<d><a id='1' n=\"3\">x</a></d>",
-            ),
-            ("<d><a id='1' n=\"2\">x</a></d>", "<remove sel=\"d/a/@id\"/>", "<d><a n=\"2\">x</a></d>"),
-            (
-                "<d>a&amp;b<!--c--></d>",
-                "<replace sel=\"d/text()\">n</replace><remove sel=\"d/comment()\"/>",
-                "<d>n</d>",
-            ),
-            ("<d><a/><b/><a/></d>", "<replace sel=\"*/*[2]\"><c/></replace>", "<d><a/><c/><a/></d>"),
-        ];
-        for (held, operations, expected) in table {
-            assert_eq!(apply(held, operations).as_deref(), Ok(expected), "{operations}");
-        }
-    }
-
-    #[test]
-    fn what_does_not_fit_is_refused() {
-        for operations in
-            ["<remove sel=\"d/x\"/>", "<remove sel=\"d/a\"/>", "<remove sel=\"d/@x\"/>", "<move sel=\"d\"/>"]
-        {
-            assert!(
-                matches!(apply("<d><a/><a/></d>", operations), Err(PatchError::Unfit(_))),
-                "{operations}"
-            );
-        }
-        assert!(matches!(apply("<!DOCTYPE d><d/>", "<remove sel=\"d\"/>"), Err(PatchError::Malformed(_))));
-        assert!(matches!(apply("<d>", "<remove sel=\"d\"/>"), Err(PatchError::Malformed(_))));
     }
 }

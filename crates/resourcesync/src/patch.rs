@@ -1,0 +1,209 @@
+//! PURE: patch formats, made from two versions of a resource and applied to a held one (§14.4).
+//!
+//! What comes out of a patch counts only when its digest is that of the entry; else the resource is fetched by `loc`
+//! (LN-13). Patches and versions come from others: what applying costs is bounded by their sizes.
+
+mod delta;
+mod json;
+mod xml;
+
+use crate::{Digests, Hasher, MediaType};
+
+/// A patch format, known by its media type (LN-10, LN-12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PatchFormat {
+    /// JSON Patch, RFC 6902.
+    Json,
+    /// JSON Merge Patch, RFC 7396.
+    JsonMerge,
+    /// XML Patch, RFC 5261 and 7351.
+    Xml,
+    /// VCDIFF, RFC 3284: any bytes.
+    Delta,
+}
+
+/// Why a patch is not applied.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatchError {
+    /// Patch or held version are not what the format works on.
+    #[error("Not well-formed: {0}")]
+    Malformed(String),
+    /// The patch does not fit the held version.
+    #[error("The patch does not fit: {0}")]
+    Unfit(String),
+    /// What comes out is not what the entry promises.
+    #[error("The patched version has another digest")]
+    Mismatch,
+}
+
+impl PatchFormat {
+    /// The format of a media type; none where it is not known here.
+    pub fn of(media_type: &MediaType) -> Option<Self> {
+        match media_type.essence().to_ascii_lowercase().as_str() {
+            "application/json-patch+json" | "application/json-patch" => Some(Self::Json),
+            "application/merge-patch+json" => Some(Self::JsonMerge),
+            "application/xml-patch+xml" | "application/patch-ops+xml" => Some(Self::Xml),
+            "application/vcdiff" => Some(Self::Delta),
+            _ => None,
+        }
+    }
+
+    /// The media type to publish it with.
+    pub fn media_type(self) -> MediaType {
+        MediaType::new(match self {
+            Self::Json => "application/json-patch+json",
+            Self::JsonMerge => "application/merge-patch+json",
+            Self::Xml => "application/xml-patch+xml",
+            Self::Delta => "application/vcdiff",
+        })
+    }
+
+    /// Applies a patch to exactly the version before it, and gives the bytes that the digests promise; they are `most`
+    /// at most. JSON has many spellings of one value: the usual ones are tried.
+    ///
+    /// # Errors
+    /// When the patch does not fit, or nothing that comes out has the digests.
+    pub fn apply(
+        self,
+        held: &[u8],
+        patch: &[u8],
+        promised: &Digests,
+        most: usize,
+    ) -> Result<Vec<u8>, PatchError> {
+        self.candidates(held, patch, most, |bytes| agrees(bytes, promised))
+    }
+
+    /// The first of what a patch may make that is accepted.
+    fn candidates(
+        self,
+        held: &[u8],
+        patch: &[u8],
+        most: usize,
+        accept: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<u8>, PatchError> {
+        let accepted = |bytes: &Vec<u8>| bytes.len() <= most && accept(bytes);
+        match self {
+            Self::Json => json::patched(held, patch, most)?.find(accepted),
+            Self::JsonMerge => json::merged(held, patch)?.find(accepted),
+            Self::Xml => Some(xml::patched(held, patch)?).filter(accepted),
+            Self::Delta => Some(delta::decode(held, patch, most)?).filter(accepted),
+        }
+        .ok_or(PatchError::Mismatch)
+    }
+
+    fn diff(self, held: &[u8], next: &[u8]) -> Option<Vec<u8>> {
+        match self {
+            Self::Json => json::diff(held, next),
+            Self::Xml => xml::diff(held, next),
+            Self::Delta => Some(delta::encode(held, next)),
+            Self::JsonMerge => None,
+        }
+    }
+}
+
+/// A patch of `most` bytes at most from one version of a resource to the next, in the format of its media type, or as
+/// a binary delta. It has been applied: what comes out is the next version, byte for byte.
+pub fn patch_between(
+    held: &[u8],
+    next: &[u8],
+    media_type: Option<&MediaType>,
+    most: usize,
+) -> Option<(PatchFormat, Vec<u8>)> {
+    let own = media_type.and_then(own_format);
+    own.into_iter().chain([PatchFormat::Delta]).find_map(|format| {
+        let patch = format.diff(held, next).filter(|patch| patch.len() <= most)?;
+        format.candidates(held, &patch, next.len(), |bytes| bytes == next).ok()?;
+        Some((format, patch))
+    })
+}
+
+/// What changes in documents of a type are said in.
+fn own_format(media_type: &MediaType) -> Option<PatchFormat> {
+    let essence = media_type.essence().to_ascii_lowercase();
+    let ends_in = |ends: [&str; 2]| ends.iter().any(|end| essence.ends_with(end));
+    match ends_in(["/json", "+json"]) {
+        true => Some(PatchFormat::Json),
+        false => ends_in(["/xml", "+xml"]).then_some(PatchFormat::Xml),
+    }
+}
+
+/// Refuses patches of so many operations on so large a version that applying them, each in time that grows with the
+/// version, would take longer than to fetch it.
+fn affordable(operations: usize, bytes: usize) -> Result<(), PatchError> {
+    const MOST: usize = 1 << 32;
+    match operations.checked_mul(bytes) {
+        Some(passed) if passed <= MOST => Ok(()),
+        _ => Err(PatchError::Unfit(format!("{operations} operations on {bytes} bytes are too many"))),
+    }
+}
+
+fn agrees(bytes: &[u8], promised: &Digests) -> bool {
+    let Some(strongest) = promised.strongest() else { return false };
+    let mut hasher = Hasher::new([&strongest.algorithm]);
+    hasher.update(bytes);
+    hasher.finish().agrees_with(promised) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Algorithm;
+
+    const MOST: usize = 1 << 20;
+
+    fn digests(bytes: &[u8]) -> Digests {
+        let mut hasher = Hasher::new([&Algorithm::Sha256]);
+        hasher.update(bytes);
+        hasher.finish()
+    }
+
+    #[test]
+    fn each_format_gives_the_promised_bytes() {
+        let json_patch =
+            br#"[{"op": "replace", "path": "/b", "value": 3}, {"op": "add", "path": "/c/-", "value": 1}]"#;
+        let xml_patch = b"<diff><replace sel=\"r/b[2]/text()\">new</replace><remove sel=\"r/c\"/></diff>";
+        /// Media type; what is held, the patch, what it promises.
+        type Case = (&'static str, &'static [u8], &'static [u8], &'static [u8]);
+        let table: [Case; 4] = [
+            (
+                "application/json-patch+json",
+                br#"{"a":1,"b":2,"c":[]}"#,
+                json_patch,
+                br#"{"a":1,"b":3,"c":[1]}"#,
+            ),
+            (
+                "application/json-patch+json",
+                b"{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": []\n}\n",
+                json_patch,
+                b"{\n  \"a\": 1,\n  \"b\": 3,\n  \"c\": [\n    1\n  ]\n}\n",
+            ),
+            (
+                "application/merge-patch+json",
+                br#"{"a":1,"b":2}"#,
+                br#"{"b":null,"c":3}"#,
+                br#"{"a":1,"c":3}"#,
+            ),
+            (
+                "application/xml-patch+xml",
+                b"<r>\n <b>1</b><b>2</b><c/>\n</r>\n",
+                xml_patch,
+                b"<r>\n <b>1</b><b>new</b>\n</r>\n",
+            ),
+        ];
+        for (media_type, held, patch, promised) in table {
+            let format = PatchFormat::of(&MediaType::new(media_type)).unwrap();
+            let bytes = format.apply(held, patch, &digests(promised), MOST).unwrap();
+            assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(promised), "{media_type}");
+        }
+    }
+
+    #[test]
+    fn a_result_that_is_not_promised_is_refused() {
+        let result = PatchFormat::JsonMerge.apply(b"{}", br#"{"a":1}"#, &digests(br#"{"a":2}"#), MOST);
+        assert_eq!(result, Err(PatchError::Mismatch));
+        let unpromised = PatchFormat::JsonMerge.apply(b"{}", br#"{"a":1}"#, &Digests::new(), MOST);
+        assert_eq!(unpromised, Err(PatchError::Mismatch));
+    }
+}

@@ -1,0 +1,344 @@
+//! From two versions of an XML document to the operations between them, in the document of RFC 7351.
+//!
+//! Selectors count nodes, so that they hold whatever prefixes are bound to. Operations come last node first: none moves
+//! what a later one selects.
+
+use std::{collections::BTreeMap, iter, ops::Range};
+
+use super::tree::{Kind, Tree};
+
+/// Where more than so many pairs of nodes would be compared, they are replaced together.
+const PAIRS: usize = 1 << 18;
+/// Elements that lie deeper are replaced whole.
+const DEPTH: usize = 200;
+
+/// The patch document from one version to the next; none where they are no such documents, or where what differs
+/// cannot be said.
+pub(in crate::patch) fn diff(held: &[u8], next: &[u8]) -> Option<Vec<u8>> {
+    let (old, new) = (Version::parse(held)?, Version::parse(next)?);
+    let (root, next_root) = (old.tree.root().ok()?, new.tree.root().ok()?);
+    if old.around(root) != new.around(next_root) {
+        return None;
+    }
+    let namespaces = namespaces(&new.tree, next_root)?;
+    let prefix = (0..).map(|n| format!("p{n}")).find(|prefix| !namespaces.contains_key(prefix.as_str()))?;
+    let mut diff = Diff { old, new, prefix, operations: Vec::new() };
+    diff.node(root, next_root, "/*", 0)?;
+    Some(diff.document(&namespaces))
+}
+
+/// The prefixes that contents may use, as they are bound in the document; none where one is bound in two ways.
+fn namespaces(tree: &Tree, root: usize) -> Option<BTreeMap<String, String>> {
+    let mut bound = BTreeMap::new();
+    for (at, node) in tree.nodes.iter().enumerate() {
+        for (name, value, ..) in &node.attributes {
+            let Some(prefix) = name.strip_prefix("xmlns") else { continue };
+            let prefix = prefix.trim_start_matches(':').to_owned();
+            let is_inner_default = prefix.is_empty() && at != root && bound.get("") != Some(value);
+            if is_inner_default || value.contains('"') {
+                return None;
+            }
+            if bound.insert(prefix, value.clone()).is_some_and(|before| before != *value) {
+                return None;
+            }
+        }
+    }
+    Some(bound)
+}
+
+struct Version<'a> {
+    bytes: &'a [u8],
+    tree: Tree,
+}
+
+impl<'a> Version<'a> {
+    fn parse(bytes: &'a [u8]) -> Option<Self> {
+        Some(Self { bytes, tree: Tree::parse(bytes).ok()? })
+    }
+
+    fn span(&self, at: usize) -> &'a [u8] {
+        &self.bytes[self.tree.nodes[at].span.clone()]
+    }
+
+    /// What stands before and behind a node.
+    fn around(&self, at: usize) -> (&'a [u8], &'a [u8]) {
+        let span = &self.tree.nodes[at].span;
+        (&self.bytes[..span.start], &self.bytes[span.end..])
+    }
+
+    /// The tags of an element without the values of its attributes.
+    fn tags(&self, at: usize) -> Vec<&'a [u8]> {
+        let node = &self.tree.nodes[at];
+        let values = node.attributes.iter().map(|(.., value)| value.clone());
+        let mut from = node.span.start;
+        let mut tags = Vec::new();
+        for value in values.chain(iter::once(node.inner.clone())) {
+            tags.push(&self.bytes[from..value.start]);
+            from = value.end;
+        }
+        tags.push(&self.bytes[from..node.span.end]);
+        tags
+    }
+}
+
+struct Diff<'a> {
+    old: Version<'a>,
+    new: Version<'a>,
+    prefix: String,
+    operations: Vec<u8>,
+}
+
+impl Diff<'_> {
+    /// The operations that make one node of another of its kind.
+    fn node(&mut self, at: usize, next: usize, selector: &str, depth: usize) -> Option<()> {
+        if self.old.span(at) == self.new.span(next) {
+            return Some(());
+        }
+        let elements = matches!(self.old.tree.nodes[at].kind, Kind::Element(_));
+        if elements && depth < DEPTH && self.old.tags(at) == self.new.tags(next) {
+            let before = self.operations.len();
+            if self
+                .attributes(at, next, selector)
+                .and_then(|()| self.children(at, next, selector, depth))
+                .is_some()
+            {
+                return Some(());
+            }
+            self.operations.truncate(before);
+        }
+        self.operation("replace", &format!("sel=\"{selector}\""), self.new.tree.nodes[next].span.clone());
+        Some(())
+    }
+
+    fn attributes(&mut self, at: usize, next: usize, selector: &str) -> Option<()> {
+        let pairs = self.old.tree.nodes[at].attributes.iter().zip(&self.new.tree.nodes[next].attributes);
+        let changed: Vec<_> = pairs
+            .filter(|(before, after)| before.1 != after.1)
+            .map(|(before, after)| (before.0.clone(), after.3.clone()))
+            .collect();
+        for (name, value) in changed {
+            if name.starts_with("xmlns") {
+                return None;
+            }
+            self.operation("replace", &format!("sel=\"{selector}/@{name}\""), value);
+        }
+        Some(())
+    }
+
+    /// The operations between the children of two elements; none where they would get in each other's way.
+    fn children(&mut self, at: usize, next: usize, selector: &str, depth: usize) -> Option<()> {
+        let old = self.old.tree.nodes[at].children.clone();
+        let new = self.new.tree.nodes[next].children.clone();
+        for (old_range, new_range) in self.differing(&old, &new).into_iter().rev() {
+            let paired = self.paired(&old[old_range.clone()], &new[new_range.clone()]);
+            let kept = old_range.start + paired;
+            self.surplus(&old, kept..old_range.end, &new[new_range.start + paired..new_range.end], selector)?;
+            for place in (0..paired).rev() {
+                let child = self.select(&old, old_range.start + place, selector)?;
+                self.node(old[old_range.start + place], new[new_range.start + place], &child, depth + 1)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Takes away what has no counterpart, and adds what is new behind it.
+    fn surplus(&mut self, old: &[usize], gone: Range<usize>, added: &[usize], selector: &str) -> Option<()> {
+        if let (Some(&first), Some(&last)) = (added.first(), added.last()) {
+            let is_text =
+                |version: &Version<'_>, at: usize| matches!(version.tree.nodes[at].kind, Kind::Text);
+            let place = match gone.end.checked_sub(1) {
+                // Both would be one text, and go together.
+                Some(before)
+                    if !gone.is_empty() && is_text(&self.old, old[before]) && is_text(&self.new, first) =>
+                {
+                    return None;
+                }
+                Some(before) => format!("sel=\"{}\" pos=\"after\"", self.select(old, before, selector)?),
+                None => format!("sel=\"{selector}\" pos=\"prepend\""),
+            };
+            let nodes = &self.new.tree.nodes;
+            self.operation("add", &place, nodes[first].span.start..nodes[last].span.end);
+        }
+        // Texts first: what touches once an element between them is gone would be one text.
+        let (texts, others): (Vec<_>, Vec<_>) =
+            gone.rev().partition(|index| matches!(self.old.tree.nodes[old[*index]].kind, Kind::Text));
+        for index in texts.into_iter().chain(others) {
+            let place = format!("sel=\"{}\"", self.select(old, index, selector)?);
+            self.operation("remove", &place, 0..0);
+        }
+        Some(())
+    }
+
+    /// How many nodes at the beginning are of the same kind.
+    fn paired(&self, old: &[usize], new: &[usize]) -> usize {
+        let alike = |(old, new): &(&usize, &usize)| match (
+            &self.old.tree.nodes[**old].kind,
+            &self.new.tree.nodes[**new].kind,
+        ) {
+            (Kind::Element(before), Kind::Element(after)) => before == after,
+            (Kind::Text, Kind::Text) | (Kind::Comment, Kind::Comment) => true,
+            _ => false,
+        };
+        old.iter().zip(new).take_while(alike).count()
+    }
+
+    /// The child at an index, by its number among those of its kind; an instruction has none that all read alike.
+    fn select(&self, children: &[usize], index: usize, parent: &str) -> Option<String> {
+        let test = |kind: &Kind| match kind {
+            Kind::Element(_) => Some("*"),
+            Kind::Text => Some("text()"),
+            Kind::Comment => Some("comment()"),
+            Kind::Document | Kind::Instruction => None,
+        };
+        let nodes = &self.old.tree.nodes;
+        let wanted = test(&nodes[children[index]].kind)?;
+        let number =
+            children[..=index].iter().filter(|child| test(&nodes[**child].kind) == Some(wanted)).count();
+        Some(format!("{parent}/{wanted}[{number}]"))
+    }
+
+    /// The ranges between the children that both have, in order.
+    fn differing(&self, old: &[usize], new: &[usize]) -> Vec<(Range<usize>, Range<usize>)> {
+        let equal = |old: usize, new: usize| self.old.span(old) == self.new.span(new);
+        let first = old.iter().zip(new).take_while(|(old, new)| equal(**old, **new)).count();
+        let ends = old[first..].iter().rev().zip(new[first..].iter().rev());
+        let last = ends.take_while(|(old, new)| equal(**old, **new)).count();
+        let (old_end, new_end) = (old.len() - last, new.len() - last);
+        let (rows, columns) = (old_end - first, new_end - first);
+        let mut common = Vec::new();
+        if rows * columns <= PAIRS {
+            common =
+                longest_common(rows, columns, |row, column| equal(old[first + row], new[first + column]));
+        }
+        let mut ranges = Vec::new();
+        let mut from = (first, first);
+        let ends = common.into_iter().map(|(row, column)| (first + row, first + column));
+        for (row, column) in ends.chain([(old_end, new_end)]) {
+            if (row, column) != from {
+                ranges.push((from.0..row, from.1..column));
+            }
+            from = (row + 1, column + 1);
+        }
+        ranges
+    }
+
+    fn operation(&mut self, name: &str, place: &str, content: Range<usize>) {
+        let prefix = &self.prefix;
+        let operations = &mut self.operations;
+        match content.is_empty() {
+            true => operations.extend_from_slice(format!("<{prefix}:{name} {place}/>\n").as_bytes()),
+            false => {
+                operations.extend_from_slice(format!("<{prefix}:{name} {place}>").as_bytes());
+                operations.extend_from_slice(&self.new.bytes[content]);
+                operations.extend_from_slice(format!("</{prefix}:{name}>\n").as_bytes());
+            }
+        }
+    }
+
+    fn document(&self, namespaces: &BTreeMap<String, String>) -> Vec<u8> {
+        let prefix = &self.prefix;
+        let declared = namespaces.iter().map(|(prefix, uri)| match prefix.is_empty() {
+            true => format!(" xmlns=\"{uri}\""),
+            false => format!(" xmlns:{prefix}=\"{uri}\""),
+        });
+        let declared: String = declared.collect();
+        let begin = format!("<{prefix}:patch xmlns:{prefix}=\"urn:ietf:rfc:7351\"{declared}>\n");
+        [begin.as_bytes(), &self.operations, format!("</{prefix}:patch>\n").as_bytes()].concat()
+    }
+}
+
+/// The pairs of a longest common subsequence, in order.
+fn longest_common(rows: usize, columns: usize, equal: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
+    let width = columns + 1;
+    let mut lengths = vec![0u32; (rows + 1) * width];
+    for row in (0..rows).rev() {
+        for column in (0..columns).rev() {
+            lengths[row * width + column] = match equal(row, column) {
+                true => lengths[(row + 1) * width + column + 1] + 1,
+                false => lengths[(row + 1) * width + column].max(lengths[row * width + column + 1]),
+            };
+        }
+    }
+    let (mut row, mut column) = (0, 0);
+    let mut pairs = Vec::new();
+    while row < rows && column < columns {
+        let here = lengths[row * width + column];
+        if here == lengths[(row + 1) * width + column] {
+            row += 1;
+        } else if here == lengths[row * width + column + 1] {
+            column += 1;
+        } else {
+            pairs.push((row, column));
+            (row, column) = (row + 1, column + 1);
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::patched, diff};
+
+    fn patch(held: &str, next: &str) -> String {
+        let patch = diff(held.as_bytes(), next.as_bytes()).unwrap();
+        let made = patched(held.as_bytes(), &patch).unwrap();
+        assert_eq!(String::from_utf8(made).unwrap(), next);
+        String::from_utf8(patch).unwrap()
+    }
+
+    #[test]
+    fn what_differs_is_said_and_nothing_else() {
+        let held = "<?xml version=\"1.0\"?>\n<r xmlns:d=\"urn:d\">\n <d:a n='1'>one</d:a>\n <b/>\n</r>\n";
+        for (next, operation) in [
+            (held.replace("one", "two"), "<p0:replace sel=\"/*/*[1]/text()[1]\">two</p0:replace>"),
+            (held.replace("'1'", "'2'"), "<p0:replace sel=\"/*/*[1]/@n\">2</p0:replace>"),
+            (
+                held.replace("<b/>", "<c/>"),
+                "<p0:add sel=\"/*/*[2]\" pos=\"after\"><c/></p0:add>\n<p0:remove sel=\"/*/*[2]\"/>",
+            ),
+            (held.replace(" <b/>\n", ""), "<p0:remove sel=\"/*/text()[2]\"/>\n<p0:remove sel=\"/*/*[2]\"/>"),
+            (held.replace("<b/>", "<b/><c>1</c>"), "<p0:add sel=\"/*/*[2]\" pos=\"after\"><c>1</c></p0:add>"),
+            (held.replace("<b/>", "<b>new</b>"), "<p0:replace sel=\"/*/*[2]\"><b>new</b></p0:replace>"),
+        ] {
+            let patch = patch(held, &next);
+            assert!(patch.contains(operation), "{patch}");
+            assert!(
+                patch.starts_with("<p0:patch xmlns:p0=\"urn:ietf:rfc:7351\" xmlns:d=\"urn:d\">\n"),
+                "{patch}"
+            );
+        }
+    }
+
+    #[test]
+    fn nodes_come_and_go_anywhere() {
+        let versions = [
+            "<r/>",
+            "<r></r>",
+            "<r>text</r>",
+            "<r>te<b/>xt</r>",
+            "<r><a>1</a>x<a>2</a>y<a>3</a></r>",
+            "<r><a>0</a>x<a>1</a>x<a>3</a>z<c/></r>",
+            "<r><!--c--><a x='1' y='2'><b><c>deep</c></b></a><![CDATA[<]]>&amp;</r>",
+            "<r><a x='3' y='2'><b>t<c>deeper</c></b></a>&lt;</r>",
+            "<r>\n <i>1</i>\n <i>2</i>\n <i>3</i>\n</r>",
+            "<r>\n <i>0</i>\n <i>2</i>\n</r>",
+        ];
+        for held in versions {
+            for next in versions.iter().filter(|next| **next != held) {
+                patch(held, next);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_said_is_not() {
+        for (held, next) in [
+            ("<r/>", "no xml"),
+            ("<r/>", "<r/><!--behind-->"),
+            ("<r xmlns:a=\"urn:1\"/>", "<r><b xmlns:a=\"urn:1\"/><c xmlns:a=\"urn:2\"/></r>"),
+            ("<!DOCTYPE r><r/>", "<!DOCTYPE r><r>1</r>"),
+        ] {
+            assert_eq!(diff(held.as_bytes(), next.as_bytes()), None, "{next}");
+        }
+    }
+}
