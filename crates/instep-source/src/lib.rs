@@ -21,4 +21,4 @@ pub use options::{
     Archives, Content, DumpOptions, DumpPolicy, FrequencyRule, LinkRule, ListOptions, PublishOptions,
     Rotation, SetOptions,
 };
-pub use publish::{HostSetup, PublishReport, Publisher, Redirect, publish};
+pub use publish::{Compaction, HostSetup, PublishReport, Publisher, Redirect, publish};

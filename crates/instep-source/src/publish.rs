@@ -3,12 +3,14 @@
 mod dumps;
 mod lock;
 mod published;
+mod remembered;
 mod report;
 mod sets;
+mod upkeep;
 mod view;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -24,7 +26,11 @@ use crate::{
 use lock::Lock;
 pub(crate) use published::facts_of;
 pub use report::{HostSetup, PublishReport, Redirect};
+pub use upkeep::Compaction;
 use view::CatalogueView;
+
+/// The catalogue, in the folder of the state.
+const CATALOGUE: &str = "catalogue.db";
 
 /// Publishes once: looks at the content, records what changed, and writes the documents that change with it.
 ///
@@ -74,8 +80,34 @@ impl Publisher {
         options.keep_states |= options.dumps.changes;
         Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
-        let catalogue = Catalogue::with_clock(&options.state.join("catalogue.db"), clock)?;
+        let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
         sets::number(&mut options.sets, &catalogue)?;
+        let publisher = Self::over(options, catalogue, lock)?;
+        remembered::keep(&publisher.options, &publisher.catalogue)?;
+        Ok(publisher)
+    }
+
+    /// Takes the lock of a Source that was opened before, with the content it had then: to record what an application
+    /// says, or to look after the catalogue. Publishing goes by what the operator decides now, so not by this.
+    ///
+    /// # Errors
+    /// When nothing has been published with this state; else as [`Publisher::open`].
+    pub fn reopen(state: &Path) -> Result<Self, Error> {
+        let unknown = || {
+            let what = format!("no Source was published from {}: publish or serve it first", state.display());
+            Error::option("state", what)
+        };
+        let file = state.join(CATALOGUE);
+        if !file.exists() {
+            return Err(unknown());
+        }
+        let lock = Lock::take(state)?;
+        let catalogue = Catalogue::open(&file)?;
+        let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
+        Self::over(options, catalogue, lock)
+    }
+
+    fn over(options: PublishOptions, catalogue: Catalogue, lock: Lock) -> Result<Self, Error> {
         let policy = Policy::new(&options)?;
         let holdings = Holdings::new(&options, &catalogue)?;
         Ok(Self { options, policy, catalogue, holdings, _lock: lock })
@@ -137,11 +169,15 @@ impl Publisher {
     }
 
     /// Publishes what was recorded since the last time, without looking at content: for an application that records
-    /// each change itself.
+    /// each change itself. Where nothing was published before, what it has recorded is the baseline.
     ///
     /// # Errors
     /// As [`publish`].
     pub fn publish_recorded(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
+        let sets = ScanOptions::new(&self.options).sets;
+        if self.catalogue.snapshot()?.head().baselined & sets != sets {
+            self.catalogue.complete_baseline(sets)?;
+        }
         self.write(None, None, Instant::now(), monitor)
     }
 

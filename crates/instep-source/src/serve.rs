@@ -158,9 +158,7 @@ impl Source {
     /// Answers applications and the operator, on a task.
     fn administer(&self, access: &mut Access, limits: &Limits) -> Result<Option<JoinHandle<()>>, Error> {
         let routes = admin::routes(Arc::clone(&self.admin), access.token());
-        let Some(listener) = access.listen()? else { return Ok(None) };
-        let served = run(listener, routes, limits.clone(), None, std::future::pending());
-        Ok(Some(tokio::spawn(async { drop(served.await) })))
+        access.serve(routes, limits.clone())
     }
 
     /// Ends the answers that would never end: channels and events. To be called when the server is to end.

@@ -5,5 +5,7 @@
 mod exit_codes;
 #[path = "end_to_end/hostile.rs"]
 mod hostile;
+#[path = "end_to_end/operator.rs"]
+mod operator;
 #[path = "end_to_end/story.rs"]
 mod story;

@@ -5,6 +5,7 @@ pub(crate) mod channels;
 pub(crate) mod selection;
 pub(crate) mod sets;
 pub(crate) mod source;
+pub(crate) mod state;
 pub(crate) mod values;
 
 use std::{ffi::OsString, path::PathBuf};

@@ -1,6 +1,8 @@
 //! One file per subcommand: its arguments, and what it does with the libraries.
 
 mod audit;
+mod catalogue;
+mod change;
 mod completions;
 mod demo;
 mod explain;
@@ -21,6 +23,8 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     Publish(Box<publish::Publish>),
     Serve(Box<serve::Serve>),
+    Change(change::Change),
+    Catalogue(catalogue::Catalogue),
     Sync(Box<sync::Sync>),
     Audit(Box<audit::Audit>),
     Status(status::Status),
@@ -38,6 +42,8 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Demo(demo) => demo.run(output),
         Command::Publish(publish) => publish.run(config, output),
         Command::Serve(serve) => serve.run(config, output),
+        Command::Change(change) => change.run(output),
+        Command::Catalogue(catalogue) => catalogue.run(output),
         Command::Sync(sync) => sync.run(config, output),
         Command::Audit(audit) => audit.run(config, output),
         Command::Status(status) => status.run(output),

@@ -35,13 +35,17 @@ CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT 
 
 /// Opens the one connection that writes; makes the file, or brings it to the present version.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, CatalogueError> {
+    open(path, &STEPS)
+}
+
+fn open(path: &Path, steps: &[&str]) -> Result<Connection, CatalogueError> {
     let opening = |source| CatalogueError::Open { path: path.to_owned(), source: Arc::new(source) };
     let mut connection = Connection::open(path).map_err(opening)?;
     connection.busy_timeout(Duration::from_secs(10)).map_err(opening)?;
     let application: i64 =
         connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(opening)?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(opening)?;
-    let known = STEPS.len() as i64;
+    let known = steps.len() as i64;
     match (application, version) {
         (0, 0) if is_empty(&connection).map_err(opening)? => {}
         (APPLICATION_ID, version) if version > known => {
@@ -61,7 +65,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, CatalogueError> {
         if version > 0 {
             back_up(&connection, path, version)?;
         }
-        migrate(&mut connection, version as usize).doing("migrating to a newer schema")?;
+        migrate(&mut connection, version as usize, steps).doing("migrating to a newer schema")?;
     }
     Ok(connection)
 }
@@ -95,13 +99,13 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
 }
 
-fn migrate(connection: &mut Connection, from: usize) -> rusqlite::Result<()> {
+fn migrate(connection: &mut Connection, from: usize, steps: &[&str]) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
-    for step in &STEPS[from..] {
+    for step in &steps[from..] {
         transaction.execute_batch(step)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", STEPS.len() as i64)?;
+    transaction.pragma_update(None, "user_version", steps.len() as i64)?;
     transaction.commit()
 }
 
@@ -117,4 +121,45 @@ fn back_up(connection: &Connection, path: &Path, version: i64) -> Result<(), Cat
     }
     connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).doing("backing up before a migration")?;
     fs::File::open(copy).and_then(|copy| copy.sync_all()).map_err(failing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(connection: &Connection) -> i64 {
+        connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn an_older_schema_is_migrated_and_its_file_kept_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalogue.db");
+        let old = open_writer(&path).unwrap();
+        old.execute("INSERT INTO meta VALUES ('name', x'01')", []).unwrap();
+        drop(old);
+        let next = "CREATE TABLE later (number INTEGER); INSERT INTO later SELECT length(value) FROM meta";
+        let steps: Vec<_> = STEPS.into_iter().chain([next]).collect();
+        let new = open(&path, &steps).unwrap();
+        assert_eq!(version(&new), STEPS.len() as i64 + 1);
+        let read = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        assert_eq!(new.query_row("SELECT number FROM later", [], read).unwrap(), 1);
+        drop(new);
+        let refused = open_writer(&path).unwrap_err();
+        assert!(matches!(refused, CatalogueError::Newer { .. }), "{refused}");
+        let kept = folder.path().join(format!("catalogue.db.v{}", STEPS.len()));
+        let kept = open_writer(&kept).unwrap();
+        assert_eq!(version(&kept), STEPS.len() as i64);
+        assert_eq!(kept.query_row("SELECT count(*) FROM meta", [], read).unwrap(), 1);
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_old_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("catalogue.db");
+        drop(open_writer(&path).unwrap());
+        let steps: Vec<_> = STEPS.into_iter().chain(["CREATE TABLE later (number); nonsense"]).collect();
+        assert!(open(&path, &steps).is_err());
+        assert_eq!(version(&open_writer(&path).unwrap()), STEPS.len() as i64);
+    }
 }

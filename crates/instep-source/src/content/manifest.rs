@@ -50,9 +50,15 @@ impl Manifest {
         self.sets.push((set, filter));
     }
 
-    /// The name under which the catalogue keeps its number.
+    /// The name under which the catalogue keeps its number: the same from wherever the Source is opened.
     pub(super) fn name(&self) -> String {
-        format!("manifest:{}", self.path.display())
+        let path = std::path::absolute(&self.path).ok().filter(|_| !self.is_standard_input());
+        format!("manifest:{}", path.as_deref().unwrap_or(&self.path).display())
+    }
+
+    /// Whether it comes from standard input, which can be read once only.
+    pub(crate) fn is_standard_input(&self) -> bool {
+        self.path == Path::new("-")
     }
 
     /// The key of a resource that it names.

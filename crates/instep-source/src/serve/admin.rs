@@ -1,13 +1,8 @@
 //! The listener for applications and the operator: never that of the public, never without a token (S3).
 
-use std::{
-    fs,
-    io::Write,
-    os::unix::fs::OpenOptionsExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+mod access;
+
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -21,7 +16,7 @@ use http::{StatusCode, header};
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
-use super::{Overview, address::Reserved};
+use super::Overview;
 use crate::{
     Error, Monitor, Publisher,
     catalogue::Catalogue,
@@ -29,6 +24,8 @@ use crate::{
     live::Told,
     scan::{Said, ScanOptions, record_said},
 };
+pub use access::ADMIN_FILE;
+pub(crate) use access::Access;
 
 /// Changes of one request.
 const MOST_CHANGES: usize = 1_000;
@@ -41,7 +38,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AdminOptions {
-    /// A loopback address and a port; port 0 takes any free one.
+    /// A loopback address and a port; port 0 takes any free one. `unix:PATH` is a socket there.
     pub listen: String,
     /// What each request must bring as `Authorization: Bearer TOKEN`; without one, it is made at each start.
     pub token: Option<String>,
@@ -52,9 +49,6 @@ impl Default for AdminOptions {
         Self { listen: "127.0.0.1:0".to_owned(), token: None }
     }
 }
-
-/// The file in the state folder that says where the listener is, and its token; for the operator's eyes only.
-pub const ADMIN_FILE: &str = "admin.json";
 
 /// What the listener's routes work with.
 pub(crate) struct Admin {
@@ -167,52 +161,6 @@ fn said(body: &[u8]) -> Result<Vec<Said>, String> {
 fn failed(what: &str) -> Response {
     tracing::error!(error = what, "changes could not be recorded");
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")]).into_response()
-}
-
-/// The address and the token, and the file that tells them; it is taken away at the end.
-#[derive(Debug)]
-pub(crate) struct Access {
-    reserved: Option<Reserved>,
-    token: String,
-    file: PathBuf,
-}
-
-impl Access {
-    pub(crate) fn prepare(options: AdminOptions, state: &Path) -> Result<Self, Error> {
-        let reserved = Reserved::bind(&options.listen)?;
-        if !reserved.is_loopback() {
-            let what =
-                format!("{} is not a loopback address; put a proxy with TLS before it", options.listen);
-            return Err(Error::option("admin", what));
-        }
-        let token =
-            options.token.unwrap_or_else(|| blake3::hash(&rand::random::<[u8; 32]>()).to_hex().to_string());
-        let access = Self { reserved: Some(reserved), token, file: state.join(ADMIN_FILE) };
-        access.write().map_err(Error::write(&access.file))?;
-        Ok(access)
-    }
-
-    pub(crate) fn token(&self) -> &str {
-        &self.token
-    }
-
-    /// The listener; once.
-    pub(crate) fn listen(&mut self) -> Result<Option<tokio::net::TcpListener>, Error> {
-        self.reserved.take().map(|reserved| Ok(reserved.listen()?.0)).transpose()
-    }
-
-    fn write(&self) -> std::io::Result<()> {
-        let url = self.reserved.as_ref().and_then(|reserved| reserved.base_url(false).ok());
-        let _ = fs::remove_file(&self.file);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.file)?;
-        writeln!(file, "{}", json!({ "url": url, "token": self.token }))
-    }
-}
-
-impl Drop for Access {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.file);
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use tokio::{
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{sleep, timeout},
 };
@@ -57,6 +58,45 @@ pub async fn run(
     tls: Option<Tls>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    run_on(listener, app, limits, tls, shutdown).await
+}
+
+/// What connections come from.
+pub(crate) trait Listener: Send {
+    /// A connection.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// The next one.
+    fn accept(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl Listener for TcpListener {
+    type Stream = TcpStream;
+
+    async fn accept(&self) -> io::Result<TcpStream> {
+        let (stream, _) = Self::accept(self).await?;
+        // Answers are written whole; waiting for more would only delay them.
+        let _ = stream.set_nodelay(true);
+        Ok(stream)
+    }
+}
+
+impl Listener for UnixListener {
+    type Stream = UnixStream;
+
+    async fn accept(&self) -> io::Result<UnixStream> {
+        Self::accept(self).await.map(|(stream, _)| stream)
+    }
+}
+
+/// The same on a listener of any kind.
+pub(crate) async fn run_on<L: Listener>(
+    listener: L,
+    app: Router,
+    limits: Limits,
+    tls: Option<Tls>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(limits.connections));
     let protocols = protocols(&limits);
     let graceful = GracefulShutdown::new();
@@ -85,14 +125,14 @@ pub async fn run(
     Ok(())
 }
 
-async fn next(
-    listener: &TcpListener,
+async fn next<L: Listener>(
+    listener: &L,
     places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+) -> io::Result<(L::Stream, OwnedSemaphorePermit)> {
     let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return Ok((stream, place)),
+            Ok(stream) => return Ok((stream, place)),
             // The client is gone already, or descriptors have run out for the moment: neither is the listener's end.
             Err(error) if is_passing(&error) => sleep(Duration::from_millis(50)).await,
             Err(error) => return Err(error),
@@ -137,9 +177,7 @@ struct Connection {
 }
 
 impl Connection {
-    async fn serve(self, stream: TcpStream) {
-        // Answers are written whole; waiting for more would only delay them.
-        let _ = stream.set_nodelay(true);
+    async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
         let stream = StallGuard::new(stream, self.limits.stall_timeout);
         match &self.tls {
             None => self.speak(stream).await,
@@ -152,10 +190,7 @@ impl Connection {
         }
     }
 
-    async fn speak<S>(self, stream: S)
-    where
-        S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
-    {
+    async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
         let app = self.app.map_request(|request: Request<hyper::body::Incoming>| request.map(Body::new));
         let app = app.map_err(|never: Infallible| match never {});
         let connection = self

@@ -56,7 +56,8 @@ impl Channels {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Administration")]
 pub(crate) struct Admin {
-    /// Loopback address of the listener for applications; where it is and its token stand in STATE/admin.json
+    /// Loopback address of the listener for applications, or unix:PATH; where it is and its token stand in
+    /// STATE/admin.json
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     admin_listen: String,
     /// File with the token of that listener [default: one is made at each start]
