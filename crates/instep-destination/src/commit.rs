@@ -8,11 +8,12 @@ mod places;
 mod record;
 mod recover;
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 
 use crate::{
+    changes::ChangeSink,
     state::{Operation, State, StateError, Waits},
     store::{Durability, StagedName, Store, StoreError},
 };
@@ -40,6 +41,7 @@ pub struct Committer {
     options: CommitOptions,
     group: Group,
     hook: Option<StepHook>,
+    sink: Option<Arc<dyn ChangeSink>>,
 }
 
 impl std::fmt::Debug for Committer {
@@ -64,7 +66,7 @@ impl Committer {
         if !options.accepts_emptied && !state.held_after(None, 1)?.is_empty() {
             store.expect_files()?;
         }
-        let mut committer = Self { store, state, options, group: Group::default(), hook: None };
+        let mut committer = Self { store, state, options, group: Group::default(), hook: None, sink: None };
         let recovered = committer.recover()?;
         Ok((committer, recovered))
     }
@@ -73,6 +75,13 @@ impl Committer {
     #[must_use]
     pub fn with_hook(mut self, hook: StepHook) -> Self {
         self.hook = Some(hook);
+        self
+    }
+
+    /// Hands each change to a sink once it is committed, those first that an earlier run could not hand over.
+    #[must_use]
+    pub fn with_sink(mut self, sink: Option<Arc<dyn ChangeSink>>) -> Self {
+        self.sink = sink;
         self
     }
 
@@ -111,13 +120,13 @@ impl Committer {
     }
 
     /// Commits what comes until the channel closes, groups by their age too. Blocks: call it where blocking is allowed,
-    /// within a runtime.
+    /// within a runtime. Commits come in bunches: waking this thread costs more than what it does for one of them.
     ///
     /// # Errors
     /// When store or state fail; what is in the channel then is not committed.
     pub fn run(
         &mut self,
-        commits: &mut mpsc::Receiver<Commit>,
+        commits: &mut mpsc::Receiver<Vec<Commit>>,
         flushed: &mut dyn FnMut(Flushed),
     ) -> Result<(), CommitError> {
         let runtime = tokio::runtime::Handle::current();
@@ -134,9 +143,11 @@ impl Committer {
                     }
                 }
             };
-            let Some(commit) = next else { break };
-            if let Some(group) = self.add(commit)? {
-                flushed(group);
+            let Some(bunch) = next else { break };
+            for commit in bunch {
+                if let Some(group) = self.add(commit)? {
+                    flushed(group);
+                }
             }
         }
         flushed(self.finish()?);
@@ -178,7 +189,24 @@ impl Committer {
         self.state.commit_group(intent, &done, &concluded.ledger)?;
         self.step(Step::Discard)?;
         self.store.discard(&concluded.leftovers);
-        Ok(concluded.flushed)
+        let mut flushed = concluded.flushed;
+        flushed.untold = self.tell_changes()?;
+        Ok(flushed)
+    }
+
+    /// Hands over what is committed. A sink that fails once is left alone until the next run: what it did not take, it gets then.
+    fn tell_changes(&mut self) -> Result<Option<io::Error>, CommitError> {
+        const AT_A_TIME: usize = 1_000;
+        let Some(sink) = self.sink.clone() else { return Ok(None) };
+        loop {
+            let changes = self.state.changes(AT_A_TIME)?;
+            let Some(last) = changes.last().map(|change| change.sequence) else { return Ok(None) };
+            if let Err(error) = sink.take(&changes) {
+                self.sink = None;
+                return Ok(Some(error));
+            }
+            self.state.forget_changes(last)?;
+        }
     }
 
     /// Commits the last group of a run and makes the state durable.
@@ -186,7 +214,10 @@ impl Committer {
     /// # Errors
     /// When store or state fail.
     pub fn finish(&mut self) -> Result<Flushed, CommitError> {
-        let flushed = self.flush()?;
+        let mut flushed = self.flush()?;
+        if flushed.untold.is_none() {
+            flushed.untold = self.tell_changes()?;
+        }
         if self.options.durability != Durability::None {
             self.state.fold_log()?;
         }

@@ -6,6 +6,10 @@ mod spool;
 use std::{
     io::{BufRead, Read},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use http::{HeaderMap, StatusCode, header};
@@ -23,6 +27,8 @@ pub struct Documents {
     folder: PathBuf,
     limits: Limits,
     files: bool,
+    most: u64,
+    asked_for: Arc<AtomicU64>,
 }
 
 /// What came of asking for a document.
@@ -38,9 +44,19 @@ impl Documents {
     /// Decoded bytes for each coded one, beyond which a document is a bomb (D14).
     pub const MOST_RATIO: u64 = 200;
 
+    /// Documents that one run asks for; what leads to more leads nowhere (D15).
+    pub const MOST: u64 = 100_000;
+
     /// Documents fetched by a client and put aside, where they are large, as unnamed files in `folder`.
     pub fn new(client: Client, folder: impl Into<PathBuf>) -> Self {
-        Self { client, folder: folder.into(), limits: Limits::default(), files: false }
+        let (limits, asked_for) = (Limits::default(), Arc::default());
+        Self { client, folder: folder.into(), limits, files: false, most: Self::MOST, asked_for }
+    }
+
+    /// With another limit than [`Self::MOST`]; clones count together.
+    #[must_use]
+    pub fn at_most(self, most: u64) -> Self {
+        Self { most, ..self }
     }
 
     /// With other limits than the usual ones.
@@ -72,6 +88,9 @@ impl Documents {
     ) -> Result<Fetched, DocumentError> {
         if uri.as_str().starts_with("file:") {
             return self.open_file(uri).map(|download| Fetched::Arrived(Box::new(download)));
+        }
+        if self.asked_for.fetch_add(1, Relaxed) >= self.most {
+            return Err(DocumentError::TooMany { uri: uri.as_str().to_owned(), most: self.most });
         }
         let mut request = Request::document(uri.clone());
         request.speaker = speaker.cloned();

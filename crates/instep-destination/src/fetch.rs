@@ -17,6 +17,7 @@ use tokio::{
     sync::{Mutex, Semaphore, mpsc},
     task::JoinSet,
 };
+use tokio_util::sync::CancellationToken;
 
 pub use error::{FetchError, Mismatch};
 pub use parts::Parts;
@@ -84,17 +85,19 @@ impl Fetcher {
     }
 
     /// Fetches what comes through `tasks` until that ends, with as many workers as the client has transfers. Each task comes back with
-    /// its outcome, in no order. A worker that finds `outcomes` closed ends.
+    /// its outcome, in no order. A worker that finds `outcomes` closed ends; once it is `enough`, no further task is begun.
     pub async fn run<T: Send + Sync + 'static>(
         &self,
         tasks: mpsc::Receiver<Task<T>>,
         outcomes: mpsc::Sender<(Task<T>, Outcome)>,
+        enough: CancellationToken,
     ) {
         let tasks = Arc::new(Mutex::new(tasks));
         let mut workers = JoinSet::new();
         for _ in 0..self.0.client.options().transfers.max(1) {
             let (fetcher, tasks, outcomes) = (self.clone(), Arc::clone(&tasks), outcomes.clone());
-            workers.spawn(async move { fetcher.work(&tasks, &outcomes).await });
+            let enough = enough.clone();
+            workers.spawn(async move { fetcher.work(&tasks, &outcomes, &enough).await });
         }
         workers.join_all().await;
     }
@@ -103,10 +106,11 @@ impl Fetcher {
         &self,
         tasks: &Mutex<mpsc::Receiver<Task<T>>>,
         outcomes: &mpsc::Sender<(Task<T>, Outcome)>,
+        enough: &CancellationToken,
     ) {
         loop {
             let task = tasks.lock().await.recv().await;
-            let Some(task) = task else { return };
+            let Some(task) = task.filter(|_| !enough.is_cancelled()) else { return };
             let outcome = self.fetch(&task).await;
             if outcomes.send((task, outcome)).await.is_err() {
                 return;

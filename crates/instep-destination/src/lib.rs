@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod audit;
+mod changes;
 pub mod commit;
 pub mod discover;
 pub mod documents;
@@ -20,6 +21,7 @@ pub mod store;
 mod sync;
 
 pub use audit::audit;
+pub use changes::{ChangeSink, CopyChange};
 pub use error::{Error, ErrorKind, Guard};
 pub use monitor::{
     Event, Heard, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, TestMonitor, VoidMonitor,

@@ -3,12 +3,14 @@
 mod access;
 mod selection;
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 pub use access::{AccessOptions, Credential, Secret};
 use resourcesync::DateTime;
 pub use selection::SelectionOptions;
 use tokio_util::sync::CancellationToken;
+
+use crate::ChangeSink;
 
 /// How a copy is made and refreshed.
 #[derive(Clone, Debug)]
@@ -56,6 +58,8 @@ pub struct SyncOptions {
     pub follow: bool,
     /// The shortest and the longest pause between two looks while following.
     pub poll: (Duration, Duration),
+    /// Who is told of each change of the copy; only changes made while somebody is are kept for it.
+    pub changes: Option<Arc<dyn ChangeSink>>,
     /// How the network is used.
     pub access: AccessOptions,
     /// Cancelled when the run is to commit what is in flight and end.
@@ -87,6 +91,7 @@ impl SyncOptions {
             all_versions: false,
             follow: false,
             poll: (Duration::from_secs(1), Duration::from_secs(300)),
+            changes: None,
             access: AccessOptions::default(),
             shutdown: CancellationToken::new(),
         }

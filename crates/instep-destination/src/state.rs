@@ -4,6 +4,7 @@
 //! ([`State::reader`]). Rows are met a part at a time and paged by key, so memory does not grow with their number.
 
 mod actions;
+mod changes;
 mod codec;
 mod held;
 mod intent;
@@ -105,6 +106,7 @@ pub struct State {
     connection: Connection,
     path: PathBuf,
     waits: Option<Waits>,
+    records_changes: bool,
 }
 
 impl State {
@@ -114,7 +116,7 @@ impl State {
     /// When it was written by a newer version, is damaged, or storage fails.
     pub fn open(path: &Path) -> Result<Self, StateError> {
         let connection = Connection::open(path).map_err(|source| StateError::sqlite(path, source))?;
-        let mut state = Self { connection, path: path.to_owned(), waits: None };
+        let mut state = Self { connection, path: path.to_owned(), waits: None, records_changes: false };
         state.connect()?;
         schema::bring_up_to_date(&mut state.connection, path)?;
         Ok(state)
@@ -128,7 +130,7 @@ impl State {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(&self.path, flags).map_err(|source| self.error(source))?;
-        let reader = Self { connection, path: self.path.clone(), waits: None };
+        let reader = Self { connection, path: self.path.clone(), waits: None, records_changes: false };
         reader.tune(&[("cache_size", "-8192")])?;
         Ok(reader)
     }

@@ -91,6 +91,7 @@ fn batch_endpoint(found: &CapabilitySet) -> Option<(Uri, Option<Origin>)> {
 impl Run<'_> {
     async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
         let source = self.discover().await?;
+        let mut refused = None;
         if let Some(listener) = listener {
             // Before anything is read, so that nothing falls between.
             listener.listen_to(&source, &self.client);
@@ -104,13 +105,18 @@ impl Run<'_> {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
                     self.problem(ProblemKind::Document, name, &story(&error));
                 }
+                Err(error @ Error::Refused { .. }) if source.sets.len() > 1 => {
+                    self.note(&story(&error));
+                    refused.get_or_insert(error);
+                }
                 result => result?,
             }
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 
-    /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6).
+    /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6). What the guard refuses keeps
+    /// nothing else from being done; the run ends with it.
     async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
         self.enter(Phase::Reading);
         let id = self.copy.set(found)?;
@@ -119,7 +125,7 @@ impl Run<'_> {
         }
         let mut set = self.new_plan(id, true)?;
         let planned = self.plan(found, &mut set).await?;
-        self.guard(&set, planned.inventory)?;
+        self.guard(&mut set, planned.inventory)?;
         let Choice { strategy, reason } = planned.choice;
         if strategy != Strategy::Nothing {
             self.note(&format!("by {strategy}: {reason}"));
@@ -128,7 +134,8 @@ impl Run<'_> {
         let totals = set.with(|draft| draft.totals())?;
         self.monitor.event(Event::Planned(totals));
         if self.options.dry_run {
-            return self.tell_plan(&set);
+            self.tell_plan(&set)?;
+            return set.refused.map_or(Ok(()), Err);
         }
         self.report.unchanged += totals.unchanged;
         self.carry_out(found, set, planned.checkpoint, planned.carrier).await?;
@@ -269,8 +276,8 @@ impl Run<'_> {
         }
     }
 
-    /// Refuses before anything of a plan is done (D35).
-    fn guard(&self, set: &SetRun, inventory: Option<u64>) -> Result<(), Error> {
+    /// Refuses deletions before anything of a plan is done (D35).
+    fn guard(&self, set: &mut SetRun, inventory: Option<u64>) -> Result<(), Error> {
         if !self.options.delete {
             return Ok(());
         }
@@ -281,7 +288,10 @@ impl Run<'_> {
             Some(entries) if inferred > 0 || entries == 0 => Deletions::inferred(planned, held, entries),
             _ => Deletions::named(planned, held),
         };
-        check_deletions(deletions, self.options.max_delete, self.options.allow_empty)
+        set.refused = check_deletions(deletions, self.options.max_delete, self.options.allow_empty)
+            .err()
+            .or(set.refused.take());
+        Ok(())
     }
 
     /// Tells each action of the plan (`-n`).

@@ -257,3 +257,15 @@ async fn d26_a_file_is_read_only_where_the_operator_began_with_one() {
     assert!(matches!(documents.get(&url, None).await, Err(DocumentError::File { .. })));
     assert!(documents.with_files().get(&url, None).await.unwrap().document().is_ok());
 }
+
+#[tokio::test]
+async fn d15_so_many_documents_and_no_more_are_asked_for() {
+    let source = FakeSource::start();
+    let uri = Uri::parse(&source.resource_list_url()).unwrap();
+    let documents = documents(&source).at_most(2);
+    let (first, second) = (documents.clone(), documents.clone());
+    assert!(first.open(&uri, None).await.is_ok() && second.open(&uri, None).await.is_ok());
+    let refused = documents.open(&uri, None).await.unwrap_err();
+    assert!(refused.is_invalid() && matches!(refused, DocumentError::TooMany { most: 2, .. }), "{refused}");
+    assert_eq!(source.requests_for("resourcelist.xml"), 2);
+}

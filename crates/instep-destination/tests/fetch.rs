@@ -12,6 +12,7 @@ use instep_destination::{
 use instep_testkit::{FakeSource, Fault, Page};
 use resourcesync::{Algorithm, Digests, Hasher, Uri};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// A resource of this many bytes comes in parts.
 const PARTS_FROM: u64 = 3_500_000;
@@ -293,7 +294,7 @@ async fn d30_a_fifth_of_faults_costs_nothing_but_time() {
     let (tasks, waiting) = mpsc::channel(64);
     let (outcomes, mut done) = mpsc::channel(64);
     let fetcher = bench.fetcher.clone();
-    let running = tokio::spawn(async move { fetcher.run(waiting, outcomes).await });
+    let running = tokio::spawn(async move { fetcher.run(waiting, outcomes, CancellationToken::new()).await });
     for number in 0..200_u32 {
         let path = format!("r/{number}");
         let body = number.to_string().repeat(50);

@@ -4,6 +4,8 @@
 
 #[path = "storage/bench.rs"]
 mod bench;
+#[path = "storage/changes.rs"]
+mod changes;
 #[path = "storage/contract.rs"]
 mod contract;
 #[path = "storage/crashes.rs"]

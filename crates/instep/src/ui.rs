@@ -1,5 +1,6 @@
 //! What a person or a program sees: results on stdout, everything else on stderr.
 
+pub(crate) mod changes;
 pub(crate) mod format;
 mod output;
 pub(crate) mod progress;

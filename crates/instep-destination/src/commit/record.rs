@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use resourcesync::{Change, Uri};
 
@@ -129,6 +129,8 @@ pub struct Flushed {
     pub committed: Vec<Committed>,
     /// What something in the copy stands in the way of; it is owed now.
     pub refused: Vec<(Uri, StoreError)>,
+    /// Why changes could not be handed over; they are kept for the next run.
+    pub untold: Option<io::Error>,
 }
 
 /// What a start found of a run that was cut off.

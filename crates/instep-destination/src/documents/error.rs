@@ -19,6 +19,14 @@ pub enum DocumentError {
         /// The limit.
         most: u64,
     },
+    /// So many documents were asked for already that this one is not (D15).
+    #[error("{uri} is left out: a Source has at most {most} documents")]
+    TooMany {
+        /// The document.
+        uri: String,
+        /// The limit.
+        most: u64,
+    },
     /// It comes in a content coding that is not read here.
     #[error("{uri} comes in the content coding {coding:?}; gzip is read")]
     Coding {
@@ -56,6 +64,6 @@ pub enum DocumentError {
 impl DocumentError {
     /// Whether it arrived and is wrong, rather than not arriving.
     pub fn is_invalid(&self) -> bool {
-        matches!(self, Self::TooLarge { .. } | Self::Coding { .. } | Self::Read { .. })
+        matches!(self, Self::TooLarge { .. } | Self::TooMany { .. } | Self::Coding { .. } | Self::Read { .. })
     }
 }

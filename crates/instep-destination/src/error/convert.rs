@@ -45,6 +45,7 @@ impl From<DocumentError> for Error {
                 source: Box::new(error),
             },
             DocumentError::TooLarge { ref uri, .. }
+            | DocumentError::TooMany { ref uri, .. }
             | DocumentError::File { ref uri }
             | DocumentError::Coding { ref uri, .. }
             | DocumentError::Read { ref uri, .. } => {

@@ -1,6 +1,6 @@
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use super::{Credentials, HttpError, Origin, Resolve, Scope, SystemResolver};
+use super::{Credentials, HttpError, Origin, Resolve, Scope, SystemResolver, netrc};
 use crate::{AccessOptions, options::Credential};
 
 /// How the network is used, checked: what [`crate::http::Client`] is made of.
@@ -64,6 +64,13 @@ impl HttpOptions {
         scope.allowed = access.allow_origins.iter().map(origin).collect::<Result<_, _>>()?;
 
         let mut credentials = Credentials::default();
+        if let Some(text) = &access.netrc {
+            for origin in own.iter().chain(&scope.allowed) {
+                if let Some((user, password)) = netrc(text.reveal(), origin.host()) {
+                    credentials.basic(origin.clone(), &user, &password)?;
+                }
+            }
+        }
         for credential in &access.credentials {
             let (Credential::Bearer { origin: of, .. }
             | Credential::Basic { origin: of, .. }

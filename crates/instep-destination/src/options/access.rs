@@ -22,6 +22,8 @@ pub struct AccessOptions {
     pub allow_origins: Vec<String>,
     /// What is sent to which origin, and to no other.
     pub credentials: Vec<Credential>,
+    /// The text of a `netrc` file: logins for the origin of the operator's URL and the allowed ones, by host. Other credentials win.
+    pub netrc: Option<Secret>,
     /// Certificates that are trusted beside the system's, as a PEM file.
     pub ca_file: Option<PathBuf>,
     /// The proxy; none is used unless it is named here.
@@ -42,6 +44,7 @@ impl Default for AccessOptions {
             strict_origin: false,
             allow_origins: Vec::new(),
             credentials: Vec::new(),
+            netrc: None,
             ca_file: None,
             proxy: None,
             user_agent: concat!(

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use resourcesync::{DateTime, Digests, MediaType, Uri};
+use resourcesync::{Change, DateTime, Digests, MediaType, Uri};
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Checkpoint, DocumentRecord, Facts, Held, Owed, SetId, State, StateError, codec, held, owed, sets,
+    Checkpoint, DocumentRecord, Facts, Held, Owed, SetId, State, StateError, changes, codec, held, owed, sets,
 };
 use crate::map::CopyPath;
 
@@ -148,10 +148,11 @@ impl State {
         ledger: &Ledger,
     ) -> Result<(), StateError> {
         let path = &self.path;
+        let records_changes = self.records_changes;
         let connection = &mut self.connection;
         let mut commit = || {
             let transaction = connection.transaction()?;
-            take_operations(&transaction, done)?;
+            take_operations(&transaction, done, records_changes)?;
             take_ledger(&transaction, ledger)?;
             if let Some(IntentId(id)) = intent {
                 transaction.execute("DELETE FROM intent WHERE id = ?1", [id])?;
@@ -196,11 +197,18 @@ fn next_id(connection: &Connection) -> rusqlite::Result<i64> {
     )
 }
 
-fn take_operations(connection: &Connection, done: &[Operation]) -> rusqlite::Result<()> {
+fn take_operations(
+    connection: &Connection,
+    done: &[Operation],
+    records_changes: bool,
+) -> rusqlite::Result<()> {
     let mut id = next_id(connection)?;
     let has_debts = connection.query_row("SELECT EXISTS (SELECT 1 FROM owed)", [], |row| row.get(0))?;
     for operation in done {
         let uri = operation.uri();
+        if records_changes && matches!(operation, Operation::Remove { .. }) {
+            changes::record(connection, &Change::Deleted, uri)?;
+        }
         match operation {
             Operation::Place { path, key, sets, facts, .. } => {
                 let uri = Uri::parse(uri).map_err(to_sql)?;
@@ -216,6 +224,10 @@ fn take_operations(connection: &Connection, done: &[Operation]) -> rusqlite::Res
                     .prepare_cached("UPDATE held SET name = COALESCE(name, path), path = ?2 WHERE uri = ?1")?
                     .execute([uri, to.as_str()])?;
             }
+        }
+        if records_changes && !matches!(operation, Operation::Remove { .. }) {
+            let is_new = matches!(operation, Operation::Place { replaces: false, .. });
+            changes::record(connection, if is_new { &Change::Created } else { &Change::Updated }, uri)?;
         }
         if has_debts && !matches!(operation, Operation::Move { .. }) {
             owed::clear(connection, uri)?;

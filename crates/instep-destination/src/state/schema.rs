@@ -5,13 +5,13 @@ use rusqlite::Connection;
 use super::StateError;
 
 /// The version that this program writes.
-const KNOWN: u32 = 1;
+const KNOWN: u32 = 2;
 
 /// The first bytes of "instep", so that `file` and people can tell.
 const APPLICATION_ID: u32 = 0x696e_7374;
 
 /// Each leads from the version of its place to the next.
-const MIGRATIONS: [&str; KNOWN as usize] = [VERSION_1];
+const MIGRATIONS: [&str; KNOWN as usize] = [VERSION_1, VERSION_2];
 
 const VERSION_1: &str = "
 CREATE TABLE held (
@@ -42,6 +42,13 @@ CREATE TABLE problem (
     run INTEGER NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, uri TEXT, message TEXT NOT NULL,
     PRIMARY KEY (run, kind)
 ) WITHOUT ROWID;
+";
+
+const VERSION_2: &str = "
+CREATE TABLE change (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, change TEXT NOT NULL, uri TEXT NOT NULL, path TEXT NOT NULL,
+    length INTEGER, digests BLOB NOT NULL, lastmod TEXT, datetime TEXT
+);
 ";
 
 /// Brings the tables to the version known here; what is older is copied beside the file first.

@@ -60,11 +60,15 @@ impl Copy {
         let folder = FolderStore::open(&options.dir, folder)?;
         let own = folder.own_folder();
         let store: Arc<dyn Store> = Arc::new(folder);
-        let state = State::open(&own.join(STATE))?;
+        let mut state = State::open(&own.join(STATE))?;
+        if options.changes.is_some() {
+            state.record_changes();
+        }
         let mut commits = CommitOptions::new();
         commits.durability = options.durability;
         commits.accepts_emptied = options.repair;
-        let (mut committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
+        let (committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
+        let mut committer = committer.with_sink(options.changes.clone());
         let mapper = Arc::new(mapper(&mut committer, options)?);
         let mut run = None;
         if !options.dry_run {

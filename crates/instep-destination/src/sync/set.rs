@@ -20,11 +20,14 @@ pub(crate) struct SetRun {
     pub(crate) records: Vec<DocumentRecord>,
     /// Whether a document had something new.
     pub(crate) new_documents: bool,
+    /// Why its deletions are not done, and the checkpoint stays where it is (D35).
+    pub(crate) refused: Option<Error>,
 }
 
 impl SetRun {
     pub(crate) fn new(id: SetId, draft: Draft) -> Self {
-        Self { id, draft: Arc::new(Mutex::new(draft)), records: Vec::new(), new_documents: false }
+        let draft = Arc::new(Mutex::new(draft));
+        Self { id, draft, records: Vec::new(), new_documents: false, refused: None }
     }
 
     /// Looks at the plan or changes it, briefly.

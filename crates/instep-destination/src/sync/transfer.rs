@@ -100,13 +100,13 @@ impl Run<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Deletes, and moves the checkpoint with the last group; a run that ends early leaves it where it is.
+    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves it where it is.
     async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
         self.enter(Phase::Deleting);
         let mut pipeline = Pipeline::open(self)?;
         let mut result = pipeline.delete(self, &set).await;
         let ended = self.ending();
-        let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok());
+        let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok() && set.refused.is_none());
         let moves = passed.is_some();
         if let Some(checkpoint) = passed {
             result = pipeline.remember(set.id, set.records, checkpoint).await;
@@ -116,7 +116,7 @@ impl Run<'_> {
             self.copy.keep_policy(set.id, self.options)?;
         }
         self.report.outcome = ended.unwrap_or(Outcome::Complete);
-        Ok(())
+        set.refused.map_or(Ok(()), Err)
     }
 
     /// Reads the open Change List once more: a plan of what is new in it, and where that leads.
@@ -128,7 +128,7 @@ impl Run<'_> {
         unexplained: &mut Unexplained,
     ) -> Result<(Checkpoint, SetRun), Error> {
         let mut plan = self.new_plan(done.id, false)?;
-        plan.records = done.records;
+        (plan.records, plan.refused) = (done.records, done.refused);
         let Some(changes) = ChangeLists::look(self, found, &reached, true).await? else {
             return Ok((reached, plan));
         };
@@ -137,7 +137,7 @@ impl Run<'_> {
         for uri in plan.with(|draft| std::mem::take(&mut draft.explained)) {
             unexplained.remove(&uri);
         }
-        self.guard(&plan, None)?;
+        self.guard(&mut plan, None)?;
         Ok((later, plan))
     }
 

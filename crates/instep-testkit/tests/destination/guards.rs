@@ -43,6 +43,33 @@ fn d35_named_deletions_are_guarded_too() {
 }
 
 #[test]
+fn d35_what_the_guard_refuses_keeps_nothing_else_from_being_done() {
+    let copy = of_many(100);
+    many(50).iter().for_each(|(path, _)| copy.source.delete(path));
+    copy.source.put("n/00099.txt", "newer");
+    copy.source.put("new.txt", "new");
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::MaxDelete)));
+    assert_eq!(Tree::of(&copy.dir()).names().len(), 101, "none is deleted");
+    assert_eq!(copy.read("n/00099.txt").as_deref(), Some("newer"));
+    let run = copy.sync_with(|options| {
+        options.delete = true;
+        options.max_delete = MaxDelete::Count(50);
+    });
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 50), "they are still known");
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d35_a_plan_that_would_be_refused_can_be_looked_at() {
+    let copy = of_many(100);
+    many(50).iter().for_each(|(path, _)| copy.source.delete(path));
+    let run = copy.sync_with(|options| (options.delete, options.dry_run) = (true, true));
+    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::MaxDelete)));
+    assert_eq!(run.heard.itemized.iter().filter(|item| item.starts_with('-')).count(), 50);
+}
+
+#[test]
 fn d35_an_empty_list_is_nothing_to_do_without_delete_and_refused_with_it() {
     let copy = of_many(5);
     many(5).iter().for_each(|(path, _)| copy.source.delete(path));

@@ -41,6 +41,12 @@ pub(crate) struct Access {
     /// File with a bearer token for the origin of URL; or INSTEP_BEARER
     #[arg(long, value_name = "FILE")]
     bearer_file: Option<PathBuf>,
+    /// Take logins from ~/.netrc, or from the file that $NETRC names
+    #[arg(long)]
+    netrc: bool,
+    /// Take logins from this file in the form of netrc
+    #[arg(long, value_name = "FILE", conflicts_with = "netrc")]
+    netrc_file: Option<PathBuf>,
     /// Certificates to trust beside the system's, PEM
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
@@ -55,6 +61,7 @@ impl Access {
         let mut options = AccessOptions::default();
         options.credentials = credentials(config)?;
         options.credentials.extend(self.bearer()?);
+        options.netrc = self.logins()?;
         options.transfers = self.transfers.max(1);
         options.per_host = self.per_host.max(1);
         options.rate = self.rate;
@@ -66,6 +73,19 @@ impl Access {
         options.ca_file = self.ca_file;
         options.proxy = self.proxy;
         Ok(options)
+    }
+
+    fn logins(&self) -> anyhow::Result<Option<Secret>> {
+        let usual = || {
+            let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".netrc"));
+            env::var_os("NETRC").map(PathBuf::from).or_else(home).context("Neither $NETRC nor $HOME is set")
+        };
+        let path = match &self.netrc_file {
+            Some(path) => path.clone(),
+            None if self.netrc => usual()?,
+            None => return Ok(None),
+        };
+        Ok(Some(Secret::new(read_secret(&path)?)))
     }
 
     fn bearer(&self) -> anyhow::Result<Option<Credential>> {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use clap::Args;
 use instep_destination::{
-    self as destination, Durability, MaxDelete, Outcome, SyncOptions, SyncReport, Verify, Via,
+    self as destination, ChangeSink, Durability, MaxDelete, Outcome, SyncOptions, SyncReport, Verify, Via,
 };
 use serde_json::json;
 
@@ -15,6 +15,7 @@ use crate::{
     runtime,
     ui::{
         Output,
+        changes::Events,
         format::{bytes, count, counted, elapsed},
         progress::Progress,
     },
@@ -79,6 +80,12 @@ pub(crate) struct Sync {
     /// Refuse a Source whose newest state is older
     #[arg(long, value_parser = values::duration, value_name = "DURATION")]
     max_age: Option<Duration>,
+    /// Append a JSON line for each created, updated or deleted resource to this file, after its commit; `-` for stdout
+    #[arg(long, value_name = "FILE", conflicts_with = "on_change")]
+    events: Option<PathBuf>,
+    /// Run this command of the shell after each commit, with such lines as its standard input
+    #[arg(long, value_name = "COMMAND")]
+    on_change: Option<String>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -90,7 +97,8 @@ Examples:
   instep sync https://example.org/ ./copy
   instep sync https://example.org/ ./copy --delete --max-delete 500
   instep sync https://example.org/ ./copy -n --include '*.pdf'
-  instep sync https://example.org/resourcelist.xml --limit 10";
+  instep sync https://example.org/resourcelist.xml --limit 10
+  instep sync https://example.org/ ./copy --follow --on-change 'jq -r .uri | xargs -r reindex'";
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let (uri, path) = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
@@ -99,6 +107,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 impl Sync {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        let has_events_on_stdout = self.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
         let options = self.options(config)?;
         let (url, dir) = (options.url.clone(), options.dir.clone());
         let runtime = runtime::start()?;
@@ -107,7 +116,11 @@ impl Sync {
         let report = runtime.block_on(destination::sync(&options, progress.as_ref()));
         progress.finish();
         let report = report?;
-        tell(output, &report);
+        if has_events_on_stdout {
+            output.note(told(&report));
+        } else {
+            output.line(told(&report));
+        }
         output.object("summary", summary(&url, &dir, &report));
         Ok(match report.outcome {
             Outcome::Interrupted => signals.exit(),
@@ -135,6 +148,8 @@ impl Sync {
         options.max_duration = self.max_duration;
         options.max_transfer = self.max_transfer;
         options.max_age = self.max_age;
+        let events = self.events.map(Events::to).or(self.on_change.map(Events::Command));
+        options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
         options.selection = self.selection.options();
         options.access = self.access.options(config)?;
         Ok(options)
@@ -154,7 +169,7 @@ pub(crate) fn default_dir(url: &str) -> PathBuf {
 }
 
 /// The last line: what was done, in figures.
-fn tell(output: &Output, report: &SyncReport) {
+fn told(report: &SyncReport) -> String {
     let state = match report.outcome {
         Outcome::Planned => "Would do",
         Outcome::Interrupted => "Interrupted",
@@ -175,7 +190,7 @@ fn tell(output: &Output, report: &SyncReport) {
         }
     }
     let transfer = format!("{} in {}", bytes(report.bytes), counted(report.requests, "request"));
-    output.line(format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason));
+    format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason)
 }
 
 fn summary(url: &str, dir: &std::path::Path, report: &SyncReport) -> serde_json::Value {

@@ -80,7 +80,7 @@ impl Output {
     }
 }
 
-fn typed(kind: &str, fields: impl Serialize) -> String {
+pub(super) fn typed(kind: &str, fields: impl Serialize) -> String {
     let mut object = serde_json::Map::from_iter([("type".to_owned(), Value::from(kind))]);
     if let Ok(Value::Object(fields)) = serde_json::to_value(fields) {
         object.extend(fields);

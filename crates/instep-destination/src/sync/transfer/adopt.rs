@@ -26,9 +26,7 @@ impl Pipeline {
             let (commits, last) = set.work(move |draft| look_at_some(draft, after, &placer)).await?;
             let Some(last) = last else { return Ok(()) };
             after = last;
-            for commit in commits {
-                self.send(commit).await?;
-            }
+            self.send_all(commits).await?;
             self.tell_ready(run);
         }
         Ok(())

@@ -7,6 +7,7 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep_until},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{Unexplained, settle};
 use crate::{
@@ -24,9 +25,15 @@ const GRACE: Duration = Duration::from_secs(30);
 /// Rows of the plan read at a time.
 const PAGE: usize = 500;
 
+/// Resources that wait to be fetched, and arrivals that wait to be committed.
+const QUEUE: usize = 512;
+
+/// How long arrivals gather before they are looked at: with small resources a look at each would cost more than its transfer.
+const BREATH: Duration = Duration::from_millis(2);
+
 /// The thread that commits, and the ways to and from it.
 pub(super) struct Pipeline {
-    commits: mpsc::Sender<Commit>,
+    commits: mpsc::Sender<Vec<Commit>>,
     flushed: mpsc::UnboundedReceiver<Flushed>,
     committing: JoinHandle<(Committer, Result<(), CommitError>)>,
 }
@@ -42,7 +49,7 @@ pub(super) struct Pending {
 impl Pipeline {
     pub(super) fn open(run: &mut Run<'_>) -> Result<Self, Error> {
         let mut committer = run.copy.lend()?;
-        let (commits, mut received) = mpsc::channel(256);
+        let (commits, mut received) = mpsc::channel(16);
         let (told, flushed) = mpsc::unbounded_channel();
         let committing = tokio::task::spawn_blocking(move || {
             // Nobody listens any more only where the run has ended already.
@@ -54,8 +61,13 @@ impl Pipeline {
 
     /// Hands something to the thread that commits; why it does not take it, [`Self::close`] tells.
     pub(super) async fn send(&mut self, commit: Commit) -> Result<(), Error> {
+        self.send_all(vec![commit]).await
+    }
+
+    /// The same for what comes together.
+    pub(super) async fn send_all(&mut self, commits: Vec<Commit>) -> Result<(), Error> {
         let ended = |_| Error::Task { source: "nothing is committed any more".into() };
-        self.commits.send(commit).await.map_err(ended)
+        if commits.is_empty() { Ok(()) } else { self.commits.send(commits).await.map_err(ended) }
     }
 
     /// Tells what was committed meanwhile.
@@ -83,39 +95,45 @@ impl Pipeline {
         set: &SetRun,
         unexplained: &mut Unexplained,
     ) -> Result<(), Error> {
-        let most = run.options.access.transfers.max(1);
-        let (sender, tasks) = mpsc::channel(most);
-        let (outcomes_in, mut outcomes) = mpsc::channel(most);
+        let (sender, tasks) = mpsc::channel(QUEUE);
+        let (outcomes_in, mut outcomes) = mpsc::channel(QUEUE);
         let fetcher = run.fetcher.clone();
+        let enough = CancellationToken::new();
         let working = {
-            let fetcher = fetcher.clone();
-            tokio::spawn(async move { fetcher.run(tasks, outcomes_in).await })
+            let (fetcher, enough) = (fetcher.clone(), enough.clone());
+            tokio::spawn(async move { fetcher.run(tasks, outcomes_in, enough).await })
         };
         let shutdown = run.options.shutdown.clone();
         let reader = run.state().reader()?;
         let mut feed =
             Feed { reader, page: Vec::new().into_iter(), after: 0, earlier: run.options.as_of.is_some() };
         let mut sender = Some(sender);
-        let mut next = feed.next(set)?;
+        let mut arrived = Vec::with_capacity(QUEUE);
+        let mut next_look = Instant::now();
         let mut deadline = None;
         loop {
-            if next.is_none() || run.ending().is_some() {
+            if run.ending().is_some() {
+                enough.cancel();
+                sender = None;
+            } else if !feed.fill(set, sender.as_ref())? {
                 sender = None;
             }
-            let room = OptionFuture::from(sender.as_ref().map(mpsc::Sender::reserve));
+            let look = async {
+                sleep_until(next_look).await;
+                outcomes.recv_many(&mut arrived, QUEUE).await
+            };
             tokio::select! {
-                Some(Ok(room)) = room, if sender.is_some() => {
-                    if let Some(task) = next.take() {
-                        room.send(task);
+                more = look => {
+                    if more == 0 {
+                        break;
                     }
-                    next = feed.next(set)?;
-                }
-                outcome = outcomes.recv() => {
-                    let Some((task, outcome)) = outcome else { break };
+                    next_look = Instant::now() + BREATH;
                     run.progress(fetcher.bytes());
-                    if let Some(commit) = settle::settle(run, set.id, task, outcome, unexplained)? {
-                        self.send(commit).await?;
+                    let mut commits = Vec::with_capacity(more);
+                    for (task, outcome) in arrived.drain(..) {
+                        commits.extend(settle::settle(run, set.id, task, outcome, unexplained)?);
                     }
+                    self.send_all(commits).await?;
                 }
                 Some(group) = self.flushed.recv() => run.tell_flushed(group),
                 () = shutdown.cancelled(), if deadline.is_none() => deadline = Some(Instant::now() + GRACE),
@@ -139,16 +157,18 @@ impl Pipeline {
         self.send(Commit::Checkpoint(set, checkpoint)).await
     }
 
-    /// Removes what the plan says is gone, in its order.
+    /// Removes what the plan says is gone, in its order, unless the guard refuses it.
     pub(super) async fn delete(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+        if set.refused.is_some() {
+            return Ok(());
+        }
         let mut after = 0;
         loop {
             let page = set.with(|draft| draft.actions().of_kind_after(ActionKind::Delete, after, PAGE))?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.sequence;
-            for action in page {
-                self.send(Commit::Deletion { uri: action.wanted.uri, set: set.id }).await?;
-            }
+            let deletion = |action: Action| Commit::Deletion { uri: action.wanted.uri, set: set.id };
+            self.send_all(page.into_iter().map(deletion).collect()).await?;
             if run.ending().is_some() {
                 return Ok(());
             }
@@ -166,6 +186,17 @@ struct Feed {
 }
 
 impl Feed {
+    /// Queues as many tasks as there is room for; whether there may be more.
+    fn fill(&mut self, set: &SetRun, tasks: Option<&mpsc::Sender<Task<Pending>>>) -> Result<bool, Error> {
+        let Some(tasks) = tasks else { return Ok(false) };
+        // Whoever takes the tasks is gone only where the run has ended.
+        while let Ok(room) = tasks.try_reserve() {
+            let Some(task) = self.next(set)? else { return Ok(false) };
+            room.send(task);
+        }
+        Ok(true)
+    }
+
     fn next(&mut self, set: &SetRun) -> Result<Option<Task<Pending>>, Error> {
         loop {
             for action in self.page.by_ref() {
@@ -239,6 +270,10 @@ impl Run<'_> {
         }
         for (uri, error) in group.refused {
             self.failed(ProblemKind::Storage, uri.as_str(), &crate::error::story(&error));
+        }
+        if let Some(error) = group.untold {
+            let what = format!("Changes of the copy could not be handed over, the next run does it: {error}");
+            self.problem(ProblemKind::Storage, &self.options.url, &what);
         }
     }
 }

@@ -114,9 +114,7 @@ impl Pipeline {
             let Some(taken) = taken else { return Ok(()) };
             (package, entries) = (left, rest);
             run.report.unchanged += taken.unchanged;
-            for commit in taken.commits {
-                self.send(commit).await?;
-            }
+            self.send_all(taken.commits).await?;
             run.progress(run.fetcher.bytes());
             self.tell_ready(run);
         }

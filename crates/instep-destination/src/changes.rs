@@ -1,0 +1,40 @@
+//! Changes of the copy, for those who act on them: an index to feed, a cache to purge.
+
+use std::{fmt, io};
+
+use resourcesync::{Change, DateTime, Digests};
+
+/// A change of the copy that is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CopyChange {
+    /// Its place among all changes of this copy: it rises, and one that is told twice has the same.
+    pub sequence: i64,
+    /// Created, updated or deleted. A file that makes room for a folder of its name is updated: its path is new.
+    pub change: Change,
+    /// The resource.
+    pub uri: String,
+    /// Where it lies or lay, relative to the copy.
+    pub path: String,
+    /// Bytes.
+    pub length: Option<u64>,
+    /// Digests of what is held, or was.
+    pub digests: Digests,
+    /// Last modification, as the Source says.
+    pub lastmod: Option<DateTime>,
+    /// When the Source says that this version came to be.
+    pub datetime: Option<DateTime>,
+}
+
+/// Hears of each change of a copy, at least once and in order.
+///
+/// # Contract
+/// Changes come after their commit. Success says that all of them are taken: they do not come again. After a failure the same ones
+/// come again, in a later run, also those that were taken before it.
+pub trait ChangeSink: Send + Sync + fmt::Debug {
+    /// Takes what is new.
+    ///
+    /// # Errors
+    /// When not all of it could be taken.
+    fn take(&self, changes: &[CopyChange]) -> io::Result<()>;
+}
