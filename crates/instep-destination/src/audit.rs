@@ -6,8 +6,9 @@ use std::{sync::Arc, time::Instant};
 
 use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SyncOptions,
-    state::ActionKind,
-    sync::{Copy, Inventory, Run, SetRun},
+    discover::CapabilitySet,
+    state::{ActionKind, Checkpoint},
+    sync::{Changes, Copy, Draft, Inventory, Run, SetRun},
 };
 use hash::{Hashing, Verdict};
 
@@ -45,6 +46,17 @@ fn audit_as_sync(options: &AuditOptions) -> SyncOptions {
     sync
 }
 
+/// What the Source has: its Resource List, or the manifests of its Resource Dump, and the changes since then.
+async fn read_inventory(run: &mut Run<'_>, found: &CapabilitySet, set: &mut SetRun) -> Result<(), Error> {
+    if let Some((inventory, _)) = Inventory::read_any(run, found, set, true).await? {
+        inventory.followed_by_changes(run, found, set).await?;
+        if inventory.complete {
+            set.work(Draft::infer_deletions).await?;
+        }
+    }
+    Ok(())
+}
+
 struct Audit<'a> {
     monitor: &'a dyn Monitor,
     report: AuditReport,
@@ -59,17 +71,32 @@ impl Audit<'_> {
         for found in &source.sets {
             let set = run.copy.set(found)?;
             let mut set = run.new_plan(set, false)?;
-            if let Some(inventory) = Inventory::read(&mut run, found, &mut set, true).await? {
-                inventory.followed_by_changes(&mut run, found, &mut set).await?;
-                if inventory.complete {
-                    set.work(crate::sync::Draft::infer_deletions).await?;
-                }
+            match found.has_inventory() {
+                true => read_inventory(&mut run, found, &mut set).await?,
+                false => self.read_changes(&mut run, found, &mut set).await?,
             }
             self.tell_plan(&set)?;
             self.plans.push(set);
         }
         self.report.failed += run.report.skipped;
         Ok(run.copy)
+    }
+
+    /// All that a Source without an inventory tells of: what it does not name cannot be audited.
+    async fn read_changes(
+        &mut self,
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+    ) -> Result<(), Error> {
+        let changes = Changes::look(run, found, &Checkpoint::new(), true).await?;
+        changes.read(run, found, set, Checkpoint::new()).await?;
+        let unnamed = set.with(|draft| draft.count_unnamed())?;
+        run.note(&format!(
+            "the Source offers no inventory: {unnamed} held resources that its changes do not name are compared with the disk only"
+        ));
+        self.report.unauditable += unnamed;
+        Ok(())
     }
 
     fn tell_plan(&mut self, set: &SetRun) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use std::{fs::File, io::Read, sync::Arc};
 
 use http::StatusCode;
 use resourcesync::{
-    Entry, Relation, Uri,
+    Entry, PackagePath, Relation, Uri,
     package::{MANIFEST, Package, PackageError as ZipError, PackageLimits},
 };
 
@@ -104,10 +104,18 @@ impl OpenPackage {
     fn open(file: File, uri: Uri, packages: &Packages) -> Result<Self, PackageError> {
         let unsafe_package = |source| PackageError::Unsafe { uri: uri.as_str().to_owned(), source };
         let mut zip = Package::open(file, packages.limits).map_err(unsafe_package)?;
-        let manifest = zip.bitstream(&resourcesync::PackagePath::new(MANIFEST)).map_err(unsafe_package)?;
+        let manifest = zip.bitstream(&PackagePath::new(MANIFEST)).map_err(unsafe_package)?;
         let manifest = packages.documents.keep(&uri, manifest)?;
         let (store, verify) = (Arc::clone(packages.fetcher.store()), packages.fetcher.verify());
         Ok(Self { manifest, zip, store, verify, buffer: vec![0; 64 << 10] })
+    }
+
+    /// A member that is not a bitstream, such as a patch: none where it is larger, not there or damaged.
+    pub fn read(&mut self, path: &PackagePath, most: usize) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let member = self.zip.bitstream(path).ok()?;
+        member.take(most as u64 + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() <= most).then_some(bytes)
     }
 
     /// Stages the bitstream of an entry of the manifest, if it is what the entry says: for a thread that may block.

@@ -14,6 +14,6 @@ pub use fold::{Place, Wanted, supersedes, wanted};
 pub use guard::{Deletions, check_age, check_deletions, check_inventory_time};
 pub use pace::Pace;
 pub use selection::Selection;
-pub use strategy::{Choice, Situation, Strategy, baseline, choose, is_batch_cheaper};
+pub use strategy::{Choice, Situation, Strategy, baseline, carrier_of_changes, choose, could_pay};
 pub use survey::{Mark, Order, Shape, Survey, TimeSource, passed};
 pub use window::{Member, Reach, members_to_read, reach};

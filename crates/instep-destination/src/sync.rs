@@ -1,6 +1,8 @@
 //! The story: baseline, incremental, follow.
 
+mod change_dumps;
 mod change_lists;
+mod changes;
 mod copy;
 mod draft;
 mod dump;
@@ -11,28 +13,28 @@ mod set;
 mod transfer;
 mod troubles;
 mod wanted;
+mod way;
 
 use std::sync::Arc;
 
-use resourcesync::{Capability, Relation, Uri};
+use resourcesync::Uri;
 
 use crate::{
-    Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, Strategy, SyncOptions, SyncReport, Via,
+    Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, Strategy, SyncOptions, SyncReport,
     audit::hash::{Hashing, Verdict},
     discover::CapabilitySet,
     error::story,
-    http::Origin,
     listen::Listener,
-    plan::{Choice, Deletions, Situation, baseline, check_deletions, choose, is_batch_cheaper},
-    state::{ActionKind, Checkpoint, SetId},
+    plan::{Choice, Deletions, check_deletions},
+    state::{ActionKind, SetId},
 };
-use change_lists::{ChangeLists, is_gone};
+pub(crate) use changes::Changes;
 pub(crate) use copy::Copy;
 pub(crate) use draft::Draft;
-use dump::Dump;
 pub(crate) use inventory::Inventory;
 pub(crate) use run::Run;
 pub(crate) use set::SetRun;
+use way::Carrier;
 
 /// Makes or refreshes a copy of a Source's resources (§5.2); with [`SyncOptions::follow`] until it is told to end.
 ///
@@ -51,41 +53,6 @@ async fn once(
     let mut run = Run::begin(options, monitor)?;
     let result = run.bring_all_in_step(listener).await;
     run.end(result)
-}
-
-/// How a set's plan was made.
-struct Planned {
-    choice: Choice,
-    carrier: Carrier,
-    /// What holds once the plan is done; none where the checkpoint stays where it is.
-    checkpoint: Option<Checkpoint>,
-    /// How many resources the inventory has, where one was read.
-    inventory: Option<u64>,
-}
-
-impl Planned {
-    fn nothing(reason: String) -> Self {
-        let choice = Choice { strategy: Strategy::Nothing, reason };
-        Self { choice, carrier: Carrier::Requests, checkpoint: None, inventory: None }
-    }
-}
-
-/// What brings the bytes.
-#[derive(Debug)]
-enum Carrier {
-    /// A request for each resource.
-    Requests,
-    /// The packages of a dump, then requests for what they lack.
-    Dump(Dump),
-    /// Packages asked for at this URI, then requests for what they lack.
-    Batch(Uri, Option<Origin>),
-}
-
-/// Where instep's own Source packs resources that are asked for together, and who says so.
-fn batch_endpoint(found: &CapabilitySet) -> Option<(Uri, Option<Origin>)> {
-    let batch = found.links.iter().find(|link| link.rel.as_str() == Relation::BATCH)?;
-    let speaker = found.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
-    Some((batch.href.clone(), speaker))
 }
 
 impl Run<'_> {
@@ -173,107 +140,6 @@ impl Run<'_> {
             })
             .await?;
         Ok(())
-    }
-
-    /// Changes where they reach back to the checkpoint, else the inventory with the changes since then.
-    async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
-        let held = self.state().checkpoint(set.id)?;
-        let anew = self.must_look_anew(set.id)?;
-        let changes = match &held {
-            Some(checkpoint) if !anew => ChangeLists::look(self, found, checkpoint, false).await?,
-            _ => None,
-        };
-        let mut choice = choose(&self.situation(found, held.as_ref(), changes.as_ref(), anew))?;
-        if let (Strategy::Changes, Some(changes), Some(checkpoint)) = (choice.strategy, changes, held.clone())
-        {
-            match changes.read(self, set, checkpoint).await {
-                Ok(_) if !set.new_documents => return Ok(Planned::nothing(choice.reason)),
-                Ok(checkpoint) => {
-                    let carrier = self.carrier_of_changes(found, set)?;
-                    return Ok(Planned { choice, checkpoint: Some(checkpoint), inventory: None, carrier });
-                }
-                // Sources need not keep Change Lists (DST-10).
-                Err(error) if is_gone(&error) && self.options.via != Via::Changes => {
-                    *set = self.new_plan(set.id, true)?;
-                    let reason = format!("a gap: a Change List since then is gone ({error})");
-                    choice = Choice { strategy: Strategy::List, reason };
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        let Some((inventory, dump)) = Inventory::read_any(self, found, set, anew).await? else {
-            return Ok(Planned::nothing("the inventory is the one that was applied".to_owned()));
-        };
-        let checkpoint = inventory.followed_by_changes(self, found, set).await?;
-        if self.options.delete && inventory.complete {
-            set.work(Draft::infer_deletions).await?;
-        }
-        let entries = set.with(|draft| draft.entries);
-        let checkpoint = inventory.complete.then_some(checkpoint);
-        let (choice, carrier) = self.carrier(found, held.as_ref(), set, choice, dump).await?;
-        Ok(Planned { choice, checkpoint, inventory: Some(entries), carrier })
-    }
-
-    /// The cheapest way for the bytes of a baseline, now that their number is known.
-    async fn carrier(
-        &mut self,
-        found: &CapabilitySet,
-        held: Option<&Checkpoint>,
-        set: &SetRun,
-        choice: Choice,
-        dump: Option<Dump>,
-    ) -> Result<(Choice, Carrier), Error> {
-        let mut situation = self.situation(found, held, None, false);
-        situation.resources = Some(set.with(|draft| draft.totals())?.fetches);
-        let choice =
-            if self.options.via == Via::Cheapest { baseline(&situation, &choice.reason)? } else { choice };
-        let carrier = match (choice.strategy, batch_endpoint(found)) {
-            (Strategy::Dump, _) => match dump {
-                Some(dump) => Carrier::Dump(dump),
-                None => Dump::look(self, found).await?.map_or(Carrier::Requests, Carrier::Dump),
-            },
-            (Strategy::Batch, Some((endpoint, speaker))) => Carrier::Batch(endpoint, speaker),
-            _ => Carrier::Requests,
-        };
-        Ok((choice, carrier))
-    }
-
-    fn carrier_of_changes(&self, found: &CapabilitySet, set: &SetRun) -> Result<Carrier, Error> {
-        let mut situation = self.situation(found, None, None, false);
-        situation.resources = Some(set.with(|draft| draft.totals())?.fetches);
-        Ok(match batch_endpoint(found) {
-            Some((endpoint, speaker)) if is_batch_cheaper(&situation) => Carrier::Batch(endpoint, speaker),
-            _ => Carrier::Requests,
-        })
-    }
-
-    /// Whether what was applied says nothing about what is wanted now: another selection, deletions that were kept.
-    fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
-        Ok(self.options.repair
-            || self.options.as_of.is_some()
-            || !self.copy.policy_stands(set, self.options)?)
-    }
-
-    fn situation(
-        &self,
-        found: &CapabilitySet,
-        held: Option<&Checkpoint>,
-        changes: Option<&ChangeLists>,
-        anew: bool,
-    ) -> Situation {
-        Situation {
-            via: self.options.via,
-            holds: held.is_some(),
-            checkpoint: held.and_then(|held| held.datetime),
-            changes: changes.map(|changes| changes.reach),
-            list: found.get(&Capability::ResourceList).is_some(),
-            dump: found.get(&Capability::ResourceDump).is_some(),
-            anew: held.is_some() && changes.is_none() && anew,
-            batch: batch_endpoint(found).is_some(),
-            latency: self.latency,
-            transfers: self.options.access.transfers,
-            ..Situation::default()
-        }
     }
 
     /// Refuses deletions before anything of a plan is done (D35).

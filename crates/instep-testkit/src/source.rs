@@ -3,6 +3,7 @@
 mod answer;
 mod documents;
 mod fault;
+mod packages;
 mod server;
 mod shelf;
 
@@ -110,6 +111,11 @@ impl FakeSource {
         self.url(documents::DUMP)
     }
 
+    /// The URL of the Change Dump or its index.
+    pub fn change_dump_url(&self) -> String {
+        self.url(documents::CHANGE_DUMP)
+    }
+
     /// The Source's clock.
     pub fn clock(&self) -> TestClock {
         self.edit(|shelf| shelf.clock.clone())
@@ -146,6 +152,11 @@ impl FakeSource {
     /// Changes what lists say of a resource: a wrong digest, another URI, a link.
     pub fn misstate(&self, path: &str, edit: impl Fn(&mut Entry) + Send + 'static) {
         self.edit(|shelf| shelf.edits.insert(path.to_owned(), Box::new(edit)));
+    }
+
+    /// Packages hold this where they would hold those bytes of a resource: a patch, or something wrong.
+    pub fn pack_instead(&self, path: &str, bytes: impl Into<Vec<u8>>, instead: impl Into<Vec<u8>>) {
+        self.edit(|shelf| shelf.packed.insert((path.to_owned(), bytes.into()), instead.into()));
     }
 
     /// Adds an entry to the Resource List that stands for none of the resources.

@@ -6,6 +6,8 @@ mod support;
 
 #[path = "destination/baseline.rs"]
 mod baseline;
+#[path = "destination/change_dumps.rs"]
+mod change_dumps;
 #[path = "destination/dumps.rs"]
 mod dumps;
 #[path = "destination/following.rs"]
@@ -14,3 +16,5 @@ mod following;
 mod guards;
 #[path = "destination/incremental.rs"]
 mod incremental;
+#[path = "destination/ours.rs"]
+mod ours;

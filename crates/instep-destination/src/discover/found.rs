@@ -54,6 +54,11 @@ impl CapabilitySet {
     pub fn get(&self, capability: &Capability) -> Option<&Offer> {
         self.capabilities.get(capability)
     }
+
+    /// Whether it tells what resources there are, not only what changed.
+    pub fn has_inventory(&self) -> bool {
+        [Capability::ResourceList, Capability::ResourceDump].iter().any(|one| self.get(one).is_some())
+    }
 }
 
 /// A capability and where it lies.

@@ -57,6 +57,10 @@ pub struct Situation {
     pub anew: bool,
     /// Whether Change Lists reach back to the checkpoint; none where the Source offers none.
     pub changes: Option<Reach>,
+    /// Whether Change Dumps do, where the lists do not.
+    pub change_dumps: Option<Reach>,
+    /// Whether there is a Change List or a Change Dump at all.
+    pub tells_changes: bool,
     /// Whether there is a Resource List.
     pub list: bool,
     /// Whether there is a Resource Dump.
@@ -95,27 +99,23 @@ impl Choice {
 /// [`Error::Usage`] where the operator wants a way that the Source does not offer, or a gap forbids.
 pub fn choose(situation: &Situation) -> Result<Choice, Error> {
     let usage = |what: &str| Err(Error::Usage { what: what.to_owned() });
-    let incremental = incremental(situation);
     match situation.via {
-        Via::Changes => match incremental {
-            Ok(reason) => Ok(Choice::new(Strategy::Changes, reason)),
-            Err(reason) => usage(&format!("--via changes cannot be done: {reason}")),
-        },
+        Via::Changes => incremental(situation).or_else(|reason| match all_changes(situation, &reason) {
+            Some(choice) => Ok(choice),
+            None => usage(&format!("--via changes cannot be done: {reason}")),
+        }),
         Via::List if situation.list => Ok(Choice::new(Strategy::List, "the Resource List was asked for")),
         Via::List => usage("--via list: the Source offers no Resource List"),
         Via::Dump if situation.dump => Ok(Choice::new(Strategy::Dump, "the Resource Dump was asked for")),
         Via::Dump => usage("--via dump: the Source offers no Resource Dump"),
         Via::Batch if situation.batch => Ok(Choice::new(Strategy::Batch, "batches were asked for")),
         Via::Batch => usage("--via batch: the Source packs no batches"),
-        Via::Cheapest => match incremental {
-            Ok(reason) => Ok(Choice::new(Strategy::Changes, reason)),
-            Err(reason) => baseline(situation, &reason),
-        },
+        Via::Cheapest => incremental(situation).or_else(|reason| baseline(situation, &reason)),
     }
 }
 
-/// Why changes can bring the copy in step, or why not.
-fn incremental(situation: &Situation) -> Result<String, String> {
+/// The changes that bring the copy in step, or why none do.
+fn incremental(situation: &Situation) -> Result<Choice, String> {
     if !situation.holds {
         return Err("nothing is held".to_owned());
     }
@@ -125,14 +125,29 @@ fn incremental(situation: &Situation) -> Result<String, String> {
     let Some(checkpoint) = &situation.checkpoint else {
         return Err("no time is known up to which the copy is in step".to_owned());
     };
-    match situation.changes {
-        None => Err("the Source offers no Change List".to_owned()),
-        Some(Reach::Covered) => Ok(format!("the Change Lists reach back to {checkpoint}")),
-        Some(Reach::Unknown) => Err("the Change Lists do not say when they begin".to_owned()),
-        Some(Reach::Gap { earliest }) => {
-            Err(format!("a gap: the copy is of {checkpoint}, the Change Lists begin at {earliest}"))
-        }
+    let reaching =
+        |strategy, what: &str| Ok(Choice::new(strategy, format!("the {what} reach back to {checkpoint}")));
+    let gap = |what: &str, earliest: DateTime| {
+        Err(format!("a gap: the copy is of {checkpoint}, the {what} begin at {earliest}"))
+    };
+    match (situation.changes, situation.change_dumps) {
+        (Some(Reach::Covered), _) => reaching(Strategy::Changes, "Change Lists"),
+        (_, Some(Reach::Covered)) => reaching(Strategy::ChangeDump, "Change Dumps"),
+        (Some(Reach::Gap { earliest }), _) => gap("Change Lists", earliest),
+        (_, Some(Reach::Gap { earliest })) => gap("Change Dumps", earliest),
+        (Some(Reach::Unknown), _) => Err("the Change Lists do not say when they begin".to_owned()),
+        (None, Some(Reach::Unknown)) => Err("the Change Dumps do not say when they begin".to_owned()),
+        (None, None) => Err("the Source offers no Change List".to_owned()),
     }
+}
+
+/// Where the Source has no inventory, the copy is of what its changes tell.
+fn all_changes(situation: &Situation, reason: &str) -> Option<Choice> {
+    let Situation { list, dump, tells_changes, .. } = *situation;
+    (tells_changes && !list && !dump).then(|| {
+        let why = "the Source offers no inventory: the copy is of what its changes tell";
+        Choice::new(Strategy::Changes, format!("{reason}; {why}"))
+    })
 }
 
 /// The cheapest way to bring every resource of a baseline.
@@ -143,6 +158,9 @@ pub fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
     let Situation { list, dump, batch, holds, .. } = *situation;
     if !list && dump {
         return Ok(Choice::new(Strategy::Dump, format!("{reason}; the Source offers no Resource List")));
+    }
+    if let Some(choice) = all_changes(situation, reason) {
+        return Ok(choice);
     }
     if !list {
         let what = format!(
@@ -163,9 +181,23 @@ pub fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
     Ok(best.1)
 }
 
-/// Whether batches bring so many resources sooner than one request each.
-pub fn is_batch_cheaper(situation: &Situation) -> bool {
-    situation.batch && Cost::batched(situation) < Cost::one_by_one(situation)
+/// What brings the resources of changes that are known: requests, batches, or packages of a Change Dump, where it is known
+/// how many packages and bytes these are.
+pub fn carrier_of_changes(situation: &Situation, packages: Option<(u64, u64)>) -> Strategy {
+    let mut best = (Cost::one_by_one(situation), Strategy::Changes);
+    let batched = situation.batch.then(|| Cost::batched(situation));
+    let packed = packages.map(|(count, bytes)| Cost::packages(situation, count, bytes));
+    for (cost, strategy) in [(batched, Strategy::Batch), (packed, Strategy::ChangeDump)] {
+        if let Some(cost) = cost.filter(|cost| *cost < best.0) {
+            best = (cost, strategy);
+        }
+    }
+    best.1
+}
+
+/// Whether it can pay to look for packages: a look costs two requests and a package.
+pub fn could_pay(situation: &Situation) -> bool {
+    Cost::packages(situation, 1, situation.bytes.unwrap_or(0)) < Cost::one_by_one(situation)
 }
 
 /// An estimate of time.
@@ -178,20 +210,34 @@ impl Cost {
     /// What the first byte of a package costs, and how many resources a batch holds.
     const PACKAGE_SECONDS: f64 = 0.05;
     const BATCH_RESOURCES: f64 = 2_000.0;
+    /// Bytes a second, where nothing else is known: what nobody wants of a package costs too.
+    const BYTES_PER_SECOND: f64 = 50e6;
 
     fn one_by_one(situation: &Situation) -> Self {
         let resources = situation.resources.unwrap_or(0) as f64;
         let transfers = situation.transfers.max(1) as f64;
-        Self(resources * (situation.latency.as_secs_f64() / transfers + Self::REQUEST_SECONDS))
+        let each = situation.latency.as_secs_f64() / transfers + Self::REQUEST_SECONDS;
+        Self(resources * each + Self::seconds_for(situation.bytes))
     }
 
     fn batched(situation: &Situation) -> Self {
         let batches = (situation.resources.unwrap_or(0) as f64 / Self::BATCH_RESOURCES).ceil();
-        Self(batches * (situation.latency.as_secs_f64() + 2.0 * Self::PACKAGE_SECONDS))
+        let each = situation.latency.as_secs_f64() + 2.0 * Self::PACKAGE_SECONDS;
+        Self(batches * each + Self::seconds_for(situation.bytes))
     }
 
     fn packed(situation: &Situation) -> Self {
-        Self(situation.latency.as_secs_f64() * 3.0 + Self::PACKAGE_SECONDS)
+        let latency = situation.latency.as_secs_f64() * 3.0;
+        Self(latency + Self::PACKAGE_SECONDS + Self::seconds_for(situation.bytes))
+    }
+
+    fn packages(situation: &Situation, count: u64, bytes: u64) -> Self {
+        let each = situation.latency.as_secs_f64() * 2.0 + Self::PACKAGE_SECONDS;
+        Self(count as f64 * each + Self::seconds_for(Some(bytes)))
+    }
+
+    fn seconds_for(bytes: Option<u64>) -> f64 {
+        bytes.unwrap_or(0) as f64 / Self::BYTES_PER_SECOND
     }
 }
 
@@ -233,11 +279,36 @@ mod tests {
             ("many small ones by batch", Situation { batch: true, ..of_50_000() }, Strategy::Batch),
             ("a few", Situation { dump: true, resources: Some(10), ..of_50_000() }, Strategy::List),
             ("only a dump", Situation { list: false, dump: true, ..of_50_000() }, Strategy::Dump),
+            (
+                "change dumps reach back where the lists do not",
+                Situation {
+                    changes: Some(Reach::Gap { earliest: time(60) }),
+                    change_dumps: Some(Reach::Covered),
+                    ..held.clone()
+                },
+                Strategy::ChangeDump,
+            ),
+            (
+                "no inventory",
+                Situation { list: false, tells_changes: true, ..of_50_000() },
+                Strategy::Changes,
+            ),
             ("as asked", Situation { via: Via::Dump, dump: true, ..held }, Strategy::Dump),
         ];
         for (name, situation, expected) in table {
             assert_eq!(choose(&situation).unwrap().strategy, expected, "{name}");
         }
+    }
+
+    #[test]
+    fn changes_come_by_package_where_that_saves_time() {
+        let many = Situation { resources: Some(20_000), bytes: Some(20 << 20), ..of_50_000() };
+        let few = Situation { resources: Some(20), bytes: Some(20 << 10), ..of_50_000() };
+        assert_eq!(carrier_of_changes(&many, Some((3, 60 << 20))), Strategy::ChangeDump);
+        assert_eq!(carrier_of_changes(&many, None), Strategy::Changes);
+        assert_eq!(carrier_of_changes(&many, Some((3, 60 << 30))), Strategy::Changes);
+        assert_eq!(carrier_of_changes(&few, Some((3, 60 << 20))), Strategy::Changes);
+        assert!(could_pay(&many) && !could_pay(&few));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which Change Lists there are, and what is new in them (§12).
+//! Which Change Lists or Change Dumps there are, and what is new in the lists (§12).
 
 use resourcesync::{Capability, DateTime, Form, Uri};
 
@@ -11,34 +11,61 @@ use crate::{
     state::{Checkpoint, DocumentRecord},
 };
 
-/// The Change Lists since a checkpoint.
+/// The Change Lists since a checkpoint, or the Change Dumps.
 #[derive(Debug)]
 pub(super) struct ChangeLists {
     /// Whether they reach back to the checkpoint.
     pub(super) reach: Reach,
     /// Those that may hold something new, oldest first.
-    lists: Vec<List>,
+    pub(super) lists: Vec<List>,
     /// The document that speaks for them.
-    speaker: Uri,
+    pub(super) speaker: Uri,
     /// The document that leads to them, where it is new.
-    top: Option<DocumentRecord>,
+    pub(super) top: Option<DocumentRecord>,
+    /// What they are.
+    kind: Kind,
+}
+
+/// What tells of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Change Lists (§12).
+    Lists,
+    /// Change Dumps (§13).
+    Dumps,
+}
+
+impl Kind {
+    pub(super) fn capability(self) -> Capability {
+        match self {
+            Self::Lists => Capability::ChangeList,
+            Self::Dumps => Capability::ChangeDump,
+        }
+    }
+
+    fn archive(self) -> Capability {
+        match self {
+            Self::Lists => Capability::ChangeListArchive,
+            Self::Dumps => Capability::ChangeDumpArchive,
+        }
+    }
 }
 
 #[derive(Debug)]
-struct List {
-    member: Member,
-    document: Option<Document>,
+pub(super) struct List {
+    pub(super) member: Member,
+    pub(super) document: Option<Document>,
 }
 
 impl ChangeLists {
-    /// Looks at the set's Change List or index; none where there is none (any more: DST-10).
+    /// Looks at the set's Change List or Change Dump, or the index over several; none where there is none (any more: DST-10).
     pub(super) async fn look(
         run: &mut Run<'_>,
         set: &CapabilitySet,
-        checkpoint: &Checkpoint,
+        (kind, checkpoint): (Kind, &Checkpoint),
         anew: bool,
     ) -> Result<Option<Self>, Error> {
-        let Some(offer) = set.get(&Capability::ChangeList) else { return Ok(None) };
+        let Some(offer) = set.get(&kind.capability()) else { return Ok(None) };
         let record = run.state().document(&offer.uri)?.filter(|_| !anew);
         let opened = match &offer.document {
             Some(document) => Ok(Some(document.clone())),
@@ -46,13 +73,13 @@ impl ChangeLists {
         };
         match opened {
             Ok(Some(document)) => {
-                let mut lists = Self::of(run, &offer.uri, document, checkpoint)?;
+                let mut lists = Self::of(run, &offer.uri, document, (kind, checkpoint))?;
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
                 }
                 Ok(Some(lists))
             }
-            Ok(None) => Ok(Some(Self::unchanged(checkpoint, &offer.uri))),
+            Ok(None) => Ok(Some(Self::unchanged(kind, checkpoint, &offer.uri))),
             Err(error) if is_gone(&error) => {
                 run.warn(ProblemKind::Document, offer.uri.as_str(), &error);
                 Ok(None)
@@ -61,15 +88,25 @@ impl ChangeLists {
         }
     }
 
+    /// When the first of them begins.
+    pub(super) fn start(&self) -> Option<DateTime> {
+        self.lists.first()?.member.from
+    }
+
     /// The index is as it was: only the list that was read last can have grown.
-    fn unchanged(checkpoint: &Checkpoint, top: &Uri) -> Self {
+    fn unchanged(kind: Kind, checkpoint: &Checkpoint, top: &Uri) -> Self {
         let last = checkpoint.document.clone().filter(|last| last != top);
         let lists = last.map(|uri| List { member: Member::new(uri), document: None });
         let reach = if checkpoint.datetime.is_some() { Reach::Covered } else { Reach::Unknown };
-        Self { reach, lists: lists.into_iter().collect(), speaker: top.clone(), top: None }
+        Self { reach, lists: lists.into_iter().collect(), speaker: top.clone(), top: None, kind }
     }
 
-    fn of(run: &Run<'_>, uri: &Uri, document: Document, checkpoint: &Checkpoint) -> Result<Self, Error> {
+    fn of(
+        run: &Run<'_>,
+        uri: &Uri,
+        document: Document,
+        (kind, checkpoint): (Kind, &Checkpoint),
+    ) -> Result<Self, Error> {
         let mut top = run.record(uri, &document);
         let root = document.header.metadata.clone().unwrap_or_default();
         top.at = root.from;
@@ -81,7 +118,7 @@ impl ChangeLists {
             };
             let member = Member { from: root.from, until: root.until, ..Member::new(uri.clone()) };
             let lists = vec![List { member, document: Some(document) }];
-            return Ok(Self { reach, lists, speaker: uri.clone(), top: None });
+            return Ok(Self { reach, lists, speaker: uri.clone(), top: None, kind });
         }
         let mut members = Vec::new();
         document.for_each(|entry| members.push(Member::from(entry)))?;
@@ -95,7 +132,7 @@ impl ChangeLists {
         };
         let lists =
             wanted.into_iter().map(|member| List { member: member.clone(), document: None }).collect();
-        Ok(Self { reach, lists, speaker: uri.clone(), top: Some(top) })
+        Ok(Self { reach, lists, speaker: uri.clone(), top: Some(top), kind })
     }
 
     /// Closes a gap with closed lists of the archive, where it reaches back to the checkpoint without a hole (ARC-14).
@@ -106,7 +143,7 @@ impl ChangeLists {
         checkpoint: DateTime,
         earliest: DateTime,
     ) -> Result<(), Error> {
-        let Some(offer) = set.get(&Capability::ChangeListArchive) else { return Ok(()) };
+        let Some(offer) = set.get(&self.kind.archive()) else { return Ok(()) };
         let mut archived = match archived_lists(run, set, &offer.uri).await {
             Ok(archived) => archived,
             Err(error) => {
@@ -190,7 +227,7 @@ pub(super) async fn archived_lists(
 }
 
 /// Moves a checkpoint to the end of a list.
-fn pass(
+pub(super) fn pass(
     checkpoint: &mut Checkpoint,
     uri: Uri,
     from: Option<DateTime>,

@@ -119,6 +119,21 @@ impl Draft {
         Ok(action.filter(|action| matches!(action.kind, ActionKind::Create | ActionKind::Update)))
     }
 
+    /// Whether anything is to be fetched.
+    pub(crate) fn wants_any_bytes(&self) -> Result<bool, Error> {
+        for kind in [ActionKind::Create, ActionKind::Update] {
+            if !self.actions.of_kind_after(kind, 0, 1)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What is held.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
     /// Nothing more is to be done about a resource.
     pub(crate) fn done(&mut self, uri: &str) -> Result<(), Error> {
         self.actions.remove(uri)?;
@@ -175,6 +190,17 @@ impl Draft {
                 self.inferred += 1;
                 self.actions.push(&Action::new(ActionKind::Delete, Wanted::new(held.uri)))?;
             }
+        }
+    }
+
+    /// How many held resources nothing that was read has named.
+    pub(crate) fn count_unnamed(&self) -> Result<u64, Error> {
+        let (mut count, mut after) = (0, None::<String>);
+        loop {
+            let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
+            let Some(last) = page.last() else { return Ok(count) };
+            after = Some(last.uri.as_str().to_owned());
+            count += page.len() as u64;
         }
     }
 

@@ -1,4 +1,4 @@
-//! A Resource Dump (§11): another way to an inventory, and to bytes.
+//! A Resource Dump (§11): another way to an inventory, and to bytes. Packages of dumps of both kinds.
 
 use futures_util::{StreamExt as _, stream};
 use resourcesync::{Capability, DateTime, Entry, Form, Uri};
@@ -12,6 +12,7 @@ use crate::{
     http::Origin,
     package::{OpenPackage, Packages},
     plan::check_inventory_time,
+    state::PassedEntry,
 };
 
 /// A dump whose packages are fetched when they are needed.
@@ -25,6 +26,8 @@ pub(crate) struct Dump {
 /// A package of a dump.
 #[derive(Debug)]
 pub(crate) struct DumpPackage {
+    /// Whether it holds changes, several states of a resource among them (§13).
+    pub(crate) changes: bool,
     pub(crate) entry: Entry,
     pub(crate) speaker: Option<Origin>,
     /// What it holds, where that is known.
@@ -33,7 +36,10 @@ pub(crate) struct DumpPackage {
 }
 
 /// Manifests and packages fetched ahead.
-const AHEAD: usize = 2;
+pub(super) const AHEAD: usize = 2;
+
+/// Packages kept open until they are unpacked; more are fetched again.
+const MOST_OPEN: usize = 128;
 
 impl Dump {
     /// Reads the Resource Dump of a set, or the index over several; none where there is none.
@@ -43,7 +49,7 @@ impl Dump {
         let at = top.header.metadata.as_ref().and_then(|root| root.at);
         let mut dump = Self { uri: offer.uri.clone(), at, packages: Vec::new() };
         if top.header.form == Form::List {
-            dump.add(&top)?;
+            dump.packages = DumpPackage::all_of(&top)?;
             return Ok(Some(dump));
         }
         let mut members = Vec::new();
@@ -51,7 +57,7 @@ impl Dump {
         for uri in members {
             let member = run.open(&uri, Some(&top.uri), None).await?;
             if let Some(member) = member {
-                dump.add(&member)?;
+                dump.packages.extend(DumpPackage::all_of(&member)?);
             }
         }
         Ok(Some(dump))
@@ -68,16 +74,6 @@ impl Dump {
         })
     }
 
-    fn add(&mut self, list: &Document) -> Result<(), Error> {
-        let speaker = list.origin();
-        list.for_each(|entry| {
-            let package =
-                DumpPackage { entry: entry.clone(), speaker: speaker.clone(), manifest: None, open: None };
-            self.packages.push(package);
-        })?;
-        Ok(())
-    }
-
     /// Finds out what each package holds: from `contents` where it is offered, else from the package itself.
     pub(crate) async fn find_contents(
         &mut self,
@@ -90,7 +86,10 @@ impl Dump {
             async move { package.with_manifest(&packages).await }
         });
         let mut looked = std::pin::pin!(looked.buffered(AHEAD));
-        while let Some((package, trouble)) = looked.next().await {
+        while let Some((mut package, trouble)) = looked.next().await {
+            if self.packages.len() >= MOST_OPEN {
+                package.open = None;
+            }
             if let Some(what) = trouble {
                 complete = false;
                 run.problem(ProblemKind::Document, package.entry.loc.as_str(), &what);
@@ -121,19 +120,42 @@ impl Dump {
 }
 
 impl DumpPackage {
+    /// The packages that a dump names.
+    pub(super) fn all_of(dump: &Document) -> Result<Vec<Self>, Error> {
+        let (speaker, changes) = (dump.origin(), dump.header.capability() == Some(&Capability::ChangeDump));
+        let mut packages = Vec::new();
+        dump.for_each(|entry| {
+            let (entry, speaker) = (entry.clone(), speaker.clone());
+            packages.push(Self { changes, entry, speaker, manifest: None, open: None });
+        })?;
+        Ok(packages)
+    }
+
+    /// Whether it is the one that was read last.
+    pub(super) fn is(&self, last: &PassedEntry) -> bool {
+        self.entry.loc == last.uri && self.entry.metadata.until == last.datetime
+    }
+
     /// With its manifest, or what is in the way of it.
-    async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
-        match packages.contents(&self.entry, self.speaker.as_ref()).await {
-            Ok(Some(manifest)) => {
-                self.manifest = Some(manifest);
-                return (self, None);
-            }
-            Ok(None) => {}
-            // The package has a manifest of its own.
-            Err(error) => tracing::debug!(%error, "no contents"),
+    pub(super) async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
+        self.look_at_contents(packages).await;
+        if self.manifest.is_some() {
+            return (self, None);
         }
         let trouble = self.fetch(packages).await.err();
         (self, trouble)
+    }
+
+    /// With the copy of its manifest, where one is offered: the package is fetched only if it holds something wanted.
+    pub(crate) async fn look_at_contents(&mut self, packages: &Packages) {
+        if self.manifest.is_some() {
+            return;
+        }
+        match packages.contents(&self.entry, self.speaker.as_ref()).await {
+            Ok(manifest) => self.manifest = manifest,
+            // The package has a manifest of its own.
+            Err(error) => tracing::debug!(%error, "no contents"),
+        }
     }
 
     /// With the package itself.

@@ -4,8 +4,9 @@ use futures_util::{StreamExt as _, stream};
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
 use super::{
-    change_lists::{ChangeLists, archived_lists},
-    dump::Dump,
+    change_lists::archived_lists,
+    changes::Changes,
+    dump::{Dump, DumpPackage},
     run::Run,
     set::SetRun,
 };
@@ -14,7 +15,7 @@ use crate::{
     discover::CapabilitySet,
     documents::{Document, DocumentError, Documents},
     http::Origin,
-    plan::{Member, Reach, check_age, check_inventory_time},
+    plan::{Member, check_age, check_inventory_time},
     state::{Checkpoint, DocumentRecord},
 };
 
@@ -189,36 +190,36 @@ impl Inventory {
         Ok(())
     }
 
-    /// Folds the changes since the inventory over the plan, as far as Change Lists reach back to it; gives the
-    /// checkpoint that holds once the plan is done.
+    /// Folds the changes since the inventory over the plan, as far as Change Lists or Change Dumps reach back to it;
+    /// gives the checkpoint that holds once the plan is done, and the packages of changes that were read.
     pub(crate) async fn followed_by_changes(
         &self,
         run: &mut Run<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
-    ) -> Result<Checkpoint, Error> {
+    ) -> Result<(Checkpoint, Vec<DumpPackage>), Error> {
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = self.at;
         checkpoint.newest = self.at;
         if self.at.is_none() {
             // Without a time the list itself is all that can be held on to.
             checkpoint.document = Some(self.uri.clone());
-            return Ok(checkpoint);
+            return Ok((checkpoint, Vec::new()));
         }
-        match ChangeLists::look(run, found, &checkpoint, true).await? {
-            Some(changes) if changes.reach == Reach::Covered => {
-                let reached = changes.read(run, set, checkpoint.clone()).await?;
-                let Some(as_of) = run.options.as_of else { return Ok(reached) };
-                // What came later is not passed, and what was read is to be read again.
-                set.records.clear();
-                Ok(Checkpoint { datetime: Some(as_of), ..checkpoint })
+        let changes = Changes::look(run, found, &checkpoint, true).await?;
+        if !changes.are_complete() {
+            if changes.are_offered() {
+                run.note(
+                    "the changes that are offered do not reach back to the inventory: it is taken as it is",
+                );
             }
-            Some(_) => {
-                run.note("the Change Lists do not reach back to the Resource List: it is taken as it is");
-                Ok(checkpoint)
-            }
-            None => Ok(checkpoint),
+            return Ok((checkpoint, Vec::new()));
         }
+        let (reached, packages) = changes.read(run, found, set, checkpoint.clone()).await?;
+        let Some(as_of) = run.options.as_of else { return Ok((reached, packages)) };
+        // What came later is not passed, and what was read is to be read again.
+        set.records.clear();
+        Ok((Checkpoint { datetime: Some(as_of), ..checkpoint }, packages))
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use resourcesync::Uri;
 
-use super::{Carrier, change_lists::ChangeLists, run::Run, set::SetRun};
+use super::{Carrier, changes::Changes, run::Run, set::SetRun};
 use crate::{Error, Outcome, Phase, ProblemKind, commit::Commit, discover::CapabilitySet, state::Checkpoint};
 use pipeline::Pipeline;
 
@@ -18,7 +18,7 @@ use pipeline::Pipeline;
 /// otherwise.
 type Unexplained = BTreeMap<String, (ProblemKind, String)>;
 
-/// How often the Change List is read again for what does not match it.
+/// How often the changes are read again for what does not match it.
 const ROUNDS: usize = 3;
 
 impl Run<'_> {
@@ -74,17 +74,7 @@ impl Run<'_> {
             result = pipeline.adopt(self, set).await;
         }
         if result.is_ok() {
-            result = pipeline.patch(self, set).await;
-        }
-        let packages = self.packages();
-        if result.is_ok() {
-            result = match carrier {
-                Carrier::Requests => Ok(()),
-                Carrier::Dump(dump) => pipeline.unpack_dump(self, set, &packages, dump).await,
-                Carrier::Batch(endpoint, speaker) => {
-                    pipeline.fetch_batches(self, set, &packages, &endpoint, speaker.as_ref()).await
-                }
-            };
+            result = pipeline.bring(self, set, carrier).await;
         }
         if result.is_ok() {
             result = pipeline.fetch(self, set, unexplained).await;
@@ -119,7 +109,7 @@ impl Run<'_> {
         set.refused.map_or(Ok(()), Err)
     }
 
-    /// Reads the open Change List once more: a plan of what is new in it, and where that leads.
+    /// Reads the changes once more: a plan of what is new in it, and where that leads.
     async fn look_again(
         &mut self,
         found: &CapabilitySet,
@@ -129,11 +119,12 @@ impl Run<'_> {
     ) -> Result<(Checkpoint, SetRun), Error> {
         let mut plan = self.new_plan(done.id, false)?;
         (plan.records, plan.refused) = (done.records, done.refused);
-        let Some(changes) = ChangeLists::look(self, found, &reached, true).await? else {
+        let changes = Changes::look(self, found, &reached, true).await?;
+        if !changes.are_offered() {
             return Ok((reached, plan));
-        };
+        }
         plan.with(|draft| draft.watch(unexplained.keys().cloned()));
-        let later = changes.read(self, &mut plan, reached).await?;
+        let (later, _) = changes.read(self, found, &mut plan, reached).await?;
         for uri in plan.with(|draft| std::mem::take(&mut draft.explained)) {
             unexplained.remove(&uri);
         }

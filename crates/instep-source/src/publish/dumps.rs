@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use resourcesync::DateTime;
+
 use super::{PublishReport, Publisher, published};
 use crate::{
     DumpPolicy, Error, Monitor,
@@ -76,7 +78,7 @@ impl Publisher {
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             let held = before.facts.sets.get(&set.name).and_then(|set| set.change_dump.clone());
-            let held = held.unwrap_or_else(|| ChangeDumpFacts::starting(now.completed, now.sequence));
+            let held = held.map_or_else(|| starting(snapshot, number, now.at), Ok)?;
             let pending = packages.pending(number, &held)?;
             due |= pending.is_some_and(|(count, first)| {
                 count >= self.options.lists.rotation.entries
@@ -119,4 +121,18 @@ impl Publisher {
         }
         Ok(unwanted)
     }
+}
+
+/// An empty Change Dump from the `at` of this publication, as the first Change List: who has the Resource List of that moment can go on
+/// with it.
+fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<ChangeDumpFacts, Error> {
+    let mut through = 0;
+    for change in snapshot.changes(1 << set, 0) {
+        let change = change?;
+        if change.datetime > at {
+            break;
+        }
+        through = change.sequence;
+    }
+    Ok(ChangeDumpFacts::starting(at, through))
 }

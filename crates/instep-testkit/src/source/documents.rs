@@ -1,20 +1,18 @@
 //! The shelf as documents, written each time they are asked for.
 
-use std::io::Write as _;
+use resourcesync::{Capability, DateTime, DocumentWriter, Entry, Form, Header, Link, Relation, WriteOptions};
 
-use resourcesync::{
-    Capability, DateTime, DocumentWriter, Entry, Form, Header, Link, MediaType, PackagePath, Relation,
-    WriteOptions,
+use super::{
+    packages,
+    shelf::{Interval, Shelf},
 };
-
-use super::shelf::{Interval, Shelf};
 
 pub(super) const DESCRIPTION: &str = ".well-known/resourcesync";
 pub(super) const CAPABILITY_LIST: &str = "capabilitylist.xml";
 pub(super) const RESOURCE_LIST: &str = "resourcelist.xml";
 pub(super) const CHANGE_LIST: &str = "changelist.xml";
 pub(super) const DUMP: &str = "resourcedump.xml";
-const PACKAGE: &str = "resourcedump.zip";
+pub(super) const CHANGE_DUMP: &str = "changedump.xml";
 
 /// The document or package at a path; none where there is none.
 pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
@@ -28,9 +26,7 @@ pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
         }),
         CHANGE_LIST if layout.change_list && layout.change_index => Some(change_list_index(shelf)),
         CHANGE_LIST if layout.change_list => shelf.intervals.last().map(|open| change_list(shelf, open)),
-        DUMP if layout.dump => Some(dump(shelf)),
-        PACKAGE if layout.dump => Some(package(shelf)),
-        _ => part(shelf, path),
+        _ => part(shelf, path).or_else(|| packages::render(shelf, path)),
     }
 }
 
@@ -58,6 +54,7 @@ fn capability_list(shelf: &Shelf) -> Vec<u8> {
         (layout.resource_list, RESOURCE_LIST, Capability::ResourceList),
         (layout.dump, DUMP, Capability::ResourceDump),
         (layout.change_list, CHANGE_LIST, Capability::ChangeList),
+        (layout.change_dump, CHANGE_DUMP, Capability::ChangeDump),
     ];
     let offered = offered.into_iter().filter(|(offered, ..)| *offered);
     let entries: Vec<_> = offered.map(|(_, path, capability)| leads_to(shelf, path, capability)).collect();
@@ -87,7 +84,7 @@ fn change_list(shelf: &Shelf, interval: &Interval) -> Vec<u8> {
     if shelf.layout.change_index {
         header.links.push(Link::new(Relation::Index, shelf.uri(CHANGE_LIST)));
     }
-    let changes: Vec<_> = interval.changes.iter().map(|(path, entry)| shelf.publish(path, entry)).collect();
+    let changes: Vec<_> = interval.changes.iter().map(|one| shelf.publish(&one.path, &one.entry)).collect();
     write(&span(header, interval.from, interval.until), &changes)
 }
 
@@ -103,57 +100,30 @@ fn change_list_index(shelf: &Shelf) -> Vec<u8> {
     write(&span(header, first, None), &shelf.intervals.iter().map(member).collect::<Vec<_>>())
 }
 
-fn dump(shelf: &Shelf) -> Vec<u8> {
-    let mut entry = Entry::new(shelf.uri(PACKAGE));
-    entry.metadata.media_type = Some(MediaType::new("application/zip"));
-    entry.metadata.length = Some(package(shelf).len() as u64);
-    write(&at(header(shelf, Form::List, Capability::ResourceDump, CAPABILITY_LIST), shelf.at), &[entry])
-}
-
-/// The snapshot's resources that are still there as a package, the manifest first.
-fn package(shelf: &Shelf) -> Vec<u8> {
-    let held = shelf.snapshot.iter().enumerate().filter_map(|(number, (path, entry))| {
-        let mut entry = shelf.publish(path, entry);
-        entry.metadata.path = Some(PackagePath::new(&format!("/resources/{number:06}")));
-        Some((entry, format!("resources/{number:06}"), &shelf.resources.get(path)?.bytes))
-    });
-    let held: Vec<_> = held.collect();
-    let header = header(shelf, Form::List, Capability::ResourceDumpManifest, CAPABILITY_LIST);
-    let manifest =
-        write(&at(header, shelf.at), &held.iter().map(|(entry, ..)| entry.clone()).collect::<Vec<_>>());
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let members = held.iter().map(|(_, name, bytes)| (name.as_str(), *bytes)).collect::<Vec<_>>();
-    for (name, bytes) in std::iter::once(("manifest.xml", &manifest)).chain(members) {
-        zip.start_file(name, zip::write::SimpleFileOptions::default()).expect("a member in memory");
-        zip.write_all(bytes).expect("bytes in memory");
-    }
-    zip.finish().expect("a package in memory").into_inner()
-}
-
 fn leads_to(shelf: &Shelf, path: &str, capability: Capability) -> Entry {
     let mut entry = Entry::new(shelf.uri(path));
     entry.metadata.capability = Some(capability);
     entry
 }
 
-fn header(shelf: &Shelf, form: Form, capability: Capability, up: &str) -> Header {
+pub(super) fn header(shelf: &Shelf, form: Form, capability: Capability, up: &str) -> Header {
     let mut header = Header::new(form, capability);
     header.links.push(Link::new(Relation::Up, shelf.uri(up)));
     header
 }
 
-fn at(mut header: Header, at: DateTime) -> Header {
+pub(super) fn at(mut header: Header, at: DateTime) -> Header {
     header.metadata.get_or_insert_default().at = Some(at);
     header
 }
 
-fn span(mut header: Header, from: DateTime, until: Option<DateTime>) -> Header {
+pub(super) fn span(mut header: Header, from: DateTime, until: Option<DateTime>) -> Header {
     let metadata = header.metadata.get_or_insert_default();
     (metadata.from, metadata.until) = (Some(from), until);
     header
 }
 
-fn write(header: &Header, entries: &[Entry]) -> Vec<u8> {
+pub(super) fn write(header: &Header, entries: &[Entry]) -> Vec<u8> {
     let mut writer =
         DocumentWriter::new(Vec::new(), header, WriteOptions::unchecked()).expect("bytes in memory");
     for entry in entries {

@@ -18,6 +18,12 @@ pub struct Layout {
     pub change_index: bool,
     /// A Resource Dump of one package.
     pub dump: bool,
+    /// A Change Dump with a package for each closed interval.
+    pub change_dump: bool,
+    /// The Change Dump as an index over one of each interval.
+    pub change_dump_index: bool,
+    /// A copy of its manifest beside each package.
+    pub contents: bool,
     /// The digests stated.
     pub algorithms: Vec<Algorithm>,
     /// `lastmod` stated.
@@ -34,6 +40,9 @@ impl Default for Layout {
             change_list: true,
             change_index: true,
             dump: false,
+            change_dump: false,
+            change_dump_index: false,
+            contents: true,
             algorithms: vec![Algorithm::Md5, Algorithm::Sha256],
             lastmod: true,
             length: true,
@@ -64,7 +73,15 @@ pub(super) struct Interval {
     pub(super) number: usize,
     pub(super) from: DateTime,
     pub(super) until: Option<DateTime>,
-    pub(super) changes: Vec<(String, Entry)>,
+    pub(super) changes: Vec<Recorded>,
+}
+
+/// A change, with the bytes of that state.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    pub(super) path: String,
+    pub(super) entry: Entry,
+    pub(super) bytes: Vec<u8>,
 }
 
 /// What is published: the resources, one snapshot of them, and the changes.
@@ -78,6 +95,8 @@ pub(super) struct Shelf {
     pub(super) intervals: Vec<Interval>,
     pub(super) edits: BTreeMap<String, Edit>,
     pub(super) strays: Vec<Entry>,
+    /// What packages hold instead of these bytes of a path.
+    pub(super) packed: BTreeMap<(String, Vec<u8>), Vec<u8>>,
 }
 
 impl Shelf {
@@ -95,6 +114,7 @@ impl Shelf {
             intervals: vec![first],
             edits: BTreeMap::new(),
             strays: Vec::new(),
+            packed: BTreeMap::new(),
         }
     }
 
@@ -121,7 +141,8 @@ impl Shelf {
     fn record(&mut self, path: &str, mut entry: Entry, change: Change) {
         entry.metadata.change = Some(change);
         entry.metadata.datetime = Some(self.clock.now());
-        self.open().changes.push((path.to_owned(), entry));
+        let bytes = self.resources.get(path).map(|resource| resource.bytes.clone()).unwrap_or_default();
+        self.open().changes.push(Recorded { path: path.to_owned(), entry, bytes });
         if !self.layout.change_list {
             self.take_snapshot();
         }
@@ -169,6 +190,12 @@ impl Shelf {
         entry.metadata.hash = hasher.finish();
         entry.metadata.media_type = Some(MediaType::new(media_type(path)));
         entry
+    }
+
+    /// What a package holds for bytes of a path: these, unless a test asked for others.
+    pub(super) fn pack(&self, path: &str, bytes: &[u8]) -> Vec<u8> {
+        let instead = self.packed.get(&(path.to_owned(), bytes.to_vec()));
+        instead.map_or_else(|| bytes.to_vec(), Clone::clone)
     }
 
     /// The entry as it is published: edited, where a test asked for that.

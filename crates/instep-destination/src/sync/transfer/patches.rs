@@ -16,7 +16,7 @@ use crate::{
 /// Actions looked at together.
 const PAGE: usize = 500;
 /// Held versions and patches are in memory while one is applied to the other.
-const MOST_BYTES: usize = 8 << 20;
+pub(super) const MOST_BYTES: usize = 8 << 20;
 
 /// A patch that can be tried.
 struct Offer {
@@ -57,7 +57,7 @@ fn offer(action: Action) -> Option<Offer> {
 }
 
 /// The held version, where it is small enough to be patched in memory.
-fn held_bytes(placer: &Placer, reader: &State, wanted: &Wanted) -> Result<Option<Vec<u8>>, Error> {
+pub(super) fn held_bytes(placer: &Placer, reader: &State, wanted: &Wanted) -> Result<Option<Vec<u8>>, Error> {
     let Some(held) = reader.held(wanted.uri.as_str())? else { return Ok(None) };
     let small = held.facts.length.is_some_and(|length| length <= MOST_BYTES as u64);
     let Ok(file) = placer.store.read(&held.path) else { return Ok(None) };
@@ -83,7 +83,7 @@ async fn patched(client: &Client, offer: &Offer, held: Vec<u8>) -> Option<Vec<u8
     None
 }
 
-fn stage(placer: &Placer, wanted: &Wanted, bytes: &[u8]) -> Option<Arrival> {
+pub(super) fn stage(placer: &Placer, wanted: &Wanted, bytes: &[u8]) -> Option<Arrival> {
     let algorithms: Vec<_> =
         wanted.facts.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
     let mut file = placer.store.stage(&algorithms).ok()?;

@@ -1,18 +1,20 @@
-//! Resources that come in packages: of a dump, or of batches asked for.
+//! Resources that come in packages: of dumps, or of batches asked for.
 
-use resourcesync::{Digests, Entry, Uri};
+use resourcesync::{Change, Digests, Entry, Relation, Uri};
 
-use super::{pipeline::Pipeline, settle::Placer};
+use super::{patches, pipeline::Pipeline, settle::Placer};
 use crate::{
     Error, ProblemKind,
     commit::Commit,
     documents::Document,
     error::story,
+    fetch::Arrival,
     http::Origin,
     package::{OpenPackage, PackageError, Packages},
+    patch::PatchFormat,
     plan::{Currency, Facts, currency},
-    state::{Action, ActionKind},
-    sync::{draft::Draft, dump::Dump, run::Run, set::SetRun},
+    state::{Action, ActionKind, Wanted},
+    sync::{Carrier, draft::Draft, dump::DumpPackage, run::Run, set::SetRun},
 };
 
 /// What a plan takes from a package.
@@ -30,20 +32,43 @@ const BATCH_RESOURCES: usize = 2_000;
 const BATCH_BYTES: u64 = 128 << 20;
 
 impl Pipeline {
-    /// Takes from a dump what the plan wants; what it does not have as the plan wants it stays in the plan.
-    pub(super) async fn unpack_dump(
+    /// Brings what does not come by a request for each resource; what a carrier does not bring stays in the plan.
+    pub(super) async fn bring(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        carrier: Carrier,
+    ) -> Result<(), Error> {
+        let packages = run.packages();
+        match carrier {
+            Carrier::Requests => self.patch(run, set).await,
+            Carrier::Packages(dumped) => {
+                self.unpack_dumps(run, set, &packages, dumped).await?;
+                self.patch(run, set).await
+            }
+            Carrier::Batch(endpoint, speaker) => {
+                self.patch(run, set).await?;
+                self.fetch_batches(run, set, &packages, &endpoint, speaker.as_ref()).await
+            }
+        }
+    }
+
+    /// Takes from packages of dumps what the plan wants. One is fetched only if it holds something of that.
+    async fn unpack_dumps(
         &mut self,
         run: &mut Run<'_>,
         set: &SetRun,
         packages: &Packages,
-        mut dump: Dump,
+        dumped: Vec<DumpPackage>,
     ) -> Result<(), Error> {
-        for package in &mut dump.packages {
-            if run.ending().is_some() {
+        for mut package in dumped {
+            if run.ending().is_some() || !set.work(|draft| draft.wants_any_bytes()).await? {
                 return Ok(());
             }
+            package.look_at_contents(packages).await;
+            let fit = if package.changes { fits_change } else { fits };
             if let Some(manifest) = package.manifest.clone()
-                && !set.work(move |draft| holds_something_wanted(draft, &manifest)).await?
+                && !set.work(move |draft| holds_something_wanted(draft, &manifest, fit)).await?
             {
                 continue;
             }
@@ -52,7 +77,7 @@ impl Pipeline {
                 continue;
             }
             if let Some(open) = package.open.take() {
-                self.unpack(run, set, open).await?;
+                self.unpack(run, set, open, fit).await?;
             }
         }
         Ok(())
@@ -75,7 +100,7 @@ impl Pipeline {
                 break;
             }
             match packages.batch(endpoint, speaker, &uris).await {
-                Ok(open) => self.unpack(run, set, open).await?,
+                Ok(open) => self.unpack(run, set, open, fits).await?,
                 Err(PackageError::TooMuch) if uris.len() > 1 => {
                     most = uris.len() / 2;
                     continue;
@@ -86,7 +111,7 @@ impl Pipeline {
                     if let (false, Ok(open)) =
                         (known.is_empty(), packages.batch(endpoint, speaker, &known).await)
                     {
-                        self.unpack(run, set, open).await?;
+                        self.unpack(run, set, open, fits).await?;
                     }
                 }
                 Err(error) => {
@@ -100,14 +125,20 @@ impl Pipeline {
     }
 
     /// Stages, on a thread that may block, what the plan wants of a package, and commits it.
-    async fn unpack(&mut self, run: &mut Run<'_>, set: &SetRun, open: OpenPackage) -> Result<(), Error> {
+    async fn unpack(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        open: OpenPackage,
+        fit: Fit,
+    ) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
         let mut entries = open.manifest.read()?;
         let mut package = open;
         loop {
             let placer = placer.clone();
             let work = move |draft: &mut Draft| {
-                let taken = take_some(draft, &mut package, &mut entries, &placer)?;
+                let taken = take_some(draft, &mut package, &mut entries, (&placer, fit))?;
                 Ok((package, entries, taken))
             };
             let (left, rest, taken) = set.work(work).await?;
@@ -126,7 +157,7 @@ fn take_some(
     draft: &mut Draft,
     package: &mut OpenPackage,
     entries: &mut crate::documents::Entries,
-    placer: &Placer,
+    (placer, fit): (&Placer, Fit),
 ) -> Result<Option<Taken>, Error> {
     let mut taken = Taken::default();
     let mut entry = Entry::default();
@@ -135,12 +166,12 @@ fn take_some(
             return Ok((!taken.commits.is_empty()).then_some(taken));
         }
         let Some(action) = draft.wants_bytes_of(entry.loc.as_str())? else { continue };
-        if !fits(&entry, &action) {
+        if !fit(&entry, &action) {
             continue;
         }
         promise(&mut entry, &action);
         // What does not come out right is fetched by its own URI.
-        let Ok(arrival) = package.stage(&entry) else { continue };
+        let Some(arrival) = arrival(draft, package, &entry, placer)? else { continue };
         if let Ok(commit) = placer.place(&action.wanted, None, arrival) {
             draft.done(entry.loc.as_str())?;
             taken.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
@@ -150,13 +181,60 @@ fn take_some(
     Ok(Some(taken))
 }
 
+/// The bitstream of an entry, or what its patch in the package makes of the held version (CDM-11).
+fn arrival(
+    draft: &Draft,
+    package: &mut OpenPackage,
+    entry: &Entry,
+    placer: &Placer,
+) -> Result<Option<Arrival>, Error> {
+    if entry.metadata.path.is_some() {
+        return Ok(package.stage(entry).ok());
+    }
+    let mut wanted = Wanted::new(entry.loc.clone());
+    (wanted.facts.digests, wanted.facts.lastmod) = (entry.metadata.hash.clone(), entry.lastmod);
+    let Some(held) = patches::held_bytes(placer, draft.state(), &wanted)? else { return Ok(None) };
+    for link in entry.links_for(&Relation::Patch) {
+        let format = link.media_type.as_ref().and_then(PatchFormat::of);
+        let patch = link.path.as_ref().and_then(|path| package.read(path, patches::MOST_BYTES));
+        if let (Some(format), Some(patch)) = (format, patch)
+            && let Ok(bytes) = format.apply(&held, &patch, &wanted.facts.digests)
+        {
+            return Ok(patches::stage(placer, &wanted, &bytes));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether an entry of a manifest is the version that an action asks for.
+type Fit = fn(&Entry, &Action) -> bool;
+
+/// Whether an entry of changes is that version: of several states of a resource one digest or one time tells which.
+fn fits_change(entry: &Entry, action: &Action) -> bool {
+    let (packed, wanted) = (&entry.metadata, &action.wanted.facts);
+    if packed.change == Some(Change::Deleted) {
+        return false;
+    }
+    match (packed.hash.agrees_with(&wanted.digests), packed.datetime, wanted.datetime) {
+        (Some(same), ..) => same,
+        (None, Some(packed), Some(wanted)) => packed.instant() == wanted.instant(),
+        _ => currency(&facts(entry), &wanted_facts(action)) == Currency::Current,
+    }
+}
+
 /// Whether a package can have the version that the plan wants.
 fn fits(entry: &Entry, action: &Action) -> bool {
-    let wanted = &action.wanted.facts;
+    currency(&facts(entry), &wanted_facts(action)) != Currency::Stale
+}
+
+fn facts(entry: &Entry) -> Facts<'_> {
     let metadata = &entry.metadata;
-    let packed = Facts { digests: &metadata.hash, length: metadata.length, lastmod: entry.lastmod.as_ref() };
-    let wanted = Facts { digests: &wanted.digests, length: wanted.length, lastmod: wanted.lastmod.as_ref() };
-    currency(&packed, &wanted) != Currency::Stale
+    Facts { digests: &metadata.hash, length: metadata.length, lastmod: entry.lastmod.as_ref() }
+}
+
+fn wanted_facts(action: &Action) -> Facts<'_> {
+    let facts = &action.wanted.facts;
+    Facts { digests: &facts.digests, length: facts.length, lastmod: facts.lastmod.as_ref() }
 }
 
 /// What comes out of the package must be what the plan wants, whatever the manifest says.
@@ -168,11 +246,11 @@ fn promise(entry: &mut Entry, action: &Action) {
     entry.metadata.length = facts.length.or(entry.metadata.length);
 }
 
-fn holds_something_wanted(draft: &mut Draft, manifest: &Document) -> Result<bool, Error> {
+fn holds_something_wanted(draft: &mut Draft, manifest: &Document, fit: Fit) -> Result<bool, Error> {
     let mut entries = manifest.read()?;
     let mut entry = Entry::default();
     while entries.read_entry(&mut entry).map_err(|error| manifest.unreadable(error))? {
-        if draft.wants_bytes_of(entry.loc.as_str())?.is_some_and(|action| fits(&entry, &action)) {
+        if draft.wants_bytes_of(entry.loc.as_str())?.is_some_and(|action| fit(&entry, &action)) {
             return Ok(true);
         }
     }
