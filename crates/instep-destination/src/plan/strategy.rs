@@ -209,7 +209,7 @@ impl Cost {
     const REQUEST_SECONDS: f64 = 0.000_2;
     /// What the first byte of a package costs, and how many resources a batch holds.
     const PACKAGE_SECONDS: f64 = 0.05;
-    const BATCH_RESOURCES: f64 = 2_000.0;
+    const BATCH_RESOURCES: f64 = 10_000.0;
     /// Bytes a second, where nothing else is known: what nobody wants of a package costs too.
     const BYTES_PER_SECOND: f64 = 50e6;
 

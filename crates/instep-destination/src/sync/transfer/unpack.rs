@@ -1,6 +1,6 @@
 //! Resources that come in packages: of dumps, or of batches asked for.
 
-use resourcesync::{Change, Digests, Entry, Relation, Uri};
+use resourcesync::{Change, Digests, Entry, Relation, Uri, patch::PatchFormat};
 
 use super::{patches, pipeline::Pipeline, settle::Placer};
 use crate::{
@@ -11,7 +11,6 @@ use crate::{
     fetch::Arrival,
     http::Origin,
     package::{OpenPackage, PackageError, Packages},
-    patch::PatchFormat,
     plan::{Currency, Facts, currency},
     state::{Action, ActionKind, Wanted},
     sync::{Carrier, draft::Draft, dump::DumpPackage, run::Run, set::SetRun},
@@ -27,9 +26,12 @@ struct Taken {
 /// Resources unpacked before they are handed on.
 const AT_A_TIME: usize = 256;
 
-/// The most resources of one batch, and their bytes as far as they are known.
-const BATCH_RESOURCES: usize = 2_000;
-const BATCH_BYTES: u64 = 128 << 20;
+/// The most resources of one batch, and their bytes as far as they are known: what instep's own Source gives at once.
+const BATCH_RESOURCES: usize = 10_000;
+const BATCH_BYTES: u64 = 256 << 20;
+
+/// Rows of the plan read at a time.
+const PAGE: usize = 500;
 
 impl Pipeline {
     /// Brings what does not come by a request for each resource; what a carrier does not bring stays in the plan.
@@ -198,7 +200,7 @@ fn arrival(
         let format = link.media_type.as_ref().and_then(PatchFormat::of);
         let patch = link.path.as_ref().and_then(|path| package.read(path, patches::MOST_BYTES));
         if let (Some(format), Some(patch)) = (format, patch)
-            && let Ok(bytes) = format.apply(&held, &patch, &wanted.facts.digests)
+            && let Ok(bytes) = format.apply(&held, &patch, &wanted.facts.digests, patches::MOST_BYTES)
         {
             return Ok(patches::stage(placer, &wanted, &bytes));
         }
@@ -260,15 +262,20 @@ fn holds_something_wanted(draft: &mut Draft, manifest: &Document, fit: Fit) -> R
 /// The next resources to ask for together, and where the plan goes on after them.
 fn next_batch(draft: &mut Draft, after: i64, most: usize) -> Result<(Vec<Uri>, i64), Error> {
     let (mut uris, mut bytes, mut last) = (Vec::new(), 0, after);
-    for action in draft.actions().after(after, most)? {
-        if matches!(action.kind, ActionKind::Create | ActionKind::Update) {
-            bytes += action.wanted.facts.length.unwrap_or(0);
-            if bytes > BATCH_BYTES && !uris.is_empty() {
-                break;
-            }
-            uris.push(action.wanted.uri);
+    loop {
+        let page = draft.actions().after(last, PAGE)?;
+        if page.is_empty() {
+            return Ok((uris, last));
         }
-        last = action.sequence;
+        for action in page {
+            if matches!(action.kind, ActionKind::Create | ActionKind::Update) {
+                bytes += action.wanted.facts.length.unwrap_or(0);
+                if uris.len() == most || bytes > BATCH_BYTES && !uris.is_empty() {
+                    return Ok((uris, last));
+                }
+                uris.push(action.wanted.uri);
+            }
+            last = action.sequence;
+        }
     }
-    Ok((uris, last))
 }
