@@ -117,10 +117,10 @@ impl Attributes {
             "path" => keep(&mut md.path, weak, || Some(PackagePath::new(value))),
             "length" => keep(&mut md.length, weak, || length(value, report)),
             "type" => {
-                let known = self.last_type.as_ref().filter(|known| known.as_str() == value);
-                let media_type = known.cloned().unwrap_or_else(|| media_type(value, report));
-                self.last_type = Some(media_type.clone());
-                keep(&mut md.media_type, weak, || Some(media_type));
+                if self.last_type.as_ref().is_none_or(|last| last.as_str() != value) {
+                    self.last_type = Some(media_type(value, report));
+                }
+                keep(&mut md.media_type, weak, || self.last_type.clone());
             }
             "hash" if weak && !md.hash.is_empty() => {}
             "hash" => md.hash.read(value, &mut |error| hash_finding(&error, report)),
@@ -162,6 +162,10 @@ pub(super) fn for_each_attribute(
             return Err(SyntaxErrorKind::Limit { limit, most: most as u64 });
         }
         let attribute = attribute.map_err(|error| ill_formed(&error))?;
+        if is_literal(&attribute.value) {
+            take(attribute.key.as_ref(), &attribute.value);
+            continue;
+        }
         if memchr::memchr(b'<', attribute.value.as_bytes()).is_some() {
             return Err(SyntaxErrorKind::NotWellFormed("\"<\" in an attribute's value".into()));
         }
@@ -170,6 +174,11 @@ pub(super) fn for_each_attribute(
         take(attribute.key.as_ref(), &value);
     }
     Ok(())
+}
+
+/// Whether XML means the value as it is written: no reference, no white space but blanks, no `<`.
+fn is_literal(value: &str) -> bool {
+    !value.bytes().fold(false, |special, byte| special | (byte < b' ') | (byte == b'&') | (byte == b'<'))
 }
 
 fn keep<T>(slot: &mut Option<T>, weak: bool, value: impl FnOnce() -> Option<T>) {

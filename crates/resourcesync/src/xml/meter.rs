@@ -16,13 +16,13 @@ const WINDOW: usize = 64 << 10;
 pub(crate) struct Meter<R> {
     inner: R,
     consumed: u64,
+    /// Up to here each byte was looked at and may pass.
     scanned: u64,
     token_start: u64,
     limits: Limits,
     newlines: VecDeque<u64>,
     lines_before: u64,
     line_start: u64,
-    control: Option<u64>,
 }
 
 /// Why a [`Meter`] stopped; carried through the XML library inside an [`io::Error`].
@@ -45,7 +45,6 @@ impl<R: BufRead> Meter<R> {
             newlines: VecDeque::new(),
             lines_before: 0,
             line_start: 0,
-            control: None,
         }
     }
 
@@ -73,6 +72,26 @@ impl<R: BufRead> Meter<R> {
             (token, all) => Ok(token.min(all).min(WINDOW as u64) as usize),
         }
     }
+
+    /// Looks at the next bytes, once for all the times they are asked for.
+    fn scan(&mut self) -> io::Result<()> {
+        let room = match self.room() {
+            Ok(room) => room,
+            // A document that is exactly as long as the limit ends here in peace.
+            Err(_) if self.inner.fill_buf()?.is_empty() => return Ok(()),
+            Err(stop) => return Err(io::Error::other(stop)),
+        };
+        let bytes = self.inner.fill_buf()?;
+        let bytes = &bytes[..bytes.len().min(room)];
+        let allowed = match first_control(bytes) {
+            Some(0) => return Err(io::Error::other(Stop::Control(self.consumed))),
+            Some(control) => &bytes[..control],
+            None => bytes,
+        };
+        self.newlines.extend(memchr::memchr_iter(b'\n', allowed).map(|index| self.consumed + index as u64));
+        self.scanned = self.consumed + allowed.len() as u64;
+        Ok(())
+    }
 }
 
 /// The first byte that XML 1.0 does not allow as a character.
@@ -86,31 +105,12 @@ fn first_control(bytes: &[u8]) -> Option<usize> {
 
 impl<R: BufRead> BufRead for Meter<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        let room = match self.room() {
-            Ok(room) => room,
-            // A document that is exactly as long as the limit ends here in peace.
-            Err(stop) => match self.inner.fill_buf()? {
-                [] => return Ok(&[]),
-                _ => return Err(io::Error::other(stop)),
-            },
-        };
+        if self.consumed == self.scanned {
+            self.scan()?;
+        }
         let bytes = self.inner.fill_buf()?;
-        let bytes = &bytes[..bytes.len().min(room)];
-        let end = self.consumed + bytes.len() as u64;
-        if end > self.scanned {
-            let fresh = &bytes[(self.scanned.max(self.consumed) - self.consumed) as usize..];
-            let base = end - fresh.len() as u64;
-            self.newlines.extend(memchr::memchr_iter(b'\n', fresh).map(|index| base + index as u64));
-            if self.control.is_none() {
-                self.control = first_control(fresh).map(|index| base + index as u64);
-            }
-            self.scanned = end;
-        }
-        match self.control {
-            Some(offset) if offset == self.consumed => Err(io::Error::other(Stop::Control(offset))),
-            Some(offset) if offset < end => Ok(&bytes[..(offset - self.consumed) as usize]),
-            _ => Ok(bytes),
-        }
+        let allowed = (self.scanned - self.consumed) as usize;
+        Ok(&bytes[..bytes.len().min(allowed)])
     }
 
     fn consume(&mut self, amount: usize) {

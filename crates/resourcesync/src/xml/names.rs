@@ -1,5 +1,7 @@
 //! Namespaces, resolved by URI, never by prefix (GEN-2).
 
+use std::borrow::Cow;
+
 use quick_xml::{XmlVersion, events::BytesStart};
 
 /// The Sitemap protocol's namespace.
@@ -81,7 +83,7 @@ impl Scope {
     /// Takes the declarations of an element at a depth. Returns whether there were any.
     pub(crate) fn enter(&mut self, start: &BytesStart<'_>, depth: usize) -> bool {
         let raw = start.attributes_raw().as_bytes();
-        if !memchr::memchr_iter(b'x', raw).any(|at| raw[at..].starts_with(b"xmlns")) {
+        if raw.is_empty() || !memchr::memchr_iter(b'x', raw).any(|at| raw[at..].starts_with(b"xmlns")) {
             return false;
         }
         let before = self.declared.len();
@@ -115,12 +117,13 @@ impl Scope {
     }
 
     /// The namespace and local name of an element; an undeclared prefix means a foreign namespace.
-    pub(crate) fn element<'n>(&self, name: &'n str) -> (Namespace, &'n str) {
+    pub(crate) fn element<'n>(&self, name: &'n str) -> (Cow<'_, Namespace>, &'n str) {
+        let undeclared = |uri: &str| Cow::Owned(Namespace::Foreign(uri.into()));
         match split_prefix(name) {
-            None => (self.resolve("").cloned().unwrap_or(Namespace::None), name),
-            Some(("xml", local)) => (Namespace::Foreign(XML.into()), local),
+            None => (self.resolve("").map_or(Cow::Owned(Namespace::None), Cow::Borrowed), name),
+            Some(("xml", local)) => (undeclared(XML), local),
             Some((prefix, local)) => {
-                (self.resolve(prefix).cloned().unwrap_or_else(|| Namespace::Foreign(prefix.into())), local)
+                (self.resolve(prefix).map_or_else(|| undeclared(prefix), Cow::Borrowed), local)
             }
         }
     }

@@ -75,6 +75,8 @@ pub struct DocumentReader<R> {
     draft_namespace: bool,
     attributes: Attributes,
     text: String,
+    /// Whether the text read belongs to a leaf element, whose pieces are put together.
+    in_leaf: bool,
     entries: u64,
     next: Next,
     findings: Vec<Finding>,
@@ -150,6 +152,7 @@ impl<R: BufRead> DocumentReader<R> {
             draft_namespace: false,
             attributes: Attributes::default(),
             text: String::new(),
+            in_leaf: false,
             entries: 0,
             next: Next::Root,
             findings: Vec::new(),

@@ -313,24 +313,26 @@ impl<R: BufRead> DocumentReader<R> {
 
     /// Reads the text of a leaf element into `self.text`; entities and CDATA are part of it.
     fn read_text(&mut self, empty: bool) -> Result<(), ReadError> {
-        let mut text = String::new();
-        std::mem::swap(&mut text, &mut self.text);
-        text.clear();
+        self.text.clear();
         let at = self.at;
         let mut open = !empty;
         while open {
-            match self.step(3)? {
+            self.in_leaf = true;
+            let step = self.step(3);
+            self.in_leaf = false;
+            match step? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
                 Some(Step::End) => open = false,
-                Some(Step::Text) => text.push_str(&self.text),
+                Some(Step::Text) => {}
                 Some(Step::Start { empty, .. }) => {
+                    let text = std::mem::take(&mut self.text);
                     self.report("GEN-14", Severity::Error, "an element within a text element", "text only");
                     self.skip(4, empty)?;
+                    self.text = text;
                 }
             }
         }
         self.at = at;
-        self.text = text;
         Ok(())
     }
 

@@ -83,22 +83,20 @@ impl<R: BufRead> DocumentReader<R> {
                 // Between elements; in a text element blanks may stand between two references.
                 Event::Text(text) if depth < TEXT_DEPTH && is_blank(&text) => {}
                 Event::Text(text) => {
-                    self.text.clear();
-                    self.text.push_str(&text.xml10_content());
                     // Looking for one byte is much cheaper than for three, and text rarely has it.
-                    if memchr::memchr(b'>', self.text.as_bytes()).is_some() && self.text.contains("]]>") {
+                    if memchr::memchr(b'>', text.as_bytes()).is_some() && text.contains("]]>") {
                         self.locate(offset);
                         return Err(self.ill_formed("\"]]>\" in text"));
                     }
+                    self.keep_text(&text.xml10_content());
                     return Ok(Some(Step::Text));
                 }
                 Event::CData(text) => {
-                    self.text.clear();
-                    self.text.push_str(&text.xml10_content());
+                    self.keep_text(&text.xml10_content());
                     return Ok(Some(Step::Text));
                 }
                 Event::GeneralRef(reference) => {
-                    self.text.clear();
+                    self.keep_text("");
                     if let Err(kind) = resolve_reference(&reference, &mut self.text) {
                         self.locate(offset);
                         return Err(self.syntax(kind));
@@ -113,6 +111,14 @@ impl<R: BufRead> DocumentReader<R> {
                 Event::Empty(start) => return self.start(&start, offset, depth, true).map(Some),
             }
         }
+    }
+
+    /// A leaf's text comes in pieces; elsewhere each piece stands for itself.
+    fn keep_text(&mut self, text: &str) {
+        if !self.in_leaf {
+            self.text.clear();
+        }
+        self.text.push_str(text);
     }
 
     fn start(
@@ -130,10 +136,17 @@ impl<R: BufRead> DocumentReader<R> {
         let declares = self.scope.enter(start, depth + 1);
         let (namespace, local) = self.scope.element(start.name().into_inner());
         let kind = kind_of(&namespace, local, depth);
+        if depth == 0 && self.next != Next::End {
+            self.require_root(kind, &namespace, local)?;
+        }
+        let variant = match &*namespace {
+            Namespace::RsVariant(uri) if depth <= 2 => Some(uri.clone()),
+            _ => None,
+        };
         match kind {
             Kind::Md | Kind::Ln => {
-                if let (1 | 2, Namespace::RsVariant(uri)) = (depth, &namespace) {
-                    self.draft_namespace |= depth == 1 && is_draft(uri);
+                if let Some(uri) = variant {
+                    self.draft_namespace |= depth == 1 && is_draft(&uri);
                     self.report("GEN-2", Severity::Error, format!("the namespace {uri}"), RS);
                 }
                 let Self { attributes, scope, options, findings, findings_dropped, at, .. } = self;
@@ -155,9 +168,6 @@ impl<R: BufRead> DocumentReader<R> {
             }
             _ if start.attributes_raw().is_empty() => {}
             _ => self.other_attributes(start, kind)?,
-        }
-        if depth == 0 && self.next != Next::End {
-            self.require_root(kind, &namespace, local)?;
         }
         if empty && declares {
             self.scope.leave(depth + 1);
