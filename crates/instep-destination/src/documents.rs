@@ -1,6 +1,7 @@
 //! Fetches documents: conditional, capped, decoded, read entry by entry.
 
 mod error;
+mod shelf;
 mod spool;
 
 use std::{
@@ -16,6 +17,7 @@ use http::{HeaderMap, StatusCode, header};
 use resourcesync::{DocumentReader, Entry, Finding, Header, Limits, ReadError, ReadOptions, Uri};
 
 pub use error::DocumentError;
+pub use shelf::Shelf;
 use spool::{Content, Spool};
 
 use crate::http::{Client, HttpError, Origin, Request, Response, Validators};

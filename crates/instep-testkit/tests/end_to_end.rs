@@ -11,3 +11,5 @@ mod hostile;
 mod operator;
 #[path = "end_to_end/story.rs"]
 mod story;
+#[path = "end_to_end/validate.rs"]
+mod validate;

@@ -26,8 +26,9 @@ impl Told {
     /// Names that are there already when telling begins.
     pub(super) fn new(present: impl IntoIterator<Item = String>) -> Self {
         let mut told = Self::default();
-        for name in present {
-            told.remember(&name);
+        let present: BTreeSet<String> = present.into_iter().collect();
+        for name in present.iter().filter(|name| !present.contains(&package_of(name))) {
+            told.remember(name);
         }
         told
     }
@@ -38,6 +39,7 @@ impl Told {
         let folder = place.name("");
         let own: BTreeSet<&str> = names
             .iter()
+            .filter(|name| !names.contains(&package_of(name)))
             .filter_map(|name| name.strip_prefix(folder.as_str()))
             .filter(|name| !name.contains('/') && name.ends_with(".xml"))
             .collect();
@@ -112,6 +114,11 @@ fn source_document(uri: resourcesync::Uri, capability: Capability) -> Written {
     Written { uri, capability, change: Change::Updated, index: None }
 }
 
+/// The package whose manifest a document would be a copy of; such a copy lies beside its package and is told of by no one.
+fn package_of(name: &str) -> String {
+    format!("{}.zip", name.strip_suffix(".xml").unwrap_or(name))
+}
+
 fn is_member(name: &str, family: &str) -> bool {
     let rest = name.strip_prefix(family).and_then(|rest| rest.strip_prefix('-'));
     rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()) && rest.ends_with(".xml"))
@@ -168,6 +175,20 @@ mod tests {
     #[test]
     fn the_only_change_list_is_updated() {
         assert_eq!(told(&mut Told::default(), &["resourcesync/changelist.xml"]), ["updated changelist.xml"]);
+    }
+
+    #[test]
+    fn the_copy_of_a_manifest_is_no_dump() {
+        let names = [
+            "resourcesync/resourcedump.xml",
+            "resourcesync/resourcedump-20261121T000000Z-0001.xml",
+            "resourcesync/resourcedump-20261121T000000Z-0001.zip",
+            "resourcesync/changedump-20261121T000000Z-0001.xml",
+            "resourcesync/changedump-20261121T000000Z-0001.zip",
+            "resourcesync/changedump.xml",
+        ];
+        let expected = ["created resourcedump.xml", "updated changedump.xml"];
+        assert_eq!(told(&mut Told::default(), &names), expected);
     }
 
     #[test]

@@ -159,18 +159,11 @@ impl Shared {
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if content_type.starts_with("text/html") {
             headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(page::POLICY));
-            headers.extend(self.link().map(|link| (header::LINK, link)));
         }
         if method == Method::GET {
             *response.body_mut() = Body::from(text);
         }
         Some(response)
-    }
-
-    /// The way from a page to the documents (DISC-4).
-    fn link(&self) -> Option<HeaderValue> {
-        let description = self.place.source_description();
-        HeaderValue::from_str(&format!("<{description}>; rel=\"resourcesync\"")).ok()
     }
 }
 

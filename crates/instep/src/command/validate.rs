@@ -5,17 +5,15 @@ mod judgement;
 mod sarif;
 mod walk;
 
-use anyhow::bail;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use instep_destination::{
-    documents::Documents,
+    documents::{Documents, Shelf},
     http::{Client, HttpOptions},
 };
-use resourcesync::{
-    Uri,
-    validate::{ValidateOptions, Validator},
-    xml::SpecVersion,
-};
+use resourcesync::{Uri, validate::ValidateOptions, xml::SpecVersion};
 
 use self::{judgement::Judgement, walk::Walk};
 use crate::{
@@ -45,6 +43,10 @@ pub(crate) struct Validate {
     /// With --follow: resources of each list to fetch and compare
     #[arg(long, default_value_t = 3, value_name = "N")]
     samples: usize,
+    /// With --follow: keep in DIR what is fetched. A further run, also after one that was stopped, asks only for what changed, and
+    /// notices closed documents that did
+    #[arg(long, requires = "follow", value_name = "DIR")]
+    resume: Option<PathBuf>,
     /// Which version of the standard
     #[arg(long, default_value = "1.1", value_name = "VERSION")]
     spec_version: Version,
@@ -85,7 +87,7 @@ impl Validate {
         let (sarif, is_web) = (self.sarif, |target: &String| target.contains("://"));
         let judgement = match self.targets.iter().filter(|target| is_web(target)).count() {
             0 if self.follow => bail!("--follow needs a URL"),
-            0 => files::judge(&self.targets, &Validator::new(options))?,
+            0 => files::judge(&self.targets, options)?,
             1 if self.targets.len() == 1 => self.judge_url(options, config)?,
             _ => bail!("One URL at a time, and no files beside it"),
         };
@@ -106,7 +108,9 @@ impl Validate {
         let documents = Documents::new(client, spool.path());
         let mut walk = Walk::new(documents, options, spool.path());
         if self.follow {
-            walk = walk.following(self.max_documents, self.samples);
+            let shelf =
+                self.resume.map(Shelf::open).transpose().context("Cannot use the folder of --resume")?;
+            walk = walk.following(self.max_documents, self.samples, shelf);
         }
         runtime::start()?.block_on(walk.judge(&url))
     }

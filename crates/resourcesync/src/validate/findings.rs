@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{ChangeRecord, rule};
+use super::{ChangeRecord, digest_of, rule};
 use crate::{
     document::{Header, Metadata},
     finding::{Finding, Position, Severity},
@@ -27,6 +27,19 @@ pub struct Report {
     pub locs: Vec<u64>,
     /// The changes of a Change List, as far as coverage needs them (CAP-9).
     pub changes: Vec<ChangeRecord>,
+}
+
+impl Report {
+    /// Whether a resource is in this list; false where coverage is not kept.
+    pub fn lists(&self, uri: &Uri) -> bool {
+        self.locs.binary_search(&digest_of(uri)).is_ok()
+    }
+
+    /// Whether this Change List has a change of a resource.
+    pub fn tells_of(&self, uri: &Uri) -> bool {
+        let digest = digest_of(uri);
+        self.changes.iter().any(|change| change.loc == digest)
+    }
 }
 
 /// A document or package that another one lists.

@@ -1,9 +1,6 @@
 //! One document against another that it leads to: what a walk through a Source checks at each step (§6.2).
 
-use super::{
-    digest_of,
-    findings::{Child, Report},
-};
+use super::findings::{Child, Report};
 use crate::{
     document::{Document, Form, Header, Metadata},
     finding::{Finding, Position, Severity},
@@ -273,8 +270,7 @@ pub fn check_page(page: &Uri, in_head: bool, lists: &[&Report]) -> Vec<Finding> 
         let found = "a link rel=\"resourcesync\" outside of head";
         findings.push(Finding::new("DISC-2", Severity::Warning, at, found, "it in head"));
     }
-    let page_digest = digest_of(page);
-    if !lists.iter().any(|list| list.locs.binary_search(&page_digest).is_ok()) {
+    if !lists.iter().any(|list| list.lists(page)) {
         let found = format!("{page} in none of the lists it leads to");
         findings.push(Finding::new(
             "DISC-3",

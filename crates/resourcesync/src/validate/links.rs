@@ -27,6 +27,9 @@ impl LinkCheck {
             return;
         }
         for (index, link) in entry.links.iter().enumerate() {
+            if is_socket(entry, link) {
+                continue;
+            }
             let at = entry.places.links.get(index).copied().unwrap_or(entry.position);
             check_relation(entry, link, at, out);
             if let Some(rules) = rules {
@@ -75,6 +78,14 @@ fn lists_resources(rules: &DocumentRules) -> bool {
                 rules.capability,
                 Capability::ResourceList | Capability::ChangeList | Capability::ChangeNotification
             ))
+}
+
+/// Whether this is the WebSocket of a channel: another way to the topic, and no representation that has a type.
+fn is_socket(entry: &Entry, link: &Link) -> bool {
+    let channels = [Capability::ChangeNotification, Capability::FrameworkNotification];
+    let of_channel = entry.metadata.capability.as_ref().is_some_and(|of| channels.contains(of));
+    let scheme = link.href.as_str().split(':').next().unwrap_or_default();
+    of_channel && link.rel == Relation::Alternate && matches!(scheme, "ws" | "wss")
 }
 
 /// What a relation asks of its link, wherever it stands.

@@ -10,7 +10,7 @@ use anyhow::Context;
 use resourcesync::{
     Uri,
     package::PackageLimits,
-    validate::{DocumentSet, Validator},
+    validate::{DocumentSet, ValidateOptions, Validator},
 };
 
 use super::judgement::Judgement;
@@ -20,8 +20,9 @@ use crate::exit::Exit;
 pub(super) const ZIP_STARTS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
 /// Judges what is named, and all of it together.
-pub(super) fn judge(targets: &[String], validator: &Validator) -> anyhow::Result<Judgement> {
-    let mut judgement = Judgement::default();
+pub(super) fn judge(targets: &[String], options: ValidateOptions) -> anyhow::Result<Judgement> {
+    let mut judgement = Judgement::new(options.strict);
+    let validator = &Validator::new(options);
     let mut set = DocumentSet::new();
     for target in targets {
         if target == "-" {

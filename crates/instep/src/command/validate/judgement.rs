@@ -20,11 +20,20 @@ pub(super) struct Judgement {
     pub(super) summary: Summary,
     /// Documents and packages looked at.
     pub(super) documents: u64,
+    /// Whether warnings are errors.
+    strict: bool,
 }
 
 impl Judgement {
+    pub(super) fn new(strict: bool) -> Self {
+        Self { strict, ..Self::default() }
+    }
+
     /// Adds one finding.
-    pub(super) fn add(&mut self, document: &str, finding: Finding) {
+    pub(super) fn add(&mut self, document: &str, mut finding: Finding) {
+        if self.strict && finding.severity == Severity::Warning {
+            finding.severity = Severity::Error;
+        }
         self.summary.add(&finding);
         self.findings.push((document.to_owned(), finding));
     }

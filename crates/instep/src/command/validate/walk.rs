@@ -1,5 +1,8 @@
 //! A Source over HTTP: one document, or everything that can be reached from it.
 
+mod discovery;
+mod resources;
+
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     io::{Seek, SeekFrom},
@@ -9,19 +12,22 @@ use std::{
 use anyhow::Context;
 use instep_destination::{
     Error,
-    documents::{Documents, Download},
+    documents::{DocumentError, Documents, Download, Fetched, Shelf},
     http::Origin,
 };
 use resourcesync::{
-    Capability, Document, Entry, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
-    discovery::{from_robots, robots, well_known},
+    Capability, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
     package::{Package, PackageLimits},
     validate::{
-        Child, DocumentSet, HttpFacts, Report, ValidateOptions, Validator, check_contents, check_discovered,
-        check_http, check_up_target,
+        Child, DocumentSet, Report, ValidateOptions, Validator, check_closed, check_contents, check_http,
+        check_up_target,
     },
 };
 
+use self::{
+    discovery::Page,
+    resources::{Sample, digests, facts},
+};
 use super::{files::is_zip, judgement::Judgement};
 
 /// Looks at documents one after the other, each once.
@@ -32,15 +38,23 @@ pub(super) struct Walk {
     /// Documents and packages to look at; 1 without `--follow`.
     most: usize,
     samples: usize,
+    /// What an earlier run fetched.
+    shelf: Option<Shelf>,
     judgement: Judgement,
     set: DocumentSet,
     headers: BTreeMap<Uri, Header>,
+    /// Pages and resources that link to a Capability List.
+    pages: Vec<Page>,
+    samples_seen: Vec<Sample>,
 }
 
 /// Something to look at, and who led to it.
+#[derive(Default)]
 struct Lead {
     uri: Uri,
     from: Option<(Uri, Child)>,
+    /// The document whose `up` leads here.
+    up_of: Option<Uri>,
     /// What the document that led here is.
     parent: Option<(Form, Option<Capability>)>,
 }
@@ -49,29 +63,34 @@ impl Walk {
     pub(super) fn new(documents: Documents, options: ValidateOptions, spool: &Path) -> Self {
         Self {
             documents,
+            judgement: Judgement::new(options.strict),
             options,
             spool: spool.to_owned(),
             most: 1,
             samples: 0,
-            judgement: Judgement::default(),
+            shelf: None,
             set: DocumentSet::new(),
             headers: BTreeMap::new(),
+            pages: Vec::new(),
+            samples_seen: Vec::new(),
         }
     }
 
-    pub(super) fn following(self, most: usize, samples: usize) -> Self {
-        Self { most: most.max(1), samples, ..self }
+    pub(super) fn following(self, most: usize, samples: usize, shelf: Option<Shelf>) -> Self {
+        Self { most: most.max(1), samples, shelf, ..self }
     }
 
     /// Judges what lies at a URL, and with `--follow` what it leads to: up to the Source Description, then down.
     pub(super) async fn judge(mut self, url: &Uri) -> anyhow::Result<Judgement> {
         let follow = self.most > 1;
-        let start = if follow { self.top(url).await? } else { vec![url.clone()] };
-        let mut queue: VecDeque<Lead> =
-            start.into_iter().map(|uri| Lead { uri, from: None, parent: None }).collect();
+        let mut starts = VecDeque::from(if follow { self.top(url).await? } else { vec![url.clone()] });
+        let mut queue: VecDeque<Lead> = VecDeque::new();
         let mut seen = BTreeSet::new();
         let mut looked = 0;
-        while let Some(lead) = queue.pop_front() {
+        // What a walk from the top does not come by is looked at last: then nothing is known of who leads there.
+        while let Some(lead) =
+            queue.pop_front().or_else(|| starts.pop_front().map(|uri| Lead { uri, ..Lead::default() }))
+        {
             if !seen.insert(lead.uri.clone()) {
                 continue;
             }
@@ -93,62 +112,47 @@ impl Walk {
                 queue.extend(leads);
             }
         }
+        if follow {
+            self.check_description(url);
+        }
         self.check_up_links();
+        self.check_pages();
+        self.judge_samples();
         self.judgement.add_set(&self.set);
         Ok(self.judgement)
     }
 
-    /// Where the walk begins: the Source Description, where discovery finds one, and what the operator named.
-    async fn top(&mut self, url: &Uri) -> anyhow::Result<Vec<Uri>> {
-        let found =
-            instep_destination::discover::discover(url, &[], &self.documents).await.map_err(Error::from)?;
-        self.check_discovery(url).await;
-        let lists = found.sets.iter().filter_map(|set| set.capability_list.clone());
-        let offers =
-            found.sets.iter().flat_map(|set| set.capabilities.values().map(|offer| offer.uri.clone()));
-        Ok(found.source_description.clone().into_iter().chain(lists).chain(offers).collect())
-    }
-
-    /// The three ways of discovery, each as far as the host offers it (DISC-1, DISC-5).
-    async fn check_discovery(&mut self, url: &Uri) {
-        if let Ok(uri) = well_known(url) {
-            let header = self.header_at(&uri).await;
-            if let Some(finding) = check_discovered(false, header.as_ref()) {
-                self.judgement.add(uri.as_str(), finding);
+    /// Brings what lies at a URI; where it was kept and has not changed, from the shelf. A closed document that changed is noticed (TIME-6).
+    async fn get(&mut self, uri: &Uri, speaker: Option<&Origin>) -> Result<Download, DocumentError> {
+        let Some(shelf) = self.shelf.clone() else { return self.documents.get(uri, speaker).await };
+        let held = shelf.find(uri, &self.documents);
+        let validators = held.as_ref().map(|held| &held.validators);
+        let failed = |source| DocumentError::Spool { uri: uri.as_str().to_owned(), source };
+        match (self.documents.fetch(uri, speaker, validators).await?, held) {
+            (Fetched::Unchanged, Some(held)) => Ok(held),
+            (Fetched::Unchanged, None) => self.documents.get(uri, speaker).await,
+            (Fetched::Arrived(fresh), held) => {
+                shelf.keep(uri, &fresh).map_err(failed)?;
+                if let Some(before) = held.as_ref().and_then(|held| held.document().ok()) {
+                    let of = |download: &Download| digests(download, &[resourcesync::Algorithm::Sha256]);
+                    let unchanged = of(&fresh).ok() == held.as_ref().and_then(|held| of(held).ok());
+                    if let Some(finding) = check_closed(&before.header, unchanged) {
+                        self.judgement.add(uri.as_str(), finding);
+                    }
+                }
+                Ok(*fresh)
             }
         }
-        let Ok(uri) = robots(url) else { return };
-        let Ok(download) = self.documents.get(&uri, None).await else { return };
-        let text = String::from_utf8_lossy(&download.start(512 << 10).unwrap_or_default()).into_owned();
-        for sitemap in from_robots(&text, &uri) {
-            if self.header_at(&sitemap).await.is_none() {
-                let found = format!("{sitemap}, which cannot be read");
-                let finding = Finding::of("DISC-5", Position::default(), found, "a Resource List or Sitemap");
-                self.judgement.add(uri.as_str(), finding);
-            }
-        }
-    }
-
-    async fn header_at(&self, uri: &Uri) -> Option<Header> {
-        Some(self.documents.get(uri, None).await.ok()?.document().ok()?.header)
     }
 
     /// Looks at one document or package; gives what it leads to.
     async fn look(&mut self, lead: &Lead) -> anyhow::Result<Vec<Lead>> {
         let speaker = lead.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
-        let download = match (self.documents.get(&lead.uri, speaker.as_ref()).await, &lead.from) {
-            (Ok(download), _) => download,
-            (Err(error), None) => return Err(Error::from(error).into()),
-            (Err(error), Some((parent, child))) => {
-                let found = format!("{}: {error}", lead.uri);
-                let finding = Finding::new(
-                    "NAV-3",
-                    Severity::Error,
-                    child.position,
-                    found,
-                    "a document that can be fetched",
-                );
-                self.judgement.add(parent.as_str(), finding);
+        let download = match self.get(&lead.uri, speaker.as_ref()).await {
+            Ok(download) => download,
+            Err(error) if self.most == 1 => return Err(Error::from(error).into()),
+            Err(error) => {
+                self.judge_dead_end(lead, &error);
                 return Ok(Vec::new());
             }
         };
@@ -158,13 +162,26 @@ impl Walk {
         }
         let report = self.report(lead, &download)?;
         self.judgement.add_report(lead.uri.as_str(), &report);
-        self.sample(&lead.uri, &report, &download).await?;
-        let leads = leads(&lead.uri, &report);
+        self.check_channels(&lead.uri, &report, &download).await?;
         if let Some(header) = &report.header {
             self.headers.insert(lead.uri.clone(), header.clone());
         }
+        self.sample(&lead.uri, &report, &download).await?;
+        let leads = leads(&lead.uri, &report);
         self.set.insert(lead.uri.clone(), report);
         Ok(leads)
+    }
+
+    /// A link leads to nothing: upwards (NAV-1), downwards (NAV-3), or at the start of the walk.
+    fn judge_dead_end(&mut self, lead: &Lead, error: &DocumentError) {
+        let (document, rule, position) = match (&lead.from, &lead.up_of) {
+            (Some((parent, child)), _) => (parent, "NAV-3", child.position),
+            (None, Some(below)) => (below, "NAV-1", Position::default()),
+            (None, None) => (&lead.uri, "NAV-3", Position::default()),
+        };
+        let found = format!("{}: {error}", lead.uri);
+        let finding = Finding::new(rule, Severity::Error, position, found, "a document that can be fetched");
+        self.judgement.add(document.as_str(), finding);
     }
 
     fn report(&self, lead: &Lead, download: &Download) -> anyhow::Result<Report> {
@@ -197,74 +214,12 @@ impl Walk {
         let inside = package
             .and_then(|mut package| package.read_manifest(ReadOptions::for_base(lead.uri.clone())))
             .ok();
-        let copy = match self.documents.get(contents, Origin::parse(parent.as_str()).ok().as_ref()).await {
+        let copy = match self.get(contents, Origin::parse(parent.as_str()).ok().as_ref()).await {
             Ok(copy) => Document::read(copy.read()?, ReadOptions::for_base(copy.uri.clone())).ok(),
             Err(_) => None,
         };
         for finding in inside.iter().flat_map(|inside| check_contents(child, inside, copy.as_ref())) {
             self.judgement.add(parent.as_str(), finding);
-        }
-        Ok(())
-    }
-
-    /// Fetches a few resources of a list, and compares the answers with the entries.
-    async fn sample(&mut self, uri: &Uri, report: &Report, download: &Download) -> anyhow::Result<()> {
-        let header = report.header.as_ref();
-        let is_list = header.is_some_and(|header| {
-            header.form == Form::List
-                && header.capability().is_none_or(|capability| *capability == Capability::ResourceList)
-        });
-        if !is_list || self.samples == 0 || report.entries == 0 {
-            return Ok(());
-        }
-        let Ok(document) = download.document() else { return Ok(()) };
-        let step = (report.entries / self.samples as u64).max(1);
-        let (mut number, mut chosen) = (0, Vec::new());
-        let _ = document.for_each(|entry| {
-            if number % step == 0 && chosen.len() < self.samples {
-                chosen.push(entry.clone());
-            }
-            number += 1;
-        });
-        for entry in chosen {
-            self.compare(uri, &entry).await?;
-        }
-        Ok(())
-    }
-
-    async fn compare(&mut self, list: &Uri, entry: &Entry) -> anyhow::Result<()> {
-        let speaker = Origin::parse(list.as_str()).ok();
-        match self.documents.get(&entry.loc, speaker.as_ref()).await {
-            Ok(resource) => {
-                let mut facts = facts(&resource, None);
-                let mut hasher =
-                    resourcesync::Hasher::new(entry.metadata.hash.iter().map(|digest| &digest.algorithm));
-                let mut reader = resource.read()?;
-                loop {
-                    let bytes = std::io::BufRead::fill_buf(&mut reader)?;
-                    if bytes.is_empty() {
-                        break;
-                    }
-                    hasher.update(bytes);
-                    let taken = bytes.len();
-                    std::io::BufRead::consume(&mut reader, taken);
-                }
-                facts.digests = hasher.finish();
-                for finding in check_http(&entry.metadata, entry.position, &facts, None) {
-                    self.judgement.add(list.as_str(), finding);
-                }
-            }
-            Err(error) => {
-                let found = format!("{}: {error}", entry.loc);
-                let finding = Finding::new(
-                    "RL-8",
-                    Severity::Warning,
-                    entry.position,
-                    found,
-                    "a resource that can be fetched",
-                );
-                self.judgement.add(list.as_str(), finding);
-            }
         }
         Ok(())
     }
@@ -284,23 +239,20 @@ impl Walk {
 fn leads(uri: &Uri, report: &Report) -> Vec<Lead> {
     let Some(header) = &report.header else { return Vec::new() };
     let parent = Some((header.form, header.capability().cloned()));
-    let http = |child: &&Child| child.loc.as_str().starts_with("http");
-    let down = report.children.iter().filter(http).map(|child| Lead {
+    let is_document = |child: &&Child| {
+        child.loc.as_str().starts_with("http") && !child.metadata.capability.as_ref().is_some_and(is_channel)
+    };
+    let down = report.children.iter().filter(is_document).map(|child| Lead {
         uri: child.loc.clone(),
         from: Some((uri.clone(), child.clone())),
         parent: parent.clone(),
+        ..Lead::default()
     });
-    let up = header.up().map(|up| Lead { uri: up.clone(), from: None, parent: None });
+    let up = header.up().map(|up| Lead { uri: up.clone(), up_of: Some(uri.clone()), ..Lead::default() });
     down.chain(up).collect()
 }
 
-fn facts(download: &Download, is_zip: Option<bool>) -> HttpFacts {
-    let text =
-        |name: &str| download.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let mut facts = HttpFacts::new(200);
-    facts.content_length = text("content-length").and_then(|length| length.parse().ok());
-    facts.content_encoding = text("content-encoding");
-    facts.content_type = text("content-type");
-    facts.is_zip = is_zip;
-    facts
+/// Whether a capability is a channel: what it leads to is no document that stays.
+fn is_channel(capability: &Capability) -> bool {
+    [Capability::ChangeNotification, Capability::FrameworkNotification].contains(capability)
 }

@@ -1,0 +1,107 @@
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::PathBuf,
+};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use resourcesync::{Algorithm, Hasher, Uri};
+use serde::{Deserialize, Serialize};
+
+use super::{Documents, Download, spool::Content};
+use crate::http::Validators;
+
+/// What was fetched, kept in a folder from run to run: a further run asks only whether it changed.
+///
+/// Each thing is two files named by the digest of its URI: its bytes, decoded, and a note with its headers. Both are renamed into
+/// place, the note last, so that a run that was killed leaves nothing half.
+#[derive(Clone, Debug)]
+pub struct Shelf {
+    folder: PathBuf,
+}
+
+/// What stands in a note.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    /// Where it came from, after redirects.
+    uri: String,
+    headers: BTreeMap<String, String>,
+    etag: Option<Box<str>>,
+    last_modified: Option<Box<str>>,
+    /// SHA-256 of the bytes.
+    digest: String,
+}
+
+impl Shelf {
+    /// The shelf in a folder, which is made where it is missing.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
+        let folder = folder.into();
+        fs::create_dir_all(&folder)?;
+        Ok(Self { folder })
+    }
+
+    /// What was kept under a URI; none where nothing was, or where its bytes are not those of its note.
+    pub fn find(&self, uri: &Uri, documents: &Documents) -> Option<Download> {
+        let note: Note = serde_json::from_slice(&fs::read(self.path(uri, "json")).ok()?).ok()?;
+        let mut file = File::open(self.path(uri, "bytes")).ok()?;
+        if digest(&mut file).ok()? != note.digest {
+            return None;
+        }
+        let header = |(name, value): (String, String)| {
+            Some((HeaderName::from_bytes(name.as_bytes()).ok()?, HeaderValue::from_str(&value).ok()?))
+        };
+        Some(Download {
+            uri: Uri::parse(&note.uri).ok()?,
+            headers: note.headers.into_iter().filter_map(header).collect::<HeaderMap>(),
+            validators: Validators { etag: note.etag, last_modified: note.last_modified },
+            content: Content::File(file.into()),
+            limits: documents.limits,
+        })
+    }
+
+    /// Keeps what was fetched for a URI.
+    ///
+    /// # Errors
+    /// When it cannot be decoded or written.
+    pub fn keep(&self, uri: &Uri, download: &Download) -> io::Result<()> {
+        let mut bytes = tempfile::NamedTempFile::new_in(&self.folder)?;
+        io::copy(&mut download.read()?, &mut bytes)?;
+        let text = |(name, value): (&HeaderName, &HeaderValue)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        };
+        let note = Note {
+            uri: download.uri.as_str().to_owned(),
+            headers: download.headers.iter().filter_map(text).collect(),
+            etag: download.validators.etag.clone(),
+            last_modified: download.validators.last_modified.clone(),
+            digest: digest(&mut bytes.reopen()?)?,
+        };
+        let mut text = tempfile::NamedTempFile::new_in(&self.folder)?;
+        text.write_all(&serde_json::to_vec(&note)?)?;
+        bytes.persist(self.path(uri, "bytes"))?;
+        text.persist(self.path(uri, "json"))?;
+        Ok(())
+    }
+
+    fn path(&self, uri: &Uri, ending: &str) -> PathBuf {
+        let digest = digest(&mut uri.as_str().as_bytes()).unwrap_or_default();
+        let (_, name) = digest.split_once(':').unwrap_or_default();
+        self.folder.join(format!("{}.{ending}", &name[..name.len().min(32)]))
+    }
+}
+
+/// SHA-256 as a `hash` attribute has it.
+fn digest(source: &mut impl Read) -> io::Result<String> {
+    let mut hasher = Hasher::new([&Algorithm::Sha256]);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match source.read(&mut buffer)? {
+            0 => return Ok(hasher.finish().to_string()),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `instep validate --follow`: what only shows when a Source is walked.
+
+use std::collections::BTreeSet;
+
+use instep_testkit::{FakeSource, Fault, Page, Run, instep};
+
+/// A Source without fault: a page that leads to its Capability List, and is covered by it.
+fn source() -> FakeSource {
+    let source = FakeSource::start()
+        .with_resources((0..5).map(|number| (format!("f{number}.txt"), format!("text {number}"))));
+    source.put("page.html", "<html><head></head><body>a page</body></html>");
+    source.snapshot();
+    source.put("f1.txt", "another text");
+    let link = format!("<{}>; rel=\"resourcesync\"", source.capability_list_url());
+    let page = Page::from("<html><head></head><body>a page</body></html>").with_header("link", link);
+    source.serve("page.html", page.with_header("content-type", "text/html"));
+    let list = source.resource_list_url();
+    source.serve("robots.txt", format!("User-agent: *\nSitemap: {list}\n"));
+    source
+}
+
+fn follow(source: &FakeSource, from: &str, options: &[&str]) -> Run {
+    let arguments = ["validate", &source.url(from), "--follow", "--json", "--samples", "100"];
+    Run::of(instep(arguments).args(["--retries", "0"]).args(options))
+}
+
+/// The rules of the findings that weigh as much.
+fn rules(run: &Run, severities: &[&str]) -> BTreeSet<String> {
+    let findings = run.stdout.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    findings
+        .filter(|finding| finding["type"] == "finding")
+        .filter(|finding| severities.iter().any(|severity| finding["severity"] == *severity))
+        .map(|finding| finding["rule"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_right_source_conforms_from_wherever_the_walk_begins() {
+    let source = source();
+    for from in ["", "page.html", "capabilitylist.xml", "changelist.xml", ".well-known/resourcesync"] {
+        let run = follow(&source, from, &[]).with_code(0);
+        assert_eq!(rules(&run, &["error"]), BTreeSet::new(), "{from}: {}", run.stdout);
+    }
+}
+
+/// A rule, the way to break it, and where the walk begins.
+type Case = (&'static str, fn(&FakeSource), &'static str);
+
+const CASES: [Case; 17] = [
+    ("NAV-3", |source| source.fail_always("changelist.xml", Fault::Status(404)), ""),
+    ("SD-1", without_description, "capabilitylist.xml"),
+    ("SD-2", without_description, "capabilitylist.xml"),
+    ("DISC-1", |source| lead(source, ".well-known/resourcesync", "description", "capabilitylist"), ""),
+    ("DISC-2", |source| page(source, "capabilitylist.xml", "body"), "page.html"),
+    (
+        "DISC-3",
+        |source| {
+            page(source, "capabilitylist.xml", "head");
+            source.delete("page.html");
+            source.snapshot();
+        },
+        "page.html",
+    ),
+    ("DISC-5", |source| source.serve("robots.txt", format!("Sitemap: {}", source.url("nowhere.xml"))), ""),
+    ("DISC-7", |source| page(source, "resourcelist.xml", "head"), "page.html"),
+    (
+        "CAP-3",
+        |source| lead(source, "capabilitylist.xml", ".well-known/resourcesync", "resourcelist.xml"),
+        "",
+    ),
+    ("CAP-6", |source| lead(source, "capabilitylist.xml", "changelist.xml", "resourcelist.xml"), ""),
+    ("NAV-1", |source| lead(source, "resourcelist.xml", "capabilitylist.xml", "changelist.xml"), ""),
+    ("NAV-4", |source| lead(source, "changelist-000001.xml", "/changelist.xml", "/other.xml"), ""),
+    ("ATT-15", |source| source.misstate("f2.txt", |entry| entry.metadata.length = Some(1)), ""),
+    (
+        "ATT-13",
+        |source| {
+            source.serve("f2.txt", "text X");
+        },
+        "",
+    ),
+    ("RL-8", |source| source.fail_always("f3.txt", Fault::Status(404)), ""),
+    ("CN-4", with_channel_without_hub, ""),
+    (
+        "TIME-12",
+        |source| {
+            source.rotate();
+            source.rewrite("changelist.xml", |index| index.replacen("until=\"20", "until=\"19", 1));
+        },
+        "",
+    ),
+];
+
+/// Something else where a document names one thing.
+fn lead(source: &FakeSource, document: &str, one: &'static str, other: &'static str) {
+    source.rewrite(document, move |text| text.replace(one, other));
+}
+
+fn without_description(source: &FakeSource) {
+    source.fail_always(".well-known/resourcesync", Fault::Status(404));
+}
+
+fn page(source: &FakeSource, list: &str, part: &str) {
+    let link = format!("<link rel=\"resourcesync\" href=\"{}\">", source.url(list));
+    let (head, body) = if part == "head" { (link, String::new()) } else { (String::new(), link) };
+    let page = format!("<html><head>{head}</head><body>{body}</body></html>");
+    source.serve("page.html", Page::from(page).with_header("content-type", "text/html"));
+}
+
+fn with_channel_without_hub(source: &FakeSource) {
+    let topic = source.url("channel");
+    source.serve("channel", "");
+    source.rewrite("capabilitylist.xml", move |list| {
+        let channel = format!("<url><loc>{topic}</loc><rs:md capability=\"change-notification\"/></url>");
+        list.replace("</urlset>", &format!("{channel}</urlset>"))
+    });
+}
+
+#[test]
+fn what_is_broken_between_documents_is_found_by_its_rule() {
+    let mut missed = Vec::new();
+    for (rule, break_it, from) in CASES {
+        let source = source();
+        let right = rules(&follow(&source, from, &[]), &["error", "warning", "info"]);
+        assert!(!right.contains(rule), "{rule} where nothing is broken");
+        break_it(&source);
+        let run = follow(&source, from, &[]);
+        if !rules(&run, &["error", "warning", "info"]).contains(rule) {
+            missed.push(format!("{rule}: {:?} {}{}", run.code, run.stdout, run.stderr));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn with_strict_a_warning_between_documents_is_an_error() {
+    let source = source();
+    page(&source, "capabilitylist.xml", "body");
+    let _ = follow(&source, "page.html", &[]).with_code(0);
+    let _ = follow(&source, "page.html", &["--strict"]).with_code(5);
+}
+
+#[test]
+fn a_second_walk_goes_on_from_what_the_first_fetched_and_sees_a_closed_document_change() {
+    let (source, shelf) = (source(), tempfile::tempdir().unwrap());
+    source.rotate();
+    let resume = ["--resume", shelf.path().to_str().unwrap()];
+    let first = follow(&source, "", &resume).with_code(0);
+    assert!(!rules(&first, &["error"]).contains("TIME-6"));
+    let again = follow(&source, "", &resume).with_code(0);
+    assert!(!rules(&again, &["error"]).contains("TIME-6"));
+    source.rewrite("changelist-000001.xml", |list| list.replace("</urlset>", "<!-- later --></urlset>"));
+    let changed = follow(&source, "", &resume).with_code(5);
+    assert!(rules(&changed, &["error"]).contains("TIME-6"), "{}", changed.stdout);
+}
+
+#[test]
+fn a_walk_is_bounded_and_says_so() {
+    let run = follow(&source(), "", &["--max-documents", "2"]);
+    assert!(rules(&run, &["info"]).contains("GEN-26"), "{}", run.stdout);
+}

@@ -1,0 +1,135 @@
+//! The three ways in which a Source is discovered, each as far as it is offered.
+
+use std::collections::BTreeMap;
+
+use instep_destination::{
+    Error,
+    discover::{DiscoverError, discover},
+    documents::Download,
+};
+use resourcesync::{
+    Capability, Finding, Header, Position, Relation, Uri,
+    discovery::{from_html, from_robots, robots, well_known},
+    validate::{Report, check_discovered, check_page, check_source},
+};
+
+use super::{Walk, is_channel, resources::fields};
+
+/// Bytes of a page or a robots.txt that are looked at.
+const MOST_TEXT: usize = 1 << 20;
+
+/// A page or resource that links to a Capability List.
+pub(super) struct Page {
+    uri: Uri,
+    list: Uri,
+    in_head: bool,
+}
+
+impl Walk {
+    /// Where the walk begins: the Source Description, where discovery finds one, and what the operator named.
+    pub(super) async fn top(&mut self, url: &Uri) -> anyhow::Result<Vec<Uri>> {
+        let found = match discover(url, &[], &self.documents).await {
+            Ok(found) => found,
+            // What cannot be used is judged where it lies.
+            Err(DiscoverError::Invalid { uri, .. }) => return Ok(vec![uri]),
+            Err(error) => return Err(Error::from(error).into()),
+        };
+        self.check_ways(url).await;
+        let lists = found.sets.iter().filter_map(|set| set.capability_list.clone());
+        let offers = found.sets.iter().flat_map(|set| &set.capabilities);
+        let offers =
+            offers.filter(|(capability, _)| !is_channel(capability)).map(|(_, offer)| offer.uri.clone());
+        Ok(found.source_description.clone().into_iter().chain(lists).chain(offers).collect())
+    }
+
+    /// The well-known URI, the links of what the operator named, robots.txt (DISC-1, DISC-2, DISC-4, DISC-5).
+    async fn check_ways(&mut self, url: &Uri) {
+        if let Ok(uri) = well_known(url) {
+            let header = self.header_at(&uri).await;
+            if let Some(finding) = check_discovered(false, header.as_ref()) {
+                self.judgement.add(uri.as_str(), finding);
+            }
+        }
+        if let Ok(named) = self.documents.get(url, None).await
+            && named.document().is_err()
+        {
+            self.check_links_of(url, &named).await;
+        }
+        let Ok(uri) = robots(url) else { return };
+        let Ok(download) = self.documents.get(&uri, None).await else { return };
+        let text = String::from_utf8_lossy(&download.start(MOST_TEXT).unwrap_or_default()).into_owned();
+        for sitemap in from_robots(&text, &uri) {
+            if self.header_at(&sitemap).await.is_none() {
+                let found = format!("{sitemap}, which cannot be read");
+                let finding = Finding::of("DISC-5", Position::default(), found, "a Resource List or Sitemap");
+                self.judgement.add(uri.as_str(), finding);
+            }
+        }
+    }
+
+    /// The links by which a page or resource leads to its Capability List, in its headers and in its head (DISC-7).
+    pub(super) async fn check_links_of(&mut self, uri: &Uri, download: &Download) {
+        let in_header = fields(download, uri).filter(|link| link.is(&Relation::ResourceSync, uri));
+        let mut links: Vec<_> = in_header.map(|link| (link.target, true)).collect();
+        if download.media_type().is_some_and(|of| of == "text/html" || of == "application/xhtml+xml") {
+            let text = download.start(MOST_TEXT).unwrap_or_default();
+            links.extend(from_html(&text, uri).into_iter().map(|link| (link.target, link.in_head)));
+        }
+        for (list, in_head) in links {
+            let header = self.header_at(&list).await;
+            if let Some(finding) = check_discovered(true, header.as_ref()) {
+                self.judgement.add(uri.as_str(), finding);
+            }
+            self.pages.push(Page { uri: uri.clone(), list, in_head });
+        }
+    }
+
+    /// A header is asked for once: many resources link to the same Capability List.
+    async fn header_at(&mut self, uri: &Uri) -> Option<Header> {
+        if let Some(known) = self.headers.get(uri) {
+            return Some(known.clone());
+        }
+        let header = self.documents.get(uri, None).await.ok()?.document().ok()?.header;
+        self.headers.insert(uri.clone(), header.clone());
+        Some(header)
+    }
+
+    /// A Source has a Source Description (SD-1).
+    pub(super) fn check_description(&mut self, url: &Uri) {
+        let mut headers = self.set.iter().filter_map(|(_, report)| report.header.as_ref());
+        let has_one = headers.any(|header| header.capability() == Some(&Capability::Description));
+        if let Some(finding) = check_source(has_one) {
+            self.judgement.add(url.as_str(), finding);
+        }
+    }
+
+    /// Each page is in a list below the Capability List that it links to (DISC-2, DISC-3). Lists that the walk did not come by prove
+    /// nothing.
+    pub(super) fn check_pages(&mut self) {
+        let reports: BTreeMap<&Uri, &Report> = self.set.iter().collect();
+        for Page { uri, list, in_head } in &self.pages {
+            let below = lists_below(list, &reports);
+            if below.is_empty() {
+                continue;
+            }
+            for finding in check_page(uri, *in_head, &below) {
+                self.judgement.add(uri.as_str(), finding);
+            }
+        }
+    }
+}
+
+/// The Resource Lists that a Capability List leads to, and the members of their indexes.
+fn lists_below<'r>(list: &Uri, reports: &BTreeMap<&Uri, &'r Report>) -> Vec<&'r Report> {
+    let below = |report: &'r Report| {
+        let targets = report.children.iter().filter_map(|child| reports.get(&child.loc).copied());
+        targets.filter(|target| {
+            let capability = target.header.as_ref().and_then(Header::capability);
+            capability == Some(&Capability::ResourceList)
+        })
+    };
+    let Some(list) = reports.get(list) else { return Vec::new() };
+    let offered: Vec<_> = below(list).collect();
+    let members = offered.iter().flat_map(|report| below(report));
+    offered.iter().copied().chain(members).collect()
+}

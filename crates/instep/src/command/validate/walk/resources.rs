@@ -1,0 +1,155 @@
+//! What a Source serves, against what its documents say: resources, and channels.
+
+use std::io::{self, Read};
+
+use instep_destination::{documents::Download, http::Origin};
+use resourcesync::{
+    Algorithm, Capability, Digests, Entry, Finding, Form, Hasher, Severity, Uri,
+    discovery::{HeaderLink, parse_link_header},
+    validate::{HttpFacts, Report, check_channel, check_http},
+};
+
+use super::{Walk, is_channel};
+
+/// What a resource showed that was compared with its entry in a list.
+pub(super) struct Sample {
+    list: Uri,
+    loc: Uri,
+    findings: Vec<Finding>,
+}
+
+impl Walk {
+    /// Fetches a few resources of a list, and compares the answers with the entries.
+    pub(super) async fn sample(
+        &mut self,
+        uri: &Uri,
+        report: &Report,
+        download: &Download,
+    ) -> anyhow::Result<()> {
+        let header = report.header.as_ref();
+        let is_list = header.is_some_and(|header| {
+            header.form == Form::List
+                && header.capability().is_none_or(|capability| *capability == Capability::ResourceList)
+        });
+        if !is_list || self.samples == 0 || report.entries == 0 {
+            return Ok(());
+        }
+        let Ok(document) = download.document() else { return Ok(()) };
+        let step = (report.entries / self.samples as u64).max(1);
+        let (mut number, mut chosen) = (0, Vec::new());
+        let _ = document.for_each(|entry| {
+            if number % step == 0 && chosen.len() < self.samples {
+                chosen.push(entry.clone());
+            }
+            number += 1;
+        });
+        for entry in chosen {
+            self.compare(uri, &entry).await?;
+        }
+        Ok(())
+    }
+
+    async fn compare(&mut self, list: &Uri, entry: &Entry) -> anyhow::Result<()> {
+        let speaker = Origin::parse(list.as_str()).ok();
+        match self.documents.get(&entry.loc, speaker.as_ref()).await {
+            Ok(resource) => {
+                let mut facts = facts(&resource, None);
+                let algorithms: Vec<_> =
+                    entry.metadata.hash.iter().map(|digest| digest.algorithm.clone()).collect();
+                facts.digests = digests(&resource, &algorithms)?;
+                self.check_links_of(&entry.loc, &resource).await;
+                let mut findings = check_http(&entry.metadata, entry.position, &facts, None);
+                if self.is_newer(list, &resource) {
+                    findings.iter_mut().for_each(|finding| finding.severity = Severity::Info);
+                }
+                let loc = entry.loc.clone();
+                self.samples_seen.push(Sample { list: list.clone(), loc, findings });
+            }
+            Err(error) => {
+                let found = format!("{}: {error}", entry.loc);
+                let expected = "a resource that can be fetched";
+                let finding = Finding::new("RL-8", Severity::Warning, entry.position, found, expected);
+                let (list, loc) = (list.clone(), entry.loc.clone());
+                self.samples_seen.push(Sample { list, loc, findings: vec![finding] });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a server says that a resource changed after the list was made: no list can know of that.
+    fn is_newer(&self, list: &Uri, resource: &Download) -> bool {
+        let at = self.headers.get(list).and_then(|header| header.metadata.as_ref()?.at);
+        let said = resource.headers.get("last-modified").and_then(|value| value.to_str().ok());
+        let modified = said.and_then(|said| jiff::fmt::rfc2822::parse(said).ok());
+        at.zip(modified).is_some_and(|(at, modified)| modified.timestamp().as_second() > at.instant().0)
+    }
+
+    /// Keeps what the samples showed, unless a Change List tells why.
+    pub(super) fn judge_samples(&mut self) {
+        for Sample { list, loc, findings } in std::mem::take(&mut self.samples_seen) {
+            if self.set.iter().any(|(_, report)| report.tells_of(&loc)) {
+                continue;
+            }
+            findings.into_iter().for_each(|finding| self.judgement.add(list.as_str(), finding));
+        }
+    }
+
+    /// Asks each channel of a Capability List for the links of its topic (CN-4).
+    pub(super) async fn check_channels(
+        &mut self,
+        uri: &Uri,
+        report: &Report,
+        download: &Download,
+    ) -> anyhow::Result<()> {
+        let capability = report.header.as_ref().and_then(|header| header.capability());
+        if self.most == 1 || capability != Some(&Capability::CapabilityList) {
+            return Ok(());
+        }
+        let mut channels = Vec::new();
+        download.document()?.for_each(|entry| {
+            if entry.metadata.capability.as_ref().is_some_and(is_channel)
+                && entry.loc.as_str().starts_with("http")
+            {
+                channels.push(entry.clone());
+            }
+        })?;
+        let speaker = Origin::parse(uri.as_str()).ok();
+        for channel in channels {
+            let answer = self.documents.get(&channel.loc, speaker.as_ref()).await;
+            let links: Vec<_> = answer.iter().flat_map(|answer| fields(answer, &channel.loc)).collect();
+            for finding in check_channel(&channel.loc, &links, &channel) {
+                self.judgement.add(uri.as_str(), finding);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The links of an answer's `Link` fields.
+pub(super) fn fields(download: &Download, resource: &Uri) -> impl Iterator<Item = HeaderLink> {
+    let fields = download.headers.get_all("link").into_iter().filter_map(|field| field.to_str().ok());
+    fields.flat_map(|field| parse_link_header(field, resource))
+}
+
+/// Digests of what was fetched, decoded.
+pub(super) fn digests(download: &Download, algorithms: &[Algorithm]) -> io::Result<Digests> {
+    let mut hasher = Hasher::new(algorithms);
+    let (mut reader, mut buffer) = (download.read()?, vec![0; 64 << 10]);
+    loop {
+        match reader.read(&mut buffer)? {
+            0 => return Ok(hasher.finish()),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+}
+
+pub(super) fn facts(download: &Download, is_zip: Option<bool>) -> HttpFacts {
+    let text =
+        |name: &str| download.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let mut facts = HttpFacts::new(200);
+    facts.content_length = text("content-length").and_then(|length| length.parse().ok());
+    facts.content_encoding = text("content-encoding");
+    facts.content_type = text("content-type");
+    facts.is_zip = is_zip;
+    facts
+}
