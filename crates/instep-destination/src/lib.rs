@@ -3,6 +3,7 @@
 mod audit;
 mod changes;
 pub mod commit;
+mod contents;
 pub mod discover;
 pub mod documents;
 mod error;
@@ -22,6 +23,7 @@ mod sync;
 
 pub use audit::audit;
 pub use changes::{ChangeSink, CopyChange};
+pub use contents::Contents;
 pub use error::{Error, ErrorKind, Guard};
 pub use monitor::{
     Event, Heard, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, TestMonitor, VoidMonitor,

@@ -99,6 +99,8 @@ pub struct Item<'a> {
     pub uri: &'a str,
     /// Its size, where it is known.
     pub bytes: Option<u64>,
+    /// Where it lies in the copy, or lay; of what is committed.
+    pub path: Option<&'a str>,
     /// Why, where that is not plain: `length 5 instead of 7`.
     pub detail: Option<&'a str>,
 }
@@ -106,7 +108,7 @@ pub struct Item<'a> {
 impl<'a> Item<'a> {
     /// An item without a detail.
     pub fn new(letter: Letter, uri: &'a str, bytes: Option<u64>) -> Self {
-        Self { letter, uri, bytes, detail: None }
+        Self { letter, uri, bytes, path: None, detail: None }
     }
 }
 

@@ -19,7 +19,6 @@ use resourcesync::DateTime;
 
 pub use error::CatalogueError;
 pub use record::{ChangeRecord, FileStamp, Head, History, Observation, Recorded, Resource, State, Totals};
-pub(crate) use row::links_from_json;
 pub use snapshot::{Changes, Resources, Snapshot};
 pub(crate) use stamps::{Known, Stamps};
 pub use timeline::{Clock, system_clock};

@@ -7,6 +7,7 @@ mod manifest;
 mod media_type;
 mod root;
 mod spool;
+mod supplier;
 mod uri;
 mod walk;
 
@@ -33,6 +34,7 @@ pub(crate) use manifest::{Listed, Manifest, listed};
 pub(crate) use media_type::MediaTypes;
 pub(crate) use root::Root;
 pub use spool::{Kept, Spool};
+pub use supplier::{Supplied, Supplier, Supply};
 pub(crate) use walk::{Skipped, Skips, Step, Walk, stamp};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.
@@ -67,7 +69,12 @@ impl Holdings {
                 match content {
                     Content::Folder { root, prefix } => {
                         let prefix = root::prefix(prefix.as_deref(), place.base())?;
-                        add_root(&mut roots, root, prefix, set, filter.clone())?;
+                        add_root(&mut roots, root, None, prefix, set, filter.clone())?;
+                    }
+                    Content::Supplied { supply, prefix } => {
+                        let prefix = root::prefix(prefix.as_deref(), place.base())?;
+                        let folder = supply.0.folder();
+                        add_root(&mut roots, folder, Some(supply), prefix, set, filter.clone())?;
                     }
                     Content::Manifest { path, root } => {
                         add_manifest(&mut manifests, path, root, place.base(), set, filter.clone());
@@ -87,7 +94,7 @@ impl Holdings {
 
     /// The folders, to be watched.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.0.roots.iter().map(|root| root.folder.as_path())
+        self.0.roots.iter().filter(|root| root.supply.is_none()).map(|root| root.folder.as_path())
     }
 
     /// Where in the catalogue the resource with this URI stands, or would stand, unless a manifest names it.
@@ -195,15 +202,16 @@ impl Holdings {
 fn add_root(
     roots: &mut Vec<Root>,
     folder: &Path,
+    supply: Option<&Supply>,
     prefix: String,
     set: u8,
     filter: Filter,
 ) -> Result<(), Error> {
     let folder = folder.canonicalize().map_err(Error::read(folder))?;
     match roots.iter_mut().find(|root| root.prefix == prefix) {
-        Some(root) if root.folder == folder => root.add_set(set, filter),
+        Some(root) if root.folder == folder && root.supply.as_ref() == supply => root.add_set(set, filter),
         Some(root) => return Err(root::claimed_twice(&prefix, &root.folder, &folder)),
-        None => roots.push(Root::new(folder, prefix, set, filter)?),
+        None => roots.push(Root::new(folder, supply.cloned(), prefix, set, filter)?),
     }
     Ok(())
 }

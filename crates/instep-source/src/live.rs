@@ -3,6 +3,7 @@
 mod dumps;
 mod settle;
 mod status;
+mod touched;
 mod watch;
 
 use std::{
@@ -17,6 +18,7 @@ use tokio::sync::watch as state;
 use crate::{Error, Monitor, Problem, PublishReport, Publisher, dump::BuiltDumps, serve::Overview};
 use dumps::Dumps;
 use settle::{Settle, Touch, Work};
+pub use touched::Touched;
 use watch::Watches;
 
 /// Messages that may wait; when there are more, everything is looked at instead.
@@ -77,6 +79,7 @@ impl Told {
 }
 
 /// What the thread that publishes is told.
+#[derive(Debug)]
 enum Message {
     Touched(PathBuf, Touch),
     EventsLost,
@@ -99,6 +102,7 @@ impl Live {
     ) -> Result<Self, Error> {
         let (sender, receiver) = mpsc::sync_channel(BACKLOG);
         let watches = watch(&publisher, &options, &sender, &*monitor);
+        touched::watch_suppliers(&publisher, &sender);
         let report = publisher.publish(&*monitor)?;
         announce.announce(&publisher, &report);
         let (overview, overview_seen) = state::channel(Arc::new(status::overview(&publisher, None)?));

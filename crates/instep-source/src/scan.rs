@@ -7,6 +7,7 @@ mod listed;
 mod merge;
 mod pipeline;
 mod said;
+mod supplied;
 
 use std::{path::PathBuf, thread};
 

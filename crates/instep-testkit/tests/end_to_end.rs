@@ -1,6 +1,8 @@
 //! The program as a person runs it: commands, exit codes, and hostile Sources beside the reference client.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
+#[path = "end_to_end/chain.rs"]
+mod chain;
 #[path = "end_to_end/events.rs"]
 mod events;
 #[path = "end_to_end/exit_codes.rs"]

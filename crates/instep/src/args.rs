@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod channels;
 pub(crate) mod selection;
+pub(crate) mod server;
 pub(crate) mod sets;
 pub(crate) mod source;
 pub(crate) mod state;

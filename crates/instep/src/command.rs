@@ -8,6 +8,7 @@ mod demo;
 mod explain;
 mod explore;
 mod publish;
+mod republish;
 mod serve;
 mod status;
 mod sync;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Serve(Box<serve::Serve>),
     Change(change::Change),
     Catalogue(catalogue::Catalogue),
+    Republish(Box<republish::Republish>),
     Sync(Box<sync::Sync>),
     Audit(Box<audit::Audit>),
     Status(status::Status),
@@ -44,6 +46,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Serve(serve) => serve.run(config, output),
         Command::Change(change) => change.run(output),
         Command::Catalogue(catalogue) => catalogue.run(output),
+        Command::Republish(republish) => republish.run(config, output),
         Command::Sync(sync) => sync.run(config, output),
         Command::Audit(audit) => audit.run(config, output),
         Command::Status(status) => status.run(output),

@@ -87,10 +87,11 @@ impl Config {
         Ok(filled)
     }
 
-    /// The keys of a command's table; `serve` publishes and `audit` reads, so they take what is said for those.
+    /// The keys of a command's table; `serve` and `republish` publish and `audit` reads, so they take what is said for those.
     fn keys_for(&self, subcommand: &str) -> impl Iterator<Item = (&str, &Value)> {
         let parents: &[&str] = match subcommand {
             "serve" => &["publish", "serve"],
+            "republish" => &["publish", "serve", "republish"],
             "audit" => &["sync", "audit"],
             "explore" => &["sync", "explore"],
             _ => &[],

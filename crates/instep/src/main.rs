@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod config;
+mod copy;
 mod exit;
 mod runtime;
 mod ui;

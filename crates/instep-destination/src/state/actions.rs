@@ -70,7 +70,7 @@ impl Actions {
                      CREATE TABLE action (
                          sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL,
                          length INTEGER, digests BLOB NOT NULL, lastmod TEXT, datetime TEXT, etag TEXT, media_type TEXT,
-                         extra TEXT
+                         links TEXT, extra TEXT
                      );",
                 )
                 .map_err(sqlite)?;
@@ -88,8 +88,8 @@ impl Actions {
         let push = || {
             self.connection
                 .prepare_cached(
-                    "INSERT INTO action (kind, uri, length, digests, lastmod, datetime, etag, media_type, extra)
-                     VALUES (:kind, :uri, :length, :digests, :lastmod, :datetime, :etag, :media_type, :extra)",
+                    "INSERT INTO action (kind, uri, length, digests, lastmod, datetime, etag, media_type, links, extra)
+                     VALUES (:kind, :uri, :length, :digests, :lastmod, :datetime, :etag, :media_type, :links, :extra)",
                 )?
                 .execute(named_params! {
                     ":kind": action.kind as u8, ":uri": action.wanted.uri.as_str(),
@@ -99,6 +99,7 @@ impl Actions {
                     ":datetime": codec::datetime_text(facts.datetime.as_ref()),
                     ":etag": facts.etag.as_deref(),
                     ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
+                    ":links": codec::links_text(&facts.links),
                     ":extra": action.wanted.extra.as_deref(),
                 })
         };
@@ -200,7 +201,7 @@ impl Actions {
         let page = || {
             self.connection
                 .prepare_cached(&format!(
-                    "SELECT sequence, kind, uri, length, digests, lastmod, datetime, etag, media_type, extra FROM action
+                    "SELECT sequence, kind, uri, length, digests, lastmod, datetime, etag, media_type, links, extra FROM action
                      WHERE {condition}"
                 ))?
                 .query_map(parameters, read)?
@@ -221,7 +222,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Action> {
     let kind = ActionKind::ALL.get(row.get::<_, usize>(1)?).copied();
     let mut wanted = Wanted::new(codec::uri(row, 2)?);
     wanted.facts = codec::facts(row, 3)?;
-    wanted.extra = codec::boxed(row, 9)?;
+    wanted.extra = codec::boxed(row, 10)?;
     let unknown = || codec::unreadable(1, std::io::Error::other("no kind of action"));
     Ok(Action { sequence: row.get(0)?, kind: kind.ok_or_else(unknown)?, wanted })
 }

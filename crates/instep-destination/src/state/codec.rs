@@ -1,6 +1,6 @@
 //! Values as SQLite has them.
 
-use resourcesync::{Algorithm, Change, DateTime, Digest, Digests, MediaType, Uri};
+use resourcesync::{Algorithm, Change, DateTime, Digest, Digests, Link, MediaType, Uri};
 use rusqlite::types::ValueRef;
 
 use super::Facts;
@@ -36,6 +36,11 @@ pub(super) fn datetime_text(datetime: Option<&DateTime>) -> Option<String> {
     datetime.map(ToString::to_string)
 }
 
+/// None for no links.
+pub(super) fn links_text(links: &[Link]) -> Option<String> {
+    (!links.is_empty()).then(|| Link::list_to_json(links))
+}
+
 /// A column's text; none for NULL.
 pub(super) fn text<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<&'r str>> {
     match row.get_ref(column)? {
@@ -62,7 +67,7 @@ pub(super) fn change(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result
     Ok(Change::parse(row.get_ref(column)?.as_str()?))
 }
 
-/// Six columns: length, digests, lastmod, datetime, etag, media_type.
+/// Seven columns: length, digests, lastmod, datetime, etag, media_type, links.
 pub(super) fn facts(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Facts> {
     Ok(Facts {
         length: row.get::<_, Option<i64>>(first)?.map(i64::cast_unsigned),
@@ -71,6 +76,7 @@ pub(super) fn facts(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<F
         datetime: datetime(row, first + 3)?,
         etag: boxed(row, first + 4)?,
         media_type: text(row, first + 5)?.map(MediaType::new),
+        links: text(row, first + 6)?.and_then(Link::list_from_json).unwrap_or_default(),
     })
 }
 

@@ -4,15 +4,16 @@ use super::{Held, SetId, State, StateError, codec};
 use crate::map::CopyPath;
 
 /// The columns of [`read`], after the URI.
-pub(super) const COLUMNS: &str = "uri, id, sets, length, digests, lastmod, datetime, etag, media_type, path";
+pub(super) const COLUMNS: &str =
+    "uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path";
 
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Held> {
     read_with(row, codec::uri(row, 0)?)
 }
 
 pub(super) fn read_with(row: &Row<'_>, uri: resourcesync::Uri) -> rusqlite::Result<Held> {
-    let path = row.get_ref(9)?.as_str()?;
-    let outside = || codec::unreadable(9, std::io::Error::other(format!("{path:?} is no path of a copy")));
+    let path = row.get_ref(10)?.as_str()?;
+    let outside = || codec::unreadable(10, std::io::Error::other(format!("{path:?} is no path of a copy")));
     Ok(Held {
         uri,
         id: row.get(1)?,
@@ -67,6 +68,45 @@ impl State {
         find().map_err(|source| self.error(source))
     }
 
+    /// What lies at a path, if it is the one that its URI maps to.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn held_at(&self, path: &CopyPath) -> Result<Option<Held>, StateError> {
+        Ok(self.held_like(path)?.into_iter().find(|held| held.path == *path))
+    }
+
+    /// What lies at a path, wherever its URI maps to. Looks at every row: for what gave way to another resource.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn held_aside_at(&self, path: &CopyPath) -> Result<Option<Held>, StateError> {
+        let find = || {
+            let sql = format!("SELECT {COLUMNS} FROM held WHERE path = ?1");
+            self.connection.prepare_cached(&sql)?.query_row([path.as_str()], read).optional()
+        };
+        find().map_err(|source| self.error(source))
+    }
+
+    /// What is held, in the order of the bytes of the paths, until `each` says no; sorted outside of memory.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn held_by_path(&self, each: &mut dyn FnMut(Held) -> bool) -> Result<(), StateError> {
+        let mut read_all = || {
+            let sql = format!("SELECT {COLUMNS} FROM held ORDER BY path");
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                if !each(read(row)?) {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        read_all().map_err(|source| self.error(source))
+    }
+
     /// How many resources are held, in one set or in all.
     ///
     /// # Errors
@@ -100,11 +140,11 @@ pub(super) fn put(connection: &rusqlite::Connection, held: &Held, name: &str) ->
     let facts = &held.facts;
     connection
         .prepare_cached(
-            "INSERT INTO held (uri, id, sets, length, digests, lastmod, datetime, etag, media_type, path, name)
-             VALUES (:uri, :id, :sets, :length, :digests, :lastmod, :datetime, :etag, :media_type, :path, :name)
+            "INSERT INTO held (uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name)
+             VALUES (:uri, :id, :sets, :length, :digests, :lastmod, :datetime, :etag, :media_type, :links, :path, :name)
              ON CONFLICT (uri) DO UPDATE SET sets = sets | excluded.sets, length = excluded.length,
              digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
-             media_type = excluded.media_type, path = excluded.path, name = excluded.name",
+             media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name",
         )?
         .execute(named_params! {
             ":uri": held.uri.as_str(), ":id": held.id, ":sets": held.sets,
@@ -113,7 +153,7 @@ pub(super) fn put(connection: &rusqlite::Connection, held: &Held, name: &str) ->
             ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
             ":datetime": codec::datetime_text(facts.datetime.as_ref()),
             ":etag": facts.etag.as_deref(), ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
-            ":path": held.path.as_str(), ":name": Some(name).filter(|name| *name != held.path.as_str()),
+            ":links": codec::links_text(&facts.links), ":path": held.path.as_str(), ":name": Some(name).filter(|name| *name != held.path.as_str()),
         })?;
     Ok(())
 }
@@ -127,7 +167,7 @@ pub(super) fn refresh(
     connection
         .prepare_cached(
             "UPDATE held SET lastmod = COALESCE(?2, lastmod), datetime = COALESCE(?3, datetime), etag = COALESCE(?4, etag),
-             media_type = COALESCE(?5, media_type) WHERE uri = ?1",
+             media_type = COALESCE(?5, media_type), links = COALESCE(?6, links) WHERE uri = ?1",
         )?
         .execute((
             uri.as_str(),
@@ -135,6 +175,7 @@ pub(super) fn refresh(
             codec::datetime_text(facts.datetime.as_ref()),
             facts.etag.as_deref(),
             facts.media_type.as_ref().map(|kind| kind.as_str()),
+            codec::links_text(&facts.links),
         ))?;
     Ok(())
 }

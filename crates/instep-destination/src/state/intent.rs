@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use resourcesync::{Change, DateTime, Digests, MediaType, Uri};
+use resourcesync::{Change, DateTime, Digests, Link, MediaType, Uri};
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,8 @@ pub(crate) struct StoredFacts {
     datetime: Option<String>,
     etag: Option<Box<str>>,
     media_type: Option<String>,
+    #[serde(default)]
+    links: Option<String>,
 }
 
 impl StoredFacts {
@@ -71,6 +73,7 @@ impl StoredFacts {
             datetime: codec::datetime_text(facts.datetime.as_ref()),
             etag: facts.etag.clone(),
             media_type: facts.media_type.as_ref().map(ToString::to_string),
+            links: codec::links_text(&facts.links),
         }
     }
 
@@ -87,6 +90,7 @@ impl StoredFacts {
             datetime: datetime(&self.datetime),
             etag: self.etag.clone(),
             media_type: self.media_type.as_deref().map(MediaType::new),
+            links: self.links.as_deref().and_then(Link::list_from_json).unwrap_or_default(),
         }
     }
 }

@@ -11,13 +11,14 @@ impl State {
         let read = |row: &rusqlite::Row<'_>| {
             let mut wanted = Wanted::new(codec::uri(row, 0)?);
             wanted.facts = codec::facts(row, 1)?;
-            wanted.extra = codec::boxed(row, 7)?;
-            Ok(Owed { wanted, change: codec::change(row, 8)?, attempts: row.get(9)?, why: row.get(10)? })
+            wanted.extra = codec::boxed(row, 8)?;
+            Ok(Owed { wanted, change: codec::change(row, 9)?, attempts: row.get(10)?, why: row.get(11)? })
         };
         let page = || {
             self.connection
                 .prepare_cached(
-                    "SELECT uri, length, digests, lastmod, datetime, etag, media_type, extra, change, attempts, why
+                    "SELECT uri, length, digests, lastmod, datetime, etag, media_type, links, extra, change,
+                     attempts, why
                      FROM owed WHERE uri > ?1 AND set_id = ?2 ORDER BY uri LIMIT ?3",
                 )?
                 .query_map((after.unwrap_or_default(), set.0, limit as i64), read)?
@@ -41,9 +42,9 @@ pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite:
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO owed
-             (uri, set_id, change, attempts, why, length, digests, lastmod, datetime, etag, media_type, extra)
+             (uri, set_id, change, attempts, why, length, digests, lastmod, datetime, etag, media_type, links, extra)
              VALUES (:uri, :set, :change, :attempts, :why, :length, :digests, :lastmod, :datetime, :etag, :media_type,
-             :extra)",
+             :links, :extra)",
         )?
         .execute(named_params! {
             ":uri": owed.wanted.uri.as_str(), ":set": set.0, ":change": owed.change.as_str(),
@@ -53,6 +54,7 @@ pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite:
             ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
             ":datetime": codec::datetime_text(facts.datetime.as_ref()),
             ":etag": facts.etag.as_deref(), ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
+            ":links": codec::links_text(&facts.links),
             ":extra": owed.wanted.extra.as_deref(),
         })?;
     Ok(())

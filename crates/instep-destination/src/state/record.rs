@@ -1,4 +1,4 @@
-use resourcesync::{Change, DateTime, Digests, MediaType, Uri};
+use resourcesync::{Change, DateTime, Digests, Link, MediaType, Uri};
 
 use crate::map::CopyPath;
 
@@ -18,6 +18,8 @@ pub struct Facts {
     pub etag: Option<Box<str>>,
     /// Media type.
     pub media_type: Option<MediaType>,
+    /// Links to related resources that outlast a transfer: `via`, `describedby`, `collection` (§14).
+    pub links: Vec<Link>,
 }
 
 impl Facts {

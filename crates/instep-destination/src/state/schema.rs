@@ -5,13 +5,13 @@ use rusqlite::Connection;
 use super::StateError;
 
 /// The version that this program writes.
-const KNOWN: u32 = 2;
+const KNOWN: u32 = 3;
 
 /// The first bytes of "instep", so that `file` and people can tell.
 const APPLICATION_ID: u32 = 0x696e_7374;
 
 /// Each leads from the version of its place to the next.
-const MIGRATIONS: [&str; KNOWN as usize] = [VERSION_1, VERSION_2];
+const MIGRATIONS: [&str; KNOWN as usize] = [VERSION_1, VERSION_2, VERSION_3];
 
 const VERSION_1: &str = "
 CREATE TABLE held (
@@ -49,6 +49,12 @@ CREATE TABLE change (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT, change TEXT NOT NULL, uri TEXT NOT NULL, path TEXT NOT NULL,
     length INTEGER, digests BLOB NOT NULL, lastmod TEXT, datetime TEXT
 );
+";
+
+/// What else the Source says of a resource: links to others (§14).
+const VERSION_3: &str = "
+ALTER TABLE held ADD COLUMN links TEXT;
+ALTER TABLE owed ADD COLUMN links TEXT;
 ";
 
 /// Brings the tables to the version known here; what is older is copied beside the file first.

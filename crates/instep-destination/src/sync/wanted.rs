@@ -73,8 +73,14 @@ pub(crate) fn wanted(entry: &Entry, ask: bool) -> Wanted {
     wanted.facts.lastmod = entry.lastmod;
     wanted.facts.datetime = metadata.datetime;
     wanted.facts.media_type.clone_from(&metadata.media_type);
+    wanted.facts.links = entry.links.iter().filter(|link| outlasts(&link.rel)).cloned().collect();
     wanted.extra = Extra { ask, ..Extra::of_entry(entry) }.into_text();
     wanted
+}
+
+/// Whether a link says something of the resource that is true after its transfer.
+fn outlasts(rel: &Relation) -> bool {
+    !matches!(rel, Relation::Patch | Relation::Duplicate | Relation::Contents | Relation::Memento)
 }
 
 /// The version of its target that a link promises.

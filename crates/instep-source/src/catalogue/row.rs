@@ -3,14 +3,12 @@
 use std::{ffi::OsString, os::unix::ffi::OsStringExt};
 
 use resourcesync::{
-    Algorithm, Change, ChangeFreq, DateTime, Digest, Digests, Link, MediaType, PackagePath, Relation, Uri,
-    document::Attribute, value::Precision,
+    Algorithm, Change, ChangeFreq, DateTime, Digest, Digests, Link, MediaType, Uri, value::Precision,
 };
 use rusqlite::{
     Connection, Row,
     types::{ToSqlOutput, Value, ValueRef},
 };
-use serde::{Deserialize, Serialize};
 
 use super::{CatalogueError, ChangeRecord, FileStamp, Head, History, Resource, State, error::Doing};
 
@@ -54,7 +52,7 @@ impl<'a> StateColumns<'a> {
             media_type: state.media_type.as_ref().map(MediaType::as_str),
             encoding: state.encoding.as_deref(),
             changefreq: state.changefreq.map(ChangeFreq::as_str),
-            links: (!state.links.is_empty()).then(|| write_links(&state.links)),
+            links: (!state.links.is_empty()).then(|| Link::list_to_json(&state.links)),
         }
     }
 }
@@ -81,7 +79,7 @@ impl StateReader {
             encoding: text(column(4)?).map(Into::into),
             changefreq: text(column(5)?).and_then(ChangeFreq::parse),
             links: match text(column(6)?) {
-                Some(json) => links_from_json(json).ok_or_else(damaged("links"))?,
+                Some(json) => Link::list_from_json(json).ok_or_else(damaged("links"))?,
                 None => Vec::new(),
             },
         })
@@ -239,68 +237,4 @@ fn read_digests(mut stored: &[u8]) -> Option<Digests> {
         stored = rest;
     }
     Some(digests)
-}
-
-/// A link as it is stored; what is not there is left out.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct StoredLink {
-    rel: String,
-    href: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pri: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    encoding: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hash: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    length: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    modified: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    media_type: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    other: Vec<(String, String, String)>,
-}
-
-fn write_links(links: &[Link]) -> String {
-    let stored = |link: &Link| StoredLink {
-        rel: link.rel.as_str().to_owned(),
-        href: link.href.as_str().to_owned(),
-        pri: link.pri,
-        encoding: link.encoding.as_deref().map(str::to_owned),
-        hash: (!link.hash.is_empty()).then(|| link.hash.to_string()),
-        length: link.length,
-        modified: link.modified.map(|modified| modified.to_string()),
-        path: link.path.as_ref().map(|path| path.as_str().to_owned()),
-        media_type: link.media_type.as_ref().map(|media_type| media_type.as_str().to_owned()),
-        other: link
-            .other
-            .iter()
-            .map(|it| (it.namespace.to_string(), it.name.to_string(), it.value.to_string()))
-            .collect(),
-    };
-    serde_json::to_string(&links.iter().map(stored).collect::<Vec<_>>()).unwrap_or_default()
-}
-
-/// Links as [`write_links`] writes them, or a manifest: a JSON array of objects with `rel` and `href`.
-pub(crate) fn links_from_json(json: &str) -> Option<Vec<Link>> {
-    let stored: Vec<StoredLink> = serde_json::from_str(json).ok()?;
-    stored.into_iter().map(read_link).collect()
-}
-
-fn read_link(stored: StoredLink) -> Option<Link> {
-    let mut link = Link::new(Relation::parse(&stored.rel), Uri::parse(&stored.href).ok()?);
-    link.pri = stored.pri;
-    link.encoding = stored.encoding.map(Into::into);
-    link.hash = stored.hash.map(|hash| Digests::parse(&hash, |_| ())).unwrap_or_default();
-    link.length = stored.length;
-    link.modified = stored.modified.map(|modified| DateTime::parse(&modified)).transpose().ok()?;
-    link.path = stored.path.map(|path| PackagePath::new(&path));
-    link.media_type = stored.media_type.map(|media_type| MediaType::new(&media_type));
-    link.other =
-        stored.other.iter().map(|(namespace, name, value)| Attribute::new(namespace, name, value)).collect();
-    Some(link)
 }

@@ -11,14 +11,16 @@ use std::{
 use resourcesync::Uri;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use super::{filter::Filter, uri};
-use crate::Error;
+use super::{Supply, filter::Filter, uri, walk};
+use crate::{Error, catalogue::FileStamp};
 
-/// A folder, the URI it is served at, and the sets that take files from it.
+/// A folder, the URI it is served at, and the sets that take files from it. Where somebody supplies its resources, it is
+/// not walked.
 #[derive(Debug)]
 pub(crate) struct Root {
     pub(crate) number: u8,
     pub(crate) folder: PathBuf,
+    pub(crate) supply: Option<Supply>,
     pub(super) prefix: String,
     pub(super) handle: OwnedFd,
     sets: Vec<(u8, Filter)>,
@@ -26,11 +28,18 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    pub(super) fn new(folder: PathBuf, prefix: String, set: u8, filter: Filter) -> Result<Self, Error> {
+    pub(super) fn new(
+        folder: PathBuf,
+        supply: Option<Supply>,
+        prefix: String,
+        set: u8,
+        filter: Filter,
+    ) -> Result<Self, Error> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(&folder, flags, Mode::empty())
             .map_err(|error| Error::read(&folder)(error.into()))?;
-        Ok(Self { number: 0, folder, prefix, handle, sets: vec![(set, filter)], left_out: Vec::new() })
+        let sets = vec![(set, filter)];
+        Ok(Self { number: 0, folder, supply, prefix, handle, sets, left_out: Vec::new() })
     }
 
     /// Another set takes files from the same folder.
@@ -70,6 +79,13 @@ impl Root {
         self.sets.iter().all(|(_, filter)| filter.prunes(folder))
     }
 
+    /// The same for a path that no walk has led to: none where it is, or lies below, what is left out.
+    pub(crate) fn sets_taking(&self, path: &[u8]) -> u64 {
+        let names = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+        let left_out = names.chain([path.len()]).any(|end| self.is_left_out(&path[..end]));
+        if left_out { 0 } else { self.sets_of(path) }
+    }
+
     /// The key of a path in the catalogue.
     pub(crate) fn key(&self, path: &[u8]) -> Vec<u8> {
         [&[self.number], path].concat()
@@ -99,9 +115,16 @@ impl Root {
         Some(path.as_os_str().as_bytes().to_vec())
     }
 
-    /// Opens a file below the folder, through no link.
+    /// Opens a file below the folder, through no link, or what stands for it.
     pub(crate) fn open(&self, path: &[u8]) -> io::Result<File> {
-        self.open_as(path, OFlags::NONBLOCK)
+        let supplied = self.supply.as_ref().and_then(|supply| supply.0.open(path));
+        supplied.unwrap_or_else(|| self.open_as(path, OFlags::NONBLOCK))
+    }
+
+    /// What a file below the folder looks like.
+    pub(crate) fn stamp(&self, path: &[u8]) -> io::Result<FileStamp> {
+        let stat = rustix::fs::fstat(self.open_as(path, OFlags::NONBLOCK)?)?;
+        Ok(walk::stamp(&stat))
     }
 
     /// Opens a folder below the folder, through no link.

@@ -2,6 +2,8 @@ use std::path::{Path, PathBuf};
 
 use resourcesync::{ChangeFreq, Entry, Link, MediaType, Relation, Uri};
 
+use crate::content::Supply;
+
 /// A set of resources (§6.3.2): what is in it, and what is said about it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -79,6 +81,13 @@ pub enum Content {
         path: PathBuf,
         /// The folder that its relative paths start from.
         root: PathBuf,
+    },
+    /// What somebody else has and knows.
+    Supplied {
+        /// Who.
+        supply: Supply,
+        /// The URI that its paths are served below; none for the base URL.
+        prefix: Option<String>,
     },
 }
 

@@ -10,22 +10,18 @@ use resourcesync::{Change, Uri};
 use super::{candidate::Candidate, merge::Merge};
 use crate::{
     Error, Problem,
-    catalogue::{CatalogueError, FileStamp, Observation, Resource},
+    catalogue::{CatalogueError, FileStamp, Observation, Resource, Snapshot},
     content::{Holdings, Listed, Manifest, stamp},
 };
 
-type Held<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, CatalogueError>> + 'a>>;
+pub(super) type Held<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, CatalogueError>> + 'a>>;
 
 impl Merge<'_, '_> {
     /// All that a manifest names. What it does not name is gone, unless it is a list of changes or has a wrong line.
     pub(super) fn manifest(&mut self, manifest: &Manifest, holdings: &Holdings) -> Result<(), Error> {
         let Some(listing) = manifest.read(self.monitor)? else { return Ok(()) };
         let snapshot = self.catalogue.snapshot()?;
-        let number = manifest.number;
-        let rows = snapshot
-            .resources_after(u64::MAX, &[number])
-            .take_while(move |row| row.as_ref().map_or(true, |row| row.key.first() == Some(&number)));
-        let mut held: Held<'_> = (Box::new(rows) as Box<dyn Iterator<Item = _>>).peekable();
+        let mut held = held_with(&snapshot, manifest.number);
         self.skips.unreadable += listing.wrong;
         listing.for_each(|listed, sets| {
             if let Some((root, _)) = holdings.root_of_uri(listed.uri.as_str()) {
@@ -51,7 +47,12 @@ impl Merge<'_, '_> {
     }
 
     /// Passes over the rows before a key; they are gone where the manifest names everything.
-    fn pass_to_listed(&mut self, key: &[u8], complete: bool, held: &mut Held<'_>) -> Result<(), Error> {
+    pub(super) fn pass_to_listed(
+        &mut self,
+        key: &[u8],
+        complete: bool,
+        held: &mut Held<'_>,
+    ) -> Result<(), Error> {
         while let Some(row) = held.next_if(|row| row.as_ref().map_or(true, |row| row.key.as_slice() < key)) {
             let row = row?;
             if complete {
@@ -114,6 +115,14 @@ impl Merge<'_, '_> {
             false => self.pipeline.observe(Observation::Found(resource)),
         }
     }
+}
+
+/// What the catalogue holds under keys that begin with a number.
+pub(super) fn held_with(snapshot: &Snapshot, number: u8) -> Held<'_> {
+    let rows = snapshot
+        .resources_after(u64::MAX, &[number])
+        .take_while(move |row| row.as_ref().map_or(true, |row| row.key.first() == Some(&number)));
+    (Box::new(rows) as Box<dyn Iterator<Item = _>>).peekable()
 }
 
 fn file_stamp(file: &Path) -> Result<FileStamp, String> {

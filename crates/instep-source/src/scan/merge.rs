@@ -41,6 +41,9 @@ impl<'a, 'p> Merge<'a, 'p> {
 
     /// All of a root.
     pub(super) fn root(&mut self, root: &'a Root) -> Result<(), Error> {
+        if let Some(supply) = &root.supply {
+            return self.supplied(root, &*supply.0);
+        }
         let walk =
             Walk::new(root, self.options.private_too, self.monitor).map_err(Error::read(&root.folder))?;
         let known = self.catalogue.stamps(root.key(b""), vec![root.number + 1])?;
@@ -51,6 +54,9 @@ impl<'a, 'p> Merge<'a, 'p> {
     pub(super) fn path(&mut self, root: &'a Root, path: &[u8]) -> Result<(), Error> {
         if path.is_empty() {
             return self.root(root);
+        }
+        if let Some(supply) = &root.supply {
+            return self.supplied_at(root, &*supply.0, path);
         }
         let key = root.key(path);
         let itself = self.catalogue.stamps(key.clone(), [&key, &b"\0"[..]].concat())?;

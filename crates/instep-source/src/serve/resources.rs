@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Publisher,
     catalogue::{Catalogue, Resource, Snapshot},
-    content::{self, Holdings},
+    content::{self, Holdings, Supply},
     render::Place,
 };
 
@@ -83,6 +83,7 @@ impl Known {
 #[derive(Debug)]
 struct InFolder {
     root: Root,
+    supply: Option<Supply>,
     number: u8,
     known: Known,
 }
@@ -90,13 +91,14 @@ struct InFolder {
 impl InFolder {
     fn open(root: &content::Root, known: Known) -> Result<Self, Error> {
         let folder = Root::open(&root.folder).map_err(Error::read(&root.folder))?;
-        Ok(Self { root: folder, number: root.number, known })
+        Ok(Self { root: folder, supply: root.supply.clone(), number: root.number, known })
     }
 }
 
 impl Shelf for InFolder {
     fn open(&self, name: &[u8]) -> io::Result<File> {
-        self.root.file(name)
+        let supplied = self.supply.as_ref().and_then(|supply| supply.0.open(name));
+        supplied.unwrap_or_else(|| self.root.file(name))
     }
 
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {

@@ -1,13 +1,16 @@
 //! `[[set]]` of `instep.toml`: several sets of resources in one Source.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::{Context, bail};
 use instep_source::{Content, SetOptions};
 use resourcesync::Uri;
 use serde::Deserialize;
 
-use crate::config::Config;
+use crate::{config::Config, copy::CopyContent};
 
 /// One table.
 #[derive(Debug, Deserialize)]
@@ -17,7 +20,7 @@ struct Table {
     name: String,
     /// A folder; relative to the folder that is published.
     content: Option<PathBuf>,
-    /// A manifest, CSV or JSON Lines.
+    /// A manifest, CSV or JSON Lines; or the folder of a copy.
     from: Option<PathBuf>,
     /// The URI that the folder is served at.
     prefix: Option<String>,
@@ -39,6 +42,15 @@ pub(crate) fn sets(config: &Config, root: &Path) -> anyhow::Result<Option<Vec<Se
     sets.map(Some).with_context(place)
 }
 
+/// What is named instead of a folder: a manifest, or a folder with a copy, which is published again.
+pub(crate) fn content_from(path: PathBuf, root: &Path, prefix: Option<String>) -> anyhow::Result<Content> {
+    let folder = root.join(&path);
+    if folder.is_dir() {
+        return Ok(Arc::new(CopyContent::open(&folder)?).into_content(prefix));
+    }
+    Ok(Content::Manifest { path, root: root.to_owned() })
+}
+
 fn set(table: Table, root: &Path) -> anyhow::Result<SetOptions> {
     let mut set = SetOptions::new();
     set.content = match (table.content, table.from) {
@@ -46,7 +58,7 @@ fn set(table: Table, root: &Path) -> anyhow::Result<SetOptions> {
             let folder = folder.map_or_else(|| root.to_owned(), |folder| root.join(folder));
             vec![Content::Folder { root: folder, prefix: table.prefix }]
         }
-        (None, Some(path)) => vec![Content::Manifest { path, root: root.to_owned() }],
+        (None, Some(path)) => vec![content_from(path, root, table.prefix)?],
         (Some(_), Some(_)) => bail!("{}: content or from, not both", table.name),
     };
     set.name = table.name;

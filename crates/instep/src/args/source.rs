@@ -7,10 +7,13 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use instep_source::{Archives, Content, DumpPolicy, PublishOptions};
+use instep_source::{Archives, DumpPolicy, PublishOptions};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
-use super::{sets::sets, values};
+use super::{
+    sets::{content_from, sets},
+    values,
+};
 use crate::config::Config;
 
 /// What is published, and how.
@@ -23,7 +26,7 @@ pub(crate) struct Source {
     /// Where the catalogue is [default: DIR/.instep]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Resources from a CSV or JSON Lines file instead of the folder; - is standard input
+    /// Resources from a CSV or JSON Lines file, or from the copy in a folder, instead of DIR; - is standard input
     #[arg(long, value_name = "MANIFEST")]
     from: Option<PathBuf>,
     /// Only files whose path matches
@@ -100,6 +103,17 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
 }
 
 impl Source {
+    /// Whether it says where documents go.
+    pub(crate) fn names_out(&self) -> bool {
+        self.out.is_some()
+    }
+
+    /// The same with another folder for the catalogue, where none is named.
+    pub(crate) fn with_state(mut self, state: PathBuf) -> Self {
+        self.state.get_or_insert(state);
+        self
+    }
+
     /// The options of a folder that is published at a base URL; its documents go to `documents`, and it offers
     /// dumps as `dumps` says, unless the command line says otherwise.
     pub(crate) fn options(
@@ -117,7 +131,7 @@ impl Source {
         if let Some(sets) = sets(config, folder)? {
             options.sets = sets;
         } else if let Some(path) = self.from {
-            options.sets[0].content = vec![Content::Manifest { path, root: folder.to_owned() }];
+            options.sets[0].content = vec![content_from(path, folder, None)?];
         }
         for set in &mut options.sets {
             set.include.extend(self.include.iter().cloned());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use instep_source::{DumpPolicy, HostSetup, PublishReport};
+use instep_source::{DumpPolicy, HostSetup, PublishOptions, PublishReport};
 use serde_json::json;
 
 use crate::{
@@ -42,14 +42,19 @@ impl Publish {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let options =
             self.source.options(&self.dir, &self.base_url, self.dir.clone(), DumpPolicy::Never, config)?;
-        let monitor = Publishing::new(*output);
-        let report = instep_source::publish(&options, &monitor);
-        monitor.finish();
-        let report = report?;
-        tell(output, &report);
-        output.object("summary", summary(&report));
-        Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
+        publish_once("publish", &options, output)
     }
+}
+
+/// Publishes, and tells what came of it.
+pub(super) fn publish_once(command: &str, options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
+    let monitor = Publishing::new(*output);
+    let report = instep_source::publish(options, &monitor);
+    monitor.finish();
+    let report = report?;
+    tell(output, &report);
+    output.object("summary", summary(command, &report));
+    Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
 }
 
 fn tell(output: &Output, report: &PublishReport) {
@@ -87,9 +92,9 @@ fn tell_host(output: &Output, host: &HostSetup) {
     }
 }
 
-fn summary(report: &PublishReport) -> serde_json::Value {
+fn summary(command: &str, report: &PublishReport) -> serde_json::Value {
     json!({
-        "command": "publish",
+        "command": command,
         "created": report.created,
         "updated": report.updated,
         "deleted": report.deleted,

@@ -1,7 +1,10 @@
 //! `instep sync`: make or refresh a copy.
 
+mod relay;
+
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use anyhow::bail;
 use clap::Args;
 use instep_destination::{
     self as destination, ChangeSink, Durability, MaxDelete, Outcome, SyncOptions, SyncReport, Verify, Via,
@@ -9,7 +12,7 @@ use instep_destination::{
 use serde_json::json;
 
 use crate::{
-    args::{access::Access, selection::Selection, values},
+    args::{access::Access, channels::Channels, selection::Selection, server::Server, values},
     config::Config,
     exit::Exit,
     runtime,
@@ -20,6 +23,7 @@ use crate::{
         progress::Progress,
     },
 };
+use relay::Relay;
 
 /// Make or refresh a copy
 ///
@@ -50,6 +54,9 @@ pub(crate) struct Sync {
     /// Stay in step until told to end
     #[arg(short, long)]
     follow: bool,
+    /// Publish the copy again while following, each resource with a link to its original, and serve it
+    #[arg(long, requires = "follow")]
+    republish: bool,
     /// Hash what is held, and fetch what is damaged
     #[arg(long)]
     repair: bool,
@@ -87,6 +94,10 @@ pub(crate) struct Sync {
     #[arg(long, value_name = "COMMAND")]
     on_change: Option<String>,
     #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
+    channels: Channels,
+    #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     access: Access,
@@ -98,7 +109,8 @@ Examples:
   instep sync https://example.org/ ./copy --delete --max-delete 500
   instep sync https://example.org/ ./copy -n --include '*.pdf'
   instep sync https://example.org/resourcelist.xml --limit 10
-  instep sync https://example.org/ ./copy --follow --on-change 'jq -r .uri | xargs -r reindex'";
+  instep sync https://example.org/ ./copy --follow --on-change 'jq -r .uri | xargs -r reindex'
+  instep sync https://example.org/ ./copy --delete --follow --republish --listen 127.0.0.1:8081";
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let (uri, path) = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
@@ -108,12 +120,15 @@ fn pair(text: &str) -> Result<(String, String), String> {
 impl Sync {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let has_events_on_stdout = self.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
-        let options = self.options(config)?;
+        let (options, relay) = self.options(config)?;
         let (url, dir) = (options.url.clone(), options.dir.clone());
         let runtime = runtime::start()?;
         let signals = runtime::Signals::listen(&runtime, options.shutdown.clone());
         let progress = Arc::new(Progress::new(*output));
-        let report = runtime.block_on(destination::sync(&options, progress.as_ref()));
+        let report = match relay {
+            None => runtime.block_on(destination::sync(&options, progress.as_ref())).map_err(Into::into),
+            Some(relay) => runtime.block_on(relay.run(&options, progress.as_ref(), output)),
+        };
         progress.finish();
         let report = report?;
         if has_events_on_stdout {
@@ -128,7 +143,7 @@ impl Sync {
         })
     }
 
-    fn options(self, config: &Config) -> anyhow::Result<SyncOptions> {
+    fn options(self, config: &Config) -> anyhow::Result<(SyncOptions, Option<Relay>)> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
         let dir = self.dir.unwrap_or_else(|| default_dir(&url));
         let mut options = SyncOptions::new(url, dir);
@@ -152,7 +167,12 @@ impl Sync {
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
         options.selection = self.selection.options();
         options.access = self.access.options(config)?;
-        Ok(options)
+        if self.server.listen.is_some() && !self.republish {
+            bail!("--listen serves what is published again: add --follow --republish");
+        }
+        let relay =
+            self.republish.then(|| Relay::new(&options.dir, self.server, self.channels)).transpose()?;
+        Ok((options, relay))
     }
 }
 

@@ -1,3 +1,5 @@
+mod json;
+
 use super::Attribute;
 use crate::value::{DateTime, Digests, MediaType, PackagePath, Relation, Uri};
 

@@ -266,7 +266,9 @@ impl Run<'_> {
                 Letter::Gone => self.report.deleted += 1,
                 _ => self.report.updated += 1,
             }
-            self.monitor.event(Event::Committed(Item::new(letter, done.uri.as_str(), Some(done.length))));
+            let mut item = Item::new(letter, done.uri.as_str(), Some(done.length));
+            item.path = Some(done.path.as_str());
+            self.monitor.event(Event::Committed(item));
         }
         for (uri, error) in group.refused {
             self.failed(ProblemKind::Storage, uri.as_str(), &crate::error::story(&error));

@@ -1,9 +1,9 @@
 use std::path::{Path, PathBuf};
 
-use resourcesync::{Change, ChangeFreq, DateTime, Digests, MediaType, Uri};
+use resourcesync::{Change, ChangeFreq, DateTime, Digests, Link, MediaType, Uri};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{State, links_from_json};
+use crate::catalogue::State;
 
 /// One line as it is written; the names are the columns of the CSV form.
 #[derive(Debug, Deserialize, Serialize)]
@@ -46,7 +46,7 @@ impl Line {
         if let Some(links) = &self.links {
             // A CSV field holds the same JSON as text.
             let json = links.as_str().map_or_else(|| links.to_string(), str::to_owned);
-            state.links = links_from_json(&json)
+            state.links = Link::list_from_json(&json)
                 .ok_or("links must be a JSON array of objects with rel and href, an absolute URI")?;
         }
         let change = self.change.as_deref().map(change).transpose()?;

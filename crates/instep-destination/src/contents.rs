@@ -1,0 +1,86 @@
+//! What a copy holds, for who reads it beside the runs that keep it.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    Error,
+    map::CopyPath,
+    state::{Held, State},
+    sync::Copy,
+};
+
+/// The resources of a copy as its state has them: each was verified when it came, and is under its final name.
+///
+/// It may be read while a run goes on; what is read is what was committed when the reading began.
+#[derive(Debug)]
+pub struct Contents {
+    folder: PathBuf,
+    state: State,
+}
+
+impl Contents {
+    /// Whether a folder holds a copy.
+    pub fn are_at(folder: &Path) -> bool {
+        Copy::is_at(folder)
+    }
+
+    /// Opens the copy in a folder, to read.
+    ///
+    /// # Errors
+    /// When the folder holds no copy, or the state cannot be read.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        if !Copy::is_at(folder) {
+            let what = format!("{} holds no copy; instep sync makes one", folder.display());
+            return Err(Error::Usage { what });
+        }
+        // A state of an older version is brought up to date first.
+        let state = State::open(&Copy::state_file(folder))?.reader()?;
+        Ok(Self { folder: folder.to_owned(), state })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether some set was brought in step to its end at least once.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn are_complete(&self) -> Result<bool, Error> {
+        for (set, _) in self.state.sets()? {
+            if self.state.checkpoint(set)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What is held, in the order of the bytes of the paths, until `each` says no. Memory does not grow with it.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn by_path(&self, each: &mut dyn FnMut(Held) -> bool) -> Result<(), Error> {
+        Ok(self.state.held_by_path(each)?)
+    }
+
+    /// What lies at a path.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn at(&self, path: &str) -> Result<Option<Held>, Error> {
+        let Some(path) = CopyPath::from_state(path) else { return Ok(None) };
+        match self.state.held_at(&path)? {
+            None if self.folder.join(path.as_str()).is_file() => Ok(self.state.held_aside_at(&path)?),
+            held => Ok(held),
+        }
+    }
+
+    /// What is held of a URI.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn of(&self, uri: &str) -> Result<Option<Held>, Error> {
+        Ok(self.state.held(uri)?)
+    }
+}

@@ -1,0 +1,145 @@
+//! What a supplier says and the catalogue side by side, both in the order of the keys. Nothing is read but its word.
+
+use std::{io, ops::ControlFlow};
+
+use super::{
+    listed::{Held, held_with},
+    merge::Merge,
+};
+use crate::{
+    Error, Problem,
+    catalogue::{Observation, Resource},
+    content::{MediaTypes, Root, Supplied, Supplier},
+};
+
+/// The catalogue beside a list that is read, and how far both are.
+struct Beside<'a> {
+    held: Held<'a>,
+    last: Option<Vec<u8>>,
+    media_types: MediaTypes,
+}
+
+impl Beside<'_> {
+    /// Two orders side by side would take for gone what comes too late.
+    fn in_order(&mut self, root: &Root, path: &[u8]) -> Result<(), Error> {
+        if self.last.as_deref().is_some_and(|last| last >= path) {
+            let what =
+                format!("{} comes too late: paths are supplied in order", String::from_utf8_lossy(path));
+            return Err(Error::read(&root.folder)(io::Error::new(io::ErrorKind::InvalidData, what)));
+        }
+        self.last = Some(path.to_vec());
+        Ok(())
+    }
+}
+
+impl<'a> Merge<'a, '_> {
+    /// All that a supplier has; what it does not name is gone.
+    pub(super) fn supplied(&mut self, root: &'a Root, supplier: &dyn Supplier) -> Result<(), Error> {
+        let snapshot = self.catalogue.snapshot()?;
+        let mut beside = Beside {
+            held: held_with(&snapshot, root.number),
+            last: None,
+            media_types: MediaTypes::default(),
+        };
+        let mut taken = Ok(());
+        let listed = supplier.each(&mut |supplied| {
+            taken = self.next_supplied(root, supplied, &mut beside);
+            if taken.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        taken?;
+        listed.map_err(Error::read(&root.folder))?;
+        beside.held.try_for_each(|row| self.gone(row?.key))
+    }
+
+    fn next_supplied(
+        &mut self,
+        root: &Root,
+        supplied: Supplied,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), Error> {
+        beside.in_order(root, &supplied.path)?;
+        let sets = root.sets_taking(&supplied.path);
+        if sets == 0 {
+            return Ok(());
+        }
+        let key = root.key(&supplied.path);
+        self.pass_to_listed(&key, true, &mut beside.held)?;
+        let known = beside.held.next_if(|row| row.as_ref().is_ok_and(|row| row.key == key)).transpose()?;
+        self.take_supplied(root, supplied, sets, known, &mut beside.media_types)
+    }
+
+    /// What a supplier has at a path, or has no longer.
+    pub(super) fn supplied_at(
+        &mut self,
+        root: &'a Root,
+        supplier: &dyn Supplier,
+        path: &[u8],
+    ) -> Result<(), Error> {
+        let known = self.catalogue.snapshot()?.resource(&root.key(path))?;
+        let sets = root.sets_taking(path);
+        let supplied = supplier.at(path).map_err(Error::read(&root.folder))?.filter(|_| sets != 0);
+        match (supplied, known) {
+            (Some(supplied), known) => {
+                self.take_supplied(root, supplied, sets, known, &mut MediaTypes::default())
+            }
+            (None, Some(known)) => self.gone(known.key),
+            (None, None) => Ok(()),
+        }
+    }
+
+    fn take_supplied(
+        &mut self,
+        root: &Root,
+        supplied: Supplied,
+        sets: u64,
+        known: Option<Resource>,
+        media_types: &mut MediaTypes,
+    ) -> Result<(), Error> {
+        self.saw_one();
+        let Supplied { path, state, siblings } = supplied;
+        let mut resource = Resource::new(root.key(&path), root.uri(&path));
+        (resource.sets, resource.state) = (sets, state);
+        let state = &mut resource.state;
+        let to_sibling = |(mut link, path): (resourcesync::Link, Vec<u8>)| {
+            link.href = root.uri(&path);
+            link
+        };
+        state.links.extend(siblings.into_iter().map(to_sibling));
+        state.media_type = state.media_type.take().or_else(|| Some(media_types.of(&path)));
+        let same =
+            known.as_ref().filter(|known| known.state.digests.agrees_with(&state.digests) == Some(true));
+        match same {
+            Some(known) => {
+                state.lastmod = known.state.lastmod;
+                (resource.stamp, resource.history) = (known.stamp, known.history);
+            }
+            None => {
+                state.lastmod = Some(self.catalogue.now());
+                match stamp(root, &path) {
+                    Ok(stamp) => resource.stamp = stamp,
+                    Err(error) => return self.cannot_be_had(root, &path, &error),
+                }
+            }
+        }
+        if known.as_ref() == Some(&resource) {
+            return Ok(());
+        }
+        self.pipeline.observe(Observation::Found(resource))
+    }
+
+    fn cannot_be_had(&mut self, root: &Root, path: &[u8], error: &io::Error) -> Result<(), Error> {
+        self.skips.unreadable += 1;
+        let what = format!("cannot be read: {error}; what is known of it stays published");
+        self.monitor.problem(&Problem::skipped(root.path(path).display().to_string(), what));
+        Ok(())
+    }
+}
+
+/// What the file looks like from which the bytes come; none where they come from no file.
+fn stamp(root: &Root, path: &[u8]) -> io::Result<Option<crate::catalogue::FileStamp>> {
+    match root.stamp(path) {
+        Ok(stamp) => Ok(Some(stamp)),
+        Err(_) if root.open(path).is_ok() => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,175 @@
+//! A synced copy as content of a Source: what a Destination knows, in the Source's words.
+
+mod provenance;
+
+use std::{
+    io,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use anyhow::Context;
+use instep_destination::{self as destination, Contents, Event, Monitor, Phase, state::Held};
+use instep_source::{
+    Content,
+    catalogue::State,
+    content::{Supplied, Supplier, Supply},
+    live::Touched,
+};
+use tokio::sync::Notify;
+
+/// More changes than this in one round are cheaper to find by a look at everything.
+const MOST_CHANGES: usize = 10_000;
+
+/// A copy that is published again.
+#[derive(Debug)]
+pub(crate) struct CopyContent {
+    folder: PathBuf,
+    /// Opened when it is first read: a copy that a run is about to make is not there yet.
+    contents: OnceLock<Mutex<Contents>>,
+    touched: OnceLock<Touched>,
+    /// What was committed since the last round ended.
+    changes: Mutex<Changes>,
+    round: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Changes {
+    paths: Vec<String>,
+    too_many: bool,
+}
+
+impl CopyContent {
+    /// The copy in a folder.
+    pub(crate) fn open(folder: &Path) -> anyhow::Result<Self> {
+        let copy = Self::to_come(folder)?;
+        copy.contents()?;
+        Ok(copy)
+    }
+
+    /// The copy that a run is going to make in a folder.
+    pub(crate) fn to_come(folder: &Path) -> anyhow::Result<Self> {
+        let folder = folder.canonicalize().with_context(|| format!("{} cannot be read", folder.display()))?;
+        let (contents, touched, changes) = (OnceLock::new(), OnceLock::new(), Mutex::default());
+        Ok(Self { folder, contents, touched, changes, round: Notify::new() })
+    }
+
+    /// The name of its folder.
+    pub(crate) fn name(&self) -> String {
+        self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Whether a run has brought it in step once.
+    pub(crate) fn is_complete(&self) -> anyhow::Result<bool> {
+        Ok(Contents::are_at(&self.folder) && lock(self.contents()?).are_complete()?)
+    }
+
+    /// As content of a set, below a prefix or at the base URL.
+    pub(crate) fn into_content(self: Arc<Self>, prefix: Option<String>) -> Content {
+        Content::Supplied { supply: Supply(self), prefix }
+    }
+
+    fn contents(&self) -> Result<&Mutex<Contents>, destination::Error> {
+        if let Some(contents) = self.contents.get() {
+            return Ok(contents);
+        }
+        let opened = Mutex::new(Contents::open(&self.folder)?);
+        Ok(self.contents.get_or_init(|| opened))
+    }
+
+    /// A round of a run over this copy has ended: what it committed is published.
+    fn round_ended(&self) {
+        let changes = std::mem::take(&mut *lock(&self.changes));
+        self.round.notify_one();
+        let Some(touched) = self.touched.get() else { return };
+        if changes.too_many {
+            return touched.everything();
+        }
+        changes.paths.iter().for_each(|path| touched.path(path.as_bytes()));
+    }
+
+    fn committed(&self, path: &str) {
+        let mut changes = lock(&self.changes);
+        if changes.paths.len() < MOST_CHANGES {
+            changes.paths.push(path.to_owned());
+        } else {
+            (changes.too_many, changes.paths) = (true, Vec::new());
+        }
+    }
+
+    /// Waits for the end of a round.
+    pub(crate) async fn round(&self) {
+        self.round.notified().await;
+    }
+
+    fn supplied(contents: &Contents, held: Held) -> io::Result<Supplied> {
+        let (links, siblings) = provenance::links(&held, contents)?;
+        let mut state = State::new();
+        state.length = held.facts.length;
+        state.digests = held.facts.digests;
+        state.media_type = held.facts.media_type;
+        state.links = links;
+        let mut supplied = Supplied::new(held.path.as_str(), state);
+        supplied.siblings = siblings;
+        Ok(supplied)
+    }
+}
+
+impl Supplier for CopyContent {
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn each(&self, take: &mut dyn FnMut(Supplied) -> ControlFlow<()>) -> io::Result<()> {
+        let contents = lock(self.contents().map_err(io::Error::other)?);
+        let siblings = Contents::open(&self.folder).map_err(io::Error::other)?;
+        let mut failed = Ok(());
+        let read = contents.by_path(&mut |held| match Self::supplied(&siblings, held) {
+            Ok(supplied) => take(supplied).is_continue(),
+            Err(error) => {
+                failed = Err(error);
+                false
+            }
+        });
+        read.map_err(io::Error::other)?;
+        failed
+    }
+
+    fn at(&self, path: &[u8]) -> io::Result<Option<Supplied>> {
+        let Ok(path) = std::str::from_utf8(path) else { return Ok(None) };
+        let contents = lock(self.contents().map_err(io::Error::other)?);
+        let held = contents.at(path).map_err(io::Error::other)?;
+        held.map(|held| Self::supplied(&contents, held)).transpose()
+    }
+
+    fn watch(&self, touched: Touched) {
+        // One Source has a copy, once.
+        let _ = self.touched.set(touched);
+    }
+}
+
+/// A monitor of a run that keeps a copy, which tells the Source of that copy too.
+pub(crate) struct Relaying<'a> {
+    pub(crate) copy: &'a CopyContent,
+    pub(crate) monitor: &'a dyn Monitor,
+}
+
+impl Monitor for Relaying<'_> {
+    fn event(&self, event: Event<'_>) {
+        match &event {
+            Event::Committed(item) => {
+                if let Some(path) = item.path {
+                    self.copy.committed(path);
+                }
+            }
+            Event::Phase(Phase::Waiting) => self.copy.round_ended(),
+            _ => {}
+        }
+        self.monitor.event(event);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

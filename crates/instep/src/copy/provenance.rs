@@ -1,0 +1,151 @@
+//! Which links a resource has when it is published again (§14.8): where it comes from, and what is still right.
+
+use std::io;
+
+use instep_destination::{
+    Contents,
+    state::{Facts, Held},
+};
+use resourcesync::{Link, Relation, Uri};
+
+/// Links, and those to resources of the same copy with the paths of their targets.
+type Links = (Vec<Link>, Vec<(Link, Vec<u8>)>);
+
+/// The links of a held resource.
+pub(super) fn links(held: &Held, contents: &Contents) -> io::Result<Links> {
+    links_of(&held.uri, &held.facts, |uri| {
+        let target = contents.of(uri).map_err(io::Error::other)?;
+        Ok(target.map(|target| target.path.as_str().as_bytes().to_vec()))
+    })
+}
+
+/// The same where `path_of` tells where a URI lies in the copy (LN-21 to LN-23).
+fn links_of(
+    uri: &Uri,
+    facts: &Facts,
+    path_of: impl Fn(&str) -> io::Result<Option<Vec<u8>>>,
+) -> io::Result<Links> {
+    let mut links = vec![via(uri, facts)];
+    let mut siblings = Vec::new();
+    for link in &facts.links {
+        match fate(&link.rel) {
+            Fate::Dropped => {}
+            Fate::Kept => links.push(link.clone()),
+            Fate::Follows { kept_alone } => match path_of(link.href.as_str())? {
+                Some(path) => siblings.push((here(link), path)),
+                None if kept_alone => links.push(link.clone()),
+                None => {}
+            },
+        }
+    }
+    Ok((links, siblings))
+}
+
+/// The one link to the resource at its original Source: that which came with it, else to where it came from. Of several,
+/// as earlier drafts added one for each hop, the oldest is that of the origin.
+fn via(uri: &Uri, facts: &Facts) -> Link {
+    let came = facts.links.iter().filter(|link| link.rel == Relation::Via);
+    let age = |link: &&Link| link.modified.map_or(i64::MAX, |modified| modified.unix_micros());
+    came.min_by_key(age).cloned().unwrap_or_else(|| {
+        let mut via = Link::new(Relation::Via, uri.clone());
+        via.modified = facts.lastmod;
+        via.hash = facts.digests.clone();
+        via.length = facts.length;
+        via.media_type.clone_from(&facts.media_type);
+        via
+    })
+}
+
+/// What becomes of an upstream link.
+enum Fate {
+    /// It is true of the copy too.
+    Kept,
+    /// Where its target is in the copy, it leads there; else it may be right as it is.
+    Follows { kept_alone: bool },
+    /// It is true of the upstream resource alone, or nobody here can tell.
+    Dropped,
+}
+
+fn fate(rel: &Relation) -> Fate {
+    match rel {
+        Relation::DescribedBy | Relation::Describes => Fate::Follows { kept_alone: true },
+        Relation::Alternate => Fate::Follows { kept_alone: false },
+        Relation::Profile => Fate::Kept,
+        Relation::Other(name) if &**name == "license" => Fate::Kept,
+        // Collections, canonical URIs, time gates and mirrors are those of the upstream resource: its mirrors move on
+        // with it while this copy still promises what it holds.
+        _ => Fate::Dropped,
+    }
+}
+
+/// A link whose target lies in the copy: digests and times of the original are not those of the target here.
+fn here(link: &Link) -> Link {
+    let mut here = Link::new(link.rel.clone(), link.href.clone());
+    here.media_type.clone_from(&link.media_type);
+    here.pri = link.pri;
+    here
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{DateTime, MediaType};
+
+    use super::*;
+
+    fn uri(text: &str) -> Uri {
+        Uri::parse(text).unwrap()
+    }
+
+    fn published(facts: &Facts) -> Links {
+        let held = |uri: &str| Ok(uri.starts_with("http://b/").then(|| uri["http://b/".len()..].into()));
+        links_of(&uri("http://b/res1"), facts, held).unwrap()
+    }
+
+    #[test]
+    fn ln_21_what_came_first_hand_leads_to_where_it_came_from_with_what_was_said_of_it() {
+        let mut facts = Facts::new();
+        facts.lastmod = Some(DateTime::parse("2013-01-03T07:00:00Z").unwrap());
+        facts.length = Some(8876);
+        facts.media_type = Some(MediaType::new("text/html"));
+        let (links, _) = published(&facts);
+        let [via] = links.as_slice() else { panic!("{links:?}") };
+        assert_eq!((&via.rel, via.href.as_str()), (&Relation::Via, "http://b/res1"));
+        assert_eq!((via.modified, via.length), (facts.lastmod, facts.length));
+        assert_eq!(via.media_type, facts.media_type);
+    }
+
+    #[test]
+    fn ln_22_the_via_that_came_with_it_stays_the_only_one() {
+        let via = |href: &str, modified: &str| {
+            let mut link = Link::new(Relation::Via, uri(href));
+            link.modified = Some(DateTime::parse(modified).unwrap());
+            link
+        };
+        let mut facts = Facts::new();
+        // As earlier drafts had it: one for each hop.
+        facts.links = vec![via("http://a2/res1", "2013-01-04"), via("http://a/res1", "2013-01-03")];
+        assert_eq!(published(&facts).0, vec![via("http://a/res1", "2013-01-03")]);
+    }
+
+    #[test]
+    fn ln_23_links_that_are_no_longer_right_are_dropped_and_those_within_the_copy_follow_it() {
+        let link = |rel: &str, href: &str| Link::new(Relation::parse(rel), uri(href));
+        let mut facts = Facts::new();
+        facts.links = vec![
+            link("collection", "http://b/all"),
+            link("canonical", "http://b/res1"),
+            link("duplicate", "http://mirror/res1"),
+            link("timegate", "http://b/timegate/res1"),
+            link("alternate", "http://elsewhere/res1.html"),
+            link("describedby", "http://b/res1.xml"),
+            link("describes", "http://elsewhere/thing"),
+            link("profile", "http://purl.org/dc/terms/"),
+            link("http://example.com/relation", "http://b/other"),
+        ];
+        let (links, siblings) = published(&facts);
+        let rels: Vec<_> = links.iter().map(|link| link.rel.as_str()).collect();
+        assert_eq!(rels, ["via", "describes", "profile"]);
+        let siblings: Vec<_> = siblings.iter().map(|(link, path)| (link.rel.as_str(), &path[..])).collect();
+        assert_eq!(siblings, [("describedby", &b"res1.xml"[..])]);
+    }
+}
