@@ -39,7 +39,7 @@ enum RememberedContent {
 
 /// Keeps what the options say of the resources, if it is news.
 pub(super) fn keep(options: &PublishOptions, catalogue: &Catalogue) -> Result<(), Error> {
-    let remembered = Remembered::of(options);
+    let Some(remembered) = Remembered::of(options) else { return Ok(()) };
     // Text and plain values: nothing that JSON cannot hold.
     let value = serde_json::to_vec(&remembered).unwrap_or_default();
     if catalogue.snapshot()?.meta(NAME)?.as_ref() != Some(&value) {
@@ -55,21 +55,24 @@ pub(super) fn load(snapshot: &Snapshot, state: &Path) -> Result<Option<PublishOp
 }
 
 impl Remembered {
-    fn of(options: &PublishOptions) -> Self {
-        let set = |set: &SetOptions| RememberedSet {
-            name: set.name.clone(),
-            content: set.content.iter().map(RememberedContent::of).collect(),
-            include: set.include.clone(),
-            exclude: set.exclude.clone(),
+    /// None where somebody supplies resources: nobody else can ask them.
+    fn of(options: &PublishOptions) -> Option<Self> {
+        let set = |set: &SetOptions| {
+            Some(RememberedSet {
+                name: set.name.clone(),
+                content: set.content.iter().map(RememberedContent::of).collect::<Option<_>>()?,
+                include: set.include.clone(),
+                exclude: set.exclude.clone(),
+            })
         };
-        Self {
+        Some(Self {
             base_url: options.base_url.clone(),
             out: absolute(&options.out),
             hash: options.hash.iter().map(|algorithm| algorithm.as_str().to_owned()).collect(),
             keep_states: options.keep_states,
             keep_bytes: options.keep_bytes,
-            sets: options.sets.iter().map(set).collect(),
-        }
+            sets: options.sets.iter().map(set).collect::<Option<_>>()?,
+        })
     }
 
     fn options(self, state: &Path) -> PublishOptions {
@@ -88,11 +91,12 @@ impl Remembered {
 }
 
 impl RememberedContent {
-    fn of(content: &Content) -> Self {
-        match content {
+    fn of(content: &Content) -> Option<Self> {
+        Some(match content {
             Content::Folder { root, prefix } => Self::Folder { root: absolute(root), prefix: prefix.clone() },
             Content::Manifest { path, root } => Self::Manifest { path: absolute(path), root: absolute(root) },
-        }
+            Content::Supplied { .. } => return None,
+        })
     }
 
     fn content(self) -> Content {
