@@ -18,7 +18,9 @@ use std::{
 use resourcesync::DateTime;
 
 pub use error::CatalogueError;
-pub use record::{ChangeRecord, FileStamp, Head, History, Observation, Recorded, Resource, State, Totals};
+pub use record::{
+    ChangeRecord, FileStamp, Head, History, Observation, Patch, Recorded, Resource, State, Totals,
+};
 pub use snapshot::{Changes, Resources, Snapshot};
 pub(crate) use stamps::{Known, Stamps};
 pub use timeline::{Clock, system_clock};
@@ -91,6 +93,21 @@ impl Catalogue {
     /// When the file cannot be written.
     pub fn set_meta(&self, values: Vec<(String, Option<Vec<u8>>)>) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| ledger.set_meta(&values))
+    }
+
+    /// Keeps the patches that were made for changes, by their sequence numbers, and a value beside them.
+    ///
+    /// # Errors
+    /// When the file cannot be written; then none of them is kept.
+    pub fn set_patches(
+        &self,
+        patches: Vec<(u64, Patch)>,
+        beside: (String, Vec<u8>),
+    ) -> Result<(), CatalogueError> {
+        self.writer.run(move |ledger| {
+            ledger.set_patches(&patches)?;
+            ledger.set_meta(&[(beside.0, Some(beside.1))])
+        })
     }
 
     /// What the catalogue holds now.

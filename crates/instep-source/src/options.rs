@@ -2,6 +2,7 @@
 
 mod lists;
 mod packages;
+mod patches;
 mod set;
 
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 pub use lists::{Archives, ListOptions, Rotation};
 pub use packages::{DumpOptions, DumpPolicy};
+pub use patches::PatchOptions;
 pub use set::{Content, FrequencyRule, LinkRule, SetOptions};
 
 /// A Source: what it publishes, where, and how.
@@ -47,6 +49,8 @@ pub struct PublishOptions {
     pub keep_states: bool,
     /// How many bytes of past states are kept at most; 1 GiB. The oldest go first.
     pub keep_bytes: u64,
+    /// Whether changed resources are offered as patches too (§14.4); none: they are not.
+    pub patches: Option<PatchOptions>,
 }
 
 impl PublishOptions {
@@ -69,6 +73,7 @@ impl PublishOptions {
             robots: true,
             keep_states: false,
             keep_bytes: 1 << 30,
+            patches: None,
         }
     }
 }

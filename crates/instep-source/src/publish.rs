@@ -2,10 +2,12 @@
 
 mod dumps;
 mod lock;
+mod patches;
 mod published;
 mod remembered;
 mod report;
 mod sets;
+mod states;
 mod upkeep;
 mod view;
 
@@ -45,6 +47,7 @@ pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<Publis
     options.dumps.changes_every = Duration::ZERO;
     let mut publisher = Publisher::open(options)?;
     let mut report = publisher.publish(monitor)?;
+    report.kept_states = publisher.kept_states()?;
     if let Some(job) = publisher.dump_job()? {
         let placed = publisher.place_dumps(job.build(monitor)?, monitor)?;
         report.documents.extend(placed.documents);
@@ -77,7 +80,7 @@ impl Publisher {
     /// # Errors
     /// As [`Publisher::open`].
     pub fn with_clock(mut options: PublishOptions, clock: Clock) -> Result<Self, Error> {
-        options.keep_states |= options.dumps.changes;
+        options.keep_states |= options.dumps.changes || options.patches.is_some();
         Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
@@ -191,6 +194,8 @@ impl Publisher {
     ) -> Result<PublishReport, Error> {
         monitor.phase(Phase::Write);
         let at = scanned.map_or_else(|| self.catalogue.now(), |scanned| scanned.at);
+        self.keep_present_states(monitor)?;
+        self.make_patches(monitor)?;
         let snapshot = self.catalogue.snapshot()?;
         let head = snapshot.head();
         let now = Now::new(at, snapshot.at(), head.sequence, head.revision);
@@ -207,7 +212,11 @@ impl Publisher {
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
         let next = render(&self.policy, &views, &before, now, &mut sink)?;
 
+        let first_offered = patches::first_offered(&next);
         let documents = self.place_documents(&before, next, now, &mut sink, monitor)?;
+        if !documents.is_empty() {
+            self.drop_patches(first_offered)?;
+        }
         let mut report = PublishReport::new(now.at, self.place());
         for view in views {
             let totals = view.totals()?;
@@ -246,7 +255,12 @@ impl Publisher {
     fn views<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<CatalogueView<'a>> {
         (0u8..)
             .zip(&self.policy.sets)
-            .map(|(set, _)| CatalogueView { snapshot, holdings: &self.holdings, set })
+            .map(|(set, _)| CatalogueView {
+                snapshot,
+                holdings: &self.holdings,
+                base: self.place().base(),
+                set,
+            })
             .collect()
     }
 }

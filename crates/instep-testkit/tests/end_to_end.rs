@@ -11,6 +11,8 @@ mod exit_codes;
 mod hostile;
 #[path = "end_to_end/operator.rs"]
 mod operator;
+#[path = "end_to_end/patches.rs"]
+mod patches;
 #[path = "end_to_end/story.rs"]
 mod story;
 #[path = "end_to_end/validate.rs"]

@@ -6,9 +6,12 @@ use resourcesync::{Change, DateTime, Uri};
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::{
-    CatalogueError, Head, Observation, Recorded, Resource, State,
+    CatalogueError, Head, Observation, Patch, Recorded, Resource, State,
     error::Doing,
-    row::{StateColumns, StateReader, read_head, read_resource, resource_columns, write_change},
+    row::{
+        StateColumns, StateReader, read_head, read_resource, resource_columns, write_change, write_digests,
+        write_patch,
+    },
     timeline::Timeline,
 };
 
@@ -127,7 +130,7 @@ impl<'a> Ledger<'a> {
             recorded.created += 1;
             self.put(resource, 0)?;
             self.tally(resource, 1);
-            return self.log(&Change::Created, resource.sets, &resource.uri, &resource.state);
+            return self.log(&Change::Created, resource.sets, &resource.uri, (None, &resource.state));
         };
         if same_bytes(&held.state) {
             return self.same(held, resource, recorded);
@@ -136,7 +139,8 @@ impl<'a> Ledger<'a> {
         self.replace(&held, resource, 1)?;
         self.log_membership(&held, resource)?;
         if held.uri == resource.uri {
-            self.log(&Change::Updated, held.sets & resource.sets, &resource.uri, &resource.state)?;
+            let states = (Some(&held.state), &resource.state);
+            self.log(&Change::Updated, held.sets & resource.sets, &resource.uri, states)?;
         }
         Ok(())
     }
@@ -172,7 +176,7 @@ impl<'a> Ledger<'a> {
         recorded.deleted += 1;
         self.prepare("DELETE FROM resource WHERE key = ?1")?.execute([key]).doing(RECORDING)?;
         self.tally(&held, -1);
-        self.log(&Change::Deleted, held.sets, &held.uri, &State::new())
+        self.log(&Change::Deleted, held.sets, &held.uri, (Some(&held.state), &State::new()))
     }
 
     /// For a set that a resource enters it is created, for one that it leaves it is deleted; a new URI is both.
@@ -181,12 +185,18 @@ impl<'a> Ledger<'a> {
             true => (held.sets & !next.sets, next.sets & !held.sets),
             false => (held.sets, next.sets),
         };
-        self.log(&Change::Deleted, left, &held.uri, &State::new())?;
-        self.log(&Change::Created, entered, &next.uri, &next.state)
+        self.log(&Change::Deleted, left, &held.uri, (Some(&held.state), &State::new()))?;
+        self.log(&Change::Created, entered, &next.uri, (None, &next.state))
     }
 
-    /// Adds a line to the change log for those of the sets whose baseline is complete.
-    fn log(&mut self, change: &Change, sets: u64, uri: &Uri, state: &State) -> Result<(), CatalogueError> {
+    /// Adds a line to the change log for those of the sets whose baseline is complete: the states before and after.
+    fn log(
+        &mut self,
+        change: &Change,
+        sets: u64,
+        uri: &Uri,
+        (before, state): (Option<&State>, &State),
+    ) -> Result<(), CatalogueError> {
         if sets != 0 {
             self.head.revision += 1;
         }
@@ -197,24 +207,35 @@ impl<'a> Ledger<'a> {
         let datetime: DateTime = self.timeline.next();
         let sequence = self.head.sequence + 1;
         let columns = StateColumns::new(state);
-        self.prepare("INSERT INTO change VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")?
-            .execute(params![
-                sequence as i64,
-                datetime.unix_micros(),
-                write_change(change),
-                sets as i64,
-                uri.as_str(),
-                columns.lastmod,
-                columns.length,
-                columns.digests,
-                columns.media_type,
-                columns.encoding,
-                columns.changefreq,
-                columns.links,
-            ])
-            .doing(RECORDING)?;
+        self.prepare(
+            "INSERT INTO change VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, NULL)",
+        )?
+        .execute(params![
+            sequence as i64,
+            datetime.unix_micros(),
+            write_change(change),
+            sets as i64,
+            uri.as_str(),
+            columns.lastmod,
+            columns.length,
+            columns.digests,
+            columns.media_type,
+            columns.encoding,
+            columns.changefreq,
+            columns.links,
+            before.map(|before| write_digests(&before.digests)),
+        ])
+        .doing(RECORDING)?;
         self.head.sequence = sequence;
         self.head.datetime = Some(datetime);
+        Ok(())
+    }
+
+    pub(super) fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError> {
+        let mut update = self.prepare("UPDATE change SET patch = ?2 WHERE sequence = ?1")?;
+        for (sequence, patch) in patches {
+            update.execute(params![*sequence as i64, write_patch(patch)]).doing("keeping a patch")?;
+        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
-use resourcesync::{Change, ChangeFreq, DateTime, Digests, Link, MediaType, Uri};
+use resourcesync::{Change, ChangeFreq, DateTime, Digests, Link, MediaType, Relation, Uri};
+use serde::{Deserialize, Serialize};
 
 /// A resource as the Source last saw it.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,8 +120,43 @@ pub struct ChangeRecord {
     pub uri: Uri,
     /// The state after the change; of a deleted resource nothing is known.
     pub state: State,
+    /// Digests of the bytes before the change; none of what was created.
+    pub before: Digests,
+    /// The patch that was made of the state before.
+    pub patch: Option<Patch>,
     /// The sets in which it happened.
     pub sets: u64,
+}
+
+/// A patch from the state before a change to that after it (§14.4), as it is published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Patch {
+    /// Its name below `out`.
+    pub name: String,
+    /// Its media type: how it is applied.
+    pub media_type: String,
+    /// Its bytes.
+    pub length: u64,
+    /// Its digests.
+    pub hash: String,
+}
+
+impl Patch {
+    /// A patch with one digest.
+    pub fn new(name: String, media_type: &MediaType, length: u64, hash: &Digests) -> Self {
+        Self { name, media_type: media_type.as_str().to_owned(), length, hash: hash.to_string() }
+    }
+
+    /// The link to it in the entry of its change (LN-9), with the base URL of the Source.
+    pub(crate) fn link(&self, base: &str, modified: DateTime) -> Option<Link> {
+        let mut link = Link::new(Relation::Patch, Uri::parse(&format!("{base}{}", self.name)).ok()?);
+        link.media_type = Some(MediaType::new(&self.media_type));
+        link.length = Some(self.length);
+        link.hash = Digests::parse(&self.hash, |_| ());
+        link.modified = Some(modified);
+        Some(link)
+    }
 }
 
 /// What somebody has seen of one resource.

@@ -10,7 +10,7 @@ use rusqlite::{
     types::{ToSqlOutput, Value, ValueRef},
 };
 
-use super::{CatalogueError, ChangeRecord, FileStamp, Head, History, Resource, State, error::Doing};
+use super::{CatalogueError, ChangeRecord, FileStamp, Head, History, Patch, Resource, State, error::Doing};
 
 /// The columns of a [`Resource`], in the order in which [`read_resource`] takes them.
 macro_rules! resource_columns {
@@ -25,7 +25,7 @@ pub(super) use resource_columns;
 macro_rules! change_columns {
     () => {
         "sequence, datetime, kind, sets, uri,
-         lastmod, length, digests, media_type, encoding, changefreq, links"
+         lastmod, length, digests, media_type, encoding, changefreq, links, before, patch"
     };
 }
 pub(super) use change_columns;
@@ -129,8 +129,18 @@ pub(super) fn read_change(row: &Row<'_>, reader: &mut StateReader) -> Result<Cha
         },
         sets: row.get::<_, i64>(3).doing(READING)? as u64,
         state: reader.read(row, 5, &uri)?,
+        before: match row.get_ref(12).doing(READING)? {
+            ValueRef::Blob(bytes) => read_digests(bytes).unwrap_or_default(),
+            _ => Digests::new(),
+        },
+        patch: text(row.get_ref(13).doing(READING)?).and_then(|json| serde_json::from_str(json).ok()),
         uri,
     })
+}
+
+/// A patch as it is stored.
+pub(super) fn write_patch(patch: &Patch) -> String {
+    serde_json::to_string(patch).unwrap_or_default()
 }
 
 /// A change as it is stored.
@@ -203,7 +213,7 @@ fn read_datetime(value: ValueRef<'_>) -> Result<Option<DateTime>, ()> {
 
 /// One byte for the algorithm and the bytes of the digest, one after the other; what cannot be computed here follows
 /// a 0 as text.
-fn write_digests(digests: &Digests) -> Vec<u8> {
+pub(super) fn write_digests(digests: &Digests) -> Vec<u8> {
     let mut stored = Vec::with_capacity(40);
     let tag = |digest: &Digest| Algorithm::KNOWN.iter().position(|known| *known == digest.algorithm);
     let mut opaque = Digests::new();

@@ -10,7 +10,8 @@ use super::{CatalogueError, error::Doing};
 const APPLICATION_ID: i64 = 0x696e_7374;
 
 /// What makes version n + 1 of version n; none of them is ever edited once released.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [
+    "
 CREATE TABLE resource (
     key BLOB NOT NULL PRIMARY KEY,
     file_length INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, rehash INTEGER NOT NULL,
@@ -31,7 +32,12 @@ CREATE TABLE head (
 INSERT INTO head VALUES (1, 0, NULL, 0, 0, 0, 0);
 CREATE TABLE tally (number INTEGER PRIMARY KEY, resources INTEGER NOT NULL, bytes INTEGER NOT NULL);
 CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-"];
+",
+    "
+ALTER TABLE change ADD COLUMN before BLOB;
+ALTER TABLE change ADD COLUMN patch TEXT;
+",
+];
 
 /// Opens the one connection that writes; makes the file, or brings it to the present version.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, CatalogueError> {

@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use resourcesync::Digests;
+use resourcesync::{Digests, Hasher};
 use tempfile::NamedTempFile;
 
 use crate::PublishOptions;
@@ -20,6 +20,7 @@ use crate::PublishOptions;
 pub struct Spool {
     folder: PathBuf,
     limit: u64,
+    largest: u64,
 }
 
 /// How much a spool holds.
@@ -35,12 +36,21 @@ pub struct Kept {
 impl Spool {
     /// A spool in a folder, which is made when the first state comes.
     pub fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
-        Self { folder: folder.into(), limit: limit_bytes }
+        Self { folder: folder.into(), limit: limit_bytes, largest: u64::MAX }
     }
 
     /// The spool of a Source; none unless it keeps states.
     pub fn of(options: &PublishOptions) -> Option<Self> {
-        options.keep_states.then(|| Self::new(options.state.join("states"), options.keep_bytes))
+        let only_patches = options.patches.filter(|_| !options.dumps.changes);
+        options.keep_states.then(|| Self {
+            largest: only_patches.map_or(u64::MAX, |patches| patches.most_bytes),
+            ..Self::new(options.state.join("states"), options.keep_bytes)
+        })
+    }
+
+    /// Whether a state of this many bytes is kept: larger ones are of no use to anybody.
+    pub(crate) fn takes(&self, length: u64) -> bool {
+        length <= self.largest.min(self.limit)
     }
 
     /// Where it is.
@@ -59,6 +69,42 @@ impl Spool {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Keeps a copy of a state, if its bytes are those of the digests.
+    ///
+    /// # Errors
+    /// When it cannot be read or kept.
+    pub(crate) fn keep(&self, mut bytes: impl io::Read, digests: &Digests) -> io::Result<bool> {
+        let Some(strongest) = digests.strongest() else { return Ok(false) };
+        let mut hasher = Hasher::new([&strongest.algorithm]);
+        let mut draft = self.draft()?;
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match bytes.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => {
+                    hasher.update(&buffer[..read]);
+                    draft.write(&buffer[..read])?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let as_said = hasher.finish().agrees_with(digests) == Some(true);
+        if as_said {
+            draft.keep(digests)?;
+        }
+        Ok(as_said)
+    }
+
+    /// How much there is.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn kept(&self) -> io::Result<Kept> {
+        let states = self.states()?;
+        Ok(Kept { states: states.len() as u64, bytes: states.iter().map(|state| state.length).sum() })
     }
 
     /// Begins to keep a state.

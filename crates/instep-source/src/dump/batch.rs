@@ -125,6 +125,7 @@ impl Batches {
         let packer = Packer {
             holdings: &self.holdings,
             spool: None,
+            out: None,
             base: self.policy.place.base(),
             write: &self.policy.write,
             monitor,

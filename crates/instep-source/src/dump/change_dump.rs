@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use resourcesync::{Capability, Change, Form, Header, Link, Relation};
 
@@ -19,6 +19,8 @@ pub(crate) struct ChangePackages<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) holdings: &'a Holdings,
     pub(crate) spool: &'a Spool,
+    /// Where documents are, patches among them.
+    pub(crate) out: &'a Path,
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) monitor: &'a dyn Monitor,
     pub(crate) now: Now,
@@ -48,6 +50,7 @@ impl ChangePackages<'_> {
         let packer = Packer {
             holdings: self.holdings,
             spool: Some(self.spool),
+            out: Some(self.out),
             base: self.policy.place.base(),
             write: &self.policy.write,
             monitor: self.monitor,

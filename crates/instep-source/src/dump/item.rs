@@ -1,10 +1,10 @@
 use std::{collections::BTreeSet, fs::File, io};
 
-use resourcesync::{Change, DateTime, Entry, PackagePath, Uri};
+use resourcesync::{Change, DateTime, Entry, Link, PackagePath, Uri};
 
 use super::path::Paths;
 use crate::{
-    catalogue::{ChangeRecord, Resource, State},
+    catalogue::{ChangeRecord, Patch, Resource, State},
     content::{Holdings, Spool},
     render::{change_entry, resource_entry},
 };
@@ -27,7 +27,17 @@ pub(super) enum Content {
 pub(super) struct Item {
     pub(super) content: Content,
     pub(super) path: Option<PackagePath>,
+    /// The patch of the change, with its place.
+    pub(super) patch: Option<PackedPatch>,
     pub(super) attempts: u8,
+}
+
+/// A patch in a package (CDM-11).
+#[derive(Debug)]
+pub(super) struct PackedPatch {
+    /// Its name below `out`.
+    pub(super) name: String,
+    pub(super) link: Link,
 }
 
 impl Item {
@@ -37,7 +47,12 @@ impl Item {
         let place = |content: Content| {
             let packed = !matches!(content, Content::Deleted(_));
             let path = packed.then(|| paths.next(content.uri()));
-            Self { content, path, attempts: 0 }
+            let patch = content.patch().and_then(|(patch, datetime)| {
+                let mut link = patch.link(base, datetime)?;
+                link.path = Some(paths.next(&link.href));
+                Some(PackedPatch { name: patch.name.clone(), link })
+            });
+            Self { content, path, patch, attempts: 0 }
         };
         contents.into_iter().map(place).collect()
     }
@@ -54,6 +69,7 @@ impl Item {
             Content::Kept(record) | Content::Deleted(record) => change_entry(record.clone()),
         };
         entry.metadata.path.clone_from(&self.path);
+        entry.links.extend(self.patch.iter().map(|patch| patch.link.clone()));
         entry
     }
 }
@@ -63,6 +79,13 @@ impl Content {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => &resource.uri,
             Self::Kept(record) | Self::Deleted(record) => &record.uri,
+        }
+    }
+
+    fn patch(&self) -> Option<(&Patch, DateTime)> {
+        match self {
+            Self::Kept(record) => record.patch.as_ref().map(|patch| (patch, record.datetime)),
+            _ => None,
         }
     }
 

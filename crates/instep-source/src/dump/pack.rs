@@ -2,6 +2,7 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::{BufWriter, Read, Seek, Write},
+    path::Path,
 };
 
 use resourcesync::{
@@ -28,6 +29,8 @@ pub(super) struct Packer<'a> {
     pub(super) holdings: &'a Holdings,
     /// Where past states are.
     pub(super) spool: Option<&'a Spool>,
+    /// Where documents are, patches among them.
+    pub(super) out: Option<&'a Path>,
     pub(super) base: &'a str,
     pub(super) write: &'a WriteOptions,
     pub(super) monitor: &'a dyn Monitor,
@@ -128,7 +131,9 @@ impl Packer<'_> {
         let mut package = PackageWriter::new(sink, manifest).map_err(failed)?;
         for (index, item) in items.iter().enumerate() {
             let Some(path) = &item.path else { continue };
-            if !self.add(&mut package, &item.content, path).map_err(failed)? {
+            if !self.add(&mut package, &item.content, path).map_err(failed)?
+                || !self.add_patch(&mut package, item).map_err(failed)?
+            {
                 return Ok(Some(index));
             }
         }
@@ -158,10 +163,32 @@ impl Packer<'_> {
         Ok(digests.iter().all(|digest| state.digests.get(&digest.algorithm) == Some(digest)))
     }
 
+    /// Adds the patch of an item, where it has one; false when it is not as the manifest says.
+    fn add_patch(
+        &self,
+        package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
+        item: &Item,
+    ) -> Result<bool, PackageError> {
+        let (Some(patch), Some(out)) = (&item.patch, self.out) else { return Ok(true) };
+        let link = &patch.link;
+        let (Ok(file), Some(path), Some(length)) =
+            (File::open(out.join(&patch.name)), &link.path, link.length)
+        else {
+            return Ok(false);
+        };
+        match package.add(path, link.media_type.as_ref(), length, file) {
+            Err(PackageError::Length { .. }) => Ok(false),
+            outcome => outcome.map(|()| true),
+        }
+    }
+
     /// Takes an item as its file is now, or out where that cannot be said: who reads the package gets it from `loc`.
     fn look_again(&self, items: &mut Vec<Item>, index: usize) {
         let item = &mut items[index];
         item.attempts += 1;
+        if item.patch.take().is_some() {
+            return;
+        }
         if let Some(resource) = item.content.resource_mut().filter(|_| item.attempts < ATTEMPTS)
             && let Ok(Some(state)) = observe(self.holdings, resource)
         {

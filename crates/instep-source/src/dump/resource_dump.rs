@@ -106,6 +106,7 @@ impl Dump<'_> {
         let packer = Packer {
             holdings: &self.job.holdings,
             spool: None,
+            out: None,
             base: self.job.policy.place.base(),
             write: &self.job.policy.write,
             monitor: self.monitor,

@@ -74,7 +74,8 @@ impl Publisher {
             return Ok(());
         };
         let (policy, holdings) = (&self.policy, &self.holdings);
-        let packages = ChangePackages { policy, holdings, spool, snapshot, monitor, now };
+        let out = &self.options.out;
+        let packages = ChangePackages { policy, holdings, spool, out, snapshot, monitor, now };
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             let held = before.facts.sets.get(&set.name).and_then(|set| set.change_dump.clone());

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use resourcesync::{DateTime, Uri};
 
-use crate::{render::Place, scan::ScanReport};
+use crate::{content::Kept, render::Place, scan::ScanReport};
 
 /// What a publication did.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct PublishReport {
     pub at: DateTime,
     /// When the last file was looked at.
     pub completed: DateTime,
+    /// The past states that are kept, and what they cost on disk; none where none are.
+    pub kept_states: Option<Kept>,
     /// How long it took.
     pub elapsed: Duration,
     /// The Source Description's URI.
@@ -49,6 +51,7 @@ impl PublishReport {
             bytes: 0,
             at,
             completed: at,
+            kept_states: None,
             elapsed: Duration::ZERO,
             source_description: place.source_description(),
             host: HostSetup::default(),

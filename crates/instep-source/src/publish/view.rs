@@ -10,6 +10,8 @@ use crate::{
 pub(super) struct CatalogueView<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) holdings: &'a Holdings,
+    /// The base URL.
+    pub(super) base: &'a str,
     /// The number of the set.
     pub(super) set: u8,
 }
@@ -37,6 +39,8 @@ impl SetView for CatalogueView<'_> {
         Box::new(self.snapshot.changes(self.mask(), after).map(|change| {
             let mut change = change?;
             self.holdings.describe_change(self.set, self.snapshot, &mut change)?;
+            let patch = change.patch.as_ref().and_then(|patch| patch.link(self.base, change.datetime));
+            change.state.links.extend(patch);
             Ok(change)
         }))
     }

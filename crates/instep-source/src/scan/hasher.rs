@@ -96,6 +96,9 @@ impl<'a> FileHasher<'a> {
     /// Copies a new state to the spool, where there is one: known bytes need no second reading.
     fn keep(&mut self, file: &Candidate<'_>, hashed: Option<Hashed>) -> io::Result<Option<Hashed>> {
         let (Some(spool), Some(seen)) = (&self.hashing.spool, &hashed) else { return Ok(hashed) };
+        if !spool.takes(seen.stamp.length) {
+            return Ok(hashed);
+        }
         let held = self.catalogue.snapshot().and_then(|snapshot| snapshot.resource(&file.key()));
         let held = held.map_err(io::Error::other)?;
         if held.is_some_and(|held| held.state.digests.agrees_with(&seen.digests) == Some(true)) {

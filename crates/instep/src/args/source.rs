@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use instep_source::{Archives, DumpPolicy, PublishOptions};
+use instep_source::{Archives, DumpPolicy, PatchOptions, PublishOptions};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
@@ -62,6 +62,18 @@ pub(crate) struct Source {
     /// Offer a Change Dump; past states are kept for it
     #[arg(long)]
     change_dump: bool,
+    /// Offer patches for changed resources; the bytes of all resources up to --patch-max are kept once more for it
+    #[arg(long)]
+    patches: bool,
+    /// Offer a patch that is smaller than this share of the resource
+    #[arg(long, default_value = "50%", value_parser = values::percent, value_name = "PERCENT")]
+    patch_share: u8,
+    /// Make patches for resources up to this size
+    #[arg(long, default_value = "8MiB", value_parser = values::size, value_name = "SIZE")]
+    patch_max: u64,
+    /// Keep so many bytes of past states, for Change Dumps and patches; the oldest go first
+    #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE")]
+    keep_bytes: u64,
     /// Keep closed and superseded documents, and offer archives
     #[arg(long)]
     archives: bool,
@@ -163,6 +175,12 @@ impl Source {
         };
         options.dumps.changes = self.change_dump;
         options.keep_states = self.change_dump;
+        options.keep_bytes = self.keep_bytes;
+        options.patches = self.patches.then(|| {
+            let mut patches = PatchOptions::default();
+            (patches.share, patches.most_bytes) = (self.patch_share, self.patch_max);
+            patches
+        });
         options.archives = self.archives.then(Archives::default);
         options.gzip_twins = self.gzip;
         options.sitemap_twin = self.sitemap;

@@ -31,6 +31,13 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     Ok((number * factor as f64) as u64)
 }
 
+/// Reads `50%`, `50`: hundredths, 1 to 100.
+pub(crate) fn percent(text: &str) -> Result<u8, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
+    let within = number.filter(|number| (1..=100).contains(number));
+    within.ok_or_else(|| format!("{text:?} is no share; write 50% or 10%"))
+}
+
 /// Reads `4/s`, `100/m`, `5`: requests a second.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let wrong = || format!("{text:?} is no rate; write 4/s or 100/m");
@@ -64,7 +71,7 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
 mod tests {
     use std::time::Duration;
 
-    use super::{duration, rate, size, url};
+    use super::{duration, percent, rate, size, url};
 
     #[test]
     fn values_are_read_as_people_write_them() {
@@ -74,13 +81,19 @@ mod tests {
         assert_eq!(size("1.5k"), Ok(1_536));
         assert_eq!(size("1GB"), Ok(1_000_000_000));
         assert_eq!(rate("120/m"), Ok(2.0));
+        assert_eq!(percent("50%"), Ok(50));
         assert_eq!(url("example.org").map(|uri| uri.to_string()), Ok("https://example.org/".into()));
     }
 
     #[test]
     fn a_wrong_value_says_what_to_write() {
-        for error in [duration("fast").unwrap_err(), size("10 miles").unwrap_err(), rate("0/s").unwrap_err()]
-        {
+        let errors = [
+            duration("fast").unwrap_err(),
+            size("10 miles").unwrap_err(),
+            rate("0/s").unwrap_err(),
+            percent("101%").unwrap_err(),
+        ];
+        for error in errors {
             assert!(error.contains("write"), "{error}");
         }
         assert!(url("ftp://example.org/").is_err());

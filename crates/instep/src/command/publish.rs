@@ -74,6 +74,10 @@ fn tell(output: &Output, report: &PublishReport) {
         elapsed(report.elapsed)
     ));
     output.line(format!("Source Description: {}", report.source_description));
+    if let Some(kept) = report.kept_states {
+        let states = counted(kept.states, "past and present state");
+        output.line(format!("Kept for Change Dumps and patches: {states}, {}", bytes(kept.bytes)));
+    }
     if !report.documents.is_empty() {
         tell_host(output, &report.host);
     }
@@ -103,6 +107,7 @@ fn summary(command: &str, report: &PublishReport) -> serde_json::Value {
         "resources": report.resources,
         "bytes": report.bytes,
         "documents": report.documents,
+        "kept_states": report.kept_states.map(|kept| json!({ "states": kept.states, "bytes": kept.bytes })),
         "at": report.at.to_string(),
         "completed": report.completed.to_string(),
         "source_description": report.source_description.as_str(),

@@ -1,7 +1,7 @@
 //! A Source in memory, with a clock that goes on one second per event.
 
 use resourcesync::{
-    Algorithm, Change, DateTime, Digest, DocumentReader, Entry, Form, MediaType, ReadOptions, Uri,
+    Algorithm, Change, DateTime, Digest, Digests, DocumentReader, Entry, Form, MediaType, ReadOptions, Uri,
 };
 
 use crate::{
@@ -75,6 +75,8 @@ impl TestSet {
             change,
             uri: resource.uri,
             state: resource.state,
+            before: Digests::new(),
+            patch: None,
             sets: 1,
         });
     }

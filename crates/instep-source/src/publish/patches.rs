@@ -1,0 +1,148 @@
+//! Patches, made of the states before and after a change and put in place before a document names them (§14.4).
+
+use std::{
+    fs,
+    io::{self, Read, Write},
+};
+
+use resourcesync::{
+    Algorithm, Change, Digests, Hasher,
+    patch::{PatchFormat, patch_between},
+};
+
+use super::{Publisher, published};
+use crate::{
+    Error, Monitor, PatchOptions, Problem,
+    catalogue::{ChangeRecord, Patch, Snapshot},
+    content::Spool,
+    render::{DOCUMENTS, Facts},
+    sink::{FolderSink, Rank, Sink},
+};
+
+/// The last change for which a patch was tried.
+const TRIED: &str = "patched";
+/// Patches that are put in place and recorded together.
+const GROUP: usize = 256;
+/// Patches in one folder, by the numbers of their changes.
+const FOLDER: u64 = 100;
+
+impl Publisher {
+    /// Makes the patches for the changes since the last time. One that cannot be made costs nothing: the resource is
+    /// there.
+    pub(super) fn make_patches(&self, monitor: &dyn Monitor) -> Result<(), Error> {
+        let (Some(options), Some(spool)) = (self.options.patches, Spool::of(&self.options)) else {
+            return Ok(());
+        };
+        let snapshot = self.catalogue.snapshot()?;
+        let mut tried = tried(&snapshot)?;
+        let maker = Maker { options, spool };
+        while tried < snapshot.head().sequence {
+            let mut sink = FolderSink::new(&self.options.out, "patches", false);
+            let mut made = Vec::new();
+            for change in snapshot.changes(u64::MAX, tried).take(GROUP) {
+                let change = change?;
+                tried = change.sequence;
+                match maker.patch(&change) {
+                    Ok(Some((format, bytes))) => made.push((tried, stage(&mut sink, tried, format, &bytes)?)),
+                    Ok(None) => {}
+                    Err(error) => {
+                        let what =
+                            format!("has no patch for its change, as its states cannot be read: {error}");
+                        monitor.problem(&Problem::warning(change.uri.as_str(), what));
+                    }
+                }
+            }
+            sink.commit(&[])?;
+            self.catalogue.set_patches(made, (TRIED.to_owned(), tried.to_string().into_bytes()))?;
+        }
+        Ok(())
+    }
+
+    /// Takes away the patches of changes that no published list has any more.
+    pub(super) fn drop_patches(&self, first_offered: Option<u64>) -> Result<(), Error> {
+        let folder = self.options.out.join(DOCUMENTS).join(PATCHES);
+        let Some(first) = first_offered else { return Ok(()) };
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries.map_err(Error::read(&folder))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(Error::read(&folder))?;
+            let number = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
+            // One folder more stays, for readers of a list that has just gone.
+            if number.is_some_and(|number| (number + 2) * FOLDER <= first) {
+                fs::remove_dir_all(entry.path()).map_err(Error::write(entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The folder of patches among the documents.
+const PATCHES: &str = "patches";
+
+/// The first change that a list of any set names; none where there are no lists.
+pub(super) fn first_offered(facts: &Facts) -> Option<u64> {
+    let first = |set: &crate::render::SetFacts| {
+        let lists = set.change_list.as_ref()?;
+        let archived = set.archive.change_lists.iter();
+        archived.chain(&lists.closed).chain([&lists.open]).map(|span| span.after + 1).min()
+    };
+    facts.sets.values().filter_map(first).min()
+}
+
+/// What was tried already; at first, what no open list would show.
+fn tried(snapshot: &Snapshot) -> Result<u64, Error> {
+    if let Some(tried) = snapshot.meta(TRIED)?.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()) {
+        return Ok(tried);
+    }
+    let facts = published::load(snapshot)?.facts;
+    let open = facts.sets.values().filter_map(|set| Some(set.change_list.as_ref()?.open.after));
+    Ok(open.min().unwrap_or_default())
+}
+
+fn stage(sink: &mut FolderSink, sequence: u64, format: PatchFormat, bytes: &[u8]) -> Result<Patch, Error> {
+    let mut hasher = Hasher::new(&[Algorithm::Sha256]);
+    hasher.update(bytes);
+    let extension = match format {
+        PatchFormat::Json => "json-patch",
+        PatchFormat::Xml => "xml-patch",
+        _ => "vcdiff",
+    };
+    // Numbers begin again where a catalogue does; bytes tell old and new apart.
+    let mark = &blake3::hash(bytes).to_hex()[..16];
+    let name = format!("{DOCUMENTS}/{PATCHES}/{:06}/{sequence:09}-{mark}.{extension}", sequence / FOLDER);
+    let write = &mut |file: &mut dyn Write| file.write_all(bytes).map_err(Error::write(&name));
+    let length = sink.write(&name, Rank::Part, write)?;
+    Ok(Patch::new(name, &format.media_type(), length, &hasher.finish()))
+}
+
+struct Maker {
+    options: PatchOptions,
+    spool: Spool,
+}
+
+impl Maker {
+    /// The patch of a change; none where a state was not kept, or is too large, or the patch would be.
+    fn patch(&self, change: &ChangeRecord) -> io::Result<Option<(PatchFormat, Vec<u8>)>> {
+        let state = &change.state;
+        let length = state.length.filter(|length| *length <= self.options.most_bytes);
+        let (Change::Updated, Some(length)) = (&change.change, length) else { return Ok(None) };
+        let Some(before) = self.bytes(&change.before)? else { return Ok(None) };
+        let Some(after) = self.bytes(&state.digests)? else { return Ok(None) };
+        let longest = usize::try_from(self.options.longest(length)).unwrap_or(usize::MAX);
+        Ok(patch_between(&before, &after, state.media_type.as_ref(), longest))
+    }
+
+    /// A kept state, if it is what its name says.
+    fn bytes(&self, digests: &Digests) -> io::Result<Option<Vec<u8>>> {
+        let (Some(file), Some(strongest)) = (self.spool.find(digests)?, digests.strongest()) else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        file.take(self.options.most_bytes + 1).read_to_end(&mut bytes)?;
+        let mut hasher = Hasher::new([&strongest.algorithm]);
+        hasher.update(&bytes);
+        Ok((hasher.finish().agrees_with(digests) == Some(true)).then_some(bytes))
+    }
+}

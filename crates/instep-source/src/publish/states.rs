@@ -1,0 +1,60 @@
+//! Bytes of present states, kept while they are there: a patch needs them once they are past.
+
+use super::Publisher;
+use crate::{
+    Error, Monitor, Problem,
+    catalogue::Resource,
+    content::{Kept, Spool},
+};
+
+/// For which sets the present states have been kept once; what changes from then on is kept when it is hashed.
+const KEPT: &str = "present states kept";
+
+impl Publisher {
+    /// Copies the states that nobody has copied yet: those of the first complete scan, and those from before anybody
+    /// asked for patches.
+    pub(super) fn keep_present_states(&self, monitor: &dyn Monitor) -> Result<(), Error> {
+        let Some(spool) = Spool::of(&self.options).filter(|_| self.options.patches.is_some()) else {
+            return Ok(());
+        };
+        let snapshot = self.catalogue.snapshot()?;
+        let sets = snapshot.head().baselined.to_string().into_bytes();
+        if snapshot.meta(KEPT)?.as_ref() == Some(&sets) {
+            return Ok(());
+        }
+        let mut left = self.options.keep_bytes;
+        for resource in snapshot.resources(u64::MAX) {
+            let resource = resource?;
+            let Some(length) = resource.state.length.filter(|length| spool.takes(*length)) else { continue };
+            let Some(rest) = left.checked_sub(length) else {
+                let what = "is not kept, as many later ones: all that may be kept is full; allow more bytes";
+                monitor.problem(&Problem::warning(resource.uri.as_str(), what));
+                break;
+            };
+            left = rest;
+            self.keep_state(&spool, &resource, monitor)?;
+        }
+        self.catalogue.set_meta(vec![(KEPT.to_owned(), Some(sets))])?;
+        Ok(())
+    }
+
+    /// A file that has changed meanwhile is seen by the next scan.
+    fn keep_state(&self, spool: &Spool, resource: &Resource, monitor: &dyn Monitor) -> Result<(), Error> {
+        let digests = &resource.state.digests;
+        if spool.find(digests).map_err(Error::read(spool.folder()))?.is_some() {
+            return Ok(());
+        }
+        let kept = self.holdings.open(resource).and_then(|file| spool.keep(file, digests));
+        if let Err(error) = kept {
+            let what = format!("cannot be kept, so its next change has no patch: {error}");
+            monitor.problem(&Problem::warning(resource.uri.as_str(), what));
+        }
+        Ok(())
+    }
+
+    /// What past states cost on disk.
+    pub(super) fn kept_states(&self) -> Result<Option<Kept>, Error> {
+        let Some(spool) = Spool::of(&self.options) else { return Ok(None) };
+        spool.kept().map(Some).map_err(Error::read(spool.folder()))
+    }
+}
