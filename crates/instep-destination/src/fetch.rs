@@ -127,7 +127,18 @@ impl Fetcher {
                 return outcome;
             }
         }
-        self.fetch_from(&task.uri, task, self.0.client.options().retries).await
+        let outcome = self.fetch_from(&task.uri, task, self.0.client.options().retries).await;
+        if matches!(outcome, Outcome::Staged(_) | Outcome::NotModified)
+            || task.expected.digests.strongest().is_none()
+        {
+            return outcome;
+        }
+        for fallback in &task.fallbacks {
+            if let staged @ Outcome::Staged(_) = self.fetch_from(fallback, task, 0).await {
+                return staged;
+            }
+        }
+        outcome
     }
 
     /// Fetches from one place; what does not match is fetched once more, for a cache may have had an old copy (D33).

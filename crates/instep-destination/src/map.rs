@@ -3,7 +3,7 @@
 //! A [`Mapper`] keeps these invariants:
 //! - two URIs get one path only where they are the same but for spelling (`%7E` and `~`, `HTTP:` and `http:`) or fragment;
 //! - a path depends on nothing but its URI and the operator's base and maps, so the order of arrival never matters;
-//! - each segment is a name that every common file system takes, and none leads out of the copy or into `.instep`.
+//! - each segment is a name that every common file system takes, and none leads out of the copy or into `.instep`, but for versions into `.instep/versions`.
 //!
 //! Names stay readable: octets are decoded where they can be, and escaped as `%XX` where they cannot. `%40` is never the
 //! escape of an `@`, so it marks what the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside `/a/...`, `%40`
@@ -109,6 +109,21 @@ impl Mapper {
             Some(rest) => CopyPath::of_names(&format!("{}{rest}", name::FIRST_AT)),
             None => CopyPath::of_names(&path),
         })
+    }
+}
+
+/// Where versions of resources lie, beside the copy.
+const VERSIONS: &str = ".instep/versions";
+
+impl Mapper {
+    /// The path of a version: below `.instep/versions/`, in a folder of its resource's path, by its moment.
+    ///
+    /// # Errors
+    /// As [`Self::map`].
+    pub fn map_version(&self, resource: &Uri, moment: &str) -> Result<CopyPath, MapError> {
+        let path = self.map(resource)?;
+        let moment: String = moment.chars().filter(char::is_ascii_alphanumeric).collect();
+        Ok(CopyPath::of_names(&format!("{VERSIONS}/{path}/%40{moment}")))
     }
 }
 

@@ -1,5 +1,6 @@
 //! PURE: held state, remote entries, checkpoint and policy to a plan.
 
+mod condition;
 mod current;
 mod fold;
 mod guard;
@@ -9,6 +10,7 @@ mod strategy;
 mod survey;
 mod window;
 
+pub use condition::Condition;
 pub use current::{Currency, Facts, currency};
 pub use fold::{Place, Wanted, supersedes, wanted};
 pub use guard::{Deletions, check_age, check_deletions, check_inventory_time};

@@ -20,6 +20,8 @@ pub struct SyncReport {
     pub updated: u64,
     /// Resources that were removed from the copy.
     pub deleted: u64,
+    /// Versions kept beside the copy.
+    pub versions: u64,
     /// Resources that were current.
     pub unchanged: u64,
     /// Resources that failed in this run.
@@ -49,6 +51,7 @@ impl SyncReport {
             created: 0,
             updated: 0,
             deleted: 0,
+            versions: 0,
             unchanged: 0,
             failed: 0,
             owed: 0,

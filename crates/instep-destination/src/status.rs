@@ -7,7 +7,7 @@ use rustix::fs::FlockOperation;
 use crate::{
     Error, Status,
     state::{Owed, SetId, State},
-    sync::Copy,
+    sync::{Copy, resources_held},
 };
 
 /// Rows read at a time.
@@ -24,7 +24,7 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
     let state = State::open(&Copy::state_file(dir))?;
     let mut status = Status::new(dir);
     status.url = state.setting(Copy::URL)?;
-    status.held = state.held_count(None)?;
+    status.held = resources_held(&state)?;
     status.bytes = state.held_bytes()?;
     status.owed = state.owed_count()?;
     for (set, _) in state.sets()? {

@@ -8,10 +8,13 @@ mod draft;
 mod dump;
 mod follow;
 mod inventory;
+mod metadata;
 mod run;
 mod set;
 mod transfer;
 mod troubles;
+mod versions;
+mod wall;
 mod wanted;
 mod way;
 
@@ -34,6 +37,7 @@ pub(crate) use draft::Draft;
 pub(crate) use inventory::Inventory;
 pub(crate) use run::Run;
 pub(crate) use set::SetRun;
+pub(crate) use versions::resources_held;
 use way::Carrier;
 
 /// Makes or refreshes a copy of a Source's resources (§5.2); with [`SyncOptions::follow`] until it is told to end.
@@ -91,7 +95,9 @@ impl Run<'_> {
             self.find_broken().await?;
         }
         let mut set = self.new_plan(id, true)?;
+        self.note_versions(&set)?;
         let planned = self.plan(found, &mut set).await?;
+        self.choose_by_metadata(&set).await?;
         self.guard(&mut set, planned.inventory)?;
         let Choice { strategy, reason } = planned.choice;
         if strategy != Strategy::Nothing {
@@ -149,7 +155,7 @@ impl Run<'_> {
         }
         let (inferred, totals) = set.with(|draft| (draft.inferred, draft.totals()));
         let planned = totals?.deletions + self.report.deleted;
-        let held = self.state().held_count(None)? + self.report.deleted;
+        let held = resources_held(self.state())? + self.report.deleted;
         let deletions = match inventory {
             Some(entries) if inferred > 0 || entries == 0 => Deletions::inferred(planned, held, entries),
             _ => Deletions::named(planned, held),

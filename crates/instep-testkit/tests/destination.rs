@@ -6,6 +6,8 @@ mod support;
 
 #[path = "destination/baseline.rs"]
 mod baseline;
+#[path = "destination/batch.rs"]
+mod batch;
 #[path = "destination/change_dumps.rs"]
 mod change_dumps;
 #[path = "destination/dumps.rs"]
@@ -18,3 +20,7 @@ mod guards;
 mod incremental;
 #[path = "destination/ours.rs"]
 mod ours;
+#[path = "destination/selecting.rs"]
+mod selecting;
+#[path = "destination/versions.rs"]
+mod versions;

@@ -14,6 +14,10 @@ pub struct Task<T> {
     pub uri: Uri,
     /// Mirrors to try first, the most preferred first (§14.2); one out of scope is passed over.
     pub mirrors: Vec<Uri>,
+    /// Places to try when its own URI does not have the bytes that its digest promises: versions that stay (§14.6).
+    pub fallbacks: Vec<Uri>,
+    /// The moment whose state is wanted, as `Accept-Datetime` has it.
+    pub moment: Option<Box<str>>,
     /// The origin of the document that named it.
     pub speaker: Option<Origin>,
     /// What it must be.
@@ -30,7 +34,17 @@ impl<T> Task<T> {
     /// A resource of which nothing is known but its URI.
     pub fn new(uri: Uri, context: T) -> Self {
         let expected = Expected::default();
-        Self { uri, mirrors: Vec::new(), speaker: None, expected, held: None, modified: None, context }
+        Self {
+            uri,
+            mirrors: Vec::new(),
+            fallbacks: Vec::new(),
+            moment: None,
+            speaker: None,
+            expected,
+            held: None,
+            modified: None,
+            context,
+        }
     }
 }
 

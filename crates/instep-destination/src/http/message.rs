@@ -20,6 +20,8 @@ pub struct Request {
     pub range: Option<(u64, Option<u64>)>,
     /// The strong ETag that a part must belong to (D32).
     pub if_range: Option<Box<str>>,
+    /// The moment whose state is asked for (`Accept-Datetime`, RFC 7089).
+    pub moment: Option<Box<str>>,
     /// What is sent, with its media type; makes it a POST.
     pub content: Option<(Bytes, &'static str)>,
 }
@@ -27,7 +29,16 @@ pub struct Request {
 impl Request {
     /// Asks for a URI as it is, without compression.
     pub fn get(uri: Uri) -> Self {
-        Self { uri, speaker: None, compressed: false, held: None, range: None, if_range: None, content: None }
+        Self {
+            uri,
+            speaker: None,
+            compressed: false,
+            held: None,
+            range: None,
+            if_range: None,
+            moment: None,
+            content: None,
+        }
     }
 
     /// Asks for a document: it may come compressed.
@@ -62,6 +73,9 @@ impl Request {
                 &last.map_or(format!("bytes={first}-"), |last| format!("bytes={first}-{last}")),
             )?;
             self.if_range.iter().try_for_each(|etag| set(header::IF_RANGE, etag))?;
+        }
+        if let Some(moment) = &self.moment {
+            set(header::HeaderName::from_static("accept-datetime"), moment)?;
         }
         if let Some((_, media_type)) = self.content {
             set(header::CONTENT_TYPE, media_type)?;

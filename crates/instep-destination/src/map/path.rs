@@ -13,10 +13,12 @@ impl CopyPath {
         Self(names.join("/").into())
     }
 
-    /// Takes back what [`CopyPath::as_str`] gave; none for anything that leads out of the copy or into `.instep`.
+    /// Takes back what [`CopyPath::as_str`] gave; none for anything that leads out of the copy or into `.instep`, but for its
+    /// `versions`.
     pub fn from_state(text: &str) -> Option<Self> {
         let safe = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\0', '\\']);
-        (text.split('/').all(safe) && !text.starts_with(".instep/") && text != ".instep")
+        let own = text == ".instep" || text.starts_with(".instep/");
+        (text.split('/').all(safe) && (!own || text.starts_with(".instep/versions/")))
             .then(|| Self(text.into()))
     }
 

@@ -26,14 +26,16 @@ pub struct SelectionOptions {
     pub collections: Vec<String>,
     /// Only resources of one of these profiles.
     pub profiles: Vec<String>,
-    /// Only resources whose `describedby` record matches: `/pointer = value` or `path/name = value`.
+    /// Media types of alternate representations that are wanted instead of the listed one, the preferred first.
+    pub prefer_types: Vec<String>,
+    /// Only resources whose `describedby` record matches, as [`Condition`](crate::plan::Condition) reads it.
     pub where_metadata: Option<String>,
 }
 
 impl SelectionOptions {
     /// Whether some resources may be left out, so that what is not selected says nothing about its existence.
     pub fn is_partial(&self) -> bool {
-        let Self { sets, with_links, .. } = Self::default();
-        Self { sets, with_links, ..self.clone() } != Self::default()
+        let Self { sets, with_links, prefer_types, .. } = Self::default();
+        Self { sets, with_links, prefer_types, ..self.clone() } != Self::default()
     }
 }

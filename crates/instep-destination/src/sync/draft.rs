@@ -1,5 +1,6 @@
 //! The plan of one run over one set while it is made: for threads that may block.
 
+mod aside;
 mod changes;
 mod list;
 
@@ -12,7 +13,7 @@ use crate::{
     Error, PlanTotals,
     http::{Origin, Scope},
     map::climbs,
-    plan::{Currency, Facts, Place, Selection, currency, supersedes},
+    plan::{Condition, Currency, Facts, Place, Selection, currency, supersedes},
     state::{Action, ActionKind, Actions, Held, Marks, Owed, SetId, State, Wanted},
 };
 
@@ -27,6 +28,10 @@ pub(crate) struct Policy {
     /// Relations whose targets are wanted too.
     pub(crate) with_links: Vec<Relation>,
     pub(crate) delete: bool,
+    /// What the metadata records of wanted resources say.
+    pub(crate) condition: Option<Condition>,
+    /// Media types of alternate representations, the preferred first.
+    pub(crate) prefer_types: Vec<String>,
 }
 
 /// A plan in the making.
@@ -36,6 +41,8 @@ pub(crate) struct Draft {
     set: SetId,
     policy: Policy,
     actions: Actions,
+    /// What links lead to, where versions are kept.
+    versions: Option<Actions>,
     marks: Marks,
     /// Whether the plan may hold an earlier word about a URI.
     spoken: bool,
@@ -50,6 +57,8 @@ pub(crate) struct Draft {
     pub(crate) joining: Vec<Uri>,
     /// What is no longer owed although nothing is done.
     pub(crate) settled: Vec<String>,
+    /// What is owed although nothing was tried.
+    pub(crate) owing: Vec<Owed>,
     /// Held resources whose files are not what the state says.
     broken: BTreeSet<String>,
     /// Resources about which any word is news.
@@ -83,6 +92,7 @@ impl Draft {
             set,
             policy,
             actions,
+            versions: None,
             marks,
             spoken: false,
             entries: 0,
@@ -91,6 +101,7 @@ impl Draft {
             inferred: 0,
             joining: Vec::new(),
             settled: Vec::new(),
+            owing: Vec::new(),
             broken: BTreeSet::new(),
             watched: BTreeSet::new(),
             explained: Vec::new(),

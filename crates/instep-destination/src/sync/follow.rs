@@ -51,6 +51,7 @@ fn sum(total: Option<SyncReport>, last: SyncReport) -> SyncReport {
         created: total.created + last.created,
         updated: total.updated + last.updated,
         deleted: total.deleted + last.deleted,
+        versions: total.versions + last.versions,
         failed: total.failed + last.failed,
         skipped: total.skipped + last.skipped,
         bytes: total.bytes + last.bytes,

@@ -8,7 +8,7 @@ use std::{
 
 use resourcesync::{DateTime, Relation, Uri};
 
-use super::{copy::Copy, draft::Policy, set::SetRun};
+use super::{copy::Copy, draft::Policy, set::SetRun, wall::Wall};
 use crate::{
     Error, Event, Monitor, Outcome, Phase, Problem, ProblemKind, Strategy, SyncOptions, SyncReport,
     discover::{Discovered, discover},
@@ -17,8 +17,8 @@ use crate::{
     fetch::Fetcher,
     http::{Client, HttpOptions, Origin, Validators},
     package::Packages,
-    plan::Selection,
-    state::{DocumentRecord, Problem as LoggedProblem, State},
+    plan::{Condition, Selection},
+    state::{DocumentRecord, Problem as LoggedProblem, SetId, State},
 };
 
 /// A run.
@@ -33,6 +33,10 @@ pub(crate) struct Run<'a> {
     pub(crate) report: SyncReport,
     /// Held resources whose files are not what the state says.
     pub(crate) broken: BTreeSet<String>,
+    /// The set that holds versions, where they are kept.
+    pub(crate) versions: Option<SetId>,
+    /// What seems to stand in front of the Source.
+    pub(crate) wall: Wall,
     /// The problems of this run, by kind.
     problems: BTreeMap<ProblemKind, LoggedProblem>,
     /// Bytes that the fetcher has told of.
@@ -62,6 +66,8 @@ impl<'a> Run<'a> {
             as_of: options.as_of,
             with_links: selection.with_links.iter().map(|rel| Relation::parse(rel)).collect(),
             delete: options.delete,
+            prefer_types: selection.prefer_types.clone(),
+            condition: selection.where_metadata.as_deref().map(condition).transpose()?,
         };
         let fetcher = Fetcher::new(client.clone(), Arc::clone(&copy.store), options.verify);
         let report = SyncReport::new(Strategy::Nothing, "nothing is new");
@@ -75,6 +81,8 @@ impl<'a> Run<'a> {
             policy,
             report,
             broken: BTreeSet::new(),
+            versions: None,
+            wall: Wall::default(),
             problems: BTreeMap::new(),
             fetched: 0,
             started: Instant::now(),
@@ -134,6 +142,9 @@ impl<'a> Run<'a> {
     pub(crate) fn ending(&self) -> Option<Outcome> {
         if self.options.shutdown.is_cancelled() {
             return Some(Outcome::Interrupted);
+        }
+        if self.wall.stands().is_some() {
+            return Some(Outcome::Complete);
         }
         let time = self.options.max_duration.is_some_and(|most| self.started.elapsed() >= most);
         let bytes = self.options.max_transfer.is_some_and(|most| self.report.bytes >= most);
@@ -201,17 +212,13 @@ impl<'a> Run<'a> {
     }
 }
 
+fn condition(text: &str) -> Result<Condition, Error> {
+    text.parse().map_err(|what| Error::Usage { what })
+}
+
 /// What the options can say and no run can do is said before anything is done.
 fn refuse_unoffered(options: &SyncOptions) -> Result<(), Error> {
     let refuse = |what: &str| Err(Error::Usage { what: what.to_owned() });
-    if options.all_versions {
-        return refuse("A copy holds one version of each resource; --as-of brings an earlier one");
-    }
-    if options.selection.where_metadata.is_some() {
-        return refuse(
-            "Resources are not selected by their metadata records; --with describedby brings those too",
-        );
-    }
     if options.as_of.is_some() && options.follow {
         return refuse("--as-of is one moment, --follow goes on: choose one");
     }

@@ -5,6 +5,7 @@ mod patches;
 mod pipeline;
 mod settle;
 mod unpack;
+mod versions;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use pipeline::Pipeline;
 
 /// Resources that failed and may be explained by a change that was published meanwhile, with what is to be said
 /// otherwise.
-type Unexplained = BTreeMap<String, (ProblemKind, String)>;
+pub(super) type Unexplained = BTreeMap<String, (ProblemKind, String)>;
 
 /// How often the changes are read again for what does not match it.
 const ROUNDS: usize = 3;
@@ -50,11 +51,14 @@ impl Run<'_> {
             self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
         }
         self.tell_unexplained(unexplained);
+        if self.ending().is_none() {
+            self.fetch_versions(&set).await?;
+        }
         self.conclude(set, checkpoint).await
     }
 
     /// Fetches what a plan asks for.
-    async fn fetch(
+    pub(super) async fn fetch(
         &mut self,
         set: &SetRun,
         carrier: Carrier,
@@ -65,10 +69,17 @@ impl Run<'_> {
         if !joining.is_empty() {
             self.copy.state_mut()?.join(set.id, &joining)?;
         }
+        let owing = set.with(|draft| std::mem::take(&mut draft.owing));
         let mut pipeline = Pipeline::open(self)?;
         let mut result = Ok(());
+        for owed in owing {
+            result = result.and(pipeline.send(Commit::Owed(set.id, owed)).await);
+        }
         for uri in settled.iter().filter_map(|uri| Uri::parse(uri).ok()) {
             result = result.and(pipeline.send(Commit::Paid(uri)).await);
+        }
+        if result.is_ok() {
+            result = pipeline.keep_versions(self, set).await;
         }
         if result.is_ok() && self.options.adopt {
             result = pipeline.adopt(self, set).await;
@@ -132,7 +143,7 @@ impl Run<'_> {
         Ok((later, plan))
     }
 
-    fn tell_unexplained(&mut self, unexplained: Unexplained) {
+    pub(super) fn tell_unexplained(&mut self, unexplained: Unexplained) {
         for (uri, (kind, what)) in unexplained {
             self.failed(kind, &uri, &what);
         }

@@ -21,6 +21,21 @@ pub(crate) struct Extra {
     /// Where this version stays when the resource moves on (§14.6).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) mementos: Vec<String>,
+    /// Where states as of a time can be asked for (§14.6).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timegate: Option<String>,
+    /// The record that describes it, the first where there are several (§14.5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) describedby: Option<String>,
+    /// Whether it is such a record itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) describes: bool,
+    /// Where the states are listed (§14.6).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timemap: Option<String>,
+    /// Where a version lies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lies_at: Option<String>,
     /// Whether the Source does not say if it is still there (B14).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) ask: bool,
@@ -46,8 +61,10 @@ impl Extra {
             mirrors: mirrors.into_iter().map(|link| link.href.as_str().to_owned()).collect(),
             patches: entry.links_for(&Relation::Patch).filter_map(patch).collect(),
             mementos: entry.links_for(&Relation::Memento).map(|link| link.href.as_str().to_owned()).collect(),
-            ask: false,
-            attempts: 0,
+            describedby: entry.link_for(&Relation::DescribedBy).map(|link| link.href.as_str().to_owned()),
+            describes: entry.link_for(&Relation::Describes).is_some(),
+            timegate: entry.link_for(&Relation::TimeGate).map(|link| link.href.as_str().to_owned()),
+            ..Self::default()
         }
     }
 
@@ -90,6 +107,9 @@ pub(crate) fn wanted_link(link: &Link) -> Wanted {
     wanted.facts.digests = link.hash.clone();
     wanted.facts.lastmod = link.modified;
     wanted.facts.media_type.clone_from(&link.media_type);
+    if link.rel == Relation::DescribedBy {
+        wanted.extra = Extra { describes: true, ..Extra::default() }.into_text();
+    }
     wanted
 }
 

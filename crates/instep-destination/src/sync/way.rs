@@ -127,6 +127,10 @@ impl Run<'_> {
         self.count_fetches(&mut situation, set)?;
         let choice =
             if self.options.via == Via::Cheapest { baseline(&situation, &choice.reason)? } else { choice };
+        let changed = match self.options.all_versions && changed.is_empty() {
+            true => self.change_packages(found, &Checkpoint::new()).await?,
+            false => changed,
+        };
         let mut packages = newest_first(changed);
         if choice.strategy == Strategy::Dump {
             let dump = match dump {
@@ -157,11 +161,14 @@ impl Run<'_> {
         }
         let mut situation = self.situation(found, None, &Changes::default(), false);
         self.count_fetches(&mut situation, set)?;
-        let mut packages = Vec::new();
-        if could_pay(&situation)
-            && let Some(dumps) = ChangeLists::look(self, found, (Kind::Dumps, since), true).await?
-        {
-            packages = dumps.packages(self, since).await?;
+        let all = self.options.all_versions;
+        let packages = match all || could_pay(&situation) {
+            true => self.change_packages(found, since).await?,
+            false => Vec::new(),
+        };
+        if all && !packages.is_empty() {
+            let reason = format!("{}; the Change Dump has each version", choice.reason);
+            return Ok((by_dump(reason), Carrier::Packages(newest_first(packages))));
         }
         let lengths = packages.iter().filter_map(|package| package.entry.metadata.length);
         let sizes = (!packages.is_empty()).then(|| (packages.len() as u64, lengths.sum()));
@@ -173,6 +180,18 @@ impl Run<'_> {
             (Strategy::Batch, Some((endpoint, speaker))) => (choice, Carrier::Batch(endpoint, speaker)),
             _ => (choice, Carrier::Requests),
         })
+    }
+
+    /// The packages of the Change Dumps since then, where there are any.
+    async fn change_packages(
+        &mut self,
+        found: &CapabilitySet,
+        since: &Checkpoint,
+    ) -> Result<Vec<DumpPackage>, Error> {
+        match ChangeLists::look(self, found, (Kind::Dumps, since), true).await? {
+            Some(dumps) => dumps.packages(self, since).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     fn count_fetches(&self, situation: &mut Situation, set: &SetRun) -> Result<(), Error> {

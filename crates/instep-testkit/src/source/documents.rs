@@ -12,6 +12,7 @@ pub(super) const CAPABILITY_LIST: &str = "capabilitylist.xml";
 pub(super) const RESOURCE_LIST: &str = "resourcelist.xml";
 pub(super) const CHANGE_LIST: &str = "changelist.xml";
 pub(super) const DUMP: &str = "resourcedump.xml";
+pub(super) const BATCH: &str = "batch";
 pub(super) const CHANGE_DUMP: &str = "changedump.xml";
 
 /// The document or package at a path; none where there is none.
@@ -58,7 +59,11 @@ fn capability_list(shelf: &Shelf) -> Vec<u8> {
     ];
     let offered = offered.into_iter().filter(|(offered, ..)| *offered);
     let entries: Vec<_> = offered.map(|(_, path, capability)| leads_to(shelf, path, capability)).collect();
-    write(&header(shelf, Form::List, Capability::CapabilityList, DESCRIPTION), &entries)
+    let mut header = header(shelf, Form::List, Capability::CapabilityList, DESCRIPTION);
+    if layout.batch {
+        header.links.push(Link::new(Relation::parse(Relation::BATCH), shelf.uri(BATCH)));
+    }
+    write(&header, &entries)
 }
 
 fn published(shelf: &Shelf) -> Vec<Entry> {

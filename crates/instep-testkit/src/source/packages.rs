@@ -5,7 +5,7 @@ use std::io::Write as _;
 use resourcesync::{Capability, Change, Entry, Form, Header, Link, MediaType, PackagePath, Relation};
 
 use super::{
-    documents::{CAPABILITY_LIST, CHANGE_DUMP, DUMP, at, header, span, write},
+    documents::{BATCH, CAPABILITY_LIST, CHANGE_DUMP, DUMP, at, header, span, write},
     shelf::{Interval, Shelf},
 };
 
@@ -23,6 +23,10 @@ pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
     }
     if layout.dump && stem.starts_with("resourcedump") {
         return packed(path, "resourcedump", &resources(shelf));
+    }
+    if layout.batch && path == BATCH {
+        let (manifest, held) = resources(shelf);
+        return Some(zipped(&manifest, &held));
     }
     if !layout.change_dump {
         return None;

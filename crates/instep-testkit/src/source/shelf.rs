@@ -22,6 +22,8 @@ pub struct Layout {
     pub change_dump: bool,
     /// The Change Dump as an index over one of each interval.
     pub change_dump_index: bool,
+    /// An endpoint that packs: whatever it is asked for, all of the snapshot.
+    pub batch: bool,
     /// A copy of its manifest beside each package.
     pub contents: bool,
     /// The digests stated.
@@ -42,6 +44,7 @@ impl Default for Layout {
             dump: false,
             change_dump: false,
             change_dump_index: false,
+            batch: false,
             contents: true,
             algorithms: vec![Algorithm::Md5, Algorithm::Sha256],
             lastmod: true,

@@ -74,6 +74,21 @@ fn a_served_folder_is_copied_changed_followed_and_audited() {
 }
 
 #[test]
+fn a_batch_a_dump_and_a_list_of_one_source_give_equal_copies() {
+    let place = tempfile::tempdir().unwrap();
+    let files = place.path().join("files");
+    generate::tree(&files, 60, 0..3000, 5).unwrap();
+    let serving = Serving::start(&files);
+    for way in ["batch", "dump", "list"] {
+        let copy = place.path().join(way);
+        let sync = || instep(["sync", &serving.url, "--via", way, "--json"]);
+        let run = Run::of(sync().arg(&copy)).with_code(0);
+        assert!(run.stdout.contains(&format!("\"strategy\":\"{way}\"")), "{}", run.stdout);
+        assert_copied(&files, &copy);
+    }
+}
+
+#[test]
 fn curl_sees_the_headers_that_a_reader_needs() {
     let Some([curl]) = peers::find(["curl"]) else { return };
     let place = tempfile::tempdir().unwrap();

@@ -43,6 +43,12 @@ pub(crate) struct Selection {
     /// Only resources of this profile
     #[arg(long, value_name = "URI")]
     profile: Vec<String>,
+    /// Take the alternate representation of this media type where there is one; the preferred first
+    #[arg(long, value_name = "TYPE")]
+    prefer_type: Vec<String>,
+    /// Only resources whose describedby record matches: '/year >= 2020 and creator ~ Noether'
+    #[arg(long, value_name = "EXPR")]
+    where_metadata: Option<String>,
 }
 
 impl Selection {
@@ -60,6 +66,8 @@ impl Selection {
         options.only_links = self.only_links;
         options.collections = self.collection;
         options.profiles = self.profile;
+        options.prefer_types = self.prefer_type;
+        options.where_metadata = self.where_metadata;
         options
     }
 }

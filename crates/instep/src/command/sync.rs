@@ -72,6 +72,9 @@ pub(crate) struct Sync {
     /// The copy as it was then
     #[arg(long, value_parser = values::datetime, value_name = "DATETIME")]
     as_of: Option<resourcesync::DateTime>,
+    /// Keep each version that is replaced or that the Source offers, in DIR/.instep/versions
+    #[arg(long)]
+    all_versions: bool,
     /// Put resources below a URI at a path of the copy
     #[arg(long, value_name = "URI=PATH", value_parser = pair)]
     map: Vec<(String, String)>,
@@ -158,6 +161,7 @@ impl Sync {
         options.verify = self.verify;
         options.via = self.via;
         options.as_of = self.as_of;
+        options.all_versions = self.all_versions;
         options.maps = self.map;
         options.durability = self.durability;
         options.max_duration = self.max_duration;
@@ -204,7 +208,12 @@ fn told(report: &SyncReport) -> String {
         count(report.deleted),
         count(report.unchanged)
     );
-    for (number, what) in [(report.failed, "failed"), (report.owed, "owed"), (report.skipped, "skipped")] {
+    for (number, what) in [
+        (report.versions, "versions kept"),
+        (report.failed, "failed"),
+        (report.owed, "owed"),
+        (report.skipped, "skipped"),
+    ] {
         if number > 0 {
             line.push_str(&format!(", {} {what}", count(number)));
         }
@@ -223,6 +232,7 @@ fn summary(url: &str, dir: &std::path::Path, report: &SyncReport) -> serde_json:
         "created": report.created,
         "updated": report.updated,
         "deleted": report.deleted,
+        "versions": report.versions,
         "unchanged": report.unchanged,
         "failed": report.failed,
         "owed": report.owed,

@@ -14,6 +14,8 @@ pub struct HeaderLink {
     pub anchor: Option<Uri>,
     /// The media type of the target.
     pub media_type: Option<String>,
+    /// When the target, a version, was the resource; as written.
+    pub datetime: Option<String>,
 }
 
 impl HeaderLink {
@@ -61,7 +63,7 @@ impl<'f> Cursor<'f> {
         let end = self.text.find('>').unwrap_or(self.text.len());
         let target = resource.resolve(self.text[..end].trim());
         self.advance(end + 1);
-        let (mut rels, mut anchor, mut media_type) = (None, None, None);
+        let (mut rels, mut anchor, mut media_type, mut datetime) = (None, None, None, None);
         while let Some((name, value)) = self.parameter() {
             match name.to_ascii_lowercase().as_str() {
                 // Of several `rel` the first counts (RFC 8288 §3.3).
@@ -70,6 +72,7 @@ impl<'f> Cursor<'f> {
                 }
                 "anchor" if anchor.is_none() => anchor = Some(resource.resolve(&value)),
                 "type" if media_type.is_none() => media_type = Some(value),
+                "datetime" if datetime.is_none() => datetime = Some(value),
                 _ => {}
             }
         }
@@ -78,6 +81,7 @@ impl<'f> Cursor<'f> {
             rels: rels.unwrap_or_default(),
             anchor: anchor.transpose().ok()?,
             media_type,
+            datetime,
         })
     }
 

@@ -6,6 +6,7 @@ use super::{Draft, Word};
 use crate::{
     Error,
     documents::Document,
+    http::Origin,
     plan::{self, Mark, Place, Shape, Survey, supersedes},
     state::Wanted,
     sync::wanted::wanted,
@@ -49,7 +50,13 @@ impl Draft {
             if ordinal <= shape.known || before || after || !self.in_scope(speaker.as_ref(), &entry.loc) {
                 continue;
             }
-            self.put(&mut window, &entry, place);
+            if self.versions.is_some()
+                && plan::wanted(entry.metadata.change.as_ref()) != plan::Wanted::Delete
+                && self.policy.selection.wants(&entry)
+            {
+                self.note_links(speaker.as_ref(), &entry)?;
+            }
+            self.put(&mut window, speaker.as_ref(), &entry, place);
             if window.len() == Self::PART {
                 self.plan_window(std::mem::take(&mut window))?;
             }
@@ -59,14 +66,15 @@ impl Draft {
         self.plan_window(window)
     }
 
-    fn put(&self, window: &mut Window, entry: &Entry, place: Place) {
+    fn put(&self, window: &mut Window, speaker: Option<&Origin>, entry: &Entry, place: Place) {
         let word = match plan::wanted(entry.metadata.change.as_ref()) {
             plan::Wanted::Delete => Word::Delete,
             _ if !self.policy.selection.wants(entry) => Word::Ignore,
             plan::Wanted::Fetch => Word::Fetch,
             plan::Wanted::Ask => Word::Ask,
         };
-        let mut wanted = wanted(entry, word == Word::Ask);
+        let alternate = self.preferred(speaker, entry).filter(|_| word == Word::Fetch);
+        let mut wanted = alternate.unwrap_or_else(|| wanted(entry, word == Word::Ask));
         wanted.facts.datetime = place.time;
         let uri = wanted.uri.as_str();
         if window.get(uri).is_none_or(|(earlier, ..)| supersedes(place, *earlier)) {

@@ -48,8 +48,15 @@ impl Draft {
             if self.policy.selection.wants(&entry) && self.policy.limit.is_none_or(|most| self.listed < most)
             {
                 self.listed += 1;
+                self.note_links(speaker.as_ref(), &entry)?;
                 part.linked.extend(self.linked(speaker.as_ref(), &entry));
-                part.selected.push(wanted);
+                match self.preferred(speaker.as_ref(), &entry) {
+                    Some(alternate) => {
+                        part.linked.push(alternate);
+                        part.others.push(wanted);
+                    }
+                    None => part.selected.push(wanted),
+                }
             } else {
                 part.others.push(wanted);
             }

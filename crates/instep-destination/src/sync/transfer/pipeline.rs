@@ -1,7 +1,7 @@
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::future::OptionFuture;
-use resourcesync::Change;
+use resourcesync::{Change, DateTime, Uri};
 use tokio::{
     sync::mpsc,
     task::JoinHandle,
@@ -14,7 +14,7 @@ use crate::{
     Error, Event, Item, Letter, ProblemKind,
     commit::{Commit, CommitError, Committer, Flushed},
     fetch::Task,
-    http::Validators,
+    http::{Origin, Validators},
     state::{Action, ActionKind, Checkpoint, DocumentRecord, Facts, SetId, State},
     sync::{run::Run, set::SetRun, wanted::Extra},
 };
@@ -105,8 +105,8 @@ impl Pipeline {
         };
         let shutdown = run.options.shutdown.clone();
         let reader = run.state().reader()?;
-        let mut feed =
-            Feed { reader, page: Vec::new().into_iter(), after: 0, earlier: run.options.as_of.is_some() };
+        let as_of = run.options.as_of.as_ref().and_then(http_date);
+        let mut feed = Feed { reader, page: Vec::new().into_iter(), after: 0, as_of };
         let mut sender = Some(sender);
         let mut arrived = Vec::with_capacity(QUEUE);
         let mut next_look = Instant::now();
@@ -141,6 +141,12 @@ impl Pipeline {
             }
         }
         working.abort();
+        if let Some(body) = run.wall.stands().map(str::to_owned) {
+            let what = format!(
+                "most of what came is the same wrong body ({body}), as of a login page: nothing more is asked for"
+            );
+            run.problem(ProblemKind::Mismatch, &run.options.url.clone(), &what);
+        }
         Ok(())
     }
 
@@ -181,8 +187,8 @@ struct Feed {
     reader: State,
     page: std::vec::IntoIter<Action>,
     after: i64,
-    /// Whether versions are wanted that may have been replaced.
-    earlier: bool,
+    /// The moment whose versions are wanted though they may have been replaced, as HTTP writes it.
+    as_of: Option<Box<str>>,
 }
 
 impl Feed {
@@ -219,17 +225,34 @@ impl Feed {
             _ => None,
         };
         let extra = Extra::of(&action.wanted);
-        let mut task = Task::new(action.wanted.uri.clone(), Pending { action, held });
+        let at = extra.lies_at.as_deref().and_then(|href| Uri::parse(href).ok());
+        let mut task = Task::new(at.unwrap_or_else(|| action.wanted.uri.clone()), Pending { action, held });
         let wanted = &task.context.action.wanted;
         task.expected.length = wanted.facts.length;
         task.expected.digests = wanted.facts.digests.clone();
         task.expected.encoding = extra.encoding.map(Into::into);
-        let mementos = extra.mementos.iter().filter(|_| self.earlier);
-        task.mirrors =
-            mementos.chain(&extra.mirrors).filter_map(|uri| resourcesync::Uri::parse(uri).ok()).collect();
+        task.speaker = Origin::parse(wanted.uri.as_str()).ok();
+        let uris = |texts: &[String]| texts.iter().filter_map(|uri| Uri::parse(uri).ok()).collect::<Vec<_>>();
+        match &self.as_of {
+            Some(moment) => {
+                task.mirrors = uris(&extra.mementos);
+                task.mirrors.extend(extra.timegate.as_deref().and_then(|gate| Uri::parse(gate).ok()));
+                task.moment = Some(moment.clone());
+            }
+            // `loc` moves on, a memento stays: it is asked last, and believed by its digest only.
+            None => task.fallbacks = uris(&extra.mementos),
+        }
+        task.mirrors.extend(uris(&extra.mirrors));
         task.held = task.context.held.as_ref().map(validators);
         Ok(task)
     }
+}
+
+/// A moment as `Accept-Datetime` has it.
+fn http_date(moment: &DateTime) -> Option<Box<str>> {
+    let seconds = u64::try_from(moment.instant().0).ok()?;
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    Some(httpdate::fmt_http_date(time).into())
 }
 
 /// What the server is asked with. Where it gave no ETag, its `Last-Modified` is kept instead: the two are told apart by
@@ -256,6 +279,10 @@ impl Run<'_> {
     /// Tells what is committed now.
     fn tell_flushed(&mut self, group: Flushed) {
         for done in group.committed {
+            if done.uri.as_str().contains('#') {
+                self.report.versions += 1;
+                continue;
+            }
             let letter = match done.change {
                 Change::Created => Letter::New,
                 Change::Deleted => Letter::Gone,

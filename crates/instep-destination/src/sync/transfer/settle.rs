@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use resourcesync::{Change, MediaType};
+use resourcesync::{Change, MediaType, Uri};
 
 use super::{Unexplained, pipeline::Pending};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     error::story,
     fetch::{Arrival, FetchError, Outcome, Task},
     http::HttpError,
-    map::Mapper,
+    map::{CopyPath, MapError, Mapper},
     state::{Facts, Owed, SetId, Wanted},
     store::Store,
     sync::{run::Run, wanted::Extra},
@@ -34,7 +34,14 @@ pub(super) fn settle(
     unexplained: &mut Unexplained,
 ) -> Result<Option<Commit>, Error> {
     let failure = match outcome {
+        Outcome::Staged(arrival) if is_a_page_instead(&task.context.action.wanted, &arrival) => {
+            run.copy.store.discard(&[arrival.staged.name]);
+            run.wall.wrong_body(format!("{} bytes of HTML", arrival.staged.length));
+            let what = "It came as a page instead of what the Source lists".to_owned();
+            Failure { kind: ProblemKind::Mismatch, what, explicable: false }
+        }
         Outcome::Staged(arrival) => {
+            run.wall.right();
             let Pending { action, held } = &task.context;
             match Placer::new(run, set).place(&action.wanted, held.as_ref(), arrival) {
                 Ok(commit) => {
@@ -58,7 +65,12 @@ pub(super) fn settle(
             explicable: true,
         },
         Outcome::Failed(FetchError::Store(error)) => return Err(error.into()),
-        Outcome::Failed(error) => failure(&error),
+        Outcome::Failed(error) => {
+            if let FetchError::Mismatch(mismatch) = &error {
+                run.wall.wrong(mismatch);
+            }
+            failure(&error)
+        }
     };
     let wanted = task.context.action.wanted;
     let uri = wanted.uri.as_str().to_owned();
@@ -89,6 +101,14 @@ impl Placer {
         Self { mapper: Arc::clone(&run.copy.mapper), store: Arc::clone(&run.copy.store), set }
     }
 
+    /// Where a resource lies, or a version of one.
+    pub(super) fn path(&self, uri: &Uri) -> Result<CopyPath, MapError> {
+        match uri.as_str().split_once('#') {
+            Some((_, moment)) => self.mapper.map_version(uri, moment),
+            None => self.mapper.map(uri),
+        }
+    }
+
     /// What is committed for an arrival; equal bytes need no place.
     pub(super) fn place(
         &self,
@@ -106,7 +126,7 @@ impl Placer {
             self.store.discard(&[arrival.staged.name]);
             return Ok(Commit::Current { uri: wanted.uri.clone(), facts });
         }
-        match self.mapper.map(&wanted.uri) {
+        match self.path(&wanted.uri) {
             Ok(path) => {
                 Ok(Commit::File(NewFile::new(wanted.uri.clone(), path, arrival.staged, facts, self.set)))
             }
@@ -116,6 +136,17 @@ impl Placer {
             }
         }
     }
+}
+
+/// Whether HTML came for something else, and neither length nor digest could tell (D31).
+fn is_a_page_instead(wanted: &Wanted, arrival: &Arrival) -> bool {
+    let is_html =
+        |text: &str| matches!(MediaType::new(text).essence(), "text/html" | "application/xhtml+xml");
+    let facts = &wanted.facts;
+    !arrival.verified
+        && facts.length.is_none()
+        && facts.media_type.as_ref().is_some_and(|listed| !is_html(listed.as_str()))
+        && arrival.media_type.as_deref().is_some_and(is_html)
 }
 
 /// A change of unknown kind led to nothing: the resource is gone (B14).

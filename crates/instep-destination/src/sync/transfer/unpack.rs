@@ -2,7 +2,7 @@
 
 use resourcesync::{Change, Digests, Entry, Relation, Uri, patch::PatchFormat};
 
-use super::{patches, pipeline::Pipeline, settle::Placer};
+use super::{patches, pipeline::Pipeline, settle::Placer, versions};
 use crate::{
     Error, ProblemKind,
     commit::Commit,
@@ -12,7 +12,7 @@ use crate::{
     http::Origin,
     package::{OpenPackage, PackageError, Packages},
     plan::{Currency, Facts, currency},
-    state::{Action, ActionKind, Wanted},
+    state::{Action, ActionKind, SetId, Wanted},
     sync::{Carrier, draft::Draft, dump::DumpPackage, run::Run, set::SetRun},
 };
 
@@ -63,13 +63,19 @@ impl Pipeline {
         packages: &Packages,
         dumped: Vec<DumpPackage>,
     ) -> Result<(), Error> {
+        let versions = run.versions;
         for mut package in dumped {
-            if run.ending().is_some() || !set.work(|draft| draft.wants_any_bytes()).await? {
+            let keep = versions.filter(|_| package.changes);
+            if run.ending().is_some() {
                 return Ok(());
+            }
+            if keep.is_none() && !set.work(|draft| draft.wants_any_bytes()).await? {
+                continue;
             }
             package.look_at_contents(packages).await;
             let fit = if package.changes { fits_change } else { fits };
             if let Some(manifest) = package.manifest.clone()
+                && keep.is_none()
                 && !set.work(move |draft| holds_something_wanted(draft, &manifest, fit)).await?
             {
                 continue;
@@ -79,7 +85,7 @@ impl Pipeline {
                 continue;
             }
             if let Some(open) = package.open.take() {
-                self.unpack(run, set, open, fit).await?;
+                self.unpack(run, set, open, (fit, keep)).await?;
             }
         }
         Ok(())
@@ -102,7 +108,7 @@ impl Pipeline {
                 break;
             }
             match packages.batch(endpoint, speaker, &uris).await {
-                Ok(open) => self.unpack(run, set, open, fits).await?,
+                Ok(open) => self.unpack(run, set, open, (fits, None)).await?,
                 Err(PackageError::TooMuch) if uris.len() > 1 => {
                     most = uris.len() / 2;
                     continue;
@@ -113,7 +119,7 @@ impl Pipeline {
                     if let (false, Ok(open)) =
                         (known.is_empty(), packages.batch(endpoint, speaker, &known).await)
                     {
-                        self.unpack(run, set, open, fits).await?;
+                        self.unpack(run, set, open, (fits, None)).await?;
                     }
                 }
                 Err(error) => {
@@ -132,7 +138,7 @@ impl Pipeline {
         run: &mut Run<'_>,
         set: &SetRun,
         open: OpenPackage,
-        fit: Fit,
+        (fit, keep): (Fit, Option<SetId>),
     ) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
         let mut entries = open.manifest.read()?;
@@ -140,7 +146,7 @@ impl Pipeline {
         loop {
             let placer = placer.clone();
             let work = move |draft: &mut Draft| {
-                let taken = take_some(draft, &mut package, &mut entries, (&placer, fit))?;
+                let taken = take_some(draft, &mut package, &mut entries, (&placer, fit, keep))?;
                 Ok((package, entries, taken))
             };
             let (left, rest, taken) = set.work(work).await?;
@@ -159,7 +165,7 @@ fn take_some(
     draft: &mut Draft,
     package: &mut OpenPackage,
     entries: &mut crate::documents::Entries,
-    (placer, fit): (&Placer, Fit),
+    (placer, fit, keep): (&Placer, Fit, Option<SetId>),
 ) -> Result<Option<Taken>, Error> {
     let mut taken = Taken::default();
     let mut entry = Entry::default();
@@ -167,10 +173,13 @@ fn take_some(
         if !entries.read_entry(&mut entry).map_err(|error| package.manifest.unreadable(error))? {
             return Ok((!taken.commits.is_empty()).then_some(taken));
         }
-        let Some(action) = draft.wants_bytes_of(entry.loc.as_str())? else { continue };
-        if !fit(&entry, &action) {
+        let action = draft.wants_bytes_of(entry.loc.as_str())?.filter(|action| fit(&entry, action));
+        let Some(action) = action else {
+            if let Some(set) = keep {
+                taken.commits.extend(versions::packed(draft, package, &entry, (placer, set))?);
+            }
             continue;
-        }
+        };
         promise(&mut entry, &action);
         // What does not come out right is fetched by its own URI.
         let Some(arrival) = arrival(draft, package, &entry, placer)? else { continue };

@@ -1,0 +1,76 @@
+//! What goes on beside the plan itself: links to versions, records, what is owed untried.
+
+use resourcesync::{Entry, Link, MediaType, Relation};
+
+use super::Draft;
+use crate::{
+    Error,
+    http::Origin,
+    map::climbs,
+    state::{Action, ActionKind, Actions, Owed, Wanted},
+    sync::{
+        versions::linked,
+        wanted::{Extra, wanted_link},
+    },
+};
+
+impl Draft {
+    /// Notes what links to versions lead to, from now on.
+    pub(crate) fn note_versions(&mut self, versions: Actions) {
+        self.versions = Some(versions);
+    }
+
+    /// The next of what links to versions lead to.
+    pub(crate) fn linked_versions(&self, after: i64, most: usize) -> Result<Vec<Action>, Error> {
+        self.versions.as_ref().map_or(Ok(Vec::new()), |versions| Ok(versions.after(after, most)?))
+    }
+
+    /// Adds what is wanted, whatever is held.
+    pub(crate) fn want(&mut self, kind: ActionKind, wanted: Wanted) -> Result<(), Error> {
+        Ok(self.actions.push(&Action::new(kind, wanted))?)
+    }
+
+    /// Whether an entry is within scope and selected.
+    pub(crate) fn selects(&self, speaker: Option<&Origin>, entry: &Entry) -> bool {
+        let uri = entry.loc.as_str();
+        let in_scope = speaker.is_none_or(|speaker| self.policy.scope.check(speaker, uri).is_ok());
+        in_scope && !climbs(&entry.loc) && self.policy.selection.wants(entry)
+    }
+
+    pub(super) fn note_links(&mut self, speaker: Option<&Origin>, entry: &Entry) -> Result<(), Error> {
+        let Some(versions) = &mut self.versions else { return Ok(()) };
+        for wanted in linked(entry) {
+            let extra = Extra::of(&wanted);
+            let target = [extra.lies_at, extra.timemap, extra.timegate].into_iter().flatten().next();
+            let in_scope = |target: &String| {
+                speaker.is_none_or(|speaker| self.policy.scope.check(speaker, target).is_ok())
+            };
+            if target.as_ref().is_some_and(in_scope) {
+                versions.push(&Action::new(ActionKind::Create, wanted))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing can be done about a resource in this run.
+    pub(crate) fn owe(&mut self, uri: &str, owed: Owed) -> Result<(), Error> {
+        self.owing.push(owed);
+        self.done(uri)
+    }
+
+    /// The representation that is wanted instead of an entry's own, by the operator's order of media types (§14.3).
+    pub(super) fn preferred(&self, speaker: Option<&Origin>, entry: &Entry) -> Option<Wanted> {
+        let rank = |media_type: Option<&MediaType>| {
+            let essence = media_type?.essence();
+            self.policy.prefer_types.iter().position(|wanted| wanted.eq_ignore_ascii_case(essence))
+        };
+        let in_scope = |link: &&Link| {
+            speaker.is_none_or(|speaker| self.policy.scope.check(speaker, link.href.as_str()).is_ok())
+        };
+        let alternates = entry.links_for(&Relation::Alternate).filter(in_scope);
+        let best = alternates.filter_map(|link| Some((rank(link.media_type.as_ref())?, link)));
+        let (rank_of_best, link) = best.min_by_key(|(rank, _)| *rank)?;
+        let own = rank(entry.metadata.media_type.as_ref());
+        own.is_none_or(|own| rank_of_best < own).then(|| wanted_link(link))
+    }
+}

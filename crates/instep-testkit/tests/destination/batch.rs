@@ -1,0 +1,58 @@
+use instep_destination::{Strategy, Via};
+use instep_testkit::Fault;
+
+use crate::support::{Copy, Run, three};
+
+fn with_batch() -> Copy {
+    Copy::laid_out(|layout| layout.batch = true)
+}
+
+fn by_batch(copy: &Copy) -> Run {
+    copy.sync_with(|options| options.via = Via::Batch)
+}
+
+fn requests_for_resources(copy: &Copy) -> usize {
+    three().iter().map(|(path, _)| copy.source.requests_for(path)).sum()
+}
+
+#[test]
+fn a_batch_and_a_list_give_the_same_copy() {
+    let copy = with_batch();
+    let run = by_batch(&copy);
+    assert_eq!((run.exit_code(), run.report().strategy, run.report().created), (0, Strategy::Batch, 3));
+    assert_eq!((copy.source.requests_for("batch"), requests_for_resources(&copy)), (1, 0));
+    assert_eq!(copy.differences(), [""; 0]);
+    let asked = copy.source.requests().into_iter().find(|request| request.path == "batch").unwrap();
+    let uris: Vec<String> = serde_json::from_slice(&asked.body).unwrap();
+    assert_eq!((asked.method.as_str(), uris.len()), ("POST", 3));
+}
+
+#[test]
+fn what_is_too_much_at_once_is_asked_for_in_halves() {
+    let copy = with_batch();
+    copy.source.fail("batch", [Fault::Status(413)]);
+    assert_eq!((by_batch(&copy).exit_code(), copy.differences()), (0, vec![]));
+    let asked = copy.source.requests().into_iter().filter(|request| request.path == "batch");
+    let counts: Vec<_> =
+        asked.map(|request| serde_json::from_slice::<Vec<String>>(&request.body).unwrap().len()).collect();
+    assert_eq!(counts[..2], [3, 1]);
+    assert_eq!(requests_for_resources(&copy), 0);
+}
+
+#[test]
+fn d33_what_a_batch_has_wrong_is_fetched_by_its_uri() {
+    let copy = with_batch();
+    copy.source.pack_instead("a.txt", "one", "bad");
+    assert_eq!((by_batch(&copy).exit_code(), copy.differences()), (0, vec![]));
+    assert_eq!((copy.source.requests_for("a.txt"), requests_for_resources(&copy)), (1, 1));
+}
+
+#[test]
+fn d19_a_batch_that_is_no_safe_package_costs_nothing_but_requests() {
+    for fault in [Fault::Body(b"PK but no package".to_vec()), Fault::Status(400), Fault::Truncate(200)] {
+        let copy = with_batch();
+        copy.source.fail_always("batch", fault);
+        assert_eq!((by_batch(&copy).exit_code(), copy.differences()), (0, vec![]));
+        assert_eq!(requests_for_resources(&copy), 3);
+    }
+}

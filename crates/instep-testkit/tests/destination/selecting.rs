@@ -1,0 +1,127 @@
+use instep_testkit::{FakeSource, Page};
+use resourcesync::{Link, MediaType, Relation, Uri};
+
+use crate::support::{Copy, Run, many};
+
+fn link(copy: &Copy, path: &'static str, relation: Relation, target: &str, media_type: Option<&'static str>) {
+    let target = Uri::parse(&copy.source.url(target)).unwrap();
+    copy.source.misstate(path, move |entry| {
+        let mut link = Link::new(relation.clone(), target.clone());
+        link.media_type = media_type.map(MediaType::new);
+        entry.links.push(link);
+    });
+}
+
+/// Two described resources, one of them by JSON and one by XML, and one without a description.
+fn described() -> Copy {
+    let copy = Copy::of_three();
+    copy.source.serve("about/a.json", "{\"year\": 2021, \"by\": [\"Noether\", \"Hilbert\"]}");
+    copy.source.serve("about/b.xml", "<dc xmlns='urn:x'><year>1915</year><by>Hilbert</by></dc>");
+    link(&copy, "a.txt", Relation::DescribedBy, "about/a.json", None);
+    link(&copy, "b.txt", Relation::DescribedBy, "about/b.xml", None);
+    copy
+}
+
+fn choosing(copy: &Copy, condition: &str) -> Run {
+    copy.sync_with(|options| options.selection.where_metadata = Some(condition.to_owned()))
+}
+
+fn held(copy: &Copy) -> Vec<&'static str> {
+    ["a.txt", "b.txt", "d/c.txt"].into_iter().filter(|path| copy.read(path).is_some()).collect()
+}
+
+#[test]
+fn records_are_read_first_and_what_matches_is_fetched() {
+    for (condition, expected) in [
+        ("/year > 2000", vec!["a.txt"]),
+        ("by = Hilbert", vec!["a.txt", "b.txt"]),
+        ("by = Hilbert and year < 2000", vec!["b.txt"]),
+        ("title", vec![]),
+    ] {
+        let copy = described();
+        let run = choosing(&copy, condition);
+        assert_eq!((run.exit_code(), held(&copy)), (0, expected), "{condition}: {:?}", run.heard);
+        assert_eq!(copy.source.requests_for("d/c.txt"), 0);
+    }
+}
+
+#[test]
+fn a_change_is_chosen_by_its_record_too() {
+    let copy = described();
+    choosing(&copy, "/year > 2000");
+    copy.source.put("a.txt", "newer");
+    copy.source.put("b.txt", "newer too");
+    let run = choosing(&copy, "/year > 2000");
+    assert_eq!((run.exit_code(), run.report().updated, held(&copy)), (0, 1, vec!["a.txt"]));
+}
+
+#[test]
+fn a_record_that_does_not_come_leaves_its_resource_owed() {
+    let copy = described();
+    copy.source.fail_always("about/a.json", instep_testkit::Fault::Status(404));
+    let run = choosing(&copy, "/year > 2000");
+    assert_eq!((run.exit_code(), held(&copy)), (3, vec![]), "{:?}", run.heard);
+    copy.source.heal();
+    link(&copy, "a.txt", Relation::DescribedBy, "about/a.json", None);
+    assert_eq!((choosing(&copy, "/year > 2000").exit_code(), held(&copy)), (0, vec!["a.txt"]));
+}
+
+#[test]
+fn what_is_no_condition_is_exit_2() {
+    let copy = described();
+    assert_eq!(choosing(&copy, "what is this").exit_code(), 2);
+    assert_eq!(copy.source.connections(), 0);
+}
+
+#[test]
+fn the_preferred_representation_is_taken_where_there_is_one() {
+    let copy = Copy::of_three();
+    copy.source.serve("a.pdf", Page::from("%PDF").with_header("Content-Type", "application/pdf"));
+    copy.source.serve("a.ps", "%!PS");
+    let targets = [("a.ps", "application/postscript"), ("a.pdf", "application/pdf")];
+    let links: Vec<_> =
+        targets.map(|(path, kind)| (Uri::parse(&copy.source.url(path)).unwrap(), kind)).into();
+    copy.source.misstate("a.txt", move |entry| {
+        for (target, kind) in &links {
+            let mut link = Link::new(Relation::Alternate, target.clone());
+            link.media_type = Some(MediaType::new(kind));
+            entry.links.push(link);
+        }
+    });
+    let run = copy.sync_with(|options| {
+        options.selection.prefer_types = vec!["application/pdf".to_owned(), "text/plain".to_owned()];
+    });
+    assert_eq!((run.exit_code(), copy.read("a.pdf").as_deref()), (0, Some("%PDF")), "{:?}", run.heard);
+    assert_eq!(
+        (copy.read("a.txt"), copy.read("a.ps"), copy.read("b.txt").as_deref()),
+        (None, None, Some("two"))
+    );
+}
+
+#[test]
+fn d31_a_login_page_for_everything_stops_the_run_and_replaces_nothing() {
+    let copy = Copy::of(FakeSource::start().with_resources(many(400)));
+    copy.sync();
+    for (path, text) in many(400) {
+        copy.source.put(&path, format!("newer {text}"));
+        copy.source.serve(&path, Page::from("<html>Log in!</html>").with_header("Content-Type", "text/html"));
+    }
+    copy.source.forget_requests();
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3);
+    assert!(run.heard.problems.iter().any(|problem| format!("{problem:?}").contains("login page")));
+    let asked = copy.source.tally().keys().filter(|path| path.starts_with("n/")).count();
+    assert!(asked < 300, "{asked} of 400 were asked for");
+    assert!(many(400).iter().all(|(path, text)| copy.read(path).as_ref() == Some(text)));
+}
+
+#[test]
+fn d31_a_page_is_no_resource_of_another_type() {
+    let copy = Copy::laid_out(|layout| {
+        layout.algorithms.clear();
+        layout.length = false;
+    });
+    copy.source.serve("a.txt", Page::from("<html>Log in!</html>").with_header("Content-Type", "text/html"));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), copy.read("a.txt"), copy.read("b.txt").as_deref()), (3, None, Some("two")));
+}

@@ -1,0 +1,186 @@
+use std::{fs, path::PathBuf};
+
+use resourcesync::{DateTime, Link, Relation, Uri};
+
+use crate::support::{Copy, Run};
+
+fn keeping(copy: &Copy) -> Run {
+    copy.sync_with(|options| {
+        options.all_versions = true;
+        options.delete = true;
+    })
+}
+
+/// What is kept of a resource, oldest first.
+fn versions(copy: &Copy, path: &str) -> Vec<String> {
+    let folder = copy.dir().join(".instep/versions").join(path);
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+/// Links of an entry; those of a relation to a path.
+fn link(copy: &Copy, path: &'static str, relation: Relation, target: &str, modified: Option<DateTime>) {
+    let target = Uri::parse(&copy.source.url(target)).unwrap();
+    copy.source.misstate(path, move |entry| {
+        let mut link = Link::new(relation.clone(), target.clone());
+        link.modified = modified;
+        entry.links.push(link);
+    });
+}
+
+#[test]
+fn what_is_replaced_or_removed_is_kept() {
+    let copy = Copy::of_three();
+    keeping(&copy);
+    copy.source.put("a.txt", "newer");
+    copy.source.delete("d/c.txt");
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), run.report().versions), (0, 2), "{:?}", run.heard);
+    assert_eq!(
+        (versions(&copy, "a.txt"), versions(&copy, "d/c.txt")),
+        (vec!["one".into()], vec!["three".into()])
+    );
+    copy.source.put("a.txt", "newest");
+    keeping(&copy);
+    assert_eq!(versions(&copy, "a.txt"), ["one", "newer"]);
+    assert_eq!((copy.differences(), keeping(&copy).report().versions), (vec![], 0));
+    let (audit, _) = copy.audit();
+    assert_eq!(audit.unwrap().exit_code(), 0);
+}
+
+#[test]
+fn without_the_option_nothing_is_kept() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "newer");
+    copy.sync();
+    assert_eq!(versions(&copy, "a.txt"), [""; 0]);
+}
+
+#[test]
+fn each_state_of_a_change_dump_is_kept() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    keeping(&copy);
+    copy.source.put("a.txt", "second");
+    copy.source.put("a.txt", "third");
+    copy.source.put("a.txt", "fourth");
+    copy.source.put("gone.txt", "for a moment");
+    copy.source.delete("gone.txt");
+    copy.source.rotate();
+    let run = keeping(&copy);
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(versions(&copy, "a.txt"), ["one", "second", "third"]);
+    assert_eq!(versions(&copy, "gone.txt"), ["for a moment"]);
+    assert_eq!((copy.read("a.txt").as_deref(), copy.differences()), (Some("fourth"), vec![]));
+}
+
+#[test]
+fn a_baseline_takes_the_states_that_change_dumps_have() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    copy.source.put("a.txt", "second");
+    copy.source.put("a.txt", "third");
+    copy.source.rotate();
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+    assert_eq!(versions(&copy, "a.txt"), ["second"]);
+}
+
+#[test]
+fn mementos_and_time_maps_lead_to_versions() {
+    let copy = Copy::of_three();
+    copy.source.serve("v/a1", "ancient");
+    copy.source.serve("v/b1", "b, first");
+    copy.source.serve("v/b2", "b, second");
+    let map = format!(
+        "<{b}>; rel=\"original\",\n<{v1}>; rel=\"first memento\"; datetime=\"Mon, 03 Mar 2025 10:00:00 GMT\",\n\
+         <{v2}>; rel=\"memento\"; datetime=\"Tue, 04 Mar 2025 10:00:00 GMT\"",
+        b = copy.source.url("b.txt"),
+        v1 = copy.source.url("v/b1"),
+        v2 = copy.source.url("v/b2")
+    );
+    copy.source.serve("map/b", map);
+    link(&copy, "a.txt", Relation::Memento, "v/a1", Some(DateTime::parse("2025-01-01T00:00:00Z").unwrap()));
+    link(&copy, "b.txt", Relation::TimeMap, "map/b", None);
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), run.report().created, run.report().versions), (0, 3, 3), "{:?}", run.heard);
+    assert_eq!(versions(&copy, "a.txt"), ["ancient"]);
+    assert_eq!(versions(&copy, "b.txt"), ["b, first", "b, second"]);
+    copy.source.snapshot();
+    copy.source.forget_requests();
+    assert_eq!((keeping(&copy).exit_code(), copy.source.requests_for("v/a1")), (0, 0));
+}
+
+#[test]
+fn a_time_gate_leads_to_the_time_map() {
+    let copy = Copy::of_three();
+    copy.source.serve("v/a1", "ancient");
+    let map =
+        format!("<{}>; rel=\"memento\"; datetime=\"Mon, 03 Mar 2025 10:00:00 GMT\"", copy.source.url("v/a1"));
+    copy.source.serve("map/a", map);
+    let page = instep_testkit::Page::from("whatever it leads to");
+    let page = page.with_header("Link", format!("<{}>; rel=\"timemap\"", copy.source.url("map/a")));
+    copy.source.serve("gate/a", page);
+    link(&copy, "a.txt", Relation::TimeGate, "gate/a", None);
+    let run = keeping(&copy);
+    assert_eq!(
+        (run.exit_code(), versions(&copy, "a.txt")),
+        (0, vec!["ancient".to_owned()]),
+        "{:?}",
+        run.heard
+    );
+}
+
+#[test]
+fn a_version_that_is_not_there_is_owed_and_costs_no_resource() {
+    let copy = Copy::of_three();
+    link(&copy, "a.txt", Relation::Memento, "v/a1", Some(DateTime::parse("2025-01-01T00:00:00Z").unwrap()));
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (3, vec![]));
+    copy.source.serve("v/a1", "there again");
+    assert_eq!((keeping(&copy).exit_code(), versions(&copy, "a.txt")), (0, vec!["there again".to_owned()]));
+}
+
+#[test]
+fn d22_a_version_out_of_scope_is_not_asked_for() {
+    let copy = Copy::of_three();
+    let other = Copy::of(instep_testkit::FakeSource::start_at("127.0.0.2", instep_testkit::Layout::new()));
+    let target = Uri::parse(&other.source.url("v/a1")).unwrap();
+    copy.source.misstate("a.txt", move |entry| {
+        let mut link = Link::new(Relation::Memento, target.clone());
+        link.modified = Some(DateTime::parse("2025-01-01T00:00:00Z").unwrap());
+        entry.links.push(link);
+    });
+    assert_eq!((keeping(&copy).exit_code(), other.source.connections()), (0, 0));
+}
+
+#[test]
+fn a_memento_stands_in_where_the_resource_has_moved_on() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "as announced");
+    copy.source.serve("v/a2", "as announced");
+    copy.source.serve("a.txt", "moved on, and nobody was told");
+    link(&copy, "a.txt", Relation::Memento, "v/a2", None);
+    let run = copy.sync();
+    assert_eq!(
+        (run.exit_code(), copy.read("a.txt").as_deref()),
+        (0, Some("as announced")),
+        "{:?}",
+        run.heard
+    );
+}
+
+#[test]
+fn the_state_of_a_moment_is_asked_from_the_time_gate() {
+    let copy = Copy::of_three();
+    let moment = copy.source.snapshot();
+    link(&copy, "a.txt", Relation::TimeGate, "gate/a", None);
+    copy.source.serve("gate/a", "one");
+    copy.source.serve("a.txt", "something newer");
+    let run = copy.sync_with(|options| options.as_of = Some(moment));
+    assert_eq!((run.exit_code(), copy.read("a.txt").as_deref()), (0, Some("one")), "{:?}", run.heard);
+    let asked = copy.source.requests().into_iter().find(|request| request.path == "gate/a").unwrap();
+    assert!(asked.headers.contains_key("accept-datetime"), "{:?}", asked.headers);
+}
