@@ -31,6 +31,9 @@ impl Uri {
 
     /// What [`Uri::parse`] checks, without keeping anything.
     pub(crate) fn check(text: &str) -> Result<(), UriError> {
+        if is_plain(text) {
+            return Ok(());
+        }
         match fluent_uri::UriRef::parse(text) {
             Ok(uri) if uri.has_scheme() => Ok(()),
             Ok(_) => Err(UriError::Relative),
@@ -71,6 +74,30 @@ impl Uri {
     }
 }
 
+/// Whether this is a web URI without user, port, escape or fragment: most are, and need no parser. Any order of these characters is
+/// a host with a path and a query.
+fn is_plain(text: &str) -> bool {
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| PLAIN[usize::from(byte)]))
+}
+
+/// What RFC 3986 allows in hosts, paths and queries alike, and the characters between these.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut at = 0;
+    let others = b"-._~!$&'()*+,;=/?";
+    while at < others.len() {
+        plain[others[at] as usize] = true;
+        at += 1;
+    }
+    let mut byte = 0;
+    while byte < 128 {
+        plain[byte as usize] |= (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    plain
+};
+
 impl fmt::Display for Uri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -88,5 +115,21 @@ impl std::str::FromStr for Uri {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::is_plain;
+
+    proptest! {
+        #[test]
+        fn what_needs_no_parser_is_a_uri_to_the_parser(rest in "[ -~]{0,12}", scheme in "https?://|http:|") {
+            let text = format!("{scheme}{rest}");
+            let parsed = fluent_uri::UriRef::parse(text.as_str());
+            prop_assert!(!is_plain(&text) || parsed.is_ok_and(|uri| uri.has_scheme() && uri.has_authority()));
+        }
     }
 }

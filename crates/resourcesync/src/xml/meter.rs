@@ -73,7 +73,9 @@ impl<R: BufRead> Meter<R> {
         }
     }
 
-    /// Looks at the next bytes, once for all the times they are asked for.
+    /// Looks at the next bytes, once for all the times they are asked for. Out of line, so that asking again costs little.
+    #[cold]
+    #[inline(never)]
     fn scan(&mut self) -> io::Result<()> {
         let room = match self.room() {
             Ok(room) => room,
@@ -104,6 +106,7 @@ fn first_control(bytes: &[u8]) -> Option<usize> {
 }
 
 impl<R: BufRead> BufRead for Meter<R> {
+    #[inline]
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.consumed == self.scanned {
             self.scan()?;
@@ -113,6 +116,7 @@ impl<R: BufRead> BufRead for Meter<R> {
         Ok(&bytes[..bytes.len().min(allowed)])
     }
 
+    #[inline]
     fn consume(&mut self, amount: usize) {
         self.consumed += amount as u64;
         self.inner.consume(amount);
