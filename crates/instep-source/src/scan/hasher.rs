@@ -18,8 +18,10 @@ use crate::{
 
 /// How often a file that moves is tried.
 const ATTEMPTS: usize = 5;
-/// A change so shortly before hashing may hide a later one with equal times.
+/// Where times are coarse, a change so shortly before hashing may hide a later one with equal times.
 const RACY_NS: i64 = 2_000_000_000;
+/// Times that are multiples of this come from a file system that keeps no finer ones: FAT, HFS+, old NFS servers.
+const COARSE_NS: i64 = 10_000_000;
 /// Longer than a tick of the clock that gives files their times: two writes within one tick leave equal times.
 const TICK: Duration = Duration::from_millis(20);
 const BUFFER: usize = 256 * 1024;
@@ -127,7 +129,7 @@ impl<'a> FileHasher<'a> {
             self.done.hashed_bytes += length;
             if before == after && length == after.length {
                 self.done.hashed += 1;
-                let rehash = after.mtime_ns.max(after.ctime_ns) > now - RACY_NS;
+                let rehash = may_hide_a_write(after, now);
                 let digests = hasher.finish();
                 if let Some(draft) = draft {
                     draft.keep(&self.published(&digests))?;
@@ -149,6 +151,13 @@ fn standing(file: &File) -> io::Result<FileStamp> {
     }
     thread::sleep(TICK);
     Ok(stamp(&rustix::fs::fstat(file)?))
+}
+
+/// Whether a write after the hashing could leave this stamp as it is. Where times are fine, [`standing`] has seen to it that none can;
+/// the time of the inode tells, as nothing but the file system sets it.
+fn may_hide_a_write(stamp: FileStamp, hashed_ns: i64) -> bool {
+    let is_coarse = stamp.ctime_ns % COARSE_NS == 0;
+    is_coarse && stamp.mtime_ns.max(stamp.ctime_ns) > hashed_ns - RACY_NS
 }
 
 /// Reads as many bytes as the file is said to have: one call for most.
@@ -176,4 +185,26 @@ fn read(
 fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_coarse_times_of_a_moment_ago_may_hide_a_write() {
+        let at = |ns: i64| FileStamp { mtime_ns: ns, ctime_ns: ns, ..FileStamp::default() };
+        let second = 1_000_000_000;
+        assert!(may_hide_a_write(at(100 * second), 101 * second));
+        assert!(!may_hide_a_write(at(100 * second), 103 * second));
+        assert!(!may_hide_a_write(at(100 * second + 4_000_123), 101 * second));
+    }
+
+    #[test]
+    fn a_time_set_by_hand_says_nothing_about_the_file_system() {
+        let second = 1_000_000_000;
+        let touched =
+            FileStamp { mtime_ns: 100 * second, ctime_ns: 100 * second + 123, ..FileStamp::default() };
+        assert!(!may_hide_a_write(touched, 101 * second));
+    }
 }

@@ -71,12 +71,6 @@ impl Folder {
         scan_paths(&self.holdings, &self.catalogue, &paths, &self.options, &TestMonitor::new()).unwrap()
     }
 
-    /// As if two seconds had gone by between each file's last change and its hashing.
-    pub(crate) fn settle(&self) {
-        let database = rusqlite::Connection::open(self.catalogue.path()).unwrap();
-        database.execute("UPDATE resource SET rehash = 0", []).unwrap();
-    }
-
     pub(crate) fn step_clock(&self, micros: i64) {
         self.clock.fetch_add(micros, Ordering::SeqCst);
     }

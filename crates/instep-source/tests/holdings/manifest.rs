@@ -68,7 +68,6 @@ fn a_file_without_digests_in_the_manifest_is_hashed_when_it_moves() {
     folder.write("list.jsonl", r#"{"uri":"urn:x:1","path":"data/1.txt"}"#);
     folder.write("data/1.txt", "one");
     folder.scan();
-    folder.settle();
     let resource = &folder.resources()[0];
     assert_eq!(
         (resource.state.length, folder.holdings.path(resource)),
