@@ -51,6 +51,21 @@ pub fn small_files(count: usize) -> Result<PathBuf> {
     })
 }
 
+/// The same as files of a type that does not compress.
+pub fn opaque_files(count: usize) -> Result<PathBuf> {
+    made(&format!("opaque-{count}"), |folder| {
+        let mut random = generate::seeded(4);
+        for number in 0..count {
+            let directory = folder.join(format!("d{:04}", number / 100));
+            fs::create_dir_all(&directory)?;
+            let mut bytes = vec![0_u8; random.random_range(200..2000)];
+            random.fill(bytes.as_mut_slice());
+            fs::write(directory.join(format!("f{number:07}.jpg")), bytes)?;
+        }
+        Ok(())
+    })
+}
+
 /// `count` files of `size` bytes.
 pub fn large_files(count: usize, size: usize) -> Result<PathBuf> {
     made(&format!("large-{count}x{size}"), |folder| {

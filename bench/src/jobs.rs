@@ -1,8 +1,12 @@
 //! The jobs by name; each prints its medians and says which goals it reached.
 
+mod batch;
+mod dump;
+mod million;
 mod more;
 mod publish;
 mod read;
+mod record;
 mod sync;
 
 use anyhow::Result;
@@ -28,7 +32,14 @@ pub const ALL: &[Job] = &[
     Job { name: "large", about: "a baseline of 200 files of 5 MB", run: more::large },
     Job { name: "audit", about: "every held file hashed", run: more::audit },
     Job { name: "validate", about: "all offline rules over a Resource List", run: more::validate },
-    Job { name: "dump", about: "a Resource Dump of small files", run: more::dump },
+    Job { name: "dump", about: "a Resource Dump of small files", run: dump::dump },
+    Job {
+        name: "million",
+        about: "a Source of 1,000,000 files: nothing, little, all to be written",
+        run: million::publish,
+    },
+    Job { name: "record", about: "changes said by applications while serving", run: record::record },
+    Job { name: "batch", about: "10,000 resources at once and one by one, 20 ms away", run: batch::batch },
     Job { name: "serve", about: "requests a second", run: more::serve },
     Job { name: "memory", about: "publish and sync at 50,000 and at 200,000 files", run: sync::memory },
 ];

@@ -23,6 +23,21 @@ pub struct Options {
     /// Entries of the reading jobs
     #[arg(long, default_value_t = 50_000)]
     entries: usize,
+    /// Files of the million job
+    #[arg(long, default_value_t = 1_000_000)]
+    resources: usize,
+    /// Files of the million job that change between two publications
+    #[arg(long, default_value_t = 1_000)]
+    changed: usize,
+    /// Clients of the record job
+    #[arg(long, default_value_t = 32)]
+    clients: usize,
+    /// How long the record job lets them work
+    #[arg(long, default_value_t = 20)]
+    seconds: u64,
+    /// Resources of the batch job
+    #[arg(long, default_value_t = 10_000)]
+    batch: usize,
     /// How often each contender runs
     #[arg(long, default_value_t = 5)]
     rounds: usize,

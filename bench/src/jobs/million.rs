@@ -42,11 +42,7 @@ pub fn publish(options: &Options, report: &mut Report) -> Result<()> {
     let (ours, bare, changed, renewed) = (of(OURS), of(BARE), of(CHANGED), of(RENEWED));
     report.goal("wall of a publication of nothing new over the bare loop", wall(ours) / wall(bare), 2.0);
     report.goal("peak MiB of a publication", peak(ours).max(peak(changed)).max(peak(renewed)), 96.0);
-    report.goal(
-        &format!("seconds more for {} changes", options.changed),
-        wall(changed) - wall(ours),
-        1.0,
-    );
+    report.goal(&format!("seconds more for {} changes", options.changed), wall(changed) - wall(ours), 1.0);
     report.goal(
         &format!("seconds more for a Resource List of {} entries", options.resources),
         wall(renewed) - wall(ours),

@@ -26,42 +26,6 @@ pub fn validate(options: &Options, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// A package of all resources, as the first publication makes it.
-pub fn dump(options: &Options, report: &mut Report) -> Result<()> {
-    let files = data::small_files(options.files)?.display().to_string();
-    let out = data::folder("published")?.display().to_string();
-    let package = data::scratch()?.join("files.zip").display().to_string();
-    let publish = |dump: &str| {
-        let (documents, state) = (format!("{out}/documents"), format!("{out}/state"));
-        let place = ["--base-url", "http://source.example.com/", "--out", &documents, "--state", &state];
-        instep(&[&["publish", &files, "--dump", dump, "-q"], &place[..]].concat())
-    };
-    let zip = |level: &str| {
-        let mut command = program("zip", &["-q", "-r", level, &package, "."]);
-        command.current_dir(&files);
-        command
-    };
-    let fresh = || data::empty("published").map(drop);
-    let no_package = || {
-        let _ = fs::remove_file(&package);
-        Ok(())
-    };
-    report.compare(
-        options.rounds,
-        vec![
-            Contender::new("instep publish --dump always", fresh, || time(&mut publish("always"))),
-            Contender::new("instep publish --dump never", fresh, || time(&mut publish("never"))),
-            Contender::new("zip -6", no_package, || time(&mut zip("-6"))),
-            Contender::new("zip -0", no_package, || time(&mut zip("-0"))),
-        ],
-    )?;
-    let of = |name: &str| report.of(name).map_or(0.0, wall);
-    let alone = of("instep publish --dump always") - of("instep publish --dump never");
-    let ratio = alone / of("zip -6");
-    report.goal("wall of the dump alone (text: deflated) over zip -6", ratio, 1.4);
-    Ok(())
-}
-
 /// Requests a second, documents and files, beside nginx with one worker.
 pub fn serve(options: &Options, report: &mut Report) -> Result<()> {
     let files = data::small_files(options.files.min(10_000))?;

@@ -108,7 +108,8 @@ fn work(
     while Instant::now() < until {
         let body = match said {
             Said::Named(many) => {
-                let uri = |n: usize| format!(r#"{{"uri":"http://application.example/{client}/{n}","length":{n}}}"#);
+                let uri =
+                    |n: usize| format!(r#"{{"uri":"http://application.example/{client}/{n}","length":{n}}}"#);
                 let items: Vec<_> = (number..number + many).map(|n| uri(n % 20_000)).collect();
                 number += many;
                 format!("[{}]", items.join(","))

@@ -16,6 +16,7 @@ use std::{
 };
 
 use resourcesync::DateTime;
+use rusqlite::Connection;
 
 pub use error::CatalogueError;
 pub use record::{
@@ -24,6 +25,9 @@ pub use record::{
 pub use snapshot::{Changes, Resources, Snapshot};
 pub(crate) use stamps::{Known, Stamps};
 pub use timeline::{Clock, system_clock};
+
+/// Observations on their way into the catalogue.
+pub(crate) type Recording = writer::Pending<Recorded>;
 
 /// The resources of a Source and the log of their changes, in one SQLite file.
 ///
@@ -76,6 +80,22 @@ impl Catalogue {
         self.writer.run(move |ledger| ledger.record(&batch))
     }
 
+    /// The same, in the order of the calls, but without waiting for the disk: that is [`Recording::wait`]'s part.
+    ///
+    /// # Errors
+    /// When the catalogue is closed.
+    pub(crate) fn begin_to_record(&self, batch: Vec<Observation>) -> Result<Recording, CatalogueError> {
+        self.writer.begin(move |ledger| ledger.record(&batch))
+    }
+
+    /// Waits for what others have begun to record.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn settle(&self) -> Result<(), CatalogueError> {
+        self.writer.settle()
+    }
+
     /// Says that the sets in the mask have been scanned completely once: from now on their changes are logged.
     ///
     /// # Errors
@@ -118,6 +138,40 @@ impl Catalogue {
         let connection = self.readers.take(&self.path)?;
         let _nothing_is_being_recorded = self.writer.gate.lock().unwrap_or_else(PoisonError::into_inner);
         Snapshot::begin(connection, Arc::clone(&self.readers), self.now())
+    }
+
+    /// One resource as it was last committed, without waiting for what is being recorded.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn resource(&self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
+        self.read(|connection| snapshot::resource(connection, key))
+    }
+
+    /// A value that was kept with [`Catalogue::set_meta`], as it was last committed.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
+        self.read(|connection| snapshot::meta(connection, name))
+    }
+
+    /// Where the catalogue stood at the last commit.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn head(&self) -> Result<Head, CatalogueError> {
+        self.read(row::read_head)
+    }
+
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, CatalogueError>,
+    ) -> Result<T, CatalogueError> {
+        let connection = self.readers.take(&self.path)?;
+        let value = read(&connection)?;
+        self.readers.give(connection);
+        Ok(value)
     }
 
     /// What the files with keys from one to below another looked like when they were hashed, in order.

@@ -103,13 +103,17 @@ impl Holdings {
         in_root.unwrap_or_else(|| [&[NAMED], uri.as_bytes()].concat())
     }
 
+    /// Where the resource with this URI may stand, the likeliest place first.
+    pub(crate) fn keys_of(&self, uri: &str) -> impl Iterator<Item = Vec<u8>> {
+        iter::once(self.key_of(uri)).chain(self.0.manifests.iter().map(|manifest| manifest.key(uri)))
+    }
+
     /// The resource with this URI.
     ///
     /// # Errors
     /// When the catalogue cannot be read.
     pub fn find(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
-        let manifests = self.0.manifests.iter().map(|manifest| manifest.key(uri));
-        for key in iter::once(self.key_of(uri)).chain(manifests) {
+        for key in self.keys_of(uri) {
             if let Some(resource) = snapshot.resource(&key)? {
                 return Ok(Some(resource));
             }

@@ -121,15 +121,18 @@ pub fn scan_paths(
     })
 }
 
-/// Looks at all content, and at what is known of content that is not there any more.
+/// Looks at all content, and before it at what is known of content that is not configured any more: where a URI has
+/// moved from one to the other, it is deleted before it is created, not after.
 fn complete_look<'a>(merge: &mut Merge<'a, '_>, holdings: &'a Holdings) -> Result<(), Error> {
+    merge.forsaken(holdings.numbers())?;
     for root in holdings.roots() {
         merge.root(root)?;
+        merge.pipeline.flush()?;
     }
     for manifest in holdings.manifests() {
         merge.manifest(manifest, holdings)?;
     }
-    merge.forsaken(holdings.numbers())
+    Ok(())
 }
 
 /// Runs `look` with threads that hash and one that records behind it; `every_file` is hashed, or those that moved.
@@ -141,6 +144,7 @@ fn observe<'a>(
     record: &Record<'_>,
     look: impl for<'p> FnOnce(&mut Merge<'a, 'p>) -> Result<(), Error>,
 ) -> Result<ScanReport, Error> {
+    catalogue.settle()?;
     let at = catalogue.now();
     let hashing = hashing(catalogue, options)?;
     let ((seen, skips), done) =
@@ -169,11 +173,10 @@ fn observe<'a>(
 const ALGORITHMS: &str = "algorithms";
 
 fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<Hashing, Error> {
-    let snapshot = catalogue.snapshot()?;
-    let kept = String::from_utf8(snapshot.meta(ALGORITHMS)?.unwrap_or_default()).unwrap_or_default();
+    let kept = String::from_utf8(catalogue.meta(ALGORITHMS)?.unwrap_or_default()).unwrap_or_default();
     let before: Vec<Algorithm> = kept.split_ascii_whitespace().map(Algorithm::parse).collect();
     let published = options.algorithms.clone();
-    let baselined = snapshot.head().baselined & options.sets == options.sets;
+    let baselined = catalogue.head()?.baselined & options.sets == options.sets;
     Ok(Hashing {
         before: if before == published { Vec::new() } else { before },
         published,
@@ -185,11 +188,10 @@ fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<Hashing, Erro
 fn complete(catalogue: &Catalogue, options: &ScanOptions) -> Result<(), Error> {
     let names: Vec<&str> = options.algorithms.iter().map(Algorithm::as_str).collect();
     let names = names.join(" ").into_bytes();
-    let snapshot = catalogue.snapshot()?;
-    if snapshot.meta(ALGORITHMS)?.as_ref() != Some(&names) {
+    if catalogue.meta(ALGORITHMS)?.as_ref() != Some(&names) {
         catalogue.set_meta(vec![(ALGORITHMS.to_owned(), Some(names))])?;
     }
-    if snapshot.head().baselined & options.sets != options.sets {
+    if catalogue.head()?.baselined & options.sets != options.sets {
         catalogue.complete_baseline(options.sets)?;
     }
     Ok(())

@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "publication/kills.rs"]
+mod kills;
+#[path = "publication/readers.rs"]
+mod readers;
+
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
@@ -10,14 +15,16 @@ use std::{
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::Command,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use instep_source::{
     Error, ErrorKind, PublishOptions, PublishReport, Publisher, SetOptions, TestMonitor, VoidMonitor, publish,
 };
-use resourcesync::{Change, DateTime, DocumentReader, Entry, Form, Header, ReadError, ReadOptions};
+use resourcesync::{Change, DocumentReader, Entry, Header, ReadError, ReadOptions};
 use tempfile::TempDir;
 
 /// A folder in memory where there is one: many publications, and each syncs.
@@ -305,55 +312,22 @@ fn a_publication_that_was_interrupted_is_repaired_by_the_next() {
     }
 }
 
-/// S7: whatever a reader finds at any instant, what it refers to is there, and is of one snapshot.
 #[test]
-fn s7_readers_see_no_dangling_reference_and_no_mixture() {
-    let mut site = Site::new(&[("a", "0"), ("b", "0"), ("c", "0")]);
-    site.options.lists.entries = 2;
-    site.options.lists.rotation.entries = 4;
-    site.options.lists.closed_lists = 3;
-    site.options.lists.snapshot = true;
-    let mut publisher = Publisher::open(site.options.clone()).unwrap();
+fn s6_lists_join_and_datetimes_grow_although_the_clock_steps_back() {
+    let mut site = Site::new(&[("a", "0")]);
+    site.options.lists.rotation.entries = 2;
+    let clock = Arc::new(AtomicI64::new(1_700_000_000_000_000));
+    let told = Arc::clone(&clock);
+    let clock_of_site = Arc::new(move || told.load(Ordering::SeqCst));
+    let mut publisher = Publisher::with_clock(site.options.clone(), clock_of_site).unwrap();
     publisher.publish(&VoidMonitor).unwrap();
-    let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            let mut reads = 0u64;
-            while !done.load(Ordering::Relaxed) || reads == 0 {
-                check_resource_list(&site);
-                check_change_list(&site);
-                reads += 1;
-            }
-        });
-        for round in 0..200 {
-            site.write("a", &"x".repeat(round % 50 + 1));
-            publisher.publish_paths(&[site.root.path().join("a")], &VoidMonitor).unwrap();
-            if reader.is_finished() {
-                break;
-            }
-        }
-        done.store(true, Ordering::Relaxed);
-    });
-}
-
-fn check_resource_list(site: &Site) {
-    let (header, members) = site.read("resourcelist.xml");
-    assert_eq!(header.form, Form::Index);
-    let at = header.metadata.unwrap().at;
-    for member in members {
-        let (part, _) = site.read(member.loc.as_str().rsplit('/').next().unwrap());
-        assert_eq!(part.metadata.unwrap().at, at);
+    for round in 1..12 {
+        clock.fetch_sub(3_600_000_000, Ordering::SeqCst);
+        site.write("a", &"x".repeat(round));
+        publisher.publish(&VoidMonitor).unwrap();
+        readers::check_change_list(&site, 2);
     }
-}
-
-fn check_change_list(site: &Site) {
-    let (_, members) = site.read("changelist.xml");
-    let mut until: Option<DateTime> = None;
-    for member in members {
-        let (list, entries) = site.read(member.loc.as_str().rsplit('/').next().unwrap());
-        let metadata = list.metadata.unwrap();
-        assert!(until.is_none() || metadata.from == until, "the lists join");
-        assert!(entries.len() <= 4);
-        until = metadata.until;
-    }
+    let times: Vec<_> = site.changes().iter().map(|change| change.metadata.datetime.unwrap()).collect();
+    assert_eq!(times.len(), 11);
+    assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
 }

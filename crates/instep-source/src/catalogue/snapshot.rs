@@ -20,6 +20,17 @@ use super::{
 /// Rows that are fetched at once; each page begins after the key of the last row (S13).
 const PAGE: usize = 512;
 const READING: &str = "reading";
+/// A page of resources behind a key, and one of changes behind a sequence number.
+const RESOURCES: &str = concat!(
+    "SELECT ",
+    resource_columns!(),
+    " FROM resource WHERE key > ?1 AND sets & ?2 != 0 ORDER BY key LIMIT ?3"
+);
+const CHANGES: &str = concat!(
+    "SELECT ",
+    change_columns!(),
+    " FROM change WHERE sequence > ?1 AND sets & ?2 != 0 ORDER BY sequence LIMIT ?3"
+);
 
 /// Connections that read, kept for the next snapshot.
 #[derive(Debug, Default)]
@@ -177,18 +188,12 @@ impl Snapshot {
 
     /// One resource.
     pub fn resource(&self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
-        let sql = concat!("SELECT ", resource_columns!(), " FROM resource WHERE key = ?1");
-        let mut statement = self.connection()?.prepare_cached(sql).doing(READING)?;
-        let mut rows = statement.query([key]).doing(READING)?;
-        rows.next().doing(READING)?.map(|row| read_resource(row, &mut StateReader::default())).transpose()
+        resource(self.connection()?, key)
     }
 
     /// A value that was kept with [`Catalogue::set_meta`](super::Catalogue::set_meta).
     pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
-        self.connection()?
-            .prepare_cached("SELECT value FROM meta WHERE name = ?1")
-            .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
-            .doing(READING)
+        meta(self.connection()?, name)
     }
 
     fn connection(&self) -> Result<&Connection, CatalogueError> {
@@ -206,6 +211,20 @@ impl Drop for Snapshot {
     }
 }
 
+pub(super) fn resource(connection: &Connection, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
+    let sql = concat!("SELECT ", resource_columns!(), " FROM resource WHERE key = ?1");
+    let mut statement = connection.prepare_cached(sql).doing(READING)?;
+    let mut rows = statement.query([key]).doing(READING)?;
+    rows.next().doing(READING)?.map(|row| read_resource(row, &mut StateReader::default())).transpose()
+}
+
+pub(super) fn meta(connection: &Connection, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
+    connection
+        .prepare_cached("SELECT value FROM meta WHERE name = ?1")
+        .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())
+        .doing(READING)
+}
+
 /// Resources in the order of their keys; memory does not grow with their number.
 #[derive(Debug)]
 pub struct Resources<'a> {
@@ -219,12 +238,7 @@ pub struct Resources<'a> {
 
 impl Resources<'_> {
     fn fetch(&mut self) -> Result<Vec<Resource>, CatalogueError> {
-        let sql = concat!(
-            "SELECT ",
-            resource_columns!(),
-            " FROM resource WHERE key > ?1 AND sets & ?2 != 0 ORDER BY key LIMIT ?3"
-        );
-        let mut statement = self.snapshot.connection()?.prepare_cached(sql).doing(READING)?;
+        let mut statement = self.snapshot.connection()?.prepare_cached(RESOURCES).doing(READING)?;
         let mut rows = statement.query(params![self.after, self.sets as i64, PAGE as i64]).doing(READING)?;
         let mut page = Vec::with_capacity(PAGE);
         while let Some(row) = rows.next().doing(READING)? {
@@ -250,12 +264,7 @@ pub struct Changes<'a> {
 
 impl Changes<'_> {
     fn fetch(&mut self) -> Result<Vec<ChangeRecord>, CatalogueError> {
-        let sql = concat!(
-            "SELECT ",
-            change_columns!(),
-            " FROM change WHERE sequence > ?1 AND sets & ?2 != 0 ORDER BY sequence LIMIT ?3"
-        );
-        let mut statement = self.snapshot.connection()?.prepare_cached(sql).doing(READING)?;
+        let mut statement = self.snapshot.connection()?.prepare_cached(CHANGES).doing(READING)?;
         let mut rows =
             statement.query(params![self.after as i64, self.sets as i64, PAGE as i64]).doing(READING)?;
         let mut page = Vec::with_capacity(PAGE);
@@ -296,3 +305,27 @@ macro_rules! paged {
 }
 paged!(Resources, Resource);
 paged!(Changes, ChangeRecord);
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::{CHANGES, RESOURCES, schema};
+
+    /// What SQLite does for a query, one step a line.
+    fn plan(connection: &Connection, sql: &str) -> String {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps = statement.query_map([], |row| row.get::<_, String>(3)).unwrap();
+        steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn s13_a_page_begins_behind_the_last_key_and_costs_the_same_wherever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = schema::open_writer(&folder.path().join("catalogue.db")).unwrap();
+        for (sql, search) in [(RESOURCES, "(key>?)"), (CHANGES, "(rowid>?)")] {
+            let plan = plan(&connection, sql);
+            assert!(plan.starts_with("SEARCH") && plan.ends_with(search), "{sql}: {plan}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
@@ -25,9 +26,23 @@ const GROUP: usize = 256;
 type Answer = Box<dyn FnOnce(Result<(), CatalogueError>) + Send>;
 type Job = Box<dyn FnOnce(&mut Ledger<'_>) -> Answer + Send>;
 
+/// A piece of work that was handed over.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Pending<T>(Receiver<Result<T, CatalogueError>>);
+
+impl<T> Pending<T> {
+    /// Waits until it is committed, or has failed.
+    pub(crate) fn wait(self) -> Result<T, CatalogueError> {
+        self.0.recv().map_err(|_| CatalogueError::Closed)?
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Writer {
     jobs: Option<SyncSender<Job>>,
+    /// Pieces of work that are handed over and not done.
+    undone: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
     pub(super) timeline: Arc<Timeline>,
     /// Held from the first datetime of a transaction until it is committed, so that a snapshot taken under it has
@@ -46,7 +61,7 @@ impl Writer {
             .name("catalogue".to_owned())
             .spawn(move || write(&connection, &waiting, &shared_timeline, &shared_gate))
             .map_err(|_| CatalogueError::Closed)?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), timeline, gate })
+        Ok(Self { jobs: Some(jobs), undone: Arc::default(), thread: Some(thread), timeline, gate })
     }
 
     /// Hands over a piece of work and waits until it is committed, or has failed.
@@ -54,17 +69,36 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Ledger<'_>) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
+        self.begin(work)?.wait()
+    }
+
+    /// Hands over a piece of work; it is done after all that was handed over before it.
+    pub(super) fn begin<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Ledger<'_>) -> Result<T, CatalogueError> + Send + 'static,
+    ) -> Result<Pending<T>, CatalogueError> {
         let (reply, answer) = sync_channel(1);
+        let undone = Arc::clone(&self.undone);
         let job: Job = Box::new(move |ledger| {
             let outcome = ledger.attempt(work);
             Box::new(move |committed| {
+                undone.fetch_sub(1, Ordering::SeqCst);
                 // Nobody listens any more where the caller has gone.
                 let _ = reply.send(committed.and(outcome));
             })
         });
         let jobs = self.jobs.as_ref().ok_or(CatalogueError::Closed)?;
+        self.undone.fetch_add(1, Ordering::SeqCst);
         jobs.send(job).map_err(|_| CatalogueError::Closed)?;
-        answer.recv().map_err(|_| CatalogueError::Closed)?
+        Ok(Pending(answer))
+    }
+
+    /// Waits until all is done that was handed over before.
+    pub(super) fn settle(&self) -> Result<(), CatalogueError> {
+        match self.undone.load(Ordering::SeqCst) {
+            0 => Ok(()),
+            _ => self.run(|_| Ok(())),
+        }
     }
 }
 

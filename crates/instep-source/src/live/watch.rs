@@ -142,4 +142,27 @@ mod tests {
         }
         assert!(!is_own(Path::new("/data/resourcesync.txt"), &own));
     }
+
+    #[test]
+    fn an_overflow_or_an_error_of_the_watch_leads_to_a_look_at_everything() {
+        let overflow = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+        for event in [Ok(overflow), Err(notify::Error::generic("lost"))] {
+            assert!(matches!(messages_of(event, &[]).as_slice(), [Message::EventsLost]));
+        }
+    }
+
+    #[test]
+    fn events_that_find_no_place_in_the_channel_are_lost_but_not_silently() {
+        let folder = tempfile::tempdir().unwrap();
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let mut watches = Watches::new(Vec::new(), sender).unwrap();
+        assert!(watches.add(folder.path()).is_ok());
+        fs::write(folder.path().join("a"), "a").unwrap();
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while !watches.take_lost() && std::time::Instant::now() < until {
+            fs::write(folder.path().join("a"), "b").unwrap();
+        }
+        assert!(std::time::Instant::now() < until);
+        assert!(receiver.try_recv().is_ok());
+    }
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use resourcesync::{Algorithm, Digest, Digests, Hasher};
+use rustix::time::{ClockId, clock_getres};
 
 use super::{candidate::Candidate, pipeline::Done};
 use crate::{
@@ -22,8 +23,9 @@ const ATTEMPTS: usize = 5;
 const RACY_NS: i64 = 2_000_000_000;
 /// Times that are multiples of this come from a file system that keeps no finer ones: FAT, HFS+, old NFS servers.
 const COARSE_NS: i64 = 10_000_000;
-/// Longer than a tick of the clock that gives files their times: two writes within one tick leave equal times.
-const TICK: Duration = Duration::from_millis(20);
+/// Bounds of what is taken for a tick of the clock that gives files their times.
+const LEAST_TICK: Duration = Duration::from_millis(4);
+const MOST_TICK: Duration = Duration::from_millis(20);
 const BUFFER: usize = 256 * 1024;
 
 /// Which digests are computed.
@@ -101,8 +103,7 @@ impl<'a> FileHasher<'a> {
         if !spool.takes(seen.stamp.length) {
             return Ok(hashed);
         }
-        let held = self.catalogue.snapshot().and_then(|snapshot| snapshot.resource(&file.key()));
-        let held = held.map_err(io::Error::other)?;
+        let held = self.catalogue.resource(&file.key()).map_err(io::Error::other)?;
         if held.is_some_and(|held| held.state.digests.agrees_with(&seen.digests) == Some(true)) {
             return Ok(hashed);
         }
@@ -145,12 +146,27 @@ impl<'a> FileHasher<'a> {
 /// What a file looks like, once its last write lies so far back that the next one must leave another time.
 fn standing(file: &File) -> io::Result<FileStamp> {
     let before = stamp(&rustix::fs::fstat(file)?);
-    let tick = TICK.as_nanos() as i64;
-    if (before.mtime_ns - now_ns()).abs() > tick {
+    if !await_tick(before.mtime_ns) {
         return Ok(before);
     }
-    thread::sleep(TICK);
     Ok(stamp(&rustix::fs::fstat(file)?))
+}
+
+/// Waits until a write must leave another time than one at `mtime_ns`; whether it had to.
+pub(super) fn await_tick(mtime_ns: i64) -> bool {
+    let wait = tick();
+    let waits = (mtime_ns - now_ns()).unsigned_abs() <= wait.as_nanos() as u64;
+    if waits {
+        thread::sleep(wait);
+    }
+    waits
+}
+
+/// Longer than a tick of the clock that gives files their times: two writes within one tick leave equal times.
+fn tick() -> Duration {
+    let resolution = clock_getres(ClockId::RealtimeCoarse);
+    let resolution = Duration::new(resolution.tv_sec.unsigned_abs(), resolution.tv_nsec as u32);
+    (2 * resolution).clamp(LEAST_TICK, MOST_TICK)
 }
 
 /// Whether a write after the hashing could leave this stamp as it is. Where times are fine, [`standing`] has seen to it that none can;

@@ -92,7 +92,7 @@ impl<'a, 'p> Merge<'a, 'p> {
             }
             from = to.saturating_add(1);
         }
-        Ok(())
+        self.pipeline.flush()
     }
 
     fn merge(&mut self, root: &'a Root, mut walk: Walk<'a>, mut known: Stamps) -> Result<(), Error> {

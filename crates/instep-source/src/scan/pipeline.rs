@@ -67,6 +67,12 @@ impl<'a> Pipeline<'a> {
         }
     }
 
+    /// Hands on what was found so far: it is recorded with or before all that follows.
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        self.send_candidates()?;
+        self.send_observed()
+    }
+
     fn send_candidates(&mut self) -> Result<(), Error> {
         self.candidate_bytes = 0;
         send(&self.files, &mut self.candidates)
@@ -115,7 +121,7 @@ pub(super) fn run<'a, T>(
             observed: Vec::new(),
         };
         let looked = look(&mut pipeline);
-        let sent = pipeline.send_candidates().and_then(|()| pipeline.send_observed());
+        let sent = pipeline.flush();
         drop(pipeline);
         let mut done = Done::default();
         for hasher in hashers {
@@ -156,8 +162,12 @@ fn record_all(record: &Record<'_>, waiting: &Receiver<Vec<Observation>>) -> Resu
         let last = next.is_err();
         batch.append(&mut next.unwrap_or_default());
         if batch.len() >= GROUP || (last && !batch.is_empty()) {
-            // In the order of the table, and so that equal changes give equal logs.
-            batch.sort_unstable_by(|one, other| one.key().cmp(other.key()));
+            // In the order of the table, and so that equal changes give equal logs; what is gone first, for its URI may
+            // be that of something new.
+            let is_there = |it: &Observation| !matches!(it, Observation::Gone { .. });
+            batch.sort_unstable_by(|one, other| {
+                is_there(one).cmp(&is_there(other)).then_with(|| one.key().cmp(other.key()))
+            });
             recorded.add(&record(mem::take(&mut batch))?);
         }
         if last {

@@ -4,11 +4,16 @@ use std::path::PathBuf;
 
 use resourcesync::Uri;
 
-use super::{ScanOptions, scan_paths};
+use super::{
+    ScanOptions,
+    candidate::Candidate,
+    hasher::{FileHasher, await_tick},
+    hashing, scan_paths,
+};
 use crate::{
     Error, Monitor,
     catalogue::{Catalogue, Observation, Recorded, Resource, State},
-    content::Holdings,
+    content::{Holdings, Look, Root, look},
 };
 
 /// What an application says of one resource.
@@ -70,23 +75,72 @@ pub fn record_said(
     options: &ScanOptions,
     monitor: &dyn Monitor,
 ) -> Result<Recorded, Error> {
-    let mut paths: Vec<PathBuf> = Vec::new();
+    let mut files = Vec::new();
     let mut named = Vec::with_capacity(said.len());
     for said in said {
         match holdings.root_of_uri(said.uri().as_str()) {
-            Some((root, path)) => paths.push(root.path(&path)),
+            Some((root, path)) => files.push((root, path)),
             None => {
                 let key = holdings.key_of(said.uri().as_str());
                 named.push(said.observation(key, options.sets));
             }
         }
     }
-    let mut recorded = Recorded::default();
-    if !named.is_empty() {
-        recorded.add(&catalogue.record(named)?);
+    if files.is_empty() {
+        return Ok(catalogue.record(named)?);
     }
-    if !paths.is_empty() {
-        recorded.add(&scan_paths(holdings, catalogue, &paths, options, monitor)?.recorded);
+    record_files(holdings, catalogue, (files, named), options, monitor)
+}
+
+/// Files are looked at one caller after the other and recorded in that order; nobody waits for the disk meanwhile.
+fn record_files<'a>(
+    holdings: &'a Holdings,
+    catalogue: &'a Catalogue,
+    (files, mut observed): (Vec<(&'a Root, Vec<u8>)>, Vec<Observation>),
+    options: &ScanOptions,
+    monitor: &dyn Monitor,
+) -> Result<Recorded, Error> {
+    let stands = |(root, path): &(&Root, Vec<u8>)| look(root, path, options.private_too);
+    let newest = files.iter().filter_map(|file| match stands(file) {
+        Look::File(stamp, _) => Some(stamp.mtime_ns),
+        _ => None,
+    });
+    newest.max().map(await_tick);
+    let hashing = hashing(catalogue, options)?;
+    let mut hasher = FileHasher::new(catalogue, &hashing, monitor);
+    let mut folders: Vec<PathBuf> = Vec::new();
+    let alone = holdings.look_alone();
+    for (root, path) in files {
+        if knows_below(catalogue, root, &path)? {
+            folders.push(root.path(&path));
+            continue;
+        }
+        match look(root, &path, options.private_too) {
+            Look::File(stamp, sets) => {
+                let file = Candidate::Walked { root, path, length: stamp.length, sets };
+                observed.extend(hasher.observe(file));
+            }
+            // Also when it is not known: it may be on its way into the catalogue.
+            Look::Nothing => observed.push(Observation::Gone { key: root.key(&path) }),
+            Look::Folder => folders.push(root.path(&path)),
+            Look::Unknown => {}
+        }
+    }
+    let recording = catalogue.begin_to_record(observed)?;
+    drop(alone);
+    let mut recorded = recording.wait()?;
+    if !folders.is_empty() {
+        recorded.add(&scan_paths(holdings, catalogue, &folders, options, monitor)?.recorded);
+    }
+    if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
+        spool.trim().map_err(Error::write(spool.folder()))?;
     }
     Ok(recorded)
+}
+
+/// Whether a path is known as that of a folder.
+fn knows_below(catalogue: &Catalogue, root: &Root, path: &[u8]) -> Result<bool, Error> {
+    let key = root.key(path);
+    let below = catalogue.stamps([&key, &b"/"[..]].concat(), [&key, &b"0"[..]].concat())?;
+    Ok(below.peek().is_some())
 }

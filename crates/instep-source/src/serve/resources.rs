@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Publisher,
-    catalogue::{Catalogue, Resource, Snapshot},
+    catalogue::{Catalogue, Resource},
     content::{self, Holdings, Supply},
     render::Place,
 };
@@ -61,8 +61,9 @@ struct Known {
 }
 
 impl Known {
-    fn snapshot(&self) -> io::Result<Snapshot> {
-        self.catalogue.snapshot().map_err(io::Error::other)
+    /// As it was last committed: who asks for a resource does not wait for those that record.
+    fn resource(&self, key: &[u8]) -> io::Result<Option<Resource>> {
+        self.catalogue.resource(key).map_err(io::Error::other)
     }
 
     fn describe(&self, resource: Resource) -> Description {
@@ -102,8 +103,8 @@ impl Shelf for InFolder {
     }
 
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
-        let resource = self.known.snapshot()?.resource(&[&[self.number], name].concat());
-        Ok(resource.map_err(io::Error::other)?.map(|resource| self.known.describe(resource)))
+        let resource = self.known.resource(&[&[self.number], name].concat())?;
+        Ok(resource.map(|resource| self.known.describe(resource)))
     }
 
     fn cache_control(&self, _: &[u8]) -> HeaderValue {
@@ -126,8 +127,12 @@ struct Named {
 impl Named {
     fn find(&self, name: &[u8]) -> io::Result<Option<Resource>> {
         let uri = format!("{}{}", self.place.base(), String::from_utf8_lossy(name));
-        let found = self.holdings.find(&self.known.snapshot()?, &uri).map_err(io::Error::other)?;
-        Ok(found.filter(|resource| resource.file.is_some()))
+        for key in self.holdings.keys_of(&uri) {
+            if let Some(resource) = self.known.resource(&key)? {
+                return Ok(Some(resource).filter(|resource| resource.file.is_some()));
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -316,3 +316,29 @@ fn a_check_tells_what_differs_and_records_nothing() {
     assert_eq!(snapshot.head(), before);
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }
+
+#[test]
+fn a_uri_that_moves_to_other_content_is_deleted_before_it_is_created() {
+    let mut folder = Folder::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    for number in 0..300 {
+        folder.write(&format!("sub/{number}"), "of the folder");
+        fs::write(elsewhere.path().join(number.to_string()), "of the other folder").unwrap();
+    }
+    folder.scan();
+    let other =
+        Content::Folder { root: elsewhere.path().to_owned(), prefix: Some("http://x/sub/".to_owned()) };
+    folder.add_content(other);
+    folder.scan();
+    folder.remove_content();
+    folder.scan();
+    let mut state: std::collections::BTreeMap<_, _> =
+        (0..300).map(|number| (format!("http://x/sub/{number}"), true)).collect();
+    for change in folder.changes() {
+        let is_there = change.change.as_str() != "deleted";
+        let before = state.insert(change.uri.as_str().to_owned(), is_there);
+        assert_ne!(before, Some(is_there), "{} {}", change.change, change.uri);
+    }
+    assert!(state.into_values().all(|is_there| is_there), "the last word is that it is there");
+    assert_eq!(folder.changes().len(), 1_200);
+}

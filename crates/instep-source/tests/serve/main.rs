@@ -6,6 +6,7 @@ mod admin;
 mod batch;
 mod channels;
 mod current;
+mod floods;
 mod hostile;
 mod hub;
 mod pages;

@@ -1,0 +1,64 @@
+//! Readers at work while documents are put in place.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use instep_source::{Publisher, VoidMonitor};
+use resourcesync::{DateTime, Form};
+
+use super::Site;
+
+/// S7: whatever a reader finds at any instant, what it refers to is there, and is of one snapshot.
+#[test]
+fn s7_readers_see_no_dangling_reference_and_no_mixture() {
+    let mut site = Site::new(&[("a", "0"), ("b", "0"), ("c", "0")]);
+    site.options.lists.entries = 2;
+    site.options.lists.rotation.entries = 4;
+    site.options.lists.closed_lists = 3;
+    site.options.lists.snapshot = true;
+    let mut publisher = Publisher::open(site.options.clone()).unwrap();
+    publisher.publish(&VoidMonitor).unwrap();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut reads = 0u64;
+            while !done.load(Ordering::Relaxed) || reads == 0 {
+                check_resource_list(&site);
+                check_change_list(&site, 4);
+                reads += 1;
+            }
+        });
+        for round in 0..1_000 {
+            site.write("a", &"x".repeat(round % 50 + 1));
+            publisher.publish_paths(&[site.root.path().join("a")], &VoidMonitor).unwrap();
+            if reader.is_finished() {
+                break;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+pub(super) fn check_resource_list(site: &Site) {
+    let (header, members) = site.read("resourcelist.xml");
+    assert_eq!(header.form, Form::Index);
+    let at = header.metadata.unwrap().at;
+    for member in members {
+        let (part, _) = site.read(member.loc.as_str().rsplit('/').next().unwrap());
+        assert_eq!(part.metadata.unwrap().at, at);
+    }
+}
+
+pub(super) fn check_change_list(site: &Site, most: usize) {
+    let (_, members) = site.read("changelist.xml");
+    let mut until: Option<DateTime> = None;
+    for member in members {
+        let (list, entries) = site.read(member.loc.as_str().rsplit('/').next().unwrap());
+        let metadata = list.metadata.unwrap();
+        assert!(until.is_none() || metadata.from == until, "the lists join");
+        assert!(entries.len() <= most);
+        until = metadata.until;
+    }
+}
