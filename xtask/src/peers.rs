@@ -15,6 +15,7 @@ pub const FOR_TESTS: &[Peer] = &[
     ("curl", "curl"),
     ("zip", "zip"),
     ("strace", "strace"),
+    ("chromium", "chromium"),
     ("python3", "python3-venv"),
 ];
 

@@ -21,6 +21,9 @@ const GOAL: f64 = 2_000.0;
 /// How often the Change List is asked for the newest change.
 const PROBE: Duration = Duration::from_millis(20);
 
+/// How long a client that says many changes at once waits before it says more.
+const PACE: Duration = Duration::from_millis(250);
+
 /// What clients say.
 #[derive(Clone, Copy)]
 enum Said {
@@ -38,7 +41,7 @@ pub fn record(options: &Options, report: &mut Report) -> Result<()> {
     for (name, clients, said) in [
         (format!("{clients} clients, one change each time"), clients, Said::Named(1)),
         (format!("{clients} clients, one written file each time"), clients, Said::Files),
-        ("2 clients, arrays of 1,000".to_owned(), 2, Said::Named(1_000)),
+        ("2 clients, arrays of 1,000, paced".to_owned(), 2, Said::Named(1_000)),
     ] {
         let outcome = run(options, clients, said)?;
         let Outcome { rate, late, early_mib, final_mib } = outcome;
@@ -123,6 +126,9 @@ fn work(
         };
         connection.post(&body)?;
         let many = if let Said::Named(many) = said { many } else { 1 };
+        if many > 1 {
+            thread::sleep(PACE);
+        }
         total.fetch_add(many as u64, Ordering::Relaxed);
     }
     Ok(())

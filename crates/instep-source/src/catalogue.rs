@@ -1,6 +1,7 @@
 //! What the Source knows: its current resources and the ordered log of their changes.
 
 mod error;
+mod figures;
 mod ledger;
 mod record;
 mod row;

@@ -36,13 +36,14 @@ pub struct LiveOptions {
     pub watch: bool,
     /// How often everything is looked at, watched or not; 10 min.
     pub scan_every: Duration,
-    /// The least time between the begins of two publications; the first change after it is published at once. 1 s.
+    /// The least time between the begins of two publications; the first change after it is published at once. 500 ms,
+    /// so that each change is told within a second.
     pub interval: Duration,
 }
 
 impl Default for LiveOptions {
     fn default() -> Self {
-        Self { watch: true, scan_every: Duration::from_secs(600), interval: Duration::from_secs(1) }
+        Self { watch: true, scan_every: Duration::from_secs(600), interval: Duration::from_millis(500) }
     }
 }
 

@@ -196,7 +196,7 @@ impl Snapshot {
         meta(self.connection()?, name)
     }
 
-    fn connection(&self) -> Result<&Connection, CatalogueError> {
+    pub(super) fn connection(&self) -> Result<&Connection, CatalogueError> {
         self.connection.as_ref().ok_or(CatalogueError::Closed)
     }
 }

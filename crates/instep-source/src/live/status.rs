@@ -1,5 +1,7 @@
 //! What is said about the Source after a publication.
 
+use std::time::Duration;
+
 use resourcesync::Uri;
 
 use crate::{
@@ -10,6 +12,9 @@ use crate::{
 
 /// Changes that pages show.
 const RECENT: u64 = 50;
+/// Hours whose changes pages show.
+const HOURS: usize = 48;
+const HOUR: Duration = Duration::from_secs(3_600);
 
 /// The Source as it is now.
 pub(super) fn overview(publisher: &Publisher, before: Option<&Overview>) -> Result<Overview, Error> {
@@ -18,6 +23,7 @@ pub(super) fn overview(publisher: &Publisher, before: Option<&Overview>) -> Resu
         base_url: publisher.place().base().to_owned(),
         sets: Vec::new(),
         changes: recent_changes(&snapshot)?,
+        hours: snapshot.changes_by(HOUR, HOURS)?,
         published: Some(snapshot.at()),
         publications: before.map_or(0, |before| before.publications) + 1,
         failure: None,

@@ -8,8 +8,8 @@ pub struct ListOptions {
     pub snapshot: bool,
     /// The age at which a Resource List that is not renewed at each change is renewed together with the next one; 24 h.
     pub snapshot_every: Duration,
-    /// Whether a Resource List that fits one document is renewed whenever something changed.
-    pub snapshot_each_time: bool,
+    /// The same for a Resource List that fits one document; zero: it is renewed whenever something changed.
+    pub small_snapshot_every: Duration,
     /// Whether there is one plain Change List instead of an index over lists.
     pub single_changelist: bool,
     /// When the open Change List closes.
@@ -29,7 +29,7 @@ impl Default for ListOptions {
         Self {
             snapshot: false,
             snapshot_every: Duration::from_secs(24 * 3_600),
-            snapshot_each_time: true,
+            small_snapshot_every: Duration::ZERO,
             single_changelist: false,
             rotation: Rotation::default(),
             closed_lists: 100,

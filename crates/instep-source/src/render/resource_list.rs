@@ -47,7 +47,7 @@ pub(super) fn is_due(
         return Ok(false);
     }
     let fits_one = held.documents.len() == 1 && view.totals()?.resources <= lists.entries;
-    Ok((fits_one && lists.snapshot_each_time)
+    Ok((fits_one && held.at.is_older_than(lists.small_snapshot_every, now.at))
         || held.at.is_older_than(lists.snapshot_every, now.at)
         || changes * RENEWED_AT > held.resources)
 }

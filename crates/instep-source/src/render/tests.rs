@@ -94,7 +94,7 @@ fn a_full_list_closes_with_the_next_change_and_keeps_its_name() {
 fn closed_lists_leave_the_index_only_when_the_resource_list_is_younger() {
     let mut source = Source::new(TestSet::of(&["a", "b", "c", "d"]), |options| {
         options.lists.closed_lists = 1;
-        options.lists.snapshot_each_time = false;
+        options.lists.small_snapshot_every = Duration::MAX;
         options.lists.grace = Duration::from_secs(60);
     });
     source.publish();
@@ -289,7 +289,7 @@ proptest! {
         entries in 2u64..6,
     ) {
         let mut source = Source::new(TestSet::of(&["0", "1", "2"]), |options| {
-            options.lists.snapshot_each_time = each_time;
+            options.lists.small_snapshot_every = if each_time { Duration::ZERO } else { Duration::MAX };
             options.lists.entries = entries;
         });
         source.publish();

@@ -21,7 +21,10 @@ use super::{
     path::{self, Beneath},
     resources::Resources,
 };
-use crate::{Error, render::Place};
+use crate::{
+    Error,
+    render::{DOCUMENTS, Place},
+};
 
 /// A Source over HTTP. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -138,6 +141,9 @@ impl Shared {
 
     /// Pages that are no resources; a resource of the same name comes first.
     fn page(&self, method: &Method, path: &str) -> Option<Response> {
+        if let Some(document) = path.strip_suffix(".html").filter(|path| path.starts_with(DOCUMENTS)) {
+            return Some(moved(&format!("{}{DOCUMENTS}/document?name={document}.xml", self.place.path())));
+        }
         let overview = Arc::clone(&self.overview.borrow());
         let (content_type, text) = match path {
             "" | "resourcesync/" => ("text/html; charset=utf-8", page::front(&overview)),

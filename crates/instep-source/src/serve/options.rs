@@ -1,7 +1,13 @@
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use super::{AdminOptions, Limits};
 use crate::{DumpPolicy, PublishOptions, live::LiveOptions, notify::ChannelOptions};
+
+/// A Resource List of one document is renewed so often at most: who reads it reads the changes after it too.
+const SMALL_SNAPSHOT_EVERY: Duration = Duration::from_secs(300);
 
 /// A Source that is published continuously and served.
 #[derive(Clone, Debug)]
@@ -35,6 +41,7 @@ impl ServeOptions {
         let mut publish = PublishOptions::new(folder, "");
         publish.out = publish.state.join("documents");
         publish.dumps.policy = DumpPolicy::Auto;
+        publish.lists.small_snapshot_every = SMALL_SNAPSHOT_EVERY;
         Self {
             publish,
             listen: "127.0.0.1:8080".to_owned(),

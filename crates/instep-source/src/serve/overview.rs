@@ -16,6 +16,8 @@ pub struct Overview {
     pub sets: Vec<SetOverview>,
     /// The last changes, the newest first.
     pub changes: Vec<RecentChange>,
+    /// How many changes there were in each of the last 48 hours, the one that runs last.
+    pub hours: Vec<u64>,
     /// When the last publication ended; none before the first one.
     #[serde(serialize_with = "as_text")]
     pub published: Option<DateTime>,

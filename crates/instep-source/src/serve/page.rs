@@ -2,110 +2,26 @@
 
 mod browse;
 mod chart;
+mod charts;
+mod document;
+mod front;
 
 use axum::{body::Body, response::Response};
 use http::{HeaderValue, header};
 use maud::{DOCTYPE, Markup, html};
+use resourcesync::{Change, DateTime};
 
-use super::overview::{Overview, SetOverview};
 pub(crate) use browse::routes;
+pub(crate) use front::front;
 
-/// What a page may load: its own style, and events of this host.
+/// What a page may load: its own style, the script and the events of this host.
 pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; \
      img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-const STYLE: &str = "\
-:root{color-scheme:light dark;--line:color-mix(in srgb,currentColor 18%,transparent)}\
-body{font:16px/1.5 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1rem}\
-h1{font-size:1.5rem;margin:.5rem 0}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
-table{border-collapse:collapse;width:100%}th,td{border-bottom:1px solid var(--line);padding:.3rem .6rem .3rem 0;text-align:left;overflow-wrap:anywhere}\
-td.figure{text-align:right;white-space:nowrap}time{white-space:nowrap}\
-pre{border:1px solid var(--line);border-radius:.4rem;overflow-x:auto;padding:.6rem}\
-.created{color:#16803c}.updated{color:#2563eb}.deleted{color:#dc2626}";
+const STYLE: &str = include_str!("page/style.css");
 
 /// Shows changes while they happen, on a page that is open. Everything is put in as text.
-pub(crate) const LIVE: &str = "\
-const table = document.getElementById('changes');
-const cell = (row, child, kind) => {
-  const td = row.insertCell();
-  if (kind) td.className = kind;
-  td.append(child);
-};
-const made = (name, text) => Object.assign(document.createElement(name), { textContent: text });
-new EventSource(table.dataset.events).addEventListener('changes', event => {
-  for (const change of JSON.parse(event.data)) {
-    if (table.dataset.empty) { table.deleteRow(0); delete table.dataset.empty; }
-    const row = table.insertRow(0);
-    const link = made('a', change.uri.startsWith(table.dataset.base) ? change.uri.slice(table.dataset.base.length) : change.uri);
-    link.href = change.uri;
-    cell(row, made('time', change.datetime));
-    cell(row, change.change, change.change);
-    cell(row, link);
-    if (table.rows.length > 50) table.deleteRow(-1);
-  }
-});
-";
-
-/// The page at the base URL: what is here, how much, what changed last, how to keep a copy.
-pub(crate) fn front(overview: &Overview) -> String {
-    let title =
-        overview.base_url.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
-    layout(
-        title,
-        &html! {
-            p {
-                (count(overview.resources(), "resource")) ", " (size(overview.bytes())) ", published with "
-                a href=(document(overview, ".well-known/resourcesync")) { "ResourceSync" } "."
-                @if let Some(failure) = &overview.failure { " " strong { "The last publication failed: " (failure) } }
-            }
-            h2 { "Keep a copy" }
-            pre { code { "instep sync " (overview.base_url) } }
-            p { "It stays in step with " code { "instep sync --follow " (overview.base_url) } "." }
-            h2 { "What is here" }
-            (sets(&overview.sets))
-            p {
-                a href=(path(overview, "resourcesync/search?q=")) { "Look for a resource" } ", "
-                a href=(path(overview, "resourcesync/charts")) { "see what changed when" } "."
-            }
-            h2 { "Last changes" }
-            (changes(overview))
-            script src=(path(overview, "resourcesync/live.js")) {}
-            @if let Some(published) = overview.published { p { "Published " time { (published) } "." } }
-        },
-    )
-}
-
-fn sets(sets: &[SetOverview]) -> Markup {
-    html! {
-        table {
-            tr { th { "Set" } th { "Resources" } th { "Size" } th { "Documents" } }
-            @for set in sets {
-                tr {
-                    td { @if set.name.is_empty() { "all" } @else { (set.name) } }
-                    td.figure { (set.resources) }
-                    td.figure { (size(set.bytes)) }
-                    td { @if let Some(list) = &set.capability_list { a href=(list) { "Capability List" } } }
-                }
-            }
-        }
-    }
-}
-
-fn changes(overview: &Overview) -> Markup {
-    html! {
-        table #changes data-events=(path(overview, "resourcesync/events")) data-base=(overview.base_url)
-            data-empty=[overview.changes.is_empty().then_some("yes")] {
-            @for change in &overview.changes {
-                tr {
-                    td { time { (change.datetime) } }
-                    td class=(change.change) { (change.change) }
-                    td { a href=(change.uri) { (change.uri.as_str().strip_prefix(&overview.base_url).unwrap_or(change.uri.as_str())) } }
-                }
-            }
-            @if overview.changes.is_empty() { tr { td { "None since the first publication." } } }
-        }
-    }
-}
+pub(crate) const LIVE: &str = include_str!("page/live.js");
 
 /// A page as an answer.
 pub(crate) fn respond(text: String) -> Response {
@@ -118,7 +34,7 @@ pub(crate) fn respond(text: String) -> Response {
     response
 }
 
-fn layout(title: &str, content: &Markup) -> String {
+fn layout(base: &str, title: &str, content: &Markup) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -126,31 +42,96 @@ fn layout(title: &str, content: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 link rel="icon" href="data:,";
+                link rel="resourcesync" href=(path(base, ".well-known/resourcesync"));
                 title { (title) }
                 style { (maud::PreEscaped(STYLE)) }
             }
-            body { h1 { (title) } (content) }
+            body {
+                header { nav { a href=(path(base, "resourcesync/")) { "Overview" } } h1 { (title) } }
+                main { (content) }
+                footer {
+                    a href=(path(base, "resourcesync/document?name=.well-known/resourcesync")) { "Source Description" } " \u{b7} "
+                    a href=(path(base, "resourcesync/charts")) { "Charts" } " \u{b7} "
+                    a href=(path(base, "status")) { "Status" } " \u{b7} published by instep"
+                }
+                script src=(path(base, "resourcesync/live.js")) {}
+            }
         }
     }
     .into_string()
 }
 
-fn document(overview: &Overview, name: &str) -> String {
-    format!("{}{name}", overview.base_url)
+/// Figures side by side: what they are, their name for the script, their value.
+fn figures(figures: &[(&str, &str, String)]) -> Markup {
+    html! {
+        dl.figures {
+            @for (what, name, value) in figures {
+                div { dt { (what) } dd data-figure=(name) { (value) } }
+            }
+        }
+    }
+}
+
+/// A line to copy into a terminal.
+fn copyable(line: &str) -> Markup {
+    html! { div.copy { code { (line) } } }
+}
+
+/// The form that leads to a search.
+fn search_form(action: &str, text: &str) -> Markup {
+    html! {
+        form action=(action) {
+            input type="search" name="q" value=(text) placeholder="Beginning of a path or URI" aria-label="Search";
+            button { "Search" }
+        }
+    }
+}
+
+/// A moment to the second; the rest is in its attribute.
+fn moment(moment: DateTime) -> Markup {
+    let whole = moment.to_string();
+    let short = whole.get(..19).map_or_else(|| whole.clone(), |short| short.replace('T', " "));
+    html! { time datetime=(whole) title=(whole) { (short) } }
+}
+
+fn change_kind(change: &Change) -> Markup {
+    html! { span class=(format!("kind {change}")) { (change) } }
+}
+
+/// The way to the page of a resource; one that is gone has none.
+fn resource_link(base: &str, uri: &str, is_gone: bool) -> Markup {
+    let short = uri.strip_prefix(base).filter(|short| !short.is_empty()).unwrap_or(uri);
+    html! {
+        @if is_gone { (short) } @else {
+            a href=(path(base, &format!("resourcesync/resource?{}", query("uri", uri)))) { (short) }
+        }
+    }
+}
+
+fn query(parameter: &str, value: &str) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).append_pair(parameter, value).finish()
 }
 
 /// A path on whatever host the page was asked for at: the browser may know this server by another name.
-fn path(overview: &Overview, name: &str) -> String {
-    let base = overview.base_url.splitn(4, '/').nth(3).unwrap_or_default();
-    format!("/{base}{name}")
+fn path(base: &str, name: &str) -> String {
+    format!("/{}{name}", base.splitn(4, '/').nth(3).unwrap_or_default())
 }
 
-fn count(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+/// `1,234,567`
+fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// A size as people read it.
-pub(crate) fn size(bytes: u64) -> String {
+fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
@@ -161,28 +142,15 @@ pub(crate) fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use resourcesync::{Change, DateTime, Uri};
-
-    use super::{super::overview::RecentChange, *};
+    use super::*;
 
     #[test]
-    fn names_from_the_content_are_text_and_nothing_else() {
-        let mut overview = Overview { base_url: "http://example.com/".into(), ..Overview::default() };
-        let uri = Uri::parse("http://example.com/a?<b>".replace(['<', '>'], "'").as_str()).unwrap();
-        let change = RecentChange { uri, change: Change::Created, datetime: DateTime::from_unix_seconds(0) };
-        overview.changes.push(change);
-        overview.failure = Some("<script>alert(1)</script>".into());
-        let page = front(&overview);
-        assert!(!page.contains("<script>alert"));
-        assert!(page.contains("instep sync http://example.com/"));
-    }
-
-    #[test]
-    fn sizes_read_well() {
+    fn sizes_and_numbers_read_well() {
         for (bytes, text) in
             [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1 << 20, "1.0 MiB"), (5 << 30, "5.0 GiB")]
         {
             assert_eq!(size(bytes), text);
         }
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct Server {
     #[arg(long, default_value = "10m", value_parser = values::duration, value_name = "DURATION")]
     scan_every: Duration,
     /// Least time between two publications; the first change is published at once
-    #[arg(long, default_value = "1s", value_parser = values::duration, value_name = "DURATION")]
+    #[arg(long, default_value = "500ms", value_parser = values::duration, value_name = "DURATION")]
     interval: Duration,
     /// Do not answer batches: many resources in one request
     #[arg(long)]

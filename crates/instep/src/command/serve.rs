@@ -50,6 +50,7 @@ impl Serve {
     fn options(self, config: &Config) -> anyhow::Result<ServeOptions> {
         let mut options = ServeOptions::new(&self.dir);
         let (documents, dumps) = (options.publish.out.clone(), options.publish.dumps.policy);
+        let small_snapshot_every = options.publish.lists.small_snapshot_every;
         options.publish = self.source.options(
             &self.dir,
             self.server.base_url.as_deref().unwrap_or_default(),
@@ -57,6 +58,7 @@ impl Serve {
             dumps,
             config,
         )?;
+        options.publish.lists.small_snapshot_every = small_snapshot_every;
         self.server.apply(&mut options)?;
         options.channels = self.channels.options();
         options.admin = self.admin.options()?;

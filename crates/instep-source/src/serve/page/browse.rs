@@ -1,10 +1,6 @@
-//! Pages about a set, a document, a resource, and a search by URI.
+//! The pages below the documents: a set, a document, a resource, a search by URI, charts.
 
-use std::{
-    io::{self, BufReader},
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -14,43 +10,45 @@ use axum::{
 };
 use http::StatusCode;
 use maud::{Markup, html};
-use resourcesync::{DocumentReader, Entry, Header, ReadOptions};
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
 
-use super::{chart, layout, respond, size};
+use super::{
+    charts::Charts, figures, layout, moment, path, resource_link, respond, search_form, size, thousands,
+};
 use crate::{
     Error, Publisher,
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
     render::Place,
-    serve::{path, root::Root},
+    serve::root::Root,
 };
 
 /// Lines of a page.
-const MOST: usize = 200;
-/// Changes that charts look at.
-const CHART_CHANGES: u64 = 50_000;
-/// How long charts are shown before they are drawn again.
-const CHART_AGE: Duration = Duration::from_secs(60);
+pub(super) const MOST: usize = 200;
 
 /// What the pages look into.
 pub(crate) struct Browse {
-    catalogue: Catalogue,
+    pub(super) catalogue: Catalogue,
     holdings: Holdings,
-    place: Place,
-    documents: Root,
-    charts: Mutex<Option<(Instant, Arc<String>)>>,
+    pub(super) place: Place,
+    pub(super) documents: Root,
+    /// The names of the sets, by their number.
+    pub(super) sets: Vec<String>,
+    charts: Charts,
 }
 
 /// What is looked for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Wanted {
+pub(super) struct Wanted {
     q: String,
     uri: String,
-    name: String,
+    pub(super) name: String,
 }
+
+/// A page with its title; none where there is nothing to show.
+pub(super) type Page = Result<Option<(String, Markup)>, Error>;
 
 /// The pages, below the base URL.
 pub(crate) fn routes(publisher: &Publisher) -> Result<Router, Error> {
@@ -61,25 +59,28 @@ pub(crate) fn routes(publisher: &Publisher) -> Result<Router, Error> {
         holdings: publisher.holdings().clone(),
         place: publisher.place().clone(),
         documents: Root::open(out).map_err(Error::read(out))?,
-        charts: Mutex::default(),
+        sets: publisher.options().sets.iter().map(|set| set.name.clone()).collect(),
+        charts: Charts::default(),
     };
-    type Page = fn(&Browse, &Wanted) -> Result<Option<Markup>, Error>;
-    let page = |page: Page| {
+    let page = |page: fn(&Browse, &Wanted) -> Page| {
         get(move |State(browse): State<Arc<Browse>>, Query(wanted): Query<Wanted>| async move {
-            spawn_blocking(move || answer(page(&browse, &wanted))).await.unwrap_or_else(|_| failed())
+            spawn_blocking(move || answer(browse.place.base(), page(&browse, &wanted)))
+                .await
+                .unwrap_or_else(|_| failed())
         })
     };
     Ok(Router::new()
         .route("/resourcesync/search", page(Browse::search))
         .route("/resourcesync/resource", page(Browse::resource))
         .route("/resourcesync/document", page(Browse::document))
+        .route("/resourcesync/set", page(Browse::set))
         .route("/resourcesync/charts", page(Browse::charts))
         .with_state(Arc::new(browse)))
 }
 
-fn answer(page: Result<Option<Markup>, Error>) -> Response {
+fn answer(base: &str, page: Page) -> Response {
     match page {
-        Ok(Some(content)) => respond(layout("ResourceSync", &content)),
+        Ok(Some((title, content))) => respond(layout(base, &title, &content)),
         Ok(None) => StatusCode::NOT_FOUND.into_response(),
         Err(error) => {
             tracing::error!(%error, "a page cannot be made");
@@ -94,25 +95,29 @@ fn failed() -> Response {
 
 impl Browse {
     /// Resources whose path or URI begins with a text.
-    fn search(&self, wanted: &Wanted) -> Result<Option<Markup>, Error> {
+    fn search(&self, wanted: &Wanted) -> Page {
+        let base = self.place.base();
         let snapshot = self.catalogue.snapshot()?;
         let found = self.beginning_with(&snapshot, &wanted.q)?;
-        Ok(Some(html! {
-            (search_form(&wanted.q))
-            h2 { "Resources that begin with " q { (wanted.q) } }
+        let content = html! {
+            (search_form(&path(base, "resourcesync/search"), &wanted.q))
+            h2 { @if wanted.q.is_empty() { "All resources" } @else { "Resources that begin with " q { (wanted.q) } } }
             table {
-                tr { th { "Resource" } th { "Size" } th { "Last modified" } }
-                @for resource in &found {
-                    tr {
-                        td { (link("resource", "uri", resource.uri.as_str(), self.short(resource.uri.as_str()))) }
-                        td.figure { @if let Some(length) = resource.state.length { (size(length)) } }
-                        td { @if let Some(lastmod) = resource.state.lastmod { time { (lastmod) } } }
+                thead { tr { th { "Resource" } th.figure { "Size" } th { "Last modified" } } }
+                tbody {
+                    @for resource in &found {
+                        tr {
+                            td { (resource_link(base, resource.uri.as_str(), false)) }
+                            td.figure { @if let Some(length) = resource.state.length { (size(length)) } }
+                            td { @if let Some(lastmod) = resource.state.lastmod { (moment(lastmod)) } }
+                        }
                     }
+                    @if found.is_empty() { tr { td { "None." } } }
                 }
-                @if found.is_empty() { tr { td { "None." } } }
             }
-            @if found.len() == MOST { p { "The first " (MOST) "; write more of the URI to see others." } }
-        }))
+            @if found.len() == MOST { p.soft { "The first " (MOST) "; write more of the URI to see others." } }
+        };
+        Ok(Some(("Search".to_owned(), content)))
     }
 
     fn beginning_with(&self, snapshot: &Snapshot, text: &str) -> Result<Vec<Resource>, Error> {
@@ -132,130 +137,43 @@ impl Browse {
     }
 
     /// What is published about a resource.
-    fn resource(&self, wanted: &Wanted) -> Result<Option<Markup>, Error> {
+    fn resource(&self, wanted: &Wanted) -> Page {
         let snapshot = self.catalogue.snapshot()?;
         let Some(resource) = self.holdings.find(&snapshot, &wanted.uri)? else { return Ok(None) };
-        let state = &resource.state;
-        Ok(Some(html! {
-            h2 { a href=(resource.uri) { (self.short(resource.uri.as_str())) } }
+        let (state, history) = (&resource.state, &resource.history);
+        let names = self.sets.iter().enumerate().filter(|(number, _)| resource.sets >> number & 1 == 1);
+        let title = wanted.uri.strip_prefix(self.place.base()).unwrap_or(&wanted.uri).to_owned();
+        let content = html! {
+            (figures(&[
+                ("Size", "size", state.length.map_or_else(|| "unknown".to_owned(), size)),
+                ("Changes", "changes", thousands(history.changes)),
+            ]))
             table {
-                tr { th { "URI" } td { (resource.uri) } }
-                @if let Some(length) = state.length { tr { th { "Size" } td { (size(length)) " (" (length) " bytes)" } } }
-                @if let Some(lastmod) = state.lastmod { tr { th { "Last modified" } td { time { (lastmod) } } } }
+                tr { th { "URI" } td { a href=(resource.uri) { (resource.uri) } } }
+                @if let Some(length) = state.length { tr { th { "Length" } td { (thousands(length)) " bytes" } } }
                 @if let Some(media_type) = &state.media_type { tr { th { "Type" } td { (media_type) } } }
+                @if let Some(coding) = &state.encoding { tr { th { "Encoding" } td { (coding) } } }
+                @if let Some(lastmod) = state.lastmod { tr { th { "Last modified" } td { (moment(lastmod)) } } }
+                @if let Some(since) = history.since { tr { th { "Known since" } td { (moment(since)) } } }
                 @for digest in state.digests.iter() { tr { th { "Digest" } td { code { (digest) } } } }
                 @for related in &state.links { tr { th { (related.rel) } td { a href=(related.href) { (related.href) } } } }
-            }
-        }))
-    }
-
-    /// A document, as its readers understand it.
-    fn document(&self, wanted: &Wanted) -> Result<Option<Markup>, Error> {
-        let Some(name) = path::beneath(&wanted.name).filter(|name| name.name.ends_with(b".xml")) else {
-            return Ok(None);
-        };
-        let file = match self.documents.file(&name.name) {
-            Ok(file) => BufReader::new(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::read(&wanted.name)(error)),
-        };
-        let read = || {
-            let mut reader = DocumentReader::new(file, ReadOptions::new())?;
-            let header = reader.header().clone();
-            let entries = reader.entries().take(MOST).collect::<Result<Vec<_>, _>>()?;
-            Ok((header, entries))
-        };
-        let (header, entries) = read()
-            .map_err(|error: resourcesync::ReadError| Error::read(&wanted.name)(io::Error::other(error)))?;
-        Ok(Some(self.show(&wanted.name, &header, &entries)))
-    }
-
-    fn show(&self, name: &str, header: &Header, entries: &[Entry]) -> Markup {
-        html! {
-            h2 { a href=(self.place.uri(name)) { (name) } }
-            table {
-                @if let Some(capability) = header.capability() { tr { th { "Capability" } td { (capability) } } }
-                @if let Some(metadata) = &header.metadata {
-                    @for (what, moment) in [
-                        ("At", metadata.at), ("Completed", metadata.completed), ("From", metadata.from), ("Until", metadata.until),
-                    ] {
-                        @if let Some(moment) = moment { tr { th { (what) } td { time { (moment) } } } }
-                    }
-                }
-                @for related in &header.links { tr { th { (related.rel) } td { a href=(related.href) { (related.href) } } } }
-            }
-            h2 { "Entries" }
-            table {
-                @for entry in entries {
+                @for (_, name) in names {
                     tr {
-                        td { @if let Some(moment) = entry.metadata.datetime.or(entry.lastmod) { time { (moment) } } }
-                        td { @if let Some(change) = &entry.metadata.change { span class=(change) { (change) } } }
-                        td { a href=(entry.loc) { (self.short(entry.loc.as_str())) } }
+                        th { "Set" }
+                        td {
+                            a href=(path(self.place.base(), &format!("resourcesync/set?name={name}"))) {
+                                @if name.is_empty() { "All resources" } @else { (name) }
+                            }
+                        }
                     }
                 }
             }
-            @if entries.len() == MOST { p { "The first " (MOST) " only." } }
-        }
+        };
+        Ok(Some((title, content)))
     }
 
     /// When resources changed, and how large they are.
-    fn charts(&self, _: &Wanted) -> Result<Option<Markup>, Error> {
-        let mut kept = self.charts.lock().unwrap_or_else(PoisonError::into_inner);
-        let current =
-            kept.as_ref().filter(|(drawn, _)| drawn.elapsed() < CHART_AGE).map(|(_, text)| Arc::clone(text));
-        let text = match current {
-            Some(text) => text,
-            None => {
-                let text = Arc::new(draw(&self.catalogue.snapshot()?)?.into_string());
-                *kept = Some((Instant::now(), Arc::clone(&text)));
-                text
-            }
-        };
-        Ok(Some(maud::PreEscaped(text.as_str().to_owned())))
+    fn charts(&self, _: &Wanted) -> Page {
+        Ok(Some(("Charts".to_owned(), self.charts.of(&self.catalogue)?)))
     }
-
-    fn short<'a>(&self, uri: &'a str) -> &'a str {
-        uri.strip_prefix(self.place.base()).unwrap_or(uri)
-    }
-}
-
-/// The form that leads to a search.
-pub(super) fn search_form(text: &str) -> Markup {
-    html! {
-        form action="search" {
-            input type="search" name="q" value=(text) placeholder="Beginning of a path or URI" aria-label="Search";
-            " " button { "Search" }
-        }
-    }
-}
-
-fn link(page: &str, parameter: &str, value: &str, text: &str) -> Markup {
-    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair(parameter, value).finish();
-    html! { a href=(format!("{page}?{query}")) { (text) } }
-}
-
-fn draw(snapshot: &Snapshot) -> Result<Markup, Error> {
-    const HOURS: i64 = 48;
-    let hour = |micros: i64| micros.div_euclid(3_600_000_000);
-    let now = hour(snapshot.at().unix_micros());
-    let mut changes: Vec<(String, u64)> =
-        (0..HOURS).map(|back| (format!("{} h ago", HOURS - 1 - back), 0)).collect();
-    for change in snapshot.changes(u64::MAX, snapshot.head().sequence.saturating_sub(CHART_CHANGES)) {
-        let back = now - hour(change?.datetime.unix_micros());
-        if let Some((_, count)) =
-            usize::try_from(HOURS - 1 - back).ok().and_then(|place| changes.get_mut(place))
-        {
-            *count += 1;
-        }
-    }
-    let mut sizes: Vec<(String, u64)> =
-        (0..40).map(|power| (format!("up to {}", size(1 << power)), 0)).collect();
-    for resource in snapshot.resources(u64::MAX) {
-        let length = resource?.state.length.unwrap_or_default();
-        let power = length.max(1).next_power_of_two().ilog2() as usize;
-        sizes[power.min(39)].1 += 1;
-    }
-    let used = sizes.iter().rposition(|(_, count)| *count > 0).map_or(1, |last| last + 1);
-    sizes.truncate(used);
-    Ok(html! { (chart::bars("Changes per hour", &changes)) (chart::bars("Resources by size", &sizes)) })
 }
