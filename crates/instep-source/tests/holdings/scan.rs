@@ -248,7 +248,7 @@ fn several_roots_have_their_own_prefixes_and_the_inner_one_hides_the_outer() {
     assert_eq!(folder.uris(), ["a", "inner/c"]);
     folder.remove_content();
     folder.scan();
-    assert_eq!(folder.log(), ["created inner/hidden", "deleted inner/c"]);
+    assert_eq!(folder.log(), ["deleted inner/c", "created inner/hidden"]);
 }
 
 #[test]

@@ -71,7 +71,9 @@ fn people_and_monitoring_are_told_how_things_stand() {
     let page = get(server.address, "/");
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
     assert!(page.text().contains(&format!("instep sync {}", server.base)));
-    assert!(page.text().contains("1 resource, 3 B"));
+    for figure in ["data-figure=\"resources\">1<", "data-figure=\"size\">3 B<"] {
+        assert!(page.text().contains(figure), "{figure}");
+    }
     assert_eq!(get(server.address, "/healthz").status, 200);
     assert_eq!(get(server.address, "/readyz").status, 200);
     let status = get(server.address, "/status").text();

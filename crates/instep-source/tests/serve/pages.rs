@@ -58,10 +58,34 @@ fn a_document_has_a_page_and_nothing_else_of_the_disk_has() {
 fn charts_show_changes_and_sizes_without_a_script() {
     let server = Server::start(&[("a.txt", b"abc")]);
     let text = page(&server, "/resourcesync/charts").text();
-    assert!(
-        text.contains("Changes per hour") && text.contains("up to 4 B: 1") && !text.contains("<script"),
-        "{text}"
-    );
+    for part in ["Changes an hour", "Changes a day", "up to 4 B: 1"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(text.matches("<rect").count(), 48 + 30 + 1);
+}
+
+#[test]
+fn a_set_has_a_page_with_its_documents() {
+    let server = Server::start(&[("a.txt", b"abc")]);
+    let text = page(&server, "/resourcesync/set?name=").text();
+    for part in [
+        "resourcesync/changelist.xml",
+        "instep sync",
+        "capabilitylist.xml",
+        "data-figure=\"set-resources\">1<",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(get(server.address, "/resourcesync/set?name=absent").status, 404);
+}
+
+#[test]
+fn the_page_of_a_document_stands_beside_it_as_html() {
+    let server = Server::start(&[("a.txt", b"abc")]);
+    let answer = get(server.address, "/resourcesync/resourcelist.html");
+    assert_eq!(answer.status, 301);
+    let page_of_it = answer.header("location").unwrap().to_owned();
+    assert!(page(&server, &page_of_it).text().contains("a.txt"));
 }
 
 #[test]
