@@ -111,7 +111,7 @@ fn record_files<'a>(
     let mut folders: Vec<PathBuf> = Vec::new();
     let alone = holdings.look_alone();
     for (root, path) in files {
-        if knows_below(catalogue, root, &path)? {
+        if root.supply.is_some() || knows_below(catalogue, root, &path)? {
             folders.push(root.path(&path));
             continue;
         }
