@@ -7,10 +7,11 @@ use std::{sync::Arc, time::Instant};
 use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SyncOptions,
     discover::CapabilitySet,
-    state::{ActionKind, Checkpoint},
+    state::{ActionKind, Checkpoint, State, StateError},
     sync::{Changes, Copy, Draft, Inventory, Run, SetRun},
 };
 use hash::{Hashing, Verdict};
+use tempfile::TempDir;
 
 /// Compares the copy with its Source (DST-5): what the Resource List and the changes since then promise with what is
 /// held, and what is held with the bytes on disk. Without a URL only the latter.
@@ -23,10 +24,10 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
         let what = format!("{} holds no copy; instep sync makes one", options.dir.display());
         return Err(Error::Usage { what });
     }
-    let mut audit = Audit { monitor, report: AuditReport::default(), plans: Vec::new() };
+    let mut audit = Audit { monitor, report: AuditReport::default(), plans: Vec::new(), origins: None };
     let as_sync = audit_as_sync(options);
     let mut copy = match &options.url {
-        Some(_) => audit.compare_with_source(&as_sync).await?,
+        Some(_) => audit.compare_with_source(&as_sync, options.origin).await?,
         None => Copy::open(&as_sync)?,
     };
     monitor.event(Event::Phase(Phase::Hashing));
@@ -47,32 +48,57 @@ fn audit_as_sync(options: &AuditOptions) -> SyncOptions {
 }
 
 /// What the Source has: its Resource List, or the manifests of its Resource Dump, and the changes since then.
-async fn read_inventory(run: &mut Run<'_>, found: &CapabilitySet, set: &mut SetRun) -> Result<(), Error> {
+async fn read_inventory(
+    run: &mut Run<'_>,
+    found: &CapabilitySet,
+    set: &mut SetRun,
+    names_all: bool,
+) -> Result<(), Error> {
     if let Some((inventory, _)) = Inventory::read_any(run, found, set, true).await? {
         inventory.followed_by_changes(run, found, set).await?;
-        if inventory.complete {
+        if inventory.complete && names_all {
             set.work(Draft::infer_deletions).await?;
         }
     }
     Ok(())
 }
 
+/// What a run's copy holds, by the URIs of the originals.
+fn origins(run: &Run<'_>) -> Result<(State, TempDir), Error> {
+    let spool = run.copy.spool();
+    let failed = |source| StateError::Backup { path: spool.to_owned(), source };
+    let folder = TempDir::with_prefix_in("origins-", spool).map_err(failed)?;
+    Ok((run.state().by_origin(&folder.path().join("held.sqlite"))?, folder))
+}
+
 struct Audit<'a> {
     monitor: &'a dyn Monitor,
     report: AuditReport,
     plans: Vec<SetRun>,
+    /// What is held by the URIs of the originals, while they are compared; and the folder that it lies in.
+    origins: Option<(State, TempDir)>,
 }
 
 impl Audit<'_> {
-    async fn compare_with_source(&mut self, options: &SyncOptions) -> Result<Copy, Error> {
+    async fn compare_with_source(&mut self, options: &SyncOptions, origin: bool) -> Result<Copy, Error> {
         let mut run = Run::begin(options, self.monitor)?;
+        if origin {
+            self.origins = Some(origins(&run)?);
+        }
         let source = run.discover().await?;
         run.enter(Phase::Reading);
         for found in &source.sets {
-            let set = run.copy.set(found)?;
-            let mut set = run.new_plan(set, false)?;
+            let mut set = match &mut self.origins {
+                None => {
+                    let set = run.copy.set(found)?;
+                    run.new_plan(set, false)?
+                }
+                Some((origins, _)) => run.new_plan_over(origins, found)?,
+            };
+            // Of an original with several sets nobody here knows which resource came from which.
+            let names_all = self.origins.is_none() || source.sets.len() == 1;
             match found.has_inventory() {
-                true => read_inventory(&mut run, found, &mut set).await?,
+                true => read_inventory(&mut run, found, &mut set, names_all).await?,
                 false => self.read_changes(&mut run, found, &mut set).await?,
             }
             self.tell_plan(&set)?;
@@ -134,7 +160,10 @@ impl Audit<'_> {
             sample: options.sample,
             shutdown: options.shutdown.clone(),
         };
-        let mut reader = copy.state().reader()?;
+        let mut reader = match &self.origins {
+            None => copy.state().reader()?,
+            Some((origins, _)) => origins.reader()?,
+        };
         let complete = hashing
             .run(&mut reader, &mut |held, verdict, bytes| {
                 self.report.bytes += bytes;

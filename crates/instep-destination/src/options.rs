@@ -106,6 +106,8 @@ pub struct AuditOptions {
     pub url: Option<String>,
     /// The folder of the copy.
     pub dir: PathBuf,
+    /// Whether each resource is compared under the URI that its `via` names (LN-21): the Source is the original one.
+    pub origin: bool,
     /// The part of the held resources that is hashed, in (0, 1].
     pub sample: f64,
     /// Which digests are verified.
@@ -124,6 +126,7 @@ impl AuditOptions {
         Self {
             url,
             dir: dir.into(),
+            origin: false,
             sample: 1.0,
             verify: Verify::default(),
             selection: SelectionOptions::default(),

@@ -10,6 +10,7 @@ mod held;
 mod intent;
 mod marks;
 mod meet;
+mod origins;
 mod owed;
 mod record;
 mod runs;

@@ -29,7 +29,7 @@ use crate::{
     error::story,
     listen::Listener,
     plan::{Choice, Deletions, check_deletions},
-    state::{ActionKind, SetId},
+    state::{ActionKind, SetId, State},
 };
 pub(crate) use changes::Changes;
 pub(crate) use copy::Copy;
@@ -114,6 +114,17 @@ impl Run<'_> {
         self.carry_out(found, set, planned.checkpoint, planned.carrier).await?;
         self.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(())
+    }
+
+    /// An empty plan over another state than that of the copy.
+    pub(crate) fn new_plan_over(
+        &mut self,
+        state: &mut State,
+        found: &CapabilitySet,
+    ) -> Result<SetRun, Error> {
+        let id = state.set(found.capability_list.as_ref().map_or("", Uri::as_str))?;
+        let draft = Draft::new(state.reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        Ok(SetRun::new(id, draft))
     }
 
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {

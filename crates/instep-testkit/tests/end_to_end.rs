@@ -13,6 +13,8 @@ mod hostile;
 mod operator;
 #[path = "end_to_end/patches.rs"]
 mod patches;
+#[path = "end_to_end/simulated.rs"]
+mod simulated;
 #[path = "end_to_end/story.rs"]
 mod story;
 #[path = "end_to_end/validate.rs"]

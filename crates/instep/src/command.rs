@@ -10,6 +10,7 @@ mod explore;
 mod publish;
 mod republish;
 mod serve;
+mod simulate;
 mod status;
 mod sync;
 mod validate;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Sync(Box<sync::Sync>),
     Audit(Box<audit::Audit>),
     Status(status::Status),
+    Simulate(Box<simulate::Simulate>),
     Explore(explore::Explore),
     Validate(Box<validate::Validate>),
     Explain(explain::Explain),
@@ -49,6 +51,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Republish(republish) => republish.run(config, output),
         Command::Sync(sync) => sync.run(config, output),
         Command::Audit(audit) => audit.run(config, output),
+        Command::Simulate(simulate) => simulate.run(output),
         Command::Status(status) => status.run(output),
         Command::Explore(explore) => explore.run(config, output),
         Command::Validate(validate) => validate.run(config, output),

@@ -6,6 +6,7 @@ mod config;
 mod copy;
 mod exit;
 mod runtime;
+mod simulation;
 mod ui;
 
 use std::{env, process::ExitCode};

@@ -74,6 +74,9 @@ fn changes_flow_through_a_relay_with_equal_bytes_and_links_to_the_original() {
     let _ = sync(&chain.b.url(), &copy).with_code(0);
     assert_eq!(Tree::of(&files), Tree::of(&copy));
 
+    let audit = || Run::of(instep(["audit", "--origin", &chain.a.url()]).arg(&copy));
+    let right = audit().with_code(0).stdout;
+    assert!(right.starts_with("In step: 41 same"), "{right}");
     let c = listening(["republish"], &copy);
     let (told_by_b, told_by_c) = (
         get(&format!("{}resourcesync/changelist-000001.xml", chain.b.url())),
@@ -86,6 +89,11 @@ fn changes_flow_through_a_relay_with_equal_bytes_and_links_to_the_original() {
     let resources = Tree::of(&files).names().len();
     assert_eq!(told_by_c.matches("rel=\"via\"").count(), resources, "{told_by_c}");
     assert!(!told_by_c.contains(&chain.b.url()), "nothing of C speaks of B: {told_by_c}");
+
+    fs::write(files.join("d0000/new.txt"), "newer than that").unwrap();
+    until(|| audit().code == Some(20));
+    let wrong = audit().stdout;
+    assert!(wrong.contains(&format!("~ {}d0000/new.txt", chain.a.url())), "{wrong}");
 }
 
 #[test]

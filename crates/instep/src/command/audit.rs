@@ -25,7 +25,7 @@ use crate::{
 /// found differences.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  instep audit https://example.org/ ./copy\n  instep audit --offline ./copy\n  instep audit https://example.org/ ./copy --sample 1%"
+    after_help = "Examples:\n  instep audit https://example.org/ ./copy\n  instep audit --offline ./copy\n  instep audit https://example.org/ ./copy --sample 1%\n  instep audit https://original.example.org/ ./copy-of-a-mirror --origin"
 )]
 pub(crate) struct Audit {
     /// Any URL of the Source; the folder of the copy with --offline
@@ -35,6 +35,9 @@ pub(crate) struct Audit {
     /// Compare with the copy's own state instead of the Source
     #[arg(long)]
     offline: bool,
+    /// URL is the original Source of a copy of a mirror: each resource is compared with the one that its via names
+    #[arg(long, conflicts_with = "offline")]
+    origin: bool,
     /// Hash only this part, such as 1%
     #[arg(long, value_parser = share, default_value = "100%", value_name = "PART")]
     sample: f64,
@@ -81,6 +84,7 @@ impl Audit {
         };
         let mut options = AuditOptions::new(url, dir);
         options.sample = self.sample;
+        options.origin = self.origin;
         options.verify = self.verify;
         options.selection = self.selection.options();
         options.access = self.access.options(config)?;

@@ -1,0 +1,47 @@
+//! What is held, by the URIs of the originals.
+
+use std::path::Path;
+
+use resourcesync::Relation;
+
+use super::{Facts, Held, State, StateError, held};
+
+/// Rows read at a time.
+const PAGE: usize = 4_096;
+
+impl State {
+    /// The same resources in a state of its own in a new file, each under the URI that its `via` names (LN-21), with the
+    /// last modification that the original had; what came first hand keeps its URI. They belong to every set.
+    ///
+    /// # Errors
+    /// When this state cannot be read, or the file cannot be made.
+    pub(crate) fn by_origin(&self, path: &Path) -> Result<Self, StateError> {
+        let mut origins = Self::open(path)?;
+        let next_id = self.next_id().map_err(|source| self.error(source))?;
+        let fill = |source| StateError::sqlite(path, source);
+        let transaction = origins.connection.transaction().map_err(fill)?;
+        let mut after: Option<String> = None;
+        loop {
+            let page = self.held_after(after.as_deref(), PAGE)?;
+            let Some(last) = page.last() else { break };
+            after = Some(last.uri.as_str().to_owned());
+            for held in page {
+                let name = held.path.key();
+                held::put(&transaction, &at_origin(held), &name).map_err(fill)?;
+            }
+        }
+        transaction
+            .execute("INSERT OR REPLACE INTO counter (name, value) VALUES ('next_id', ?1)", [next_id])
+            .map_err(fill)?;
+        transaction.commit().map_err(fill)?;
+        Ok(origins)
+    }
+}
+
+fn at_origin(held: Held) -> Held {
+    let via = held.facts.links.iter().find(|link| link.rel == Relation::Via).cloned();
+    let Held { uri, path, facts, id, .. } = held;
+    let (uri, lastmod) = via.map_or((uri, facts.lastmod), |via| (via.href, via.modified));
+    let facts = Facts { length: facts.length, digests: facts.digests, lastmod, ..Facts::new() };
+    Held { uri, path, facts, id, sets: i64::MAX }
+}

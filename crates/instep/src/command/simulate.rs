@@ -1,0 +1,201 @@
+//! `instep simulate`: a Source that changes at a given rate and misbehaves on request.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use instep_source::{
+    DumpPolicy,
+    serve::{self, ServeOptions, Source},
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    args::values,
+    exit::Exit,
+    runtime,
+    simulation::{Changes, Faults, Generated},
+    ui::{Output, publishing::Publishing},
+};
+
+/// Serve generated resources that change by themselves, and faults on request: to test any client
+///
+/// Everything follows from the seed: which resources there are, their bytes, the changes and the faults. Bytes are made when
+/// they are asked for; the catalogue and the documents lie in a temporary folder, or in --state.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Simulate {
+    /// What the Source is like; other options change it
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<Profile>,
+    /// Resources at the beginning [default: 1000; arxiv 2400000; dbpedia-live 3770000]
+    #[arg(long, value_name = "N")]
+    resources: Option<u32>,
+    /// Bytes of a resource: from, to [default: 1KiB,4KiB; dbpedia-live 200,2000]
+    #[arg(long, value_parser = sizes, value_name = "FROM,TO")]
+    size: Option<(u64, u64)>,
+    /// Changes a second, such as 10/s; a tenth creates, a tenth deletes [default: 1/s; dbpedia-live 2/s]
+    #[arg(long, value_parser = values::rate, conflicts_with = "burst")]
+    rate: Option<f64>,
+    /// So many changes at once instead, every --burst-every [default: arxiv 2000]
+    #[arg(long, value_name = "N")]
+    burst: Option<u32>,
+    /// Time between bursts
+    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION")]
+    burst_every: Duration,
+    /// How many times faster than that the time of changes passes
+    #[arg(long, default_value_t = 1.0, value_name = "TIMES")]
+    speed: f64,
+    /// latency=DURATION, error=SHARE (503), truncate=SHARE, corrupt=SHARE (a wrong byte), gap=N (each Nth closed Change
+    /// List is gone), restart=DURATION (how often it goes away for a second); a share is such as 5%
+    #[arg(long, value_name = "FAULT=VALUE")]
+    fault: Vec<String>,
+    /// What everything follows from
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// Address and port; port 0 takes any free one
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    listen: String,
+    /// End after so long [default: when told to]
+    #[arg(long, value_parser = values::duration, value_name = "DURATION")]
+    duration: Option<Duration>,
+    /// Folder of the catalogue and the documents, kept [default: a temporary one]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  instep simulate --resources 100000 --rate 50/s
+  instep simulate --profile arxiv --resources 24000 --burst 20 --speed 1440
+  instep simulate --profile dbpedia-live --resources 10000 --fault latency=50ms --fault error=2%
+  instep simulate --fault corrupt=1% --fault truncate=1% --fault gap=2 --fault restart=30s --seed 7";
+
+/// A Source that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Profile {
+    /// Many resources, a burst of changes a day; Resource List, Resource Dump, Change List
+    Arxiv,
+    /// Many small resources, a steady stream of changes; dumps, no Resource List
+    DbpediaLive,
+}
+
+fn sizes(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) = text.split_once(',').unwrap_or((text, text));
+    let (from, to) = (values::size(from)?, values::size(to)?);
+    if from <= to { Ok((from, to)) } else { Err(format!("{text:?}: the smaller size comes first")) }
+}
+
+impl Simulate {
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let home = TempDir::with_prefix("instep-simulate-").context("Cannot make a temporary folder")?;
+        let state = self.state.clone().unwrap_or_else(|| home.path().to_owned());
+        let faults = Arc::new(Faults::parse(&self.fault, self.seed)?);
+        let runtime = runtime::start()?;
+        let shutdown = CancellationToken::new();
+        let signals = runtime::Signals::listen(&runtime, shutdown.clone());
+        let monitor = Arc::new(Publishing::new(*output));
+        let simulated = self.simulate(&state, &faults, &monitor, &shutdown);
+        let was_told = runtime.block_on(simulated)?;
+        monitor.finish();
+        Ok(if was_told { signals.exit() } else { Exit::Done })
+    }
+
+    /// Publishes, then serves while changes happen. Whether a signal ended it.
+    async fn simulate(
+        &self,
+        state: &std::path::Path,
+        faults: &Arc<Faults>,
+        monitor: &Arc<Publishing>,
+        shutdown: &CancellationToken,
+    ) -> anyhow::Result<bool> {
+        let mut listener = tokio::net::TcpListener::bind(&self.listen)
+            .await
+            .with_context(|| format!("Cannot listen on {}", self.listen))?;
+        let address = listener.local_addr()?;
+        std::fs::create_dir_all(state.join("empty"))?;
+        let generated = Arc::new(Generated::new(
+            state.join("empty").canonicalize()?,
+            self.seed,
+            self.resources.unwrap_or(match self.profile {
+                None => 1_000,
+                Some(Profile::Arxiv) => 2_400_000,
+                Some(Profile::DbpediaLive) => 3_770_000,
+            }),
+            self.size.unwrap_or(match self.profile {
+                Some(Profile::DbpediaLive) => (200, 2_000),
+                _ => (1 << 10, 4 << 10),
+            }),
+        ));
+        let options = self.serve_options(state, &generated, &format!("http://{address}/"));
+        let limits = options.limits.clone();
+        let told = Arc::clone(monitor) as Arc<dyn instep_source::Monitor>;
+        let source = Source::start(options, told).await?;
+        let router = faults.around(source.app().router());
+        let ended = shutdown.child_token();
+        let changing = tokio::spawn(Arc::clone(&generated).change(self.changes(), ended.clone()));
+        instep_source::Monitor::serving(&**monitor, &source.base_url(), address);
+        let ending = ended.clone();
+        let duration = self.duration;
+        tokio::spawn(async move {
+            match duration {
+                Some(duration) => tokio::time::sleep(duration).await,
+                None => ending.cancelled().await,
+            }
+            ending.cancel();
+        });
+        loop {
+            let pause = faults.until_restart(&ended);
+            serve::run(listener, router.clone(), limits.clone(), None, pause).await?;
+            if ended.is_cancelled() {
+                break;
+            }
+            tokio::time::sleep(Faults::AWAY).await;
+            listener = tokio::net::TcpListener::bind(address).await?;
+        }
+        changing.abort();
+        source.end().await;
+        Ok(shutdown.is_cancelled())
+    }
+
+    fn serve_options(
+        &self,
+        state: &std::path::Path,
+        generated: &Arc<Generated>,
+        base_url: &str,
+    ) -> ServeOptions {
+        let mut options = ServeOptions::new(state);
+        options.publish.base_url = base_url.to_owned();
+        options.publish.state = state.join("source");
+        options.publish.out = state.join("documents");
+        options.publish.sets[0].content = vec![Arc::clone(generated).into_content()];
+        match self.profile {
+            Some(Profile::Arxiv) => options.publish.dumps.policy = DumpPolicy::Always,
+            Some(Profile::DbpediaLive) => {
+                options.publish.dumps.policy = DumpPolicy::Always;
+                options.publish.sets[0].resource_list = false;
+            }
+            None => {}
+        }
+        options.limits.grace = Duration::from_millis(200);
+        options.live.watch = false;
+        // Nothing but what is told changes.
+        options.live.scan_every = Duration::from_secs(365 * 24 * 3_600);
+        options.admin = None;
+        options
+    }
+
+    fn changes(&self) -> Changes {
+        let burst =
+            self.burst.or((self.profile == Some(Profile::Arxiv) && self.rate.is_none()).then_some(2_000));
+        let speed = if self.speed > 0.0 { self.speed } else { 1.0 };
+        match burst {
+            Some(count) => Changes { count, every: self.burst_every.div_f64(speed) },
+            None => {
+                let usual = if self.profile == Some(Profile::DbpediaLive) { 2.0 } else { 1.0 };
+                Changes::at_rate(self.rate.unwrap_or(usual) * speed)
+            }
+        }
+    }
+}

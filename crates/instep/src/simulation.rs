@@ -1,0 +1,18 @@
+//! A Source that does not exist: generated resources, changes and faults, all from a seed.
+
+mod faults;
+mod generated;
+
+pub(crate) use faults::Faults;
+pub(crate) use generated::{Changes, Generated};
+
+/// A number that follows from a seed and what it is for (SplitMix64).
+fn draw(seed: u64, purpose: u64, number: u64) -> u64 {
+    let mut mixed = seed
+        ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ number.wrapping_add(1).wrapping_mul(0xd134_2543_de82_ef95);
+    mixed = mixed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}

@@ -1,0 +1,238 @@
+//! Resources whose bytes are made when they are asked for.
+
+use std::{
+    fs::File,
+    io::{self, Seek, Write},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use instep_source::{
+    Content,
+    catalogue::State,
+    content::{Supplied, Supplier, Supply},
+    live::Touched,
+};
+use resourcesync::{Algorithm, Hasher, MediaType};
+use rustix::fs::MemfdFlags;
+use tokio_util::sync::CancellationToken;
+
+use super::draw;
+
+const SIZES: u64 = 1;
+const BYTES: u64 = 2;
+const KINDS: u64 = 3;
+const CHOICES: u64 = 4;
+
+/// Generated resources: four bytes of memory for each, whatever its size.
+#[derive(Debug)]
+pub(crate) struct Generated {
+    /// An empty folder: no resource is a file.
+    folder: PathBuf,
+    seed: u64,
+    sizes: (u64, u64),
+    /// The version of each resource, from 1; of a deleted one it is negative.
+    versions: Mutex<Vec<i32>>,
+    touched: OnceLock<Touched>,
+}
+
+/// When something changes, and how much at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Changes {
+    pub(crate) count: u32,
+    pub(crate) every: Duration,
+}
+
+impl Changes {
+    /// So many a second; several at a time where they are many.
+    pub(crate) fn at_rate(rate: f64) -> Self {
+        let count = (rate / 20.0).ceil().max(1.0);
+        Self { count: count as u32, every: Duration::from_secs_f64((count / rate.max(1e-6)).min(1e6)) }
+    }
+}
+
+impl Generated {
+    /// So many resources of these sizes.
+    pub(crate) fn new(folder: PathBuf, seed: u64, resources: u32, sizes: (u64, u64)) -> Self {
+        let versions = Mutex::new(vec![1; resources as usize]);
+        Self { folder, seed, sizes, versions, touched: OnceLock::new() }
+    }
+
+    pub(crate) fn into_content(self: Arc<Self>) -> Content {
+        Content::Supplied { supply: Supply(self), prefix: None }
+    }
+
+    /// Lets resources change until it is told to end. The k-th change is the same in each run with the same seed.
+    pub(crate) async fn change(self: Arc<Self>, changes: Changes, ended: CancellationToken) {
+        let mut number = 0;
+        let mut ticks = tokio::time::interval(changes.every.max(Duration::from_millis(1)));
+        ticks.tick().await;
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = ended.cancelled() => return,
+            }
+            for _ in 0..changes.count {
+                let path = self.change_one(number);
+                number += 1;
+                if let Some(touched) = self.touched.get() {
+                    touched.path(path.as_bytes());
+                }
+            }
+        }
+    }
+
+    /// A tenth creates, a tenth deletes, the rest updates. Returns the path.
+    fn change_one(&self, number: u64) -> String {
+        let mut versions = self.versions();
+        let kind = draw(self.seed, KINDS, number) % 10;
+        let chosen = (draw(self.seed, CHOICES, number) % (versions.len() as u64).max(1)) as usize;
+        let index = if kind == 0 || versions.is_empty() { versions.len() } else { chosen };
+        match versions.get_mut(index) {
+            None => versions.push(1),
+            Some(version) if kind == 1 && *version > 0 => *version = -*version,
+            // One that was deleted comes back.
+            Some(version) => *version = version.abs() + 1,
+        }
+        path(index)
+    }
+
+    fn versions(&self) -> MutexGuard<'_, Vec<i32>> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The version of the resource at a path; none where there is none now.
+    fn find(&self, path: &[u8]) -> Option<(usize, i32)> {
+        let index = index(path)?;
+        let version = *self.versions().get(index)?;
+        (version > 0).then_some((index, version))
+    }
+
+    fn bytes(&self, index: usize, version: i32) -> Vec<u8> {
+        let (from, to) = self.sizes;
+        let state = (index as u64) << 32 | u64::from(version.unsigned_abs());
+        let length = from + draw(self.seed, SIZES, state) % (to - from + 1);
+        let mut bytes = format!("resource {index}, version {version}\n").into_bytes();
+        let mut number = 0;
+        while (bytes.len() as u64) < length {
+            let word = draw(self.seed ^ state, BYTES, number);
+            bytes.extend_from_slice(format!("{word:016x}\n").as_bytes());
+            number += 1;
+        }
+        bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        bytes
+    }
+
+    fn supplied(&self, index: usize, version: i32) -> Supplied {
+        let bytes = self.bytes(index, version);
+        let mut hasher = Hasher::new([&Algorithm::Sha256]);
+        hasher.update(&bytes);
+        let mut state = State::new();
+        state.length = Some(bytes.len() as u64);
+        state.digests = hasher.finish();
+        state.media_type = Some(MediaType::new("text/plain"));
+        Supplied::new(path(index), state)
+    }
+}
+
+impl Supplier for Generated {
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn each(&self, take: &mut dyn FnMut(Supplied) -> ControlFlow<()>) -> io::Result<()> {
+        let mut index = 0;
+        loop {
+            let Some(version) = self.versions().get(index).copied() else { return Ok(()) };
+            if version > 0 && take(self.supplied(index, version)).is_break() {
+                return Ok(());
+            }
+            index += 1;
+        }
+    }
+
+    fn at(&self, path: &[u8]) -> io::Result<Option<Supplied>> {
+        Ok(self.find(path).map(|(index, version)| self.supplied(index, version)))
+    }
+
+    fn open(&self, path: &[u8]) -> Option<io::Result<File>> {
+        let made = || {
+            let (index, version) = self.find(path).ok_or(io::ErrorKind::NotFound)?;
+            let mut file = File::from(rustix::fs::memfd_create("resource", MemfdFlags::CLOEXEC)?);
+            file.write_all(&self.bytes(index, version))?;
+            file.rewind()?;
+            Ok(file)
+        };
+        Some(made())
+    }
+
+    fn watch(&self, touched: Touched) {
+        // It is content of one Source.
+        let _ = self.touched.set(touched);
+    }
+}
+
+/// `012/345/678.txt`: paths in the order of their numbers.
+fn path(index: usize) -> String {
+    format!("{:03}/{:03}/{:03}.txt", index / 1_000_000, index / 1_000 % 1_000, index % 1_000)
+}
+
+fn index(path: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(path).ok()?;
+    let number: usize = text.strip_suffix(".txt")?.replace('/', "").parse().ok()?;
+    (self::path(number) == text).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn generated(seed: u64) -> Generated {
+        Generated::new(PathBuf::new(), seed, 50, (10, 300))
+    }
+
+    #[test]
+    fn the_same_seed_makes_the_same_bytes_and_changes_and_another_others() {
+        let told = |seed| {
+            let generated = generated(seed);
+            let paths: Vec<String> = (0..200).map(|number| generated.change_one(number)).collect();
+            let versions = generated.versions().clone();
+            (paths, versions, generated.bytes(3, 2))
+        };
+        assert_eq!(told(1), told(1));
+        assert_ne!(told(1), told(2));
+    }
+
+    #[test]
+    fn each_resource_has_a_path_of_its_own_in_the_order_of_their_numbers() {
+        let paths: Vec<String> = [0, 1, 999, 1_000, 999_999, 1_000_000].map(path).to_vec();
+        assert!(paths.is_sorted());
+        for (number, path) in [0, 1, 999, 1_000, 999_999, 1_000_000].into_iter().zip(&paths) {
+            assert_eq!(index(path.as_bytes()), Some(number));
+        }
+        assert_eq!(index(b"000/000/1.txt"), None);
+    }
+
+    #[test]
+    fn what_is_listed_is_what_is_opened() {
+        let generated = generated(5);
+        (0..500).for_each(|number| drop(generated.change_one(number)));
+        let mut seen = 0;
+        generated
+            .each(&mut |supplied| {
+                let mut bytes = Vec::new();
+                let mut file = generated.open(&supplied.path).unwrap().unwrap();
+                io::Read::read_to_end(&mut file, &mut bytes).unwrap();
+                let mut hasher = Hasher::new([&Algorithm::Sha256]);
+                hasher.update(&bytes);
+                assert_eq!(hasher.finish(), supplied.state.digests);
+                assert!((10..=300).contains(&bytes.len()));
+                seen += 1;
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(seen > 50, "{seen}");
+    }
+}
