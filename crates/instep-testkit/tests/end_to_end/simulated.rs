@@ -31,55 +31,6 @@ fn the_same_seed_serves_the_same_resources_and_another_seed_others() {
 }
 
 #[test]
-fn a_source_that_misbehaves_is_copied_exactly_in_the_end() {
-    let place = tempfile::tempdir().unwrap();
-    let copy = place.path().join("copy");
-    let faults = ["latency=1ms", "error=3%", "truncate=5%", "corrupt=10%"];
-    let faults: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", fault]).collect();
-    let options = [&["--rate", "1/h", "--seed", "3"][..], &faults[..]].concat();
-    let source = simulate(&options);
-    let by_requests = || {
-        let mut command = instep(["sync", &source.url(), "--via", "list", "--retries", "8"]);
-        Run::of(command.arg(&copy))
-    };
-    // What came wrong is owed to the next run.
-    assert!((0..20).any(|_| by_requests().code == Some(0)), "it never came in step");
-    let right = simulate(&["--rate", "1/h", "--seed", "3"]);
-    let _ = sync(&right.url(), &place.path().join("right")).with_code(0);
-    assert_eq!(Tree::of(&copy), Tree::of(&place.path().join("right")));
-}
-
-#[test]
-fn a_source_without_a_resource_list_is_copied_by_its_dump_and_followed() {
-    let place = tempfile::tempdir().unwrap();
-    let source = simulate(&["--profile", "dbpedia-live", "--rate", "20/s", "--duration", "1h"]);
-    let copy = place.path().join("copy");
-    let list = Run::of(Command::new("curl").args([
-        "-s",
-        "-o",
-        "/dev/null",
-        "-w",
-        "%{http_code}",
-        &format!("{}resourcesync/resourcelist.xml", source.url()),
-    ]));
-    assert_eq!(list.stdout, "404");
-    let dump = format!("{}resourcesync/capabilitylist.xml", source.url());
-    let is_offered = || Run::of(Command::new("curl").args(["-s", &dump])).stdout.contains("resourcedump");
-    assert!((0..5_000).any(|_| is_offered()), "no Resource Dump came");
-    let held = || Tree::of(&copy).names().len();
-    let _ = sync(&source.url(), &copy);
-    assert!(held() > 100, "{}", held());
-    let before = Tree::of(&copy);
-    for _ in 0..100 {
-        let _ = sync(&source.url(), &copy);
-        if Tree::of(&copy) != before {
-            return;
-        }
-    }
-    panic!("no change came");
-}
-
-#[test]
 fn the_reference_client_copies_a_simulated_source() {
     let Some([resync]) = peers::find(["resync-sync"]) else { return };
     let place = tempfile::tempdir().unwrap();
