@@ -9,7 +9,7 @@ pub mod documents;
 mod error;
 pub mod fetch;
 pub mod http;
-pub mod listen;
+mod listen;
 pub mod map;
 mod monitor;
 mod options;
@@ -29,8 +29,8 @@ pub use monitor::{
     Event, Heard, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, TestMonitor, VoidMonitor,
 };
 pub use options::{
-    AccessOptions, AuditOptions, Credential, Durability, MaxDelete, Secret, SelectionOptions, SyncOptions,
-    Verify, Via,
+    AccessOptions, AuditOptions, CallbackOptions, Credential, Durability, MaxDelete, Secret,
+    SelectionOptions, SyncOptions, Verify, Via,
 };
 pub use plan::Strategy;
 pub use report::{AuditReport, Outcome, Status, SyncReport};

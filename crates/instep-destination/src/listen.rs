@@ -1,6 +1,14 @@
-//! Channels of notifications: only ever a hint to look now (W5).
+//! Channels of notifications: what they say leads to a look, or is applied where it provably continues what is held (W5).
 
+mod callbacks;
+mod framework;
+mod inbox;
+mod lease;
+mod offered;
+mod signature;
 mod socket;
+mod subscriber;
+mod subscription;
 
 use std::{
     collections::BTreeMap,
@@ -8,88 +16,174 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
-use resourcesync::{Capability, Relation, Uri};
-use tokio::{sync::Notify, task::JoinHandle};
+use resourcesync::Uri;
+use tokio::{sync::watch, task::JoinHandle, time::timeout};
+use tokio_util::sync::CancellationToken;
 
-use crate::{
-    discover::{Discovered, Offer},
-    http::{Client, Origin},
-};
+use crate::{CallbackOptions, Error, discover::Discovered, http::Client};
+use callbacks::Callbacks;
+pub(crate) use framework::{Lead, leads};
+use inbox::Inbox;
+pub(crate) use inbox::{Heard, Message};
+pub(crate) use offered::Kind;
+use offered::{Name, Ways, channels};
 
-/// Listens to the channels of a Source while it lives.
+/// How long hubs may take to end subscriptions when listening ends.
+const PARTING: Duration = Duration::from_secs(3);
+
+/// Listens to the channels of a Source while it lives: a WebSocket first; where that cannot be opened, a subscription at a
+/// hub, if it can reach us (CN-11).
 ///
 /// # Contract
-/// Nothing that a channel says is applied: it leads to a look at the Change List. A channel that comes back leads to one
-/// too, so nothing is missed while it was away.
+/// A channel that is opened, comes back or is lost leads to a look, so that nothing is missed while it was away.
 #[derive(Debug, Default)]
-pub struct Listener {
-    hint: Arc<Notify>,
-    channels: BTreeMap<String, Channel>,
+pub(crate) struct Listener {
+    inbox: Arc<Inbox>,
+    channels: BTreeMap<Name, Channel>,
+    callbacks: Option<Arc<Callbacks>>,
+    source: Option<Discovered>,
 }
 
 #[derive(Debug)]
 struct Channel {
-    listening: JoinHandle<()>,
-    connected: Arc<AtomicBool>,
+    ways: Ways,
+    state: Arc<State>,
+    ending: CancellationToken,
+    socket: Option<JoinHandle<()>>,
+    subscriber: Option<JoinHandle<()>>,
+}
+
+/// By which transports a channel is heard now.
+#[derive(Debug, Default)]
+struct State {
+    socket: AtomicBool,
+    lease: AtomicBool,
 }
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        self.listening.abort();
+        // A subscriber ends its subscription first.
+        self.ending.cancel();
+        if let Some(socket) = &self.socket {
+            socket.abort();
+        }
     }
 }
 
 impl Listener {
-    /// Listens to nothing yet.
-    pub fn new() -> Self {
-        Self::default()
+    /// Listens to nothing yet. With an address for callbacks, hubs are asked too.
+    ///
+    /// # Errors
+    /// When that address cannot be had.
+    pub(crate) async fn open(options: Option<&CallbackOptions>) -> Result<Self, Error> {
+        let callbacks = match options {
+            Some(options) => Some(Arc::new(Callbacks::open(options).await?)),
+            None => None,
+        };
+        Ok(Self { callbacks, ..Self::default() })
     }
 
-    /// Listens to the channels that a Source offers now, and to no other.
-    pub fn listen_to(&mut self, source: &Discovered, client: &Client) {
-        let offered: BTreeMap<String, Origin> = source
-            .sets
-            .iter()
-            .flat_map(|set| {
-                let speaker = set.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
-                let kinds = [Capability::ChangeNotification, Capability::FrameworkNotification];
-                kinds
-                    .into_iter()
-                    .filter_map(move |kind| Some((channel_uri(set.get(&kind)?)?, speaker.clone()?)))
-            })
-            .collect();
-        self.channels.retain(|uri, _| offered.contains_key(uri));
-        for (uri, speaker) in offered {
-            let (client, hint) = (client.clone(), Arc::clone(&self.hint));
-            self.channels.entry(uri.clone()).or_insert_with(|| {
-                let connected = Arc::new(AtomicBool::new(false));
-                let state = Arc::clone(&connected);
-                let listening =
-                    tokio::spawn(async move { socket::listen(&client, &uri, &speaker, &hint, &state).await });
-                Channel { listening, connected }
-            });
+    /// Listens to the channels that a Source offers now, and to no other (FN-6).
+    pub(crate) fn listen_to(&mut self, source: &Discovered, client: &Client) {
+        let offered = channels(source);
+        self.channels.retain(|name, channel| offered.get(name) == Some(&channel.ways));
+        for (name, ways) in offered {
+            if !self.channels.contains_key(&name) {
+                let channel = self.open_channel(&name, ways, client);
+                self.channels.insert(name, channel);
+            }
+        }
+        self.source = Some(source.clone());
+    }
+
+    /// The Source as it was when it was looked at last.
+    pub(crate) fn source(&self) -> Option<&Discovered> {
+        self.source.as_ref()
+    }
+
+    /// Listens no more for what a withdrawn document led to; whether that was everything.
+    pub(crate) fn forget(&mut self, document: &Uri) -> bool {
+        let Some(source) = &mut self.source else { return false };
+        let all = source.source_description.as_ref() == Some(document);
+        source.sets.retain(|set| !all && set.capability_list.as_ref() != Some(document));
+        self.channels.retain(|(set, _), _| !all && set != document);
+        source.sets.is_empty()
+    }
+
+    /// Whether every set's changes are heard, so that looking without a word is only a safety net.
+    pub(crate) fn is_connected(&self) -> bool {
+        let mut sets = BTreeMap::new();
+        for ((set, _), channel) in &self.channels {
+            *sets.entry(set).or_insert(false) |=
+                channel.state.socket.load(Relaxed) || channel.state.lease.load(Relaxed);
+        }
+        let all = self.source.as_ref().map_or(0, |source| source.sets.len());
+        !sets.is_empty() && sets.len() == all && sets.values().all(|heard| *heard)
+    }
+
+    /// Whether the changes of a set come over a connection, on which nothing is lost or overtaken.
+    pub(crate) fn hears_all_changes_of(&self, set: &Uri) -> bool {
+        let channel = self.channels.get(&(set.clone(), Kind::Changes));
+        channel.is_some_and(|channel| channel.state.socket.load(Relaxed))
+    }
+
+    /// Waits for the next word; those that came since the last one are one.
+    pub(crate) async fn news(&self) {
+        self.inbox.news().await;
+    }
+
+    /// What was heard since this was called last.
+    pub(crate) fn take(&self) -> Heard {
+        self.inbox.take()
+    }
+
+    /// Ends all subscriptions, as far as the hubs answer soon.
+    pub(crate) async fn end(mut self) {
+        let channels: Vec<_> = std::mem::take(&mut self.channels).into_values().collect();
+        channels.iter().for_each(|channel| channel.ending.cancel());
+        let ended = async {
+            for mut channel in channels {
+                if let Some(subscriber) = channel.subscriber.take() {
+                    let _ = subscriber.await;
+                }
+            }
+        };
+        if timeout(PARTING, ended).await.is_err() {
+            tracing::info!("a hub did not end its subscription in time: it will when its lease is over");
         }
     }
 
-    /// Whether a channel is open, so that looking without a hint is only a safety net.
-    pub fn is_connected(&self) -> bool {
-        self.channels.values().any(|channel| channel.connected.load(Relaxed))
+    fn open_channel(&self, name: &Name, ways: Ways, client: &Client) -> Channel {
+        let (state, ending) = (Arc::new(State::default()), CancellationToken::new());
+        // Without a WebSocket there is nothing to wait for.
+        let (failed, has_failed) = watch::channel(ways.sockets.is_empty());
+        let socket = (!ways.sockets.is_empty()).then(|| {
+            let socket = socket::Socket {
+                client: client.clone(),
+                uris: ways.sockets.clone(),
+                speaker: ways.speaker.clone(),
+                name: name.clone(),
+                inbox: Arc::clone(&self.inbox),
+                state: Arc::clone(&state),
+            };
+            tokio::spawn(async move { socket.listen(failed).await })
+        });
+        let callbacks = self.callbacks.as_ref().filter(|_| !ways.topics.is_empty());
+        let subscriber = callbacks.map(|callbacks| {
+            let subscriber = subscriber::Subscriber {
+                client: client.clone(),
+                ways: ways.clone(),
+                name: name.clone(),
+                callbacks: Arc::clone(callbacks),
+                inbox: Arc::clone(&self.inbox),
+                state: Arc::clone(&state),
+                ending: ending.clone(),
+            };
+            tokio::spawn(subscriber.run(has_failed))
+        });
+        Channel { ways, state, ending, socket, subscriber }
     }
-
-    /// Waits for the next hint; those that came since the last one are one.
-    pub async fn hint(&self) {
-        self.hint.notified().await;
-    }
-}
-
-/// The WebSocket URI of a channel: its own, as the draft of 0.8 has it, or that of an `alternate`.
-fn channel_uri(offer: &Offer) -> Option<String> {
-    let is_socket = |uri: &Uri| uri.as_str().starts_with("ws:") || uri.as_str().starts_with("wss:");
-    let alternates = offer.links.iter().filter(|link| link.rel == Relation::Alternate).map(|link| &link.href);
-    std::iter::once(&offer.uri)
-        .chain(alternates)
-        .find(|uri| is_socket(uri))
-        .map(|uri| uri.as_str().to_owned())
 }

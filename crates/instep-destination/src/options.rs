@@ -60,6 +60,8 @@ pub struct SyncOptions {
     pub poll: (Duration, Duration),
     /// Who is told of each change of the copy; only changes made while somebody is are kept for it.
     pub changes: Option<Arc<dyn ChangeSink>>,
+    /// How hubs reach this Destination while it follows; none are asked without.
+    pub callbacks: Option<CallbackOptions>,
     /// How the network is used.
     pub access: AccessOptions,
     /// Cancelled when the run is to commit what is in flight and end.
@@ -92,9 +94,29 @@ impl SyncOptions {
             follow: false,
             poll: (Duration::from_secs(1), Duration::from_secs(300)),
             changes: None,
+            callbacks: None,
             access: AccessOptions::default(),
             shutdown: CancellationToken::new(),
         }
+    }
+}
+
+/// How hubs reach a Destination that follows (WebSub).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CallbackOptions {
+    /// The URL that hubs call, as they see it; an unguessable segment is appended for each subscription.
+    pub url: String,
+    /// Address and port to listen on; none: those of the URL.
+    pub listen: Option<String>,
+    /// Whether deliveries may be signed with SHA-1.
+    pub sha1: bool,
+}
+
+impl CallbackOptions {
+    /// Callbacks at a URL, listened for where it points to.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), listen: None, sha1: false }
     }
 }
 

@@ -7,6 +7,7 @@ mod copy;
 mod draft;
 mod dump;
 mod follow;
+mod heard;
 mod inventory;
 mod metadata;
 mod run;
@@ -45,21 +46,16 @@ use way::Carrier;
 /// # Errors
 /// What ends the whole run; what concerns one resource goes to the monitor and is owed.
 pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
-    if options.follow { follow::follow(options, monitor).await } else { once(options, monitor, None).await }
-}
-
-/// Discover, then bring each set in step.
-async fn once(
-    options: &SyncOptions,
-    monitor: &dyn Monitor,
-    listener: Option<&mut Listener>,
-) -> Result<SyncReport, Error> {
+    if options.follow {
+        return follow::follow(options, monitor).await;
+    }
     let mut run = Run::begin(options, monitor)?;
-    let result = run.bring_all_in_step(listener).await;
+    let result = run.bring_all_in_step(None).await;
     run.end(result)
 }
 
 impl Run<'_> {
+    /// Discover, then bring each set in step.
     async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
         let source = self.discover().await?;
         let mut refused = None;

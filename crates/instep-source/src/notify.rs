@@ -34,6 +34,7 @@ pub use address::Cidr;
 use channel::Channel;
 use framework::Told;
 use hub::Hub;
+pub use hub::Signature;
 use outbound::ExternalHub;
 
 /// Which form of notifications is offered.
@@ -61,6 +62,8 @@ pub struct ChannelOptions {
     pub callbacks: Vec<Cidr>,
     /// Hubs elsewhere that are told too.
     pub external_hubs: Vec<Uri>,
+    /// How the hub signs deliveries to subscribers with a secret.
+    pub signature: Signature,
 }
 
 impl Default for ChannelOptions {
@@ -71,6 +74,7 @@ impl Default for ChannelOptions {
             hub: true,
             callbacks: Vec::new(),
             external_hubs: Vec::new(),
+            signature: Signature::default(),
         }
     }
 }
@@ -127,9 +131,8 @@ pub(crate) struct Announcer {
     sets: Vec<SetChannels>,
     transports: Vec<Box<dyn Transport>>,
     hub: Option<RunningHub>,
-    /// The last change that was told, and the time up to which all is told.
+    /// The last change that was told.
     sequence: u64,
-    until: DateTime,
     recent: broadcast::Sender<Arc<str>>,
 }
 
@@ -150,6 +153,8 @@ struct SetChannels {
     place: SetPlace,
     changes: Arc<Channel>,
     framework: Arc<Channel>,
+    /// Up to when the set's changes are told.
+    until: DateTime,
     told: Told,
 }
 
@@ -162,6 +167,7 @@ impl Announcer {
     ) -> Result<Self, Error> {
         let snapshot = publisher.catalogue().snapshot()?;
         let hubs = options.hubs(publisher.place());
+        let until = snapshot.head().datetime.unwrap_or(snapshot.at());
         let sets: Vec<_> = publisher
             .options()
             .sets
@@ -173,7 +179,7 @@ impl Announcer {
                 let documents = fs::read_dir(publisher.options().out.join(place.name("")));
                 let names = documents.into_iter().flatten().flatten().map(|entry| entry.file_name());
                 let told = Told::new(names.filter_map(|name| name.into_string().ok()));
-                SetChannels { place, changes, framework, told }
+                SetChannels { place, changes, framework, until, told }
             })
             .collect();
         let mut transports: Vec<Box<dyn Transport>> = vec![Box::new(Listeners)];
@@ -186,8 +192,8 @@ impl Announcer {
             transports.push(Box::new(ExternalHub::start(hub, runtime)?));
         }
         let (recent, _) = broadcast::channel(64);
-        let (sequence, until) = (snapshot.head().sequence, snapshot.at());
-        Ok(Self { sets, transports, hub, sequence, until, recent })
+        let sequence = snapshot.head().sequence;
+        Ok(Self { sets, transports, hub, sequence, recent })
     }
 
     /// The routes of the topics and the hub, below the base URL.
@@ -218,9 +224,13 @@ impl Announcer {
         for (number, set) in (0_u32..).zip(&mut self.sets) {
             let changes = snapshot.changes(1 << number, self.sequence);
             let entries = changes.map(|change| Ok(change_entry(change?)));
-            for message in payload::change_notifications(&set.place, self.until, entries)? {
-                self.transports.iter().try_for_each(|transport| transport.send(&set.changes, &message))?;
+            let burst = payload::change_notifications(&set.place, set.until, entries)?;
+            for message in &burst.messages {
+                self.transports.iter().try_for_each(|transport| transport.send(&set.changes, message))?;
             }
+            // What was left out leaves a gap, which shows in the next message.
+            let end = if burst.is_cut { snapshot.head().datetime } else { Some(burst.until) };
+            set.until = end.unwrap_or(set.until);
             let written = set.told.written(&set.place, &report.documents);
             let message = payload::framework_notification(&set.place, &written, snapshot.at())?;
             if let Some(message) = message {
@@ -229,7 +239,6 @@ impl Announcer {
         }
         self.tell_people(snapshot)?;
         self.sequence = snapshot.head().sequence;
-        self.until = snapshot.head().datetime.unwrap_or(self.until);
         Ok(())
     }
 
@@ -254,7 +263,8 @@ fn open_hub(
 ) -> Result<Arc<Hub>, Error> {
     let channels = sets.iter().flat_map(|set| [&set.changes, &set.framework]);
     let topics = channels.map(|channel| (channel.topic().to_string(), channel.links())).collect();
-    Hub::open(&publisher.options().state.join("hub.db"), topics, options.callbacks.clone())
+    let path = publisher.options().state.join("hub.db");
+    Hub::open(&path, topics, options.callbacks.clone(), options.signature)
 }
 
 impl Announce for Announcer {

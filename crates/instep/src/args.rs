@@ -1,6 +1,7 @@
 //! What the command line says; flag > environment `INSTEP_*` > `instep.toml`.
 
 pub(crate) mod access;
+pub(crate) mod callbacks;
 pub(crate) mod channels;
 pub(crate) mod selection;
 pub(crate) mod server;

@@ -1,6 +1,6 @@
 //! From a document up to its Capability List, and from a Source Description down to all of them (DISC-6, NAV-1, NAV-3).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, btree_map};
 
 use futures_util::{StreamExt, stream};
 use resourcesync::{Capability, Entry, Form, Uri};
@@ -13,6 +13,8 @@ use crate::{
 
 /// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.
 const MOST_STEPS: usize = 4;
+/// Further entries of one capability that count.
+const MOST_FURTHER: usize = 16;
 /// Capability Lists read at a time.
 const AT_A_TIME: usize = 8;
 
@@ -32,6 +34,11 @@ pub(super) async fn from(
     found.way = way;
     found.troubles = climb.troubles;
     Ok(found)
+}
+
+/// Channels may stand in several entries, each with its transport.
+fn is_channel(capability: &Capability) -> bool {
+    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
 
 struct Climb<'a> {
@@ -165,7 +172,15 @@ impl Climb<'_> {
             .for_each(|Entry { loc, metadata, links, .. }| {
                 if let Some(capability) = &metadata.capability {
                     let offer = || Offer::new(loc.clone(), links.clone());
-                    set.capabilities.entry(capability.clone()).or_insert_with(offer);
+                    match set.capabilities.entry(capability.clone()) {
+                        btree_map::Entry::Vacant(place) => drop(place.insert(offer())),
+                        btree_map::Entry::Occupied(_)
+                            if is_channel(capability) && set.further.len() < MOST_FURTHER =>
+                        {
+                            set.further.push((capability.clone(), offer()));
+                        }
+                        btree_map::Entry::Occupied(_) => {}
+                    }
                 }
             })
             .map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })?;

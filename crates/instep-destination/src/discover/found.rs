@@ -47,6 +47,8 @@ pub struct CapabilitySet {
     pub links: Vec<Link>,
     /// What is offered.
     pub capabilities: BTreeMap<Capability, Offer>,
+    /// Further entries of a capability (B34): channels alone may have several.
+    pub(crate) further: Vec<(Capability, Offer)>,
 }
 
 impl CapabilitySet {

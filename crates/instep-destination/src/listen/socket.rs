@@ -1,22 +1,24 @@
 use std::{
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
+use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use resourcesync::Uri;
 use tokio::{
-    sync::Notify,
+    sync::watch,
     time::{sleep, timeout},
 };
 use tokio_tungstenite::{
     client_async_with_config,
-    tungstenite::{Message, client::IntoClientRequest as _, protocol::WebSocketConfig},
+    tungstenite::{Message as Frame, client::IntoClientRequest as _, protocol::WebSocketConfig},
 };
 
+use super::{Inbox, Message, Name, State};
 use crate::http::{Client, Origin};
 
-/// Bytes of one message: a notification is small, and only the fact that it came matters (W9).
+/// Bytes of one message: a notification is small (W9).
 const MOST_BYTES: usize = 1 << 20;
 /// A channel that is silent for so long is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -25,56 +27,71 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_sec
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Keeps a channel open for as long as anybody listens.
-pub(super) async fn listen(
-    client: &Client,
-    uri: &str,
-    speaker: &Origin,
-    hint: &Notify,
-    connected: &AtomicBool,
-) {
-    let mut pause = PAUSES.0;
-    loop {
-        if let Err(error) = listen_once(client, uri, speaker, hint, connected).await {
-            tracing::debug!(uri, %error, "the channel is closed");
-        }
-        pause = if connected.swap(false, Relaxed) { PAUSES.0 } else { (pause * 2).min(PAUSES.1) };
-        sleep(pause).await;
-    }
+/// A channel over a WebSocket.
+pub(super) struct Socket {
+    pub(super) client: Client,
+    /// Where it is; each in turn.
+    pub(super) uris: Vec<Uri>,
+    pub(super) speaker: Origin,
+    pub(super) name: Name,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) state: Arc<State>,
 }
 
-async fn listen_once(
-    client: &Client,
-    uri: &str,
-    speaker: &Origin,
-    hint: &Notify,
-    connected: &AtomicBool,
-) -> Result<(), Failure> {
-    // What is asked of a channel's origin is what is asked of any: http for ws, https for wss.
-    let over_http = Uri::parse(&uri.replacen("ws", "http", 1))?;
-    let stream = client.connect(&over_http, speaker).await?;
-    let config =
-        WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
-    let opening = client_async_with_config(uri.into_client_request()?, stream, Some(config));
-    let (mut channel, _) = timeout(client.options().timeout, opening).await??;
-    connected.store(true, Relaxed);
-    // What happened before the channel was open is in the Change List.
-    hint.notify_one();
-    let mut asked = false;
-    loop {
-        match timeout(SILENCE, channel.next()).await {
-            Ok(None) => return Ok(()),
-            Ok(Some(message)) => {
-                asked = false;
-                if matches!(message?, Message::Text(_) | Message::Binary(_)) {
-                    hint.notify_one();
+impl Socket {
+    /// Keeps the channel open for as long as anybody listens; says so when it cannot be opened.
+    pub(super) async fn listen(self, failed: watch::Sender<bool>) {
+        let mut pause = PAUSES.0;
+        for uri in self.uris.iter().cycle() {
+            if let Err(error) = self.listen_once(uri).await {
+                tracing::debug!(%uri, %error, "the channel is closed");
+            }
+            if self.state.socket.swap(false, Relaxed) {
+                // It may have gone for good: the Capability List tells (FN-6).
+                self.inbox.look();
+                pause = PAUSES.0;
+            } else {
+                failed.send_replace(true);
+                pause = (pause * 2).min(PAUSES.1);
+            }
+            sleep(pause).await;
+        }
+    }
+
+    async fn listen_once(&self, uri: &Uri) -> Result<(), Failure> {
+        // What is asked of a channel's origin is what is asked of any: http for ws, https for wss.
+        let over_http = Uri::parse(&format!("http{}", &uri.as_str()[2..]))?;
+        let stream = self.client.connect(&over_http, &self.speaker).await?;
+        let config =
+            WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
+        let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));
+        let (mut channel, _) = timeout(self.client.options().timeout, opening).await??;
+        self.state.socket.store(true, Relaxed);
+        // What happened before the channel was open is in the Change List.
+        self.inbox.look();
+        let mut asked = false;
+        loop {
+            match timeout(SILENCE, channel.next()).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(frame)) => {
+                    asked = false;
+                    match frame? {
+                        Frame::Text(text) => self.take(text.into()),
+                        Frame::Binary(bytes) => self.take(bytes),
+                        _ => {}
+                    }
+                }
+                Err(_) if asked => return Err("it does not answer".into()),
+                Err(_) => {
+                    asked = true;
+                    channel.send(Frame::Ping(Bytes::new())).await?;
                 }
             }
-            Err(_) if asked => return Err("it does not answer".into()),
-            Err(_) => {
-                asked = true;
-                channel.send(Message::Ping(Vec::new().into())).await?;
-            }
         }
+    }
+
+    fn take(&self, body: Bytes) {
+        let (set, kind) = self.name.clone();
+        self.inbox.put(Message { set, kind, body });
     }
 }

@@ -22,6 +22,11 @@ impl Pace {
         self.pause
     }
 
+    /// The pause as it is now.
+    pub fn pause(&self) -> Duration {
+        self.pause
+    }
+
     /// The pause after a look that failed: the Source is left alone for longer.
     pub fn after_failure(&mut self) -> Duration {
         self.pause = self.pause.saturating_mul(2).clamp(self.shortest, self.longest);

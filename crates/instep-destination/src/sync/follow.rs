@@ -1,45 +1,111 @@
 //! Staying in step.
 
+use std::time::Duration;
+
 use tokio::time::sleep;
 
-use super::once;
+use super::{Run, heard::Attended};
 use crate::{
-    Error, Event, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport, listen::Listener, plan::Pace,
+    Error, Event, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
+    listen::{Heard, Listener},
+    plan::Pace,
 };
 
-/// Looks when a channel says so, and anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
+/// How often a copy that is locked is tried again, 5 ms later.
+const LETTING_GO: u32 = 40;
+
+/// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
 pub(super) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
-    let mut pace = Pace::new(options.poll);
-    let mut listener = Listener::new();
-    let mut total: Option<SyncReport> = None;
-    loop {
-        let pause = match once(options, monitor, Some(&mut listener)).await {
-            Ok(report) => {
-                let something_new = report.strategy != Strategy::Nothing;
-                let ended = report.outcome;
-                total = Some(sum(total, report));
-                if ended != Outcome::Complete {
-                    break;
+    let listener = Listener::open(options.callbacks.as_ref()).await?;
+    let mut following = Following { options, monitor, listener, pace: Pace::new(options.poll), total: None };
+    let outcome = following.go_on().await;
+    let Following { listener, total, .. } = following;
+    listener.end().await;
+    let mut report = total.unwrap_or_else(|| SyncReport::new(Strategy::Nothing, "nothing was looked at"));
+    report.outcome = outcome?;
+    Ok(report)
+}
+
+struct Following<'a> {
+    options: &'a SyncOptions,
+    monitor: &'a dyn Monitor,
+    listener: Listener,
+    pace: Pace,
+    total: Option<SyncReport>,
+}
+
+impl Following<'_> {
+    /// Round after round; how it ended.
+    async fn go_on(&mut self) -> Result<Outcome, Error> {
+        let look = || Heard { look: true, ..Heard::default() };
+        let mut heard = look();
+        loop {
+            let mut failed = false;
+            let pause = match self.round(&heard).await {
+                Ok((Attended::Withdrawn, _)) => return Ok(Outcome::Complete),
+                Ok((Attended::InStep, ended)) if ended != Outcome::Complete => {
+                    return Ok(Outcome::Interrupted);
                 }
-                let pause = pace.after(something_new);
-                if listener.is_connected() { options.poll.1 } else { pause }
-            }
-            Err(error) if total.is_some() && error.is_retryable() => {
-                monitor.event(Event::Note(&format!("{}; looking again later", crate::error::story(&error))));
-                pace.after_failure()
-            }
-            Err(error) => return Err(error),
-        };
-        monitor.event(Event::Phase(Phase::Waiting));
-        tokio::select! {
-            () = sleep(pause) => {}
-            () = listener.hint() => {}
-            () = options.shutdown.cancelled() => break,
+                Ok((Attended::InStep, _)) => self.pause(),
+                Err(error) if self.total.is_some() && error.is_retryable() => {
+                    self.note(&format!("{}; looking again later", crate::error::story(&error)));
+                    failed = true;
+                    self.pace.after_failure()
+                }
+                Err(error) => return Err(error),
+            };
+            self.monitor.event(Event::Phase(Phase::Waiting));
+            heard = tokio::select! {
+                () = sleep(pause) => look(),
+                () = self.listener.news() => self.listener.take(),
+                () = self.options.shutdown.cancelled() => return Ok(Outcome::Interrupted),
+            };
+            // What was heard and could not be done is in the Change List.
+            heard.look |= failed;
+            heard.notes.drain(..).for_each(|text| self.note(&text));
         }
     }
-    let mut report = total.unwrap_or_else(|| SyncReport::new(Strategy::Nothing, "nothing was looked at"));
-    report.outcome = Outcome::Interrupted;
-    Ok(report)
+
+    /// One run over the copy, and how it ended.
+    async fn round(&mut self, heard: &Heard) -> Result<(Attended, Outcome), Error> {
+        let attempts = if self.total.is_some() { LETTING_GO } else { 0 };
+        let mut run = begin(self.options, self.monitor, attempts).await?;
+        let attended = run.attend(heard, &mut self.listener).await;
+        let (attended, result) = match attended {
+            Ok(attended) => (attended, Ok(())),
+            Err(error) => (Attended::InStep, Err(error)),
+        };
+        let report = run.end(result)?;
+        let ended = report.outcome;
+        let something_new = report.strategy != Strategy::Nothing;
+        self.pace.after(something_new);
+        self.total = Some(sum(self.total.take(), report));
+        Ok((attended, ended))
+    }
+
+    /// How long nothing may be heard before the Source is looked at; with open channels that is only a safety net.
+    fn pause(&self) -> Duration {
+        if self.listener.is_connected() { self.options.poll.1 } else { self.pace.pause() }
+    }
+
+    fn note(&self, text: &str) {
+        self.monitor.event(Event::Note(text));
+    }
+}
+
+/// Takes the copy; what the round before was still at lets go of it in a moment.
+async fn begin<'a>(
+    options: &'a SyncOptions,
+    monitor: &'a dyn Monitor,
+    mut attempts: u32,
+) -> Result<Run<'a>, Error> {
+    loop {
+        match Run::begin(options, monitor) {
+            Err(Error::Locked { .. }) if attempts > 0 => attempts -= 1,
+            begun => return begun,
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// One report for everything done while following; what is owed and how far it came is that of the last look.

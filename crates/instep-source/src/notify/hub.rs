@@ -1,13 +1,19 @@
 //! The hub of this Source's own topics (WebSub): who asked is told, by POST.
 
 mod book;
+mod intent;
 mod request;
+mod signature;
 mod store;
+mod verifications;
 
 use std::{
     collections::BTreeMap,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -17,26 +23,23 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use rand::Rng as _;
-use ring::hmac;
 use tokio::sync::{Notify, Semaphore};
 use url::Url;
 
 use super::{Transport, address::Cidr, channel::Channel, client::Client};
 use crate::{Error, serve::body};
 use book::{Book, Key, Outcome};
-use request::{Asked, Mode};
+use request::Asked;
+pub use signature::Signature;
 use store::Store;
+use verifications::Verifications;
 
 /// Bytes of a request to the hub.
 const REQUEST_BYTES: usize = 16 * 1024;
 /// Requests to subscribers at a time.
 const AT_A_TIME: usize = 128;
-/// Verifications for one callback's host in a minute (W1).
-const VERIFICATIONS_PER_HOST: u32 = 30;
-const MINUTE: i64 = 60_000_000;
-/// Without a signature of its own choice the subscriber gets this one.
-const SIGNATURE: (&str, hmac::Algorithm) = ("sha256", hmac::HMAC_SHA256);
+/// Of these, those that failed before: who is slow or dead waits among its like.
+const RETRIES_AT_A_TIME: usize = 32;
 
 /// The hub.
 #[derive(Debug)]
@@ -45,8 +48,14 @@ pub(crate) struct Hub {
     topics: BTreeMap<String, HeaderValue>,
     ledger: Mutex<Ledger>,
     client: Client,
+    signature: Signature,
     wake: Notify,
     places: Semaphore,
+    retries: Semaphore,
+    /// A callback answered, or did not.
+    settled: Notify,
+    /// Whether it was said that secrets show on their way.
+    warned: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -54,7 +63,7 @@ struct Ledger {
     book: Book,
     store: Store,
     newest: Option<(u64, Bytes)>,
-    verifications: BTreeMap<String, (i64, u32)>,
+    verifications: Verifications,
 }
 
 impl Hub {
@@ -63,17 +72,28 @@ impl Hub {
         path: &Path,
         topics: BTreeMap<String, HeaderValue>,
         allowed: Vec<Cidr>,
+        signature: Signature,
     ) -> Result<Arc<Self>, Error> {
         let store = Store::open(path)?;
         let book = store.book()?;
         let client = Client::guarded(allowed).map_err(Error::read(path))?;
-        let ledger = Ledger { book, store, newest: None, verifications: BTreeMap::new() };
-        let places = Semaphore::new(AT_A_TIME);
-        Ok(Arc::new(Self { topics, ledger: Mutex::new(ledger), client, wake: Notify::new(), places }))
+        let ledger = Ledger { book, store, newest: None, verifications: Verifications::default() };
+        Ok(Arc::new(Self {
+            topics,
+            ledger: Mutex::new(ledger),
+            client,
+            signature,
+            wake: Notify::new(),
+            places: Semaphore::new(AT_A_TIME),
+            retries: Semaphore::new(RETRIES_AT_A_TIME),
+            settled: Notify::new(),
+            warned: AtomicBool::new(false),
+        }))
     }
 
     /// Delivers until the task is ended.
     pub(crate) async fn run(self: Arc<Self>) {
+        self.part_from_withdrawn_topics();
         loop {
             let now = now();
             let (due, next) = {
@@ -93,9 +113,21 @@ impl Hub {
         }
     }
 
+    /// Who subscribed to a topic that is not offered any more hears so.
+    fn part_from_withdrawn_topics(self: &Arc<Self>) {
+        let mut ledger = self.ledger();
+        for key in ledger.book.withdraw(|topic| self.topics.contains_key(topic)) {
+            ledger.keep(&key);
+            let hub = Arc::clone(self);
+            tokio::spawn(async move { hub.deny(&key, "there is no such topic any more").await });
+        }
+    }
+
     /// Delivers to one subscriber, message after message.
     async fn serve(self: Arc<Self>, key: Key) {
-        let Ok(_place) = self.places.acquire().await else { return };
+        let failed_before = self.ledger().book.get(&key).is_some_and(|it| it.failures > 0);
+        let places = if failed_before { &self.retries } else { &self.places };
+        let Ok(_place) = places.acquire().await else { return };
         loop {
             let delivery = self.ledger().delivery(&key);
             let Some((secret, body)) = delivery else {
@@ -103,10 +135,11 @@ impl Hub {
                 return;
             };
             let answer = self.deliver(&key, secret.as_deref(), body).await;
-            let mut ledger = self.ledger();
-            let goes_on = ledger.book.delivered(&key, Outcome::of(answer), now());
-            ledger.keep(&key);
-            drop(ledger);
+            let goes_on = self.ledger().settle(&key, Outcome::of(answer));
+            let Some(goes_on) = goes_on else {
+                self.deny(&key, "it could not be delivered to for days").await;
+                return;
+            };
             if !goes_on {
                 self.wake.notify_one();
                 return;
@@ -119,42 +152,20 @@ impl Hub {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
         headers.extend(self.topics.get(topic).map(|links| (header::LINK, links.clone())));
         if let Some(secret) = secret {
-            headers.insert("x-hub-signature", signature(secret, &body));
+            headers.insert("x-hub-signature", self.signature.field(secret, &body));
         }
         let url = Url::parse(callback).ok()?;
         self.client.send(Method::POST, &url, headers, body).await.map(|answer| answer.status)
     }
 
-    /// Asks the callback whether it wants this (W8); then it is done.
-    async fn verify(self: Arc<Self>, asked: Asked) {
-        let Ok(_place) = self.places.acquire().await else { return };
-        let challenge = format!("{:032x}", rand::rng().random::<u128>());
-        let Ok(mut url) = Url::parse(&asked.callback) else { return };
-        url.query_pairs_mut()
-            .append_pair("hub.mode", asked.mode.as_str())
-            .append_pair("hub.topic", &asked.topic)
-            .append_pair("hub.challenge", &challenge);
-        if asked.mode == Mode::Subscribe {
-            url.query_pairs_mut().append_pair("hub.lease_seconds", &asked.lease.as_secs().to_string());
+    /// Says once that whoever sees the request of a subscriber sees its secret (W3).
+    fn warn_of_secret(&self, asked: &Asked) {
+        let is_open = asked.secret.is_some() && asked.topic.starts_with("http:");
+        if is_open && !self.warned.swap(true, Relaxed) {
+            tracing::warn!(
+                "a subscriber sends its secret over http: serve over https, or what it signs proves little"
+            );
         }
-        let answer = self.client.send(Method::GET, &url, HeaderMap::new(), Bytes::new()).await;
-        let confirmed = answer.is_some_and(|answer| {
-            (200..300).contains(&answer.status) && answer.body.trim_ascii() == challenge.as_bytes()
-        });
-        if !confirmed {
-            tracing::info!(callback = asked.callback, "a callback did not confirm");
-            return;
-        }
-        let key = (asked.topic, asked.callback);
-        let mut ledger = self.ledger();
-        match asked.mode {
-            Mode::Unsubscribe => ledger.book.unsubscribe(&key),
-            Mode::Subscribe => {
-                let lease = i64::try_from(asked.lease.as_micros()).unwrap_or(i64::MAX);
-                ledger.book.subscribe(key.clone(), asked.secret, now().saturating_add(lease));
-            }
-        }
-        ledger.keep(&key);
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger> {
@@ -192,19 +203,20 @@ impl Ledger {
         Some((secret, body))
     }
 
+    /// Notes how a delivery ended: whether the next one is in flight; none where the subscriber was given up.
+    fn settle(&mut self, key: &Key, outcome: Outcome) -> Option<bool> {
+        let was_there = self.book.get(key).is_some();
+        let goes_on = self.book.delivered(key, outcome, now());
+        self.keep(key);
+        let given_up = was_there && outcome == Outcome::Failed && self.book.get(key).is_none();
+        (!given_up).then_some(goes_on)
+    }
+
     /// Writes a subscription as it is in the book. What is lost here is delivered twice, which does no harm (W5).
     fn keep(&self, key: &Key) {
         if let Err(error) = self.store.keep(key, self.book.get(key)) {
             tracing::warn!(%error, "a subscription could not be kept");
         }
-    }
-
-    /// Whether a host may be asked once more in this minute.
-    fn may_verify(&mut self, host: &str, now: i64) -> bool {
-        self.verifications.retain(|_, (since, _)| now - *since < MINUTE);
-        let (_, count) = self.verifications.entry(host.to_owned()).or_insert((now, 0));
-        *count += 1;
-        *count <= VERIFICATIONS_PER_HOST
     }
 }
 
@@ -232,11 +244,12 @@ pub(crate) async fn answer(State(hub): State<Arc<Hub>>, request: Request) -> Res
         return refused(StatusCode::BAD_REQUEST, "hub.callback is not at an address that may be asked");
     };
     let host = callback.host_str().unwrap_or_default().to_owned();
-    if !hub.ledger().may_verify(&host, now()) {
+    if !hub.admits(&host).await {
         let busy = refused(StatusCode::TOO_MANY_REQUESTS, "this callback's host was asked too often");
         return ([(header::RETRY_AFTER, "60")], busy).into_response();
     }
-    tokio::spawn(hub.verify(asked));
+    hub.warn_of_secret(&asked);
+    tokio::spawn(hub.follow_up(asked, host));
     StatusCode::ACCEPTED.into_response()
 }
 
@@ -244,26 +257,7 @@ fn refused(status: StatusCode, what: &'static str) -> Response {
     (status, what).into_response()
 }
 
-fn signature(secret: &str, body: &[u8]) -> HeaderValue {
-    let (name, algorithm) = SIGNATURE;
-    let tag = hmac::sign(&hmac::Key::new(algorithm, secret.as_bytes()), body);
-    let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    HeaderValue::from_str(&format!("{name}={hex}")).unwrap_or(HeaderValue::from_static(""))
-}
-
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn w2_the_signature_is_that_of_the_raw_body() {
-        // RFC 4231, test case 2.
-        let expected = "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
-        assert_eq!(signature("Jefe", b"what do ya want for nothing?"), expected);
-    }
 }

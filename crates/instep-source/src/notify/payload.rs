@@ -13,13 +13,23 @@ const MOST_ENTRIES: usize = 500;
 /// Notifications of one burst; who sees the gap after them reads the Change List, which is cheaper then.
 const MOST_MESSAGES: usize = 20;
 
+/// The notifications of one publication.
+#[derive(Debug)]
+pub(super) struct Burst {
+    pub(super) messages: Vec<Bytes>,
+    /// The end of what they tell.
+    pub(super) until: DateTime,
+    /// Whether changes were left out.
+    pub(super) is_cut: bool,
+}
+
 /// Change Notifications for changes in their order. Each says which span it covers, and the spans join: `from` is
 /// the end of what was told before, `until` the time of its last change.
 pub(super) fn change_notifications(
     place: &SetPlace,
     mut from: DateTime,
     entries: impl IntoIterator<Item = Result<Entry, Error>>,
-) -> Result<Vec<Bytes>, Error> {
+) -> Result<Burst, Error> {
     let mut messages = Vec::new();
     let mut entries = entries.into_iter().peekable();
     while entries.peek().is_some() && messages.len() < MOST_MESSAGES {
@@ -32,7 +42,7 @@ pub(super) fn change_notifications(
         messages.push(document(&header, &bundle)?);
         from = until;
     }
-    Ok(messages)
+    Ok(Burst { messages, until: from, is_cut: entries.peek().is_some() })
 }
 
 /// The Framework Notification about documents that were put in place, in one message; none where there is nothing
@@ -115,8 +125,9 @@ mod tests {
 
     #[test]
     fn a_burst_is_split_and_its_spans_join() {
-        let messages = change_notifications(&place(), DateTime::from_unix_micros(0), changes(1_200)).unwrap();
-        let read: Vec<_> = messages.iter().map(|message| read(message)).collect();
+        let burst = change_notifications(&place(), DateTime::from_unix_micros(0), changes(1_200)).unwrap();
+        assert_eq!((burst.until, burst.is_cut), (DateTime::from_unix_micros(1_200), false));
+        let read: Vec<_> = burst.messages.iter().map(|message| read(message)).collect();
         assert_eq!(read.iter().map(|(_, entries)| entries.len()).collect::<Vec<_>>(), [500, 500, 200]);
         let mut end = Some(DateTime::from_unix_micros(0));
         for (header, entries) in &read {
@@ -130,12 +141,11 @@ mod tests {
 
     #[test]
     fn an_endless_burst_leaves_a_gap_that_shows() {
-        let messages =
-            change_notifications(&place(), DateTime::from_unix_micros(0), changes(1_000_000)).unwrap();
-        assert_eq!(messages.len(), MOST_MESSAGES);
-        assert!(
-            change_notifications(&place(), DateTime::from_unix_micros(0), changes(0)).unwrap().is_empty()
-        );
+        let start = DateTime::from_unix_micros(0);
+        let burst = change_notifications(&place(), start, changes(1_000_000)).unwrap();
+        assert_eq!((burst.messages.len(), burst.is_cut), (MOST_MESSAGES, true));
+        let nothing = change_notifications(&place(), start, changes(0)).unwrap();
+        assert!(nothing.messages.is_empty() && !nothing.is_cut && nothing.until == start);
     }
 
     #[test]

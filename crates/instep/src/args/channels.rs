@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use instep_source::{
-    notify::{ChannelOptions, Cidr, Dialect},
+    notify::{ChannelOptions, Cidr, Dialect, Signature},
     serve::AdminOptions,
 };
 use resourcesync::Uri;
@@ -26,6 +26,29 @@ pub(crate) struct Channels {
     /// Let the hub call at private addresses, such as 10.0.0.0/8
     #[arg(long, value_name = "CIDR")]
     allow_callback: Vec<Cidr>,
+    /// Digest of the hub's signatures; sha1 only for subscribers that know no other
+    #[arg(long, default_value = "sha256", value_name = "DIGEST")]
+    hub_signature: SignedBy,
+}
+
+/// The digest of signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SignedBy {
+    Sha1,
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
+impl From<SignedBy> for Signature {
+    fn from(digest: SignedBy) -> Self {
+        match digest {
+            SignedBy::Sha1 => Self::Sha1,
+            SignedBy::Sha256 => Self::Sha256,
+            SignedBy::Sha384 => Self::Sha384,
+            SignedBy::Sha512 => Self::Sha512,
+        }
+    }
 }
 
 /// Which form of notifications is offered.
@@ -48,6 +71,7 @@ impl Channels {
         options.hub = !self.no_hub;
         options.external_hubs = self.hub;
         options.callbacks = self.allow_callback;
+        options.signature = self.hub_signature.into();
         options
     }
 }

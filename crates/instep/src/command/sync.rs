@@ -12,7 +12,10 @@ use instep_destination::{
 use serde_json::json;
 
 use crate::{
-    args::{access::Access, channels::Channels, selection::Selection, server::Server, values},
+    args::{
+        access::Access, callbacks::Callbacks, channels::Channels, selection::Selection, server::Server,
+        values,
+    },
     config::Config,
     exit::Exit,
     runtime,
@@ -101,6 +104,8 @@ pub(crate) struct Sync {
     #[command(flatten)]
     channels: Channels,
     #[command(flatten)]
+    callbacks: Callbacks,
+    #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     access: Access,
@@ -113,7 +118,8 @@ Examples:
   instep sync https://example.org/ ./copy -n --include '*.pdf'
   instep sync https://example.org/resourcelist.xml --limit 10
   instep sync https://example.org/ ./copy --follow --on-change 'jq -r .uri | xargs -r reindex'
-  instep sync https://example.org/ ./copy --delete --follow --republish --listen 127.0.0.1:8081";
+  instep sync https://example.org/ ./copy --delete --follow --republish --listen 127.0.0.1:8081
+  instep sync https://example.org/ ./copy --follow --callback-url https://mirror.example.net/push/ --callback-listen 127.0.0.1:8081";
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let (uri, path) = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
@@ -169,6 +175,7 @@ impl Sync {
         options.max_age = self.max_age;
         let events = self.events.map(Events::to).or(self.on_change.map(Events::Command));
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
+        options.callbacks = self.callbacks.options();
         options.selection = self.selection.options();
         options.access = self.access.options(config)?;
         if self.server.listen.is_some() && !self.republish {

@@ -56,9 +56,17 @@ impl Outcome {
 pub(super) struct Book {
     subscriptions: BTreeMap<Key, Subscription>,
     in_flight: BTreeMap<Key, u64>,
-    /// Of each topic, the messages that are kept: sequence and time.
-    messages: BTreeMap<String, BTreeMap<u64, i64>>,
+    topics: BTreeMap<String, Kept>,
     last: u64,
+}
+
+/// The messages of a topic.
+#[derive(Debug, Default)]
+struct Kept {
+    /// Sequence and time of those that are kept.
+    messages: BTreeMap<u64, i64>,
+    /// The last one that is not.
+    forgotten: u64,
 }
 
 impl Book {
@@ -69,9 +77,11 @@ impl Book {
     ) -> Self {
         let mut book = Self { subscriptions: subscriptions.into_iter().collect(), ..Self::default() };
         for (topic, sequence, at) in messages {
-            book.messages.entry(topic).or_default().insert(sequence, at);
+            book.topics.entry(topic).or_default().messages.insert(sequence, at);
             book.last = book.last.max(sequence);
         }
+        let forgotten = book.oldest().saturating_sub(1);
+        book.topics.values_mut().for_each(|kept| kept.forgotten = forgotten);
         let told = book.subscriptions.values().map(|subscription| subscription.cursor).max();
         book.last = book.last.max(told.unwrap_or(0));
         book
@@ -97,6 +107,19 @@ impl Book {
         self.subscriptions.remove(key);
     }
 
+    /// Ends the subscriptions to topics that are not offered any more; whose they were.
+    pub(super) fn withdraw(&mut self, is_offered: impl Fn(&str) -> bool) -> Vec<Key> {
+        let withdrawn: Vec<Key> =
+            self.subscriptions.keys().filter(|(topic, _)| !is_offered(topic)).cloned().collect();
+        withdrawn.iter().for_each(|key| self.unsubscribe(key));
+        withdrawn
+    }
+
+    /// How many subscriptions there are.
+    pub(super) fn len(&self) -> usize {
+        self.subscriptions.len()
+    }
+
     pub(super) fn get(&self, key: &Key) -> Option<&Subscription> {
         self.subscriptions.get(key)
     }
@@ -104,11 +127,13 @@ impl Book {
     /// Takes a message; its sequence number. What is too old or too much is forgotten.
     pub(super) fn publish(&mut self, topic: &str, now: i64) -> u64 {
         self.last += 1;
-        let messages = self.messages.entry(topic.to_owned()).or_default();
+        let Kept { messages, forgotten } = self.topics.entry(topic.to_owned()).or_default();
         messages.insert(self.last, now);
-        messages.retain(|_, at| *at > now - KEPT);
-        while messages.len() > MOST_KEPT {
+        while let Some((oldest, at)) = messages.first_key_value().map(|(oldest, at)| (*oldest, *at))
+            && (is_old(at, now) || messages.len() > MOST_KEPT)
+        {
             messages.pop_first();
+            *forgotten = oldest;
         }
         self.last
     }
@@ -121,9 +146,9 @@ impl Book {
 
     /// The oldest message that is kept.
     pub(super) fn oldest(&self) -> u64 {
-        self.messages
+        self.topics
             .values()
-            .filter_map(|kept| kept.first_key_value())
+            .filter_map(|kept| kept.messages.first_key_value())
             .map(|(sequence, _)| *sequence)
             .min()
             .unwrap_or(self.last + 1)
@@ -145,10 +170,12 @@ impl Book {
     /// [`Book::delivered`], so that nobody gets two at a time.
     pub(super) fn take_due(&mut self, now: i64) -> Vec<Key> {
         let is_due = |(key, it): &(&Key, &Subscription)| {
-            it.next_attempt <= now && !self.in_flight.contains_key(*key) && self.next_message(key).is_some()
+            it.next_attempt <= now
+                && !self.in_flight.contains_key(*key)
+                && self.next_message(key, now).is_some()
         };
         let due: Vec<Key> = self.subscriptions.iter().filter(is_due).map(|(key, _)| key.clone()).collect();
-        due.into_iter().filter(|key| self.begin(key).is_some()).collect()
+        due.into_iter().filter(|key| self.begin(key, now).is_some()).collect()
     }
 
     /// The message in flight to a subscriber.
@@ -164,7 +191,7 @@ impl Book {
             Outcome::Taken => {
                 subscription.cursor = subscription.cursor.max(sequence);
                 (subscription.failures, subscription.failing_since, subscription.next_attempt) = (0, None, 0);
-                self.begin(key).is_some()
+                self.begin(key, now).is_some()
             }
             Outcome::Gone => {
                 self.unsubscribe(key);
@@ -191,21 +218,26 @@ impl Book {
         self.subscriptions.iter().map(moment).min()
     }
 
-    fn begin(&mut self, key: &Key) -> Option<u64> {
-        let sequence = self.next_message(key)?;
+    fn begin(&mut self, key: &Key, now: i64) -> Option<u64> {
+        let sequence = self.next_message(key, now)?;
         self.in_flight.insert(key.clone(), sequence);
         Some(sequence)
     }
 
-    /// The first message after the cursor; the newest one where messages between were forgotten.
-    fn next_message(&self, key: &Key) -> Option<u64> {
+    /// The first message after the cursor; the newest one where the backlog is too long or too old to be caught up with.
+    fn next_message(&self, key: &Key, now: i64) -> Option<u64> {
         let cursor = self.subscriptions.get(key)?.cursor;
-        let messages = self.messages.get(&key.0)?;
-        let (first, _) = messages.range(cursor + 1..).next()?;
-        let missed = messages.first_key_value().is_some_and(|(oldest, _)| *oldest == *first)
-            && messages.len() == MOST_KEPT;
-        if missed { messages.last_key_value().map(|(newest, _)| *newest) } else { Some(*first) }
+        let Kept { messages, forgotten } = self.topics.get(&key.0)?;
+        let (first, at) = messages.range(cursor + 1..).next()?;
+        if cursor < *forgotten || is_old(*at, now) {
+            return messages.last_key_value().map(|(newest, _)| *newest);
+        }
+        Some(*first)
     }
+}
+
+fn is_old(at: i64, now: i64) -> bool {
+    at <= now - KEPT
 }
 
 fn wait(failures: u32) -> i64 {
@@ -301,6 +333,29 @@ mod tests {
         book.take_due(0);
         assert_eq!(book.in_flight(&key("slow")), Some(newest));
         assert_eq!(book.oldest(), newest - MOST_KEPT as u64 + 1);
+    }
+
+    #[test]
+    fn an_old_backlog_collapses_to_the_newest_message() {
+        let mut book = book(&["slow"]);
+        book.publish(TOPIC, 0);
+        book.publish(TOPIC, KEPT / 2);
+        let newest = book.publish(TOPIC, KEPT * 2 / 3);
+        book.take_due(KEPT);
+        assert_eq!(book.in_flight(&key("slow")), Some(newest));
+        book.delivered(&key("slow"), Outcome::Failed, KEPT);
+        let later = book.publish(TOPIC, KEPT * 3);
+        assert_eq!(book.oldest(), later);
+        assert_eq!(book.take_due(KEPT * 3), [key("slow")]);
+        assert_eq!(book.in_flight(&key("slow")), Some(later));
+    }
+
+    #[test]
+    fn who_subscribed_to_a_topic_that_is_gone_is_parted_from() {
+        let mut book = book(&["a"]);
+        book.subscribe(("http://a/other".to_owned(), "http://b/a".to_owned()), None, i64::MAX);
+        assert_eq!(book.withdraw(|topic| topic != TOPIC), [key("a")]);
+        assert_eq!(book.len(), 1);
     }
 
     #[test]

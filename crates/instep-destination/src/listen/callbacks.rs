@@ -1,0 +1,215 @@
+//! The server at which hubs verify and deliver: small, quick, and deaf to strangers (W6, W7).
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use resourcesync::{Relation, Uri, discovery};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
+use super::{
+    lease::{Delivery, Mode},
+    signature,
+    subscription::Subscription,
+};
+use crate::{CallbackOptions, Error};
+
+/// Bytes of a delivery.
+const MOST_BYTES: usize = 1 << 20;
+/// Bytes of the headers of a request.
+const HEADER_BYTES: usize = 16 << 10;
+/// How long headers may take, and the body after them.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Connections at a time; further ones wait to be accepted.
+const CONNECTIONS: usize = 64;
+
+/// The callbacks of all subscriptions.
+#[derive(Debug)]
+pub(super) struct Callbacks {
+    /// What callbacks begin with; ends in a slash.
+    base: String,
+    desk: Arc<Desk>,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Callbacks {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// Answers requests.
+#[derive(Debug)]
+struct Desk {
+    subscriptions: Mutex<Vec<Weak<Subscription>>>,
+    sha1: bool,
+}
+
+type Answer = Response<Full<Bytes>>;
+
+impl Callbacks {
+    /// Listens where the options say, else where the callbacks' URL points to.
+    pub(super) async fn open(options: &CallbackOptions) -> Result<Self, Error> {
+        let usage = |what: String| Error::Usage { what };
+        let url = url::Url::parse(&options.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url =
+            url.ok_or_else(|| usage(format!("--callback-url {:?} is no URL of http(s)", options.url)))?;
+        let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80));
+        let address = options.listen.clone().unwrap_or_else(|| format!("{host}:{port}"));
+        let listener = TcpListener::bind(&address).await.map_err(|error| {
+            usage(format!(
+                "Cannot listen on {address} for callbacks: {error}; name another with --callback-listen"
+            ))
+        })?;
+        let desk = Arc::new(Desk { subscriptions: Mutex::default(), sha1: options.sha1 });
+        let serving = tokio::spawn(accept(listener, Arc::clone(&desk)));
+        let base = format!("{}/", options.url.trim_end_matches('/'));
+        Ok(Self { base, desk, serving })
+    }
+
+    /// The callback of a token.
+    pub(super) fn uri(&self, token: &str) -> String {
+        format!("{}{token}", self.base)
+    }
+
+    /// Answers for a subscription while it lives.
+    pub(super) fn serve(&self, subscription: &Arc<Subscription>) {
+        let mut subscriptions = self.desk.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        subscriptions.retain(|subscription| subscription.strong_count() > 0);
+        subscriptions.push(Arc::downgrade(subscription));
+    }
+}
+
+async fn accept(listener: TcpListener, desk: Arc<Desk>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Descriptors have run out, or the client is gone: neither is the listener's end.
+            sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let desk = Arc::clone(&desk);
+        tokio::spawn(async move {
+            desk.converse(stream).await;
+            drop(place);
+        });
+    }
+}
+
+impl Desk {
+    async fn converse(self: Arc<Self>, stream: TcpStream) {
+        let service = service_fn(|request| {
+            let desk = Arc::clone(&self);
+            async move { Ok::<_, Infallible>(desk.answer(request).await) }
+        });
+        let mut server = http1::Builder::new();
+        server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEADER_BYTES);
+        if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
+            tracing::debug!(%error, "a callback's connection ended");
+        }
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        // A server before this one may change what comes before the token.
+        let token = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+        let Some(subscription) = self.find(&token) else { return plain(StatusCode::NOT_FOUND) };
+        match *request.method() {
+            Method::GET => intent(&subscription, &token, request.uri().query().unwrap_or_default()),
+            Method::POST => self.delivery(&subscription, &token, request).await,
+            _ => plain(StatusCode::METHOD_NOT_ALLOWED),
+        }
+    }
+
+    fn find(&self, token: &str) -> Option<Arc<Subscription>> {
+        let subscriptions = self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        subscriptions.iter().filter_map(Weak::upgrade).find(|subscription| subscription.knows(token))
+    }
+
+    /// Takes a delivery and answers at once (CN-17); what is not proved to come from the hub has no effect (CN-18).
+    async fn delivery(&self, subscription: &Subscription, token: &str, request: Request<Incoming>) -> Answer {
+        let secret = match subscription.delivered(token) {
+            Delivery::Taken { secret } => secret,
+            Delivery::Gone => return plain(StatusCode::GONE),
+            Delivery::Unknown => return plain(StatusCode::NOT_FOUND),
+        };
+        let (head, body) = request.into_parts();
+        let field = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
+        if !is_xml(field(header::CONTENT_TYPE.as_str()).unwrap_or_default()) {
+            return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        }
+        let body = match timeout(PATIENCE, Limited::new(body, MOST_BYTES).collect()).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE),
+            Err(_) => return plain(StatusCode::REQUEST_TIMEOUT),
+        };
+        if !signature::is_valid(field("x-hub-signature"), &secret, &body, self.sha1) {
+            tracing::warn!(topic = %subscription.topic, "a delivery without a valid signature has no effect");
+        } else if !is_about(field("link"), &subscription.topic) {
+            tracing::warn!(topic = %subscription.topic, "a delivery about another topic has no effect");
+        } else {
+            subscription.take(body);
+        }
+        plain(StatusCode::ACCEPTED)
+    }
+}
+
+/// Answers what a hub asks before it delivers (§5.3), or says when it will not (§5.2).
+fn intent(subscription: &Subscription, token: &str, query: &str) -> Answer {
+    let value = |name: &str| {
+        let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+        pairs.find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
+    };
+    let mode = match value("hub.mode").as_deref() {
+        Some("subscribe") => Mode::Subscribe,
+        Some("unsubscribe") => Mode::Unsubscribe,
+        Some("denied") => {
+            subscription.deny(token, &value("hub.reason").unwrap_or_default());
+            return plain(StatusCode::OK);
+        }
+        _ => return plain(StatusCode::BAD_REQUEST),
+    };
+    let granted = value("hub.lease_seconds").and_then(|lease| lease.trim().parse().ok());
+    let granted = granted.map(|seconds: u32| Duration::from_secs(seconds.into()));
+    let topic = value("hub.topic").unwrap_or_default();
+    match value("hub.challenge") {
+        Some(challenge) if subscription.verify(token, mode, &topic, granted) => {
+            let mut answer = Response::new(Full::new(Bytes::from(challenge)));
+            let plain_text = http::HeaderValue::from_static("text/plain; charset=utf-8");
+            answer.headers_mut().insert(header::CONTENT_TYPE, plain_text);
+            answer
+        }
+        _ => plain(StatusCode::NOT_FOUND),
+    }
+}
+
+/// Which media types a notification has (CN-21).
+fn is_xml(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(essence.as_str(), "application/xml" | "text/xml") || essence.ends_with("+xml")
+}
+
+/// Whether a delivery's `self` is the topic; a hub that says nothing is believed by its callback (CN-17).
+fn is_about(links: Option<&str>, topic: &Uri) -> bool {
+    let own = Relation::parse("self");
+    let links = links.map(|field| discovery::parse_link_header(field, topic)).unwrap_or_default();
+    let mut own = links.iter().filter(|link| link.rels.contains(&own)).peekable();
+    own.peek().is_none() || own.any(|link| link.target == *topic)
+}
+
+fn plain(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::new()));
+    *answer.status_mut() = status;
+    answer
+}

@@ -1,0 +1,58 @@
+//! What a Framework Notification leads to (FN-1, FN-2, FN-7). PURE.
+
+use resourcesync::{Capability, Change, Entry, Uri};
+
+/// What is to be done about one entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lead {
+    /// Nothing: the changes of the set are heard themselves.
+    Heard,
+    /// The document is to be read, which a look does.
+    Look,
+    /// A document that leads to others is said to be gone: what leads to it tells whether that is true.
+    Gone(Uri),
+}
+
+/// What the entries of a notification lead to; `heard` is whether every change of the set is heard anyway.
+pub(crate) fn leads(entries: &[Entry], heard: bool) -> Vec<Lead> {
+    let lead = |entry: &Entry| match (&entry.metadata.capability, &entry.metadata.change) {
+        (Some(Capability::ChangeList | Capability::ChangeDump), _) if heard => Lead::Heard,
+        (Some(Capability::CapabilityList | Capability::Description), Some(Change::Deleted)) => {
+            Lead::Gone(entry.loc.clone())
+        }
+        _ => Lead::Look,
+    };
+    entries.iter().map(lead).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(capability: Capability, change: Change) -> Entry {
+        let mut entry = Entry::new(Uri::parse("http://a/document.xml").unwrap());
+        (entry.metadata.capability, entry.metadata.change) = (Some(capability), Some(change));
+        entry
+    }
+
+    #[test]
+    fn fn_7_a_named_document_is_read_unless_its_changes_are_heard() {
+        let entries = [
+            entry(Capability::ResourceList, Change::Created),
+            entry(Capability::ChangeList, Change::Updated),
+            entry(Capability::CapabilityList, Change::Updated),
+            Entry::new(Uri::parse("http://a/document.xml").unwrap()),
+        ];
+        assert_eq!(leads(&entries, true), [Lead::Look, Lead::Heard, Lead::Look, Lead::Look]);
+        assert!(leads(&entries, false).iter().all(|lead| *lead == Lead::Look));
+    }
+
+    #[test]
+    fn fn_2_only_a_deleted_capability_list_or_description_is_in_doubt() {
+        let uri = Uri::parse("http://a/document.xml").unwrap();
+        for capability in [Capability::CapabilityList, Capability::Description] {
+            assert_eq!(leads(&[entry(capability, Change::Deleted)], true), [Lead::Gone(uri.clone())]);
+        }
+        assert_eq!(leads(&[entry(Capability::ResourceList, Change::Deleted)], true), [Lead::Look]);
+    }
+}

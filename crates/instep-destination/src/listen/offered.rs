@@ -1,0 +1,129 @@
+//! Which channels a Source offers, and by which transports (CN-3, CN-4, N8-2).
+
+use std::collections::BTreeMap;
+
+use resourcesync::{Capability, Relation, Uri};
+
+use crate::{
+    discover::{CapabilitySet, Discovered, Offer},
+    http::Origin,
+};
+
+/// What a channel tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Resources (CN-6).
+    Changes,
+    /// Documents of the Source (FN-1).
+    Framework,
+}
+
+impl Kind {
+    const ALL: [(Self, Capability); 2] = [
+        (Self::Changes, Capability::ChangeNotification),
+        (Self::Framework, Capability::FrameworkNotification),
+    ];
+}
+
+/// A channel of one kind about one set (CN-2): its Capability List and its kind.
+pub(super) type Name = (Uri, Kind);
+
+/// The ways to hear a channel, in the order in which they are tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ways {
+    /// The origin of the Capability List, which speaks for them.
+    pub(super) speaker: Origin,
+    /// WebSockets.
+    pub(super) sockets: Vec<Uri>,
+    /// Topics, each with the hubs that its entry names.
+    pub(super) topics: Vec<(Uri, Vec<Uri>)>,
+}
+
+/// The channels of all sets.
+pub(super) fn channels(source: &Discovered) -> BTreeMap<Name, Ways> {
+    let mut channels = BTreeMap::new();
+    for set in &source.sets {
+        let Some(list) = &set.capability_list else { continue };
+        let Ok(speaker) = Origin::parse(list.as_str()) else { continue };
+        for (kind, capability) in Kind::ALL {
+            let mut ways = Ways { speaker: speaker.clone(), sockets: Vec::new(), topics: Vec::new() };
+            entries(set, &capability).for_each(|offer| ways.add(offer));
+            if !ways.sockets.is_empty() || !ways.topics.is_empty() {
+                channels.insert((list.clone(), kind), ways);
+            }
+        }
+    }
+    channels
+}
+
+/// All entries of a capability: where CAP-8 is not kept, each transport may have its own.
+fn entries<'a>(set: &'a CapabilitySet, capability: &Capability) -> impl Iterator<Item = &'a Offer> {
+    let further = set.further.iter().filter(move |(of, _)| of == capability).map(|(_, offer)| offer);
+    set.get(capability).into_iter().chain(further.collect::<Vec<_>>())
+}
+
+impl Ways {
+    /// An entry's own URI is a WebSocket, as the draft 0.8 has it, or a topic that may be linked to one.
+    fn add(&mut self, offer: &Offer) {
+        let targets =
+            |rel: Relation| offer.links.iter().filter(move |link| link.rel == rel).map(|link| &link.href);
+        let sockets = std::iter::once(&offer.uri).chain(targets(Relation::Alternate));
+        self.sockets.extend(sockets.filter(|uri| is_socket(uri)).cloned());
+        if !is_socket(&offer.uri) {
+            self.topics.push((offer.uri.clone(), targets(Relation::Hub).cloned().collect()));
+        }
+    }
+}
+
+fn is_socket(uri: &Uri) -> bool {
+    let scheme = uri.as_str().split(':').next().unwrap_or_default();
+    scheme.eq_ignore_ascii_case("ws") || scheme.eq_ignore_ascii_case("wss")
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::Link;
+
+    use super::*;
+
+    fn uri(text: &str) -> Uri {
+        Uri::parse(text).unwrap()
+    }
+
+    fn ways(first: Offer, further: Vec<Offer>) -> Ways {
+        let kind = Capability::ChangeNotification;
+        let mut set =
+            CapabilitySet { capability_list: Some(uri("http://a/caps.xml")), ..CapabilitySet::default() };
+        set.capabilities.insert(kind.clone(), first);
+        set.further = further.into_iter().map(|offer| (kind.clone(), offer)).collect();
+        let source = Discovered {
+            source_description: None,
+            sets: vec![set],
+            other_sets: Vec::new(),
+            way: crate::discover::Way::Itself,
+            troubles: Vec::new(),
+        };
+        channels(&source).remove(&(uri("http://a/caps.xml"), Kind::Changes)).unwrap()
+    }
+
+    #[test]
+    fn cap_8_one_entry_has_topic_hub_and_socket() {
+        let links = vec![
+            Link::new(Relation::Hub, uri("http://a/hub")),
+            Link::new(Relation::Alternate, uri("ws://a/topic")),
+            Link::new(Relation::Alternate, uri("http://a/page")),
+        ];
+        let ways = ways(Offer::new(uri("http://a/topic"), links), Vec::new());
+        assert_eq!(ways.sockets, [uri("ws://a/topic")]);
+        assert_eq!(ways.topics, [(uri("http://a/topic"), vec![uri("http://a/hub")])]);
+    }
+
+    #[test]
+    fn n8_2_an_entry_of_the_draft_is_a_socket_and_several_entries_count() {
+        let socket = Offer::new(uri("WSS://a/socket"), Vec::new());
+        let topic = Offer::new(uri("http://a/topic"), Vec::new());
+        let ways = ways(socket, vec![topic]);
+        assert_eq!(ways.sockets, [uri("WSS://a/socket")]);
+        assert_eq!(ways.topics, [(uri("http://a/topic"), Vec::new())]);
+    }
+}

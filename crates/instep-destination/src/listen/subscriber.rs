@@ -1,0 +1,166 @@
+//! Holds a subscription at a hub: finds it, asks, renews, ends it (CN-5, CN-11, CN-14, CN-19).
+
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use rand::Rng as _;
+use resourcesync::{Relation, Uri, discovery};
+use tokio::{sync::watch, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Inbox, Name, State, Ways,
+    callbacks::Callbacks,
+    lease::{Answer, Ask, Identity, Mode},
+    subscription::Subscription,
+};
+use crate::http::{Client, Request};
+
+/// How often it is looked for a topic that has no hub.
+const LOOK_AGAIN: Duration = Duration::from_secs(600);
+/// Hubs of one topic that are tried.
+const MOST_HUBS: usize = 8;
+
+/// What is needed to be subscribed to a channel.
+pub(super) struct Subscriber {
+    pub(super) client: Client,
+    pub(super) ways: Ways,
+    pub(super) name: Name,
+    pub(super) callbacks: Arc<Callbacks>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) state: Arc<State>,
+    pub(super) ending: CancellationToken,
+}
+
+/// A token and a secret that nobody guesses (W2, W6).
+pub(super) fn identity() -> Identity {
+    let random = || format!("{:032x}{:032x}", rand::rng().random::<u128>(), rand::rng().random::<u128>());
+    Identity { token: random(), secret: random() }
+}
+
+impl Subscriber {
+    /// Subscribes once the better transport has failed, until the end; then unsubscribes.
+    pub(super) async fn run(self, mut has_failed: watch::Receiver<bool>) {
+        let is_called_for = has_failed.wait_for(|failed| *failed);
+        if self.ending.run_until_cancelled(is_called_for).await.is_none() {
+            return;
+        }
+        while !self.ending.is_cancelled() {
+            match self.ending.run_until_cancelled(self.find()).await.flatten() {
+                Some((topic, hubs)) => self.hold(topic, &hubs).await,
+                None => {
+                    let pause = tokio::time::sleep(LOOK_AGAIN);
+                    let _ = self.ending.run_until_cancelled(pause).await;
+                }
+            }
+        }
+    }
+
+    /// The first topic that has a hub: by the `Link` headers of the topic (CN-5), else by its entry (CN-4).
+    async fn find(&self) -> Option<(Uri, Vec<Uri>)> {
+        for (uri, entry_hubs) in &self.ways.topics {
+            let (topic, mut hubs) = self.links(uri).await;
+            hubs.extend(entry_hubs.iter().filter(|hub| !hubs.contains(hub)).cloned().collect::<Vec<_>>());
+            hubs.truncate(MOST_HUBS);
+            if hubs.is_empty() {
+                self.inbox.note(format!("{uri} has no hub: it is not subscribed to"));
+                continue;
+            }
+            return Some((topic.unwrap_or_else(|| uri.clone()), hubs));
+        }
+        None
+    }
+
+    /// The `self` and the `hub`s of a topic.
+    async fn links(&self, topic: &Uri) -> (Option<Uri>, Vec<Uri>) {
+        let request = Request::get(topic.clone()).on_behalf_of(self.ways.speaker.clone());
+        let response = match self.client.send_once(&request).await {
+            Ok(response) => response,
+            Err(error) => {
+                tracing::debug!(%topic, %error, "the topic does not answer");
+                return (None, Vec::new());
+            }
+        };
+        let fields = response.headers.get_all("link").into_iter().filter_map(|field| field.to_str().ok());
+        let links: Vec<_> =
+            fields.flat_map(|field| discovery::parse_link_header(field, &response.uri)).collect();
+        let of = |rel: &str| {
+            let rel = Relation::parse(rel);
+            let of_rel = links.iter().filter(|link| link.is(&rel, &response.uri));
+            of_rel.map(|link| link.target.clone()).collect::<Vec<_>>()
+        };
+        (of("self").into_iter().next(), of("hub"))
+    }
+
+    /// Holds the subscription until it is to end, or until this hub seems to be the wrong one.
+    async fn hold(&self, topic: Uri, hubs: &[Uri]) {
+        let (inbox, state) = (Arc::clone(&self.inbox), Arc::clone(&self.state));
+        let subscription = Subscription::new(topic, hubs.len(), self.name.clone(), inbox, state);
+        let subscription = Arc::new(subscription);
+        self.callbacks.serve(&subscription);
+        for hub in hubs.iter().filter(|hub| hub.as_str().starts_with("http:")) {
+            self.inbox.note(format!("{hub} is asked over http: on the way the secret of deliveries shows"));
+        }
+        loop {
+            if self.ending.is_cancelled() {
+                subscription.lease().end(subscription.now());
+            }
+            while let Some(ask) = subscription.ask() {
+                let answer = self.send(&subscription.topic, hubs, &ask).await;
+                subscription.lease().answered(&ask, answer, subscription.now());
+            }
+            let (is_over, next) = {
+                let lease = subscription.lease();
+                (lease.has_ended() || lease.is_in_vain(), lease.next())
+            };
+            if is_over {
+                break;
+            }
+            let wait = next.map_or(LOOK_AGAIN, |next| next.saturating_sub(subscription.now()));
+            tokio::select! {
+                _ = timeout(wait, subscription.changed.notified()) => {}
+                () = self.ending.cancelled(), if !subscription.lease().is_ending() => {}
+            }
+        }
+        self.state.lease.store(false, Relaxed);
+    }
+
+    /// Sends a request to a hub.
+    async fn send(&self, topic: &Uri, hubs: &[Uri], ask: &Ask) -> Answer {
+        let Some(hub) = hubs.get(ask.hub) else { return Answer::Failed };
+        let content = form(topic, &self.callbacks.uri(&ask.identity.token), ask);
+        let mut request = Request::get(hub.clone()).on_behalf_of(self.ways.speaker.clone());
+        request.content = Some((content, "application/x-www-form-urlencoded"));
+        match self.client.send_once(&request).await {
+            Ok(response) if response.status.is_success() => Answer::Accepted,
+            Ok(response) => {
+                let (mode, status) = (ask.mode.as_str(), response.status);
+                self.inbox.note(format!("{hub} refuses to {mode} {topic}: {status}"));
+                Answer::Refused
+            }
+            Err(error) => {
+                self.inbox.note(format!("{hub} could not be asked: {}", crate::error::story(&error)));
+                Answer::Failed
+            }
+        }
+    }
+}
+
+/// A request (CN-11). `hub.verify` is for hubs of the time before WebSub, which insist on it.
+fn form(topic: &Uri, callback: &str, ask: &Ask) -> Bytes {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.append_pair("hub.mode", ask.mode.as_str())
+        .append_pair("hub.topic", topic.as_str())
+        .append_pair("hub.callback", callback)
+        .append_pair("hub.verify", "sync");
+    if ask.mode == Mode::Subscribe {
+        form.append_pair("hub.secret", &ask.identity.secret);
+    }
+    if let Some(lease) = ask.lease {
+        form.append_pair("hub.lease_seconds", &lease.as_secs().to_string());
+    }
+    form.finish().into()
+}

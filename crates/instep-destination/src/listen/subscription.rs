@@ -1,0 +1,99 @@
+//! A topic at a hub, as the callback server and the subscriber share it.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use resourcesync::Uri;
+use tokio::{sync::Notify, time::Instant};
+
+use super::{
+    Inbox, Message, Name, State,
+    lease::{Ask, Delivery, Lease, Mode},
+};
+
+/// A subscription and where its deliveries go.
+#[derive(Debug)]
+pub(super) struct Subscription {
+    pub(super) topic: Uri,
+    name: Name,
+    inbox: Arc<Inbox>,
+    state: Arc<State>,
+    lease: Mutex<Lease>,
+    began: Instant,
+    /// Something happened that the subscriber waits for.
+    pub(super) changed: Notify,
+}
+
+impl Subscription {
+    pub(super) fn new(topic: Uri, hubs: usize, name: Name, inbox: Arc<Inbox>, state: Arc<State>) -> Self {
+        let lease = Mutex::new(Lease::new(hubs));
+        Self { topic, name, inbox, state, lease, began: Instant::now(), changed: Notify::new() }
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    pub(super) fn lease(&self) -> MutexGuard<'_, Lease> {
+        self.lease.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the hub is to be asked now; a lease that has run out shows here.
+    pub(super) fn ask(&self) -> Option<Ask> {
+        let now = self.now();
+        let ask = self.lease().ask(now, super::subscriber::identity);
+        if self.state.lease.load(Relaxed) && !self.lease().is_held(now) {
+            self.lost("its lease ran out");
+        }
+        ask
+    }
+
+    pub(super) fn knows(&self, token: &str) -> bool {
+        self.lease().knows(token)
+    }
+
+    /// Whether a verification of intent is to be confirmed (CN-13).
+    pub(super) fn verify(&self, token: &str, mode: Mode, topic: &str, granted: Option<Duration>) -> bool {
+        if topic != self.topic.as_str() {
+            return false;
+        }
+        let now = self.now();
+        let confirmed = self.lease().verify(token, mode, granted, now);
+        if confirmed && mode == Mode::Subscribe && !self.state.lease.swap(true, Relaxed) {
+            let lasting = granted.map_or(String::new(), |lease| format!(" for {} s", lease.as_secs()));
+            self.inbox.note(format!("subscribed to {} at its hub{lasting}", self.topic));
+            // What happened before is in the Change List.
+            self.inbox.look();
+        }
+        self.changed.notify_one();
+        confirmed
+    }
+
+    /// The hub does not serve us, or no longer (CN-15).
+    pub(super) fn deny(&self, token: &str, reason: &str) {
+        let now = self.now();
+        if self.lease().deny(token, now) {
+            self.lost(&format!("denied: {}", reason.escape_debug()));
+            self.changed.notify_one();
+        }
+    }
+
+    pub(super) fn delivered(&self, token: &str) -> Delivery {
+        self.lease().delivered(token, self.now())
+    }
+
+    /// A delivery that is proved to come from the hub.
+    pub(super) fn take(&self, body: Bytes) {
+        let (set, kind) = self.name.clone();
+        self.inbox.put(Message { set, kind, body });
+    }
+
+    fn lost(&self, why: &str) {
+        self.state.lease.store(false, Relaxed);
+        self.inbox.note(format!("not subscribed to {} any more: {why}; polling meanwhile", self.topic));
+        self.inbox.look();
+    }
+}

@@ -1,0 +1,128 @@
+use resourcesync::{Capability, DateTime, Entry, Form, Header, Uri};
+
+/// How a Change Notification stands to what is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It tells nothing that is not applied already: it came twice, or late.
+    Known,
+    /// It has every change between the checkpoint and this time.
+    Continues {
+        /// Its `until`.
+        until: DateTime,
+    },
+    /// It does not say so, or there is a gap before it: only the Change List tells.
+    Unclear,
+}
+
+/// How a notification about a set stands to the set's checkpoint. It counts as complete only where its root says from and
+/// until when, and its entries agree with that; those of the draft 0.8 say neither (N8-5).
+pub fn standing(
+    header: &Header,
+    entries: &[Entry],
+    capability_list: &Uri,
+    checkpoint: Option<&DateTime>,
+) -> Standing {
+    let root = header.metadata.as_ref();
+    let times = root.and_then(|root| root.from.zip(root.until));
+    let (Some((from, until)), Some(checkpoint)) = (times, checkpoint) else { return Standing::Unclear };
+    let is_about_changes = header.capability() == Some(&Capability::ChangeNotification);
+    let is_about_set = header.up().is_none_or(|up| up == capability_list);
+    let inside = |time: &DateTime| from.instant() <= time.instant() && time.instant() <= until.instant();
+    let agree = entries.iter().all(|entry| entry.metadata.datetime.as_ref().is_some_and(inside));
+    if header.form != Form::List || !is_about_changes || !is_about_set || !agree {
+        return Standing::Unclear;
+    }
+    if until.instant() <= checkpoint.instant() {
+        return Standing::Known;
+    }
+    // A coarse time may hide a change between it and the checkpoint.
+    let joins = from.instant() <= checkpoint.instant() && from.end() <= checkpoint.end();
+    if joins { Standing::Continues { until } } else { Standing::Unclear }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use resourcesync::{Change, Metadata};
+
+    use super::*;
+
+    fn list() -> Uri {
+        Uri::parse("http://a/caps.xml").unwrap()
+    }
+
+    fn second(second: i64) -> DateTime {
+        DateTime::from_unix_micros(second * 1_000_000)
+    }
+
+    fn notification(
+        from: Option<DateTime>,
+        until: Option<DateTime>,
+        changes: &[i64],
+    ) -> (Header, Vec<Entry>) {
+        let mut header = Header::new(Form::List, Capability::ChangeNotification);
+        let mut metadata = Metadata::with_capability(Capability::ChangeNotification);
+        (metadata.from, metadata.until) = (from, until);
+        header.metadata = Some(metadata);
+        let uri = Uri::parse("http://a/r").unwrap();
+        let entry = |time: &i64| Entry::changed(uri.clone(), Change::Updated, second(*time));
+        (header, changes.iter().map(entry).collect())
+    }
+
+    fn judged(from: i64, until: i64, changes: &[i64], checkpoint: i64) -> Standing {
+        let (header, entries) = notification(Some(second(from)), Some(second(until)), changes);
+        standing(&header, &entries, &list(), Some(&second(checkpoint)))
+    }
+
+    #[test]
+    fn a_notification_continues_what_is_held_only_where_its_root_says_so() {
+        assert_eq!(judged(5, 9, &[7, 9], 5), Standing::Continues { until: second(9) });
+        assert_eq!(judged(5, 9, &[7, 9], 8), Standing::Continues { until: second(9) });
+        assert_eq!(judged(5, 9, &[7, 9], 4), Standing::Unclear, "a gap");
+        assert_eq!(judged(5, 9, &[7, 9], 9), Standing::Known, "a duplicate");
+        assert_eq!(judged(5, 9, &[7, 10], 5), Standing::Unclear, "a change outside");
+        for (from, until) in [(None, Some(second(9))), (Some(second(5)), None), (None, None)] {
+            let (header, entries) = notification(from, until, &[7]);
+            assert_eq!(standing(&header, &entries, &list(), Some(&second(5))), Standing::Unclear);
+        }
+    }
+
+    #[test]
+    fn a_notification_of_another_kind_or_set_or_without_a_checkpoint_is_unclear() {
+        let (header, entries) = notification(Some(second(5)), Some(second(9)), &[7]);
+        assert_eq!(standing(&header, &entries, &list(), None), Standing::Unclear);
+        let mut foreign = header.clone();
+        let up =
+            resourcesync::Link::new(resourcesync::Relation::Up, Uri::parse("http://b/caps.xml").unwrap());
+        foreign.links.push(up);
+        assert_eq!(standing(&foreign, &entries, &list(), Some(&second(5))), Standing::Unclear);
+        let mut other = header;
+        other.metadata = Some(Metadata::with_capability(Capability::ChangeList));
+        assert_eq!(standing(&other, &entries, &list(), Some(&second(5))), Standing::Unclear);
+    }
+
+    #[test]
+    fn a_coarse_time_hides_changes() {
+        let day = DateTime::parse("1970-01-01").unwrap();
+        let (header, entries) = notification(Some(day), Some(second(9)), &[7]);
+        assert_eq!(standing(&header, &entries, &list(), Some(&second(5))), Standing::Unclear);
+    }
+
+    proptest! {
+        /// W5: lost, repeated and in any order, notifications never move the checkpoint past a change that was not told.
+        #[test]
+        fn w5_no_change_is_passed_over(order in prop::collection::vec(0usize..20, 0..60)) {
+            let mut checkpoint = 0;
+            let mut told = std::collections::BTreeSet::new();
+            for number in order {
+                let (from, until) = (number as i64 * 10, number as i64 * 10 + 10);
+                if let Standing::Continues { until } = judged(from, until, &[from + 5, until], checkpoint) {
+                    told.extend([from + 5, from + 10]);
+                    checkpoint = until.unix_micros() / 1_000_000;
+                }
+                let passed = (1..=checkpoint / 5).map(|step| step * 5);
+                prop_assert!(passed.into_iter().all(|change| told.contains(&change)));
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A Destination that subscribes at a hub which somebody else wrote.
+
+use std::process::Command;
+
+use instep_destination::Outcome;
+use instep_testkit::{FakeSource, Fault, Run, compare, peers};
+use resourcesync::DateTime;
+
+use super::support::{Following, Peer, TOPIC, notification, topical};
+
+/// Publishes at the hub as a Source does (CN-9).
+fn publish(hub: &str, topic: &str, body: &str) {
+    let [curl] = peers::find(["curl"]).unwrap();
+    let links = format!("Link: <{topic}>; rel=\"self\", <{hub}>; rel=\"hub\"");
+    let mut command = Command::new(curl);
+    command.args(["-sf", "-H", "Content-Type: application/xml", "-H", &links, "--data-binary", body, hub]);
+    let _ = Run::of(&mut command).with_code(0);
+}
+
+fn assert_equal(source: &FakeSource, following: &Following) {
+    let truth = tempfile::tempdir().unwrap();
+    source.write_to(truth.path()).unwrap();
+    assert_eq!(compare(truth.path(), &following.copy()), [""; 0]);
+}
+
+#[test]
+fn an_independent_hub_brings_each_change_until_it_is_unsubscribed() {
+    let Some((hub, url)) = Peer::hub(&[]) else { return };
+    let source = topical(Some(&url), &[]);
+    let following = Following::of(&source, &[&url]).with_callbacks();
+    let report = following.during(|| {
+        let subscribed = hub.next("subscribe");
+        assert_eq!(subscribed["topic"], source.url(TOPIC));
+        // The look that follows a subscription is over: what comes now comes by the hub.
+        following.wait_until(|heard| heard.notes.iter().any(|note| note.starts_with("subscribed to")));
+        source.wait_for("changelist-000001.xml", 2);
+        source.put("a.txt", "changed");
+        source.delete("b.txt");
+        publish(&url, &source.url(TOPIC), "<whatever>it is a hint</whatever>");
+        assert_eq!(hub.next("delivered")["status"], 202);
+        source.wait_for("a.txt", 2);
+    });
+    assert_eq!(report.outcome, Outcome::Interrupted);
+    assert_eq!(hub.next("unsubscribe")["topic"], source.url(TOPIC), "CN-19");
+    let mut again = following.options.clone();
+    (again.follow, again.shutdown) = (false, Default::default());
+    super::support::runtime().block_on(instep_destination::sync(&again, &following.monitor)).unwrap();
+    assert_equal(&source, &following);
+}
+
+/// A notification about changes of one time.
+fn payload(source: &FakeSource, from: DateTime, changes: &[(&str, &str)]) -> String {
+    let until = source.clock().now();
+    let root = format!("<rs:md capability=\"change-notification\" from=\"{from}\" until=\"{until}\"/>");
+    let entry = |(path, change): &(&str, &str)| {
+        let loc = source.url(path);
+        format!("<url><loc>{loc}</loc><rs:md change=\"{change}\" datetime=\"{until}\"/></url>")
+    };
+    notification(source, &root, &changes.iter().map(entry).collect::<String>())
+}
+
+#[test]
+fn w5_a_payload_that_continues_what_is_held_is_applied_once_without_reading_a_list() {
+    let Some((hub, url)) = Peer::hub(&["--times", "3"]) else { return };
+    let source = topical(Some(&url), &[]);
+    let following = Following::of(&source, &[&url]).with_callbacks();
+    let _ = following.during(|| {
+        hub.next("subscribe");
+        source.wait_for("changelist-000001.xml", 2);
+        let before = source.clock().now();
+        source.put("a.txt", "first");
+        publish(&url, &source.url(TOPIC), &payload(&source, before, &[("a.txt", "updated")]));
+        // With this the look that followed the subscription is over.
+        following.wait_until(|heard| heard.committed.iter().any(|line| line.starts_with("~")));
+        source.fail_always("changelist.xml", Fault::Status(500));
+        source.fail_always("changelist-000001.xml", Fault::Status(500));
+
+        let before = source.clock().now();
+        source.put("a.txt", "second");
+        source.delete("b.txt");
+        let body = payload(&source, before, &[("a.txt", "updated"), ("b.txt", "deleted")]);
+        publish(&url, &source.url(TOPIC), &body);
+        following.wait_until(|heard| heard.committed.iter().any(|line| line.starts_with("-")));
+        (0..6).for_each(|_| assert_eq!(hub.next("delivered")["status"], 202));
+    });
+    assert_equal(&source, &following);
+    let updates = following.heard().committed.iter().filter(|line| line.starts_with("~")).count();
+    assert_eq!((updates, source.requests_for("a.txt")), (2, 3));
+}
+
+#[test]
+fn w5_a_payload_after_a_gap_leads_to_the_change_list() {
+    let Some((hub, url)) = Peer::hub(&[]) else { return };
+    let source = topical(Some(&url), &[]);
+    let following = Following::of(&source, &[&url]).with_callbacks();
+    let _ = following.during(|| {
+        hub.next("subscribe");
+        source.wait_for("changelist-000001.xml", 2);
+        // A notification that never comes.
+        source.put("a.txt", "missed");
+        let before = source.clock().now();
+        source.put("b.txt", "told");
+        publish(&url, &source.url(TOPIC), &payload(&source, before, &[("b.txt", "updated")]));
+        source.wait_for("a.txt", 2);
+        source.wait_for("b.txt", 2);
+    });
+}
+
+#[test]
+fn w2_what_another_signs_has_no_effect() {
+    let Some((hub, url)) = Peer::hub(&["--forge"]) else { return };
+    let source = topical(Some(&url), &[]);
+    let following = Following::of(&source, &[&url]).with_callbacks();
+    let _ = following.during(|| {
+        hub.next("subscribe");
+        following.wait_until(|heard| heard.notes.iter().any(|note| note.starts_with("subscribed to")));
+        source.wait_for("changelist-000001.xml", 2);
+        source.put("a.txt", "changed");
+        for _ in 0..3 {
+            publish(&url, &source.url(TOPIC), "a hint");
+            assert_eq!(hub.next("delivered")["status"], 202, "a forger learns nothing");
+        }
+    });
+    assert_eq!(source.requests_for("a.txt"), 1);
+}
+
+#[test]
+fn a_hub_of_the_time_before_websub_is_served_too() {
+    let Some((hub, url)) = Peer::hub(&["--old", "--algorithm", "sha1"]) else { return };
+    let source = topical(Some(&url), &[]);
+    let mut following = Following::of(&source, &[&url]).with_callbacks();
+    following.options.callbacks.iter_mut().for_each(|callbacks| callbacks.sha1 = true);
+    let _ = following.during(|| {
+        assert_eq!(hub.next("subscribe")["lease"], serde_json::Value::Null);
+        following.wait_until(|heard| heard.notes.iter().any(|note| note.starts_with("subscribed to")));
+        source.wait_for("changelist-000001.xml", 2);
+        source.put("a.txt", "changed");
+        publish(&url, &source.url(TOPIC), "a hint");
+        source.wait_for("a.txt", 2);
+    });
+}
+
+#[test]
+fn cn_15_a_denied_destination_polls() {
+    let Some((hub, url)) = Peer::hub(&["--deny"]) else { return };
+    let source = topical(Some(&url), &[]);
+    let mut following = Following::of(&source, &[&url]).with_callbacks();
+    following.options.poll = (std::time::Duration::from_millis(20), std::time::Duration::from_millis(100));
+    let _ = following.during(|| {
+        hub.next("denied");
+        following.wait_until(|heard| heard.notes.iter().any(|note| note.contains("denied: not for you")));
+        source.put("a.txt", "changed");
+        source.wait_for("a.txt", 2);
+    });
+}

@@ -1,0 +1,120 @@
+//! Framework Notifications at a Destination (FN-7), over WebSockets.
+
+use futures_util::SinkExt as _;
+use instep_destination::Outcome;
+use instep_testkit::FakeSource;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::support::{Following, notification, runtime, topical};
+
+/// A channel that says what a test tells it to.
+struct Channel {
+    address: String,
+    say: tokio::sync::mpsc::Sender<String>,
+    opened: tokio::sync::mpsc::Receiver<()>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Channel {
+    fn open() -> Self {
+        let runtime = runtime();
+        let server = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = server.local_addr().unwrap().to_string();
+        let (say, mut said) = tokio::sync::mpsc::channel::<String>(16);
+        let (open, opened) = tokio::sync::mpsc::channel(16);
+        runtime.spawn(async move {
+            while let Ok((stream, _)) = server.accept().await {
+                let Ok(mut channel) = tokio_tungstenite::accept_async(stream).await else { continue };
+                open.send(()).await.unwrap();
+                while let Some(text) = said.recv().await {
+                    if text.is_empty() || channel.send(Message::text(text)).await.is_err() {
+                        break;
+                    }
+                }
+            }
+        });
+        Self { address, say, opened, _runtime: runtime }
+    }
+
+    fn socket(&self) -> String {
+        format!("ws://{}/", self.address)
+    }
+
+    fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    fn say(&self, text: String) {
+        self.say.blocking_send(text).unwrap();
+    }
+
+    /// Closes the connection.
+    fn close(&self) {
+        self.say(String::new());
+    }
+}
+
+fn framework(source: &FakeSource, uri: &str, capability: &str, change: &str) -> String {
+    let now = source.clock().now();
+    let entry = format!(
+        "<url><loc>{uri}</loc><rs:md capability=\"{capability}\" change=\"{change}\" datetime=\"{now}\"/></url>"
+    );
+    notification(source, "<rs:md capability=\"framework-notification\"/>", &entry)
+}
+
+#[test]
+fn fn_7_a_new_resource_list_is_read() {
+    let mut channel = Channel::open();
+    let source = topical(None, &[("framework", &channel.socket())]);
+    source.lay_out(|layout| layout.change_list = false);
+    let following = Following::of(&source, &[&channel.origin()]);
+    let _ = following.during(|| {
+        channel.opened.blocking_recv().unwrap();
+        source.wait_for("resourcelist.xml", 2);
+        source.put("a.txt", "changed");
+        channel.say(framework(&source, &source.resource_list_url(), "resourcelist", "created"));
+        source.wait_for("a.txt", 2);
+    });
+}
+
+#[test]
+fn fn_2_a_withdrawn_capability_list_ends_following_and_deletes_nothing() {
+    let mut channel = Channel::open();
+    let source = topical(None, &[("framework", &channel.socket())]);
+    let following = Following::of(&source, &[&channel.origin()]);
+    let report = following.to_its_end(|| {
+        channel.opened.blocking_recv().unwrap();
+        source.wait_for("changelist-000001.xml", 2);
+        let list = source.capability_list_url();
+        // A word that the Source Description does not confirm changes nothing.
+        let looks = source.requests_for("capabilitylist.xml");
+        channel.say(framework(&source, &list, "capabilitylist", "deleted"));
+        source.wait_for("capabilitylist.xml", looks + 1);
+        source.rewrite(".well-known/resourcesync", |text| {
+            let (head, rest) = text.split_once("<url>").unwrap();
+            let tail = rest.rsplit_once("</url>").unwrap().1;
+            format!("{head}{tail}")
+        });
+        channel.say(framework(&source, &list, "capabilitylist", "deleted"));
+    });
+    assert_eq!((report.outcome, report.deleted), (Outcome::Complete, 0));
+    assert!(following.heard().notes.iter().any(|note| note.contains("is withdrawn")));
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        assert!(following.copy().join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn fn_6_a_channel_that_vanished_is_found_in_the_capability_list() {
+    let mut channel = Channel::open();
+    let source = topical(None, &[("change", &channel.socket())]);
+    let following = Following::of(&source, &[&channel.origin()]);
+    let _ = following.during(|| {
+        channel.opened.blocking_recv().unwrap();
+        source.wait_for("changelist-000001.xml", 2);
+        let looks = source.requests_for("capabilitylist.xml");
+        source.rewrite("capabilitylist.xml", |text| text);
+        channel.close();
+        source.wait_for("capabilitylist.xml", looks + 1);
+    });
+}

@@ -1,0 +1,180 @@
+//! Programs that talk in lines of JSON, a Source that has a topic, and a Destination that follows it.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use instep_destination::{CallbackOptions, Heard, SyncOptions, SyncReport, TestMonitor, sync};
+use instep_testkit::{FakeSource, Page, peers};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// A program written for these tests that nothing of instep is in.
+pub(crate) struct Peer {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Peer {
+    /// Starts a script of `data/websub`; none where there is no Python with the packages it needs.
+    pub(crate) fn start(script: &str, arguments: &[&str]) -> Option<Self> {
+        // The reference client stands for the virtual environment that has `websockets` too.
+        let [python, _] = peers::find(["python3", "resync-sync"])?;
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/websub").join(script);
+        let mut command = Command::new(python);
+        command.arg(script).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Some(Self { child, lines })
+    }
+
+    /// The hub, and its URL.
+    pub(crate) fn hub(arguments: &[&str]) -> Option<(Self, String)> {
+        let hub = Self::start("hub.py", arguments)?;
+        let port = hub.line();
+        Some((hub, format!("http://127.0.0.1:{port}/")))
+    }
+
+    fn line(&self) -> String {
+        self.lines.recv_timeout(LONG).unwrap()
+    }
+
+    /// The next event of this name; others before it are passed over.
+    pub(crate) fn next(&self, event: &str) -> Value {
+        loop {
+            let line: Value = serde_json::from_str(&self.line()).unwrap();
+            if line["event"] == event {
+                return line;
+            }
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The path of the topic of a [`topical`] Source.
+pub(crate) const TOPIC: &str = "topic";
+
+/// A Source of three resources that has a topic of each kind at a hub; channels over WebSockets only where they are named.
+pub(crate) fn topical(hub: Option<&str>, sockets: &[(&str, &str)]) -> FakeSource {
+    let source = FakeSource::start().with_resources([("a.txt", "one"), ("b.txt", "two"), ("c.txt", "three")]);
+    let mut entries = String::new();
+    if let Some(hub) = hub {
+        let topic = source.url(TOPIC);
+        let links = format!("<{topic}>; rel=self, <{hub}>; rel=hub");
+        source.serve(TOPIC, Page::from("").with_header("Link", links));
+        entries = entry(&topic, "change", &format!("<rs:ln rel=\"hub\" href=\"{hub}\"/>"));
+    }
+    for (kind, socket) in sockets {
+        entries.push_str(&entry(socket, kind, ""));
+    }
+    source
+        .rewrite("capabilitylist.xml", move |text| text.replace("</urlset>", &format!("{entries}</urlset>")));
+    source
+}
+
+fn entry(loc: &str, kind: &str, links: &str) -> String {
+    format!("<url><loc>{loc}</loc><rs:md capability=\"{kind}-notification\"/>{links}</url>")
+}
+
+/// A notification of a [`FakeSource`].
+pub(crate) fn notification(source: &FakeSource, root: &str, entries: &str) -> String {
+    format!(
+        "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+         xmlns:rs=\"http://www.openarchives.org/rs/terms/\">\
+         <rs:ln rel=\"up\" href=\"{}\"/>{root}{entries}</urlset>",
+        source.capability_list_url()
+    )
+}
+
+/// A copy that is followed while a test looks on.
+pub(crate) struct Following {
+    _folder: TempDir,
+    pub(crate) options: SyncOptions,
+    pub(crate) monitor: TestMonitor,
+}
+
+impl Following {
+    /// Looks without a word only every ten minutes, so that what happens in a test happens for what was heard.
+    pub(crate) fn of(source: &FakeSource, allowed: &[&str]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let mut options = SyncOptions::new(source.url(""), folder.path().join("copy"));
+        options.follow = true;
+        options.delete = true;
+        options.poll = (Duration::from_secs(600), Duration::from_secs(600));
+        options.access.retries = 0;
+        options.access.allow_origins.extend(allowed.iter().map(|origin| (*origin).to_owned()));
+        Self { _folder: folder, options, monitor: TestMonitor::new() }
+    }
+
+    /// With callbacks at a port that is free.
+    pub(crate) fn with_callbacks(mut self) -> Self {
+        let port = instep_testkit::free_port().unwrap();
+        self.options.callbacks = Some(CallbackOptions::new(format!("http://127.0.0.1:{port}/push")));
+        self
+    }
+
+    pub(crate) fn copy(&self) -> PathBuf {
+        self.options.dir.clone()
+    }
+
+    pub(crate) fn heard(&self) -> Heard {
+        self.monitor.heard()
+    }
+
+    /// Waits until something was told.
+    pub(crate) fn wait_until(&self, told: impl Fn(&Heard) -> bool) {
+        let began = std::time::Instant::now();
+        while !told(&self.heard()) {
+            assert!(began.elapsed() < LONG, "{:?}", self.heard());
+            thread::yield_now();
+        }
+    }
+
+    /// Follows while `test` runs, and then ends.
+    pub(crate) fn during(&self, test: impl FnOnce()) -> SyncReport {
+        /// Also where the test fails: else the thread that follows would be waited for without end.
+        struct End<'a>(&'a SyncOptions);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.shutdown.cancel();
+            }
+        }
+        let runtime = runtime();
+        thread::scope(|scope| {
+            let following = scope.spawn(|| runtime.block_on(sync(&self.options, &self.monitor)));
+            let end = End(&self.options);
+            test();
+            drop(end);
+            following.join().unwrap().unwrap()
+        })
+    }
+
+    /// Follows until it ends by itself.
+    pub(crate) fn to_its_end(&self, test: impl FnOnce()) -> SyncReport {
+        let runtime = runtime();
+        thread::scope(|scope| {
+            let following = scope.spawn(|| runtime.block_on(sync(&self.options, &self.monitor)));
+            test();
+            following.join().unwrap().unwrap()
+        })
+    }
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
