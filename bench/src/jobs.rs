@@ -5,6 +5,7 @@ mod dump;
 mod million;
 mod more;
 mod publish;
+mod push;
 mod read;
 mod record;
 mod sync;
@@ -41,6 +42,14 @@ pub const ALL: &[Job] = &[
     Job { name: "record", about: "changes said by applications while serving", run: record::record },
     Job { name: "batch", about: "10,000 resources at once and one by one, 20 ms away", run: batch::batch },
     Job { name: "serve", about: "requests a second", run: more::serve },
+    Job {
+        name: "lag",
+        about: "a file at the Source to a file at a Destination that follows",
+        run: push::lag,
+    },
+    Job { name: "channels", about: "1,000 WebSockets, 100 changes a second", run: push::channels },
+    Job { name: "hub", about: "500 subscribers and a dead one, one message", run: push::hub },
+    Job { name: "endure", about: "following 50 changes a second, three restarts", run: push::endure },
     Job { name: "memory", about: "publish and sync at 50,000 and at 200,000 files", run: sync::memory },
 ];
 

@@ -41,6 +41,9 @@ pub struct Options {
     /// How often each contender runs
     #[arg(long, default_value_t = 5)]
     rounds: usize,
+    /// How long `endure` follows
+    #[arg(long, default_value_t = 1)]
+    minutes: u64,
     /// Leaves the peers out and measures only this program and the bare loops
     #[arg(long)]
     without_peers: bool,

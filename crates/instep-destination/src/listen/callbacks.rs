@@ -213,3 +213,6 @@ fn plain(status: StatusCode) -> Answer {
     *answer.status_mut() = status;
     answer
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,8 @@ use resourcesync::{Capability, Change, Entry, Uri};
 /// What is to be done about one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Lead {
-    /// Nothing: the changes of the set are heard themselves.
-    Heard,
+    /// The document is to be read in a while: the changes of the set are heard, so that it has hardly anything new.
+    LookLater,
     /// The document is to be read, which a look does.
     Look,
     /// A document that leads to others is said to be gone: what leads to it tells whether that is true.
@@ -16,13 +16,18 @@ pub(crate) enum Lead {
 /// What the entries of a notification lead to; `heard` is whether every change of the set is heard anyway.
 pub(crate) fn leads(entries: &[Entry], heard: bool) -> Vec<Lead> {
     let lead = |entry: &Entry| match (&entry.metadata.capability, &entry.metadata.change) {
-        (Some(Capability::ChangeList | Capability::ChangeDump), _) if heard => Lead::Heard,
+        (Some(capability), _) if heard && tells_of_resources(capability) => Lead::LookLater,
         (Some(Capability::CapabilityList | Capability::Description), Some(Change::Deleted)) => {
             Lead::Gone(entry.loc.clone())
         }
         _ => Lead::Look,
     };
     entries.iter().map(lead).collect()
+}
+
+fn tells_of_resources(capability: &Capability) -> bool {
+    use Capability::{ChangeDump, ChangeList, ResourceDump, ResourceList};
+    matches!(capability, ResourceList | ResourceDump | ChangeList | ChangeDump)
 }
 
 #[cfg(test)]
@@ -36,14 +41,14 @@ mod tests {
     }
 
     #[test]
-    fn fn_7_a_named_document_is_read_unless_its_changes_are_heard() {
+    fn fn_7_a_named_document_is_read_later_where_its_changes_are_heard() {
         let entries = [
             entry(Capability::ResourceList, Change::Created),
             entry(Capability::ChangeList, Change::Updated),
             entry(Capability::CapabilityList, Change::Updated),
             Entry::new(Uri::parse("http://a/document.xml").unwrap()),
         ];
-        assert_eq!(leads(&entries, true), [Lead::Look, Lead::Heard, Lead::Look, Lead::Look]);
+        assert_eq!(leads(&entries, true), [Lead::LookLater, Lead::LookLater, Lead::Look, Lead::Look]);
         assert!(leads(&entries, false).iter().all(|lead| *lead == Lead::Look));
     }
 
@@ -53,6 +58,6 @@ mod tests {
         for capability in [Capability::CapabilityList, Capability::Description] {
             assert_eq!(leads(&[entry(capability, Change::Deleted)], true), [Lead::Gone(uri.clone())]);
         }
-        assert_eq!(leads(&[entry(Capability::ResourceList, Change::Deleted)], true), [Lead::Look]);
+        assert_eq!(leads(&[entry(Capability::ResourceList, Change::Deleted)], false), [Lead::Look]);
     }
 }

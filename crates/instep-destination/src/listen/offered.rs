@@ -70,7 +70,8 @@ impl Ways {
         let sockets = std::iter::once(&offer.uri).chain(targets(Relation::Alternate));
         self.sockets.extend(sockets.filter(|uri| is_socket(uri)).cloned());
         if !is_socket(&offer.uri) {
-            self.topics.push((offer.uri.clone(), targets(Relation::Hub).cloned().collect()));
+            let topic = targets(Relation::parse("self")).next().unwrap_or(&offer.uri);
+            self.topics.push((topic.clone(), targets(Relation::Hub).cloned().collect()));
         }
     }
 }
@@ -116,6 +117,13 @@ mod tests {
         let ways = ways(Offer::new(uri("http://a/topic"), links), Vec::new());
         assert_eq!(ways.sockets, [uri("ws://a/topic")]);
         assert_eq!(ways.topics, [(uri("http://a/topic"), vec![uri("http://a/hub")])]);
+    }
+
+    #[test]
+    fn cn_5_an_entry_may_name_its_topic() {
+        let links = vec![Link::new(Relation::parse("self"), uri("http://a/topic"))];
+        let ways = ways(Offer::new(uri("http://a/page"), links), Vec::new());
+        assert_eq!(ways.topics, [(uri("http://a/topic"), Vec::new())]);
     }
 
     #[test]

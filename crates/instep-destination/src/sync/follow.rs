@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{Run, heard::Attended};
 use crate::{
@@ -13,6 +13,9 @@ use crate::{
 
 /// How often a copy that is locked is tried again, 5 ms later.
 const LETTING_GO: u32 = 40;
+
+/// How long a document may wait whose news are heard otherwise.
+const A_WHILE: Duration = Duration::from_secs(10);
 
 /// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
 pub(super) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
@@ -31,6 +34,8 @@ struct Following<'a> {
     monitor: &'a dyn Monitor,
     listener: Listener,
     pace: Pace,
+    /// When a document is to be read that was said to be new.
+    look_at: Option<Instant>,
     total: Option<SyncReport>,
 }
 
@@ -43,10 +48,8 @@ impl Following<'_> {
             let mut failed = false;
             let pause = match self.round(&heard).await {
                 Ok((Attended::Withdrawn, _)) => return Ok(Outcome::Complete),
-                Ok((Attended::InStep, ended)) if ended != Outcome::Complete => {
-                    return Ok(Outcome::Interrupted);
-                }
-                Ok((Attended::InStep, _)) => self.pause(),
+                Ok((_, ended)) if ended != Outcome::Complete => return Ok(Outcome::Interrupted),
+                Ok((attended, _)) => self.pause_after(attended),
                 Err(error) if self.total.is_some() && error.is_retryable() => {
                     self.note(&format!("{}; looking again later", crate::error::story(&error)));
                     failed = true;
@@ -73,7 +76,7 @@ impl Following<'_> {
         let attended = run.attend(heard, &mut self.listener).await;
         let (attended, result) = match attended {
             Ok(attended) => (attended, Ok(())),
-            Err(error) => (Attended::InStep, Err(error)),
+            Err(error) => (Attended::Looked, Err(error)),
         };
         let report = run.end(result)?;
         let ended = report.outcome;
@@ -84,8 +87,16 @@ impl Following<'_> {
     }
 
     /// How long nothing may be heard before the Source is looked at; with open channels that is only a safety net.
-    fn pause(&self) -> Duration {
-        if self.listener.is_connected() { self.options.poll.1 } else { self.pace.pause() }
+    fn pause_after(&mut self, attended: Attended) -> Duration {
+        match attended {
+            Attended::Applied { look_later: true } => {
+                self.look_at.get_or_insert_with(|| Instant::now() + A_WHILE);
+            }
+            Attended::Applied { .. } => {}
+            Attended::Looked | Attended::Withdrawn => self.look_at = None,
+        }
+        let pause = if self.listener.is_connected() { self.options.poll.1 } else { self.pace.pause() };
+        self.look_at.map_or(pause, |at| pause.min(at.saturating_duration_since(Instant::now())))
     }
 
     fn note(&self, text: &str) {

@@ -10,11 +10,16 @@ use crate::{
     plan::{Standing, standing},
 };
 
-/// What became of following.
+/// What was done about what was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attended {
-    /// It goes on.
-    InStep,
+    /// The Source was looked at.
+    Looked,
+    /// What was said was applied.
+    Applied {
+        /// Whether documents were named that are to be read in a while.
+        look_later: bool,
+    },
     /// The Source has withdrawn every set that was followed.
     Withdrawn,
 }
@@ -27,11 +32,11 @@ impl Run<'_> {
         };
         let (framework, changes): (Vec<_>, Vec<_>) =
             heard.messages.iter().partition(|message| message.kind == Kind::Framework);
-        let mut looks = false;
+        let (mut looks, mut look_later) = (false, false);
         let leads: Vec<_> = framework.iter().flat_map(|message| leads_of(message, listener)).collect();
         for lead in leads {
             match lead {
-                Lead::Heard => {}
+                Lead::LookLater => look_later = true,
                 Lead::Look => looks = true,
                 Lead::Gone(document) if self.has_gone(&source, &document).await? => {
                     self.note(&format!("{document} is withdrawn: what it led to is not followed any more"));
@@ -45,12 +50,12 @@ impl Run<'_> {
         if looks || !self.apply(&source, &changes).await? {
             return self.look(listener).await;
         }
-        Ok(Attended::InStep)
+        Ok(Attended::Applied { look_later })
     }
 
     async fn look(&mut self, listener: &mut Listener) -> Result<Attended, Error> {
         self.bring_all_in_step(Some(listener)).await?;
-        Ok(Attended::InStep)
+        Ok(Attended::Looked)
     }
 
     /// Applies notifications about any set; false where one of them does not continue what is held.

@@ -8,10 +8,10 @@ use resourcesync::{
 
 use crate::{Error, render::SetPlace};
 
-/// Entries of one notification; a burst is split (CN-7).
-const MOST_ENTRIES: usize = 500;
+/// Entries of one notification; a burst is split (CN-7). Each WebSocket has a buffer as long as the longest message.
+const MOST_ENTRIES: usize = 40;
 /// Notifications of one burst; who sees the gap after them reads the Change List, which is cheaper then.
-const MOST_MESSAGES: usize = 20;
+const MOST_MESSAGES: usize = 32;
 
 /// The notifications of one publication.
 #[derive(Debug)]
@@ -125,10 +125,10 @@ mod tests {
 
     #[test]
     fn a_burst_is_split_and_its_spans_join() {
-        let burst = change_notifications(&place(), DateTime::from_unix_micros(0), changes(1_200)).unwrap();
-        assert_eq!((burst.until, burst.is_cut), (DateTime::from_unix_micros(1_200), false));
+        let burst = change_notifications(&place(), DateTime::from_unix_micros(0), changes(100)).unwrap();
+        assert_eq!((burst.until, burst.is_cut), (DateTime::from_unix_micros(100), false));
         let read: Vec<_> = burst.messages.iter().map(|message| read(message)).collect();
-        assert_eq!(read.iter().map(|(_, entries)| entries.len()).collect::<Vec<_>>(), [500, 500, 200]);
+        assert_eq!(read.iter().map(|(_, entries)| entries.len()).collect::<Vec<_>>(), [40, 40, 20]);
         let mut end = Some(DateTime::from_unix_micros(0));
         for (header, entries) in &read {
             let metadata = header.metadata.as_ref().unwrap();

@@ -287,3 +287,39 @@ fn a_hub_elsewhere_is_told_too() {
     let list = super::raw::get(server.address, "/resourcesync/capabilitylist.xml").text();
     assert!(list.contains(&hub.callback()) && list.contains("resourcesync/hub"), "{list}");
 }
+
+#[test]
+fn many_subscribers_of_one_willing_host_are_served() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let subscriber = Subscriber::willing();
+    for number in 0..100 {
+        assert_eq!(subscribe(&server, &format!("{}?{number}", subscriber.callback()), &[]), 202, "{number}");
+    }
+    for _ in 0..100 {
+        let intent = subscriber.next();
+        assert!(intent.target.contains("callback?") && intent.method == "GET", "{intent:?}");
+    }
+}
+
+#[test]
+fn who_subscribed_to_a_topic_that_is_gone_is_denied() {
+    let subscriber = Subscriber::willing();
+    let mut before = Server::start(&[("a.txt", b"a")]);
+    subscribed(&before, &subscriber, &[]);
+    told(&before, &subscriber);
+    before.end();
+    // The same hub at another address, and so with other topics.
+    let folder = super::server::folder(&[("a.txt", b"a")]);
+    fs::create_dir(folder.path().join(".instep")).unwrap();
+    fs::copy(before.path(".instep/hub.db"), folder.path().join(".instep/hub.db")).unwrap();
+    let _after = Server::with(folder, |_| {});
+    let denied = loop {
+        let call = subscriber.next();
+        if call.method == "GET" {
+            break call;
+        }
+    };
+    assert_eq!(denied.parameter("hub.mode").as_deref(), Some("denied"));
+    assert_eq!(denied.parameter("hub.topic"), Some(format!("{}{TOPIC}", before.base)));
+    assert!(denied.parameter("hub.reason").is_some_and(|reason| !reason.is_empty()));
+}

@@ -153,3 +153,18 @@ fn cn_15_a_denied_destination_polls() {
         source.wait_for("a.txt", 2);
     });
 }
+
+#[test]
+fn a_subscription_takes_over_where_no_websocket_can_be_opened() {
+    let Some((hub, url)) = Peer::hub(&[]) else { return };
+    let nobody = format!("127.0.0.1:{}", instep_testkit::free_port().unwrap());
+    let source = topical(Some(&url), &[("change", &format!("ws://{nobody}/"))]);
+    let following = Following::of(&source, &[&url, &format!("http://{nobody}")]).with_callbacks();
+    let _ = following.during(|| {
+        hub.next("subscribe");
+        source.wait_for("changelist-000001.xml", 2);
+        source.put("a.txt", "changed");
+        publish(&url, &source.url(TOPIC), "a hint");
+        source.wait_for("a.txt", 2);
+    });
+}

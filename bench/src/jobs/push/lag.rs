@@ -1,0 +1,34 @@
+use std::{
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use rand::Rng as _;
+
+use super::{Follower, Served, quantile};
+use crate::{Options, measure::Report};
+
+/// From a file that is written at the Source to the verified file at a Destination that follows.
+pub fn lag(options: &Options, report: &mut Report) -> Result<()> {
+    println!("| | median s | 90 % s | most s |\n|---|---:|---:|---:|");
+    for (interval, most) in [("1s", 1.5), ("50ms", 0.15)] {
+        let served = Served::start(100, interval)?;
+        let follower = Follower::start(&served)?;
+        follower.wait_for(99, "at first")?;
+        let mut lags = Vec::new();
+        for round in 0..(options.rounds * 8) {
+            // At any moment of the interval.
+            sleep(Duration::from_millis(rand::rng().random_range(20..1_500)));
+            let text = format!("round {round}");
+            let began = Instant::now();
+            served.write(round % 100, &text)?;
+            follower.wait_for(round % 100, &text)?;
+            lags.push(began.elapsed().as_secs_f64());
+        }
+        let [median, tenth, last] = [0.5, 0.9, 1.0].map(|share| quantile(&mut lags, share));
+        println!("| `--interval {interval}` | {median:.3} | {tenth:.3} | {last:.3} |");
+        report.goal(&format!("median with --interval {interval}, s"), median, most);
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::*;
+use crate::listen::{Inbox, Kind, State, lease::Ask};
+
+const TOPIC: &str = "http://source/topic";
+
+/// A server with one subscription, whose hub has confirmed it.
+struct Scene {
+    address: std::net::SocketAddr,
+    inbox: Arc<Inbox>,
+    ask: Ask,
+    _subscription: Arc<Subscription>,
+}
+
+impl Scene {
+    async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (inbox, state) = (Arc::new(Inbox::default()), Arc::new(State::default()));
+        let uri = |text: &str| Uri::parse(text).unwrap();
+        let name = (uri("http://source/capabilitylist.xml"), Kind::Changes);
+        let subscription = Subscription::new(uri(TOPIC), 1, name, Arc::clone(&inbox), state);
+        let subscription = Arc::new(subscription);
+        let desk = Desk { subscriptions: Mutex::new(vec![Arc::downgrade(&subscription)]), sha1: false };
+        tokio::spawn(accept(listener, Arc::new(desk)));
+        let ask = subscription.ask().unwrap();
+        let scene = Self { address, inbox, ask, _subscription: subscription };
+        let answer = scene.verify(&scene.ask.identity.token, "subscribe", TOPIC).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n\r\na challenge"), "{answer}");
+        drop(scene.inbox.take());
+        scene
+    }
+
+    async fn send(&self, request: &[u8]) -> String {
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(request).await.unwrap();
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer).await;
+        answer
+    }
+
+    async fn verify(&self, token: &str, mode: &str, topic: &str) -> String {
+        let query = format!("hub.mode={mode}&hub.topic={topic}&hub.challenge=a+challenge&hub.reason=none");
+        let request = format!("GET /push/{token}?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        self.send(request.as_bytes()).await
+    }
+
+    /// Delivers a body; the status of the answer, and whether it had an effect.
+    async fn deliver(&self, token: &str, headers: &str, body: &str) -> (u16, bool) {
+        let length = body.len();
+        let head =
+            format!("POST /{token} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}");
+        let answer = self.send(format!("{head}\r\n{headers}\r\n\r\n{body}").as_bytes()).await;
+        (answer[9..12].parse().unwrap(), !self.inbox.take().messages.is_empty())
+    }
+
+    fn signed(&self, body: &str) -> String {
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, self.ask.identity.secret.as_bytes());
+        let tag = ring::hmac::sign(&key, body.as_bytes());
+        let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("Content-Type: application/xml\r\nX-Hub-Signature: sha256={hex}")
+    }
+}
+
+#[tokio::test]
+async fn w2_only_what_the_hub_signed_has_an_effect_and_a_forger_learns_nothing() {
+    let scene = Scene::open().await;
+    let token = scene.ask.identity.token.clone();
+    let right = scene.signed("body");
+    assert_eq!(scene.deliver(&token, &right, "body").await, (202, true));
+    assert_eq!(scene.deliver(&token, &right, "b0dy").await, (202, false), "another body");
+    let unsigned = "Content-Type: text/xml";
+    assert_eq!(scene.deliver(&token, unsigned, "body").await, (202, false), "no signature");
+    let forged = format!("{unsigned}\r\nX-Hub-Signature: sha256={}", "0".repeat(64));
+    assert_eq!(scene.deliver(&token, &forged, "body").await, (202, false), "another secret");
+    let about = |topic: &str| format!("{right}\r\nLink: <{topic}>; rel=\"self\", <http://hub/>; rel=hub");
+    assert_eq!(scene.deliver(&token, &about(TOPIC), "body").await, (202, true));
+    assert_eq!(scene.deliver(&token, &about("http://source/other"), "body").await, (202, false));
+    let page = right.replace("application/xml", "text/html");
+    assert_eq!(scene.deliver(&token, &page, "body").await, (415, false), "CN-21");
+}
+
+#[tokio::test]
+async fn w6_a_guessed_callback_is_nobodys() {
+    let scene = Scene::open().await;
+    let right = scene.signed("body");
+    for guess in ["", "push", "x", &scene.ask.identity.token[1..]] {
+        assert_eq!(scene.deliver(guess, &right, "body").await, (404, false), "{guess}");
+        assert!(scene.verify(guess, "subscribe", TOPIC).await.starts_with("HTTP/1.1 404"), "{guess}");
+    }
+    assert_eq!(scene.ask.identity.token.len(), 64);
+}
+
+#[tokio::test]
+async fn cn_13_w8_only_what_was_asked_for_is_confirmed() {
+    let scene = Scene::open().await;
+    let token = scene.ask.identity.token.clone();
+    for (mode, topic) in [("subscribe", "http://source/other"), ("unsubscribe", TOPIC), ("subscribe", "")] {
+        let answer = scene.verify(&token, mode, topic).await;
+        assert!(answer.starts_with("HTTP/1.1 404") && !answer.contains("challenge"), "{mode} {topic}");
+    }
+    assert!(scene.verify(&token, "denied", TOPIC).await.starts_with("HTTP/1.1 200"));
+    let heard = scene.inbox.take();
+    assert!(heard.look && heard.notes[0].contains("denied: none"), "CN-15: {heard:?}");
+    assert_eq!(scene.deliver(&token, &scene.signed("body"), "body").await, (404, false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn w7_what_is_too_large_or_too_slow_is_refused() {
+    let scene = Scene::open().await;
+    let token = scene.ask.identity.token.clone();
+    let fits = "x".repeat(MOST_BYTES);
+    assert_eq!(scene.deliver(&token, &scene.signed(&fits), &fits).await, (202, true));
+    let head =
+        format!("POST /{token} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/xml\r\n");
+    let announced = format!("{head}Content-Length: {}\r\n\r\n", MOST_BYTES + 1);
+    assert!(scene.send(announced.as_bytes()).await.starts_with("HTTP/1.1 413"));
+    let slow = format!("{head}Content-Length: 100\r\n\r\nhalf of it");
+    assert!(scene.send(slow.as_bytes()).await.starts_with("HTTP/1.1 408"));
+    // Headers that never end are nobody's request.
+    assert!(!scene.send(b"POST / HTTP/1.1\r\nHost:").await.contains(" 2"));
+}
