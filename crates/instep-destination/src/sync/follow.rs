@@ -20,7 +20,8 @@ const A_WHILE: Duration = Duration::from_secs(10);
 /// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
 pub(super) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     let listener = Listener::open(options.callbacks.as_ref()).await?;
-    let mut following = Following { options, monitor, listener, pace: Pace::new(options.poll), total: None };
+    let mut following =
+        Following { options, monitor, listener, pace: Pace::new(options.poll), look_at: None, total: None };
     let outcome = following.go_on().await;
     let Following { listener, total, .. } = following;
     listener.end().await;
