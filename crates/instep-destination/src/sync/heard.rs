@@ -7,7 +7,7 @@ use crate::{
     Error, Event, Phase, Strategy, Via,
     discover::{CapabilitySet, Discovered},
     listen::{Heard, Kind, Lead, Listener, Message, leads},
-    plan::{Standing, standing},
+    plan::{Choice, Standing, standing},
 };
 
 /// What was done about what was heard.
@@ -79,7 +79,7 @@ impl Run<'_> {
         if !by_changes || self.options.dry_run || self.must_look_anew(id)? {
             return Ok(false);
         }
-        let since = checkpoint.datetime;
+        let since = checkpoint.clone();
         let mut continuing = Vec::new();
         for Message { set, body, .. } in messages {
             let Ok(document) = self.documents.keep(set, &body[..]) else { return Ok(false) };
@@ -100,15 +100,16 @@ impl Run<'_> {
         checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
         let mut set = self.new_plan(id, true)?;
         for document in &continuing {
-            set.read_changes(document, None, since.as_ref().copied()).await?;
+            set.read_changes(document, None, since.datetime).await?;
         }
         self.tell(&set);
-        self.guard(&set, None)?;
+        self.guard(&mut set, None)?;
         let totals = set.with(|draft| draft.totals())?;
         self.monitor.event(Event::Planned(totals));
-        (self.report.strategy, self.report.reason) = (Strategy::Changes, "by notification".to_owned());
         self.report.unchanged += totals.unchanged;
-        let carrier = self.carrier_of_changes(found, &set)?;
+        let choice = Choice { strategy: Strategy::Changes, reason: "a notification".to_owned() };
+        let (choice, carrier) = self.carrier_of_changes(found, &set, choice, (&since, Vec::new())).await?;
+        (self.report.strategy, self.report.reason) = (choice.strategy, choice.reason);
         self.carry_out(found, set, Some(checkpoint), carrier).await?;
         self.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(true)

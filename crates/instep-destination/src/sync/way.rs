@@ -148,7 +148,7 @@ impl Run<'_> {
     }
 
     /// The cheapest way for the bytes of changes: those that Change Lists tell of may come in a Change Dump.
-    async fn carrier_of_changes(
+    pub(super) async fn carrier_of_changes(
         &mut self,
         found: &CapabilitySet,
         set: &SetRun,
@@ -201,7 +201,7 @@ impl Run<'_> {
     }
 
     /// Whether what was applied says nothing about what is wanted now: another selection, deletions that were kept.
-    fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
+    pub(super) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
         Ok(self.options.repair
             || self.options.as_of.is_some()
             || !self.copy.policy_stands(set, self.options)?)
