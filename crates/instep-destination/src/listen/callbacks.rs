@@ -9,7 +9,11 @@ use std::{
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{
+    body::{Body as _, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use resourcesync::{Relation, Uri, discovery};
 use tokio::{
@@ -148,6 +152,9 @@ impl Desk {
         let field = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok());
         if !is_xml(field(header::CONTENT_TYPE.as_str()).unwrap_or_default()) {
             return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        }
+        if body.size_hint().lower() > MOST_BYTES as u64 {
+            return plain(StatusCode::PAYLOAD_TOO_LARGE);
         }
         let body = match timeout(PATIENCE, Limited::new(body, MOST_BYTES).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),

@@ -12,7 +12,7 @@ const MINUTE: i64 = 60_000_000;
 pub(super) enum Admission {
     /// The callback may be asked.
     Now,
-    /// So many answers of the host are awaited that they have to come first.
+    /// So many answers of the host are on their way that they have to come first.
     Later,
     /// The host has not wanted too much already.
     Refused,
@@ -28,20 +28,20 @@ pub(super) struct Verifications {
 struct Host {
     since: i64,
     unconfirmed: u32,
-    awaited: u32,
+    pending: u32,
 }
 
 impl Verifications {
     /// Whether a host may be asked once more; where it may, [`Self::done`] follows.
     pub(super) fn ask(&mut self, host: &str, now: i64) -> Admission {
-        self.hosts.retain(|_, host| host.awaited > 0 || now - host.since < MINUTE);
-        let fresh = || Host { since: now, unconfirmed: 0, awaited: 0 };
+        self.hosts.retain(|_, host| host.pending > 0 || now - host.since < MINUTE);
+        let fresh = || Host { since: now, unconfirmed: 0, pending: 0 };
         let host = self.hosts.entry(host.to_owned()).or_insert_with(fresh);
         if now - host.since >= MINUTE {
             (host.since, host.unconfirmed) = (now, 0);
         }
-        if host.unconfirmed + host.awaited < UNCONFIRMED {
-            host.awaited += 1;
+        if host.unconfirmed + host.pending < UNCONFIRMED {
+            host.pending += 1;
             Admission::Now
         } else if host.unconfirmed < UNCONFIRMED {
             Admission::Later
@@ -53,7 +53,7 @@ impl Verifications {
     /// The host answered, or did not.
     pub(super) fn done(&mut self, host: &str, confirmed: bool) {
         if let Some(host) = self.hosts.get_mut(host) {
-            host.awaited = host.awaited.saturating_sub(1);
+            host.pending = host.pending.saturating_sub(1);
             host.unconfirmed += u32::from(!confirmed);
         }
     }
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(verifications.ask("other", 0), Admission::Now);
         assert_eq!(verifications.ask("victim", MINUTE), Admission::Now);
         verifications.ask("third", 3 * MINUTE);
-        assert_eq!(verifications.hosts.len(), 3, "who is awaited is remembered");
+        assert_eq!(verifications.hosts.len(), 3, "whose answer is on its way is remembered");
     }
 
     #[test]
