@@ -56,12 +56,12 @@ impl Contents {
         Ok(false)
     }
 
-    /// What is held, in the order of the bytes of the paths, until `each` says no. Memory does not grow with it.
+    /// What is held, versions beside it not, in the order of the bytes of the paths, until `each` says no. Memory does not grow with it.
     ///
     /// # Errors
     /// When the state cannot be read.
     pub fn by_path(&self, each: &mut dyn FnMut(Held) -> bool) -> Result<(), Error> {
-        Ok(self.state.held_by_path(each)?)
+        Ok(self.state.held_by_path(&mut |held| held.is_version() || each(held))?)
     }
 
     /// What lies at a path.
@@ -72,7 +72,7 @@ impl Contents {
         let Some(path) = CopyPath::from_state(path) else { return Ok(None) };
         match self.state.held_at(&path)? {
             None if self.folder.join(path.as_str()).is_file() => Ok(self.state.held_aside_at(&path)?),
-            held => Ok(held),
+            held => Ok(held.filter(|held| !held.is_version())),
         }
     }
 

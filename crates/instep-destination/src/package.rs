@@ -1,5 +1,6 @@
 //! A dump as a second origin of bitstreams.
 
+mod arriving;
 mod batch;
 mod error;
 
@@ -8,10 +9,12 @@ use std::{fs::File, io::Read, sync::Arc};
 use http::StatusCode;
 use resourcesync::{
     Entry, PackagePath, Relation, Uri,
-    package::{MANIFEST, Package, PackageError as ZipError, PackageLimits},
+    package::{MANIFEST, Member, Package, PackageError as ZipError, PackageLimits},
 };
 
 pub use error::PackageError;
+
+pub(crate) use arriving::{Arriving, PackageReader};
 
 use crate::{
     Verify,
@@ -97,7 +100,6 @@ pub struct OpenPackage {
     zip: Package<File>,
     store: Arc<dyn Store>,
     verify: Verify,
-    buffer: Vec<u8>,
 }
 
 impl OpenPackage {
@@ -107,7 +109,7 @@ impl OpenPackage {
         let manifest = zip.bitstream(&PackagePath::new(MANIFEST)).map_err(unsafe_package)?;
         let manifest = packages.documents.keep(&uri, manifest)?;
         let (store, verify) = (Arc::clone(packages.fetcher.store()), packages.fetcher.verify());
-        Ok(Self { manifest, zip, store, verify, buffer: vec![0; 64 << 10] })
+        Ok(Self { manifest, zip, store, verify })
     }
 
     /// A member that is not a bitstream, such as a patch: none where it is larger, not there or damaged.
@@ -118,6 +120,11 @@ impl OpenPackage {
         (bytes.len() <= most).then_some(bytes)
     }
 
+    /// Whether a member that was read before the directory was there is as the directory has it.
+    pub(crate) fn has(&self, member: &Member) -> bool {
+        self.zip.has(member)
+    }
+
     /// Stages the bitstream of an entry of the manifest, if it is what the entry says: for a thread that may block.
     ///
     /// # Errors
@@ -125,20 +132,31 @@ impl OpenPackage {
     pub fn stage(&mut self, entry: &Entry) -> Result<Arrival, FetchError> {
         let metadata = &entry.metadata;
         let missing = || ZipError::NoMember { name: entry.loc.as_str().to_owned() };
-        let mut member = self.zip.bitstream(metadata.path.as_ref().ok_or_else(missing)?)?;
-        let expected = Expected::of(metadata);
-        let mut file = self.store.stage(&expected.algorithms(self.verify))?;
-        loop {
-            let read = member.read(&mut self.buffer).map_err(ZipError::from)?;
-            if read == 0 {
-                break;
-            }
-            file.write(&self.buffer[..read])?;
-        }
-        let staged = file.finish(entry.lastmod)?;
-        let choice = expected.choose(Seen { length: staged.length, digests: &staged.digests }, None);
-        let (_, verified) = choice.inspect_err(|_| self.store.discard(&[staged.name]))?;
-        let media_type = metadata.media_type.as_ref().map(|of| of.as_str().into());
-        Ok(Arrival { staged, verified, validators: Validators::default(), media_type })
+        let member = self.zip.bitstream(metadata.path.as_ref().ok_or_else(missing)?)?;
+        stage_from(member, entry, &*self.store, self.verify)
     }
+}
+
+/// Stages what a member holds, if it is what the entry says.
+fn stage_from(
+    mut member: impl Read,
+    entry: &Entry,
+    store: &dyn Store,
+    verify: Verify,
+) -> Result<Arrival, FetchError> {
+    let expected = Expected::of(&entry.metadata);
+    let mut file = store.stage(&expected.algorithms(verify))?;
+    let mut buffer = [0; 16 << 10];
+    loop {
+        let read = member.read(&mut buffer).map_err(ZipError::from)?;
+        if read == 0 {
+            break;
+        }
+        file.write(&buffer[..read])?;
+    }
+    let staged = file.finish(entry.lastmod)?;
+    let choice = expected.choose(Seen { length: staged.length, digests: &staged.digests }, None);
+    let (_, verified) = choice.inspect_err(|_| store.discard(&[staged.name]))?;
+    let media_type = entry.metadata.media_type.as_ref().map(|of| of.as_str().into());
+    Ok(Arrival { staged, verified, validators: Validators::default(), media_type })
 }

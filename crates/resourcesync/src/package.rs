@@ -27,6 +27,7 @@
 //! # }
 //! ```
 
+mod arriving;
 mod directory;
 mod entry;
 mod member;
@@ -38,6 +39,7 @@ use std::{
     io::{self, BufReader, Read, Seek},
 };
 
+pub use arriving::ArrivingPackage;
 pub use directory::{Directory, Member, PackageLimits, Problem};
 pub use member::MemberReader;
 pub use writer::PackageWriter;
@@ -153,6 +155,11 @@ impl<R: Read + Seek> Package<R> {
     pub fn bitstream(&mut self, path: &PackagePath) -> Result<MemberReader<'_, R>, PackageError> {
         let name = path.member().map_err(|source| PackageError::Path { path: path.to_string(), source })?;
         self.open_member(name)
+    }
+
+    /// Whether the directory has exactly this member, at its place and with its sizes and checksum.
+    pub fn has(&self, member: &Member) -> bool {
+        self.members.get(&member.name) == Some(member)
     }
 
     /// The member at a path; none where it leads nowhere (ZIP-6).

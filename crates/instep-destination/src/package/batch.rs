@@ -2,26 +2,26 @@ use bytes::Bytes;
 use http::StatusCode;
 use resourcesync::Uri;
 
-use super::{OpenPackage, PackageError, Packages};
+use super::{Arriving, PackageError, Packages};
 use crate::{
+    fetch::Expected,
     http::{Origin, Request, Response},
-    store::StagedName,
 };
 
 /// Bytes of an answer that says why there is no package.
 const REASON_BYTES: usize = 4 << 20;
 
 impl Packages {
-    /// Asks for several resources in one package, as instep's own Source offers it.
+    /// Asks for several resources in one package, as instep's own Source offers it; it can be read while it arrives.
     ///
     /// # Errors
     /// When the Source does not know some of them, gives less at once, or the package cannot be used.
-    pub async fn batch(
+    pub(crate) async fn batch(
         &self,
         endpoint: &Uri,
         speaker: Option<&Origin>,
         uris: &[Uri],
-    ) -> Result<OpenPackage, PackageError> {
+    ) -> Result<Arriving, PackageError> {
         let texts: Vec<&str> = uris.iter().map(Uri::as_str).collect();
         let content = serde_json::to_vec(&texts).map_err(|_| PackageError::Interrupted)?;
         let mut request = Request::get(endpoint.clone());
@@ -32,13 +32,13 @@ impl Packages {
             let error = match self.ask(&request).await {
                 Err(PackageError::Fetch(crate::fetch::FetchError::Http(error))) => error,
                 Err(error) => return Err(error),
-                Ok(name) => return self.open(endpoint, name).await,
+                Ok(response) => return self.receive(endpoint.clone(), response, Expected::default()),
             };
             attempts.again(error).await?;
         }
     }
 
-    async fn ask(&self, request: &Request) -> Result<StagedName, PackageError> {
+    async fn ask(&self, request: &Request) -> Result<Response, PackageError> {
         let mut response = self.fetcher.client().send_once(request).await?;
         match response.status {
             StatusCode::PAYLOAD_TOO_LARGE => return Err(PackageError::TooMuch),
@@ -48,13 +48,7 @@ impl Packages {
             }
             _ => {}
         }
-        let mut response = response.successful()?;
-        let mut file = self.fetcher.store().stage(&[])?;
-        while let Some(data) = response.body.chunk().await? {
-            file.write(&data)?;
-            self.fetcher.count(data.len() as u64);
-        }
-        Ok(file.finish(None)?.name)
+        Ok(response.successful()?)
     }
 }
 

@@ -6,12 +6,13 @@ use rusqlite::{Connection, Row, params};
 use super::{State, StateError, codec};
 use crate::changes::CopyChange;
 
-/// Writes down a change of a held resource: after its row is there, or before it goes.
+/// Writes down a change of a held resource, not of a version kept beside it: after its row is there, or before it goes.
 pub(super) fn record(connection: &Connection, change: &Change, uri: &str) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO change (change, uri, path, length, digests, lastmod, datetime)
-             SELECT ?1, uri, path, length, digests, lastmod, datetime FROM held WHERE uri = ?2",
+             SELECT ?1, uri, path, length, digests, lastmod, datetime FROM held
+             WHERE uri = ?2 AND instr(uri, '#') = 0",
         )?
         .execute(params![change.as_str(), uri])
         .map(|_| ())

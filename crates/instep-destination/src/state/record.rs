@@ -63,6 +63,11 @@ impl Held {
         self.sets & set.mask() != 0
     }
 
+    /// Whether it is a version kept beside its resource.
+    pub fn is_version(&self) -> bool {
+        self.uri.as_str().contains('#')
+    }
+
     /// Whether no other set than this holds it, so that it goes when this set drops it.
     pub fn is_only_in(&self, set: SetId) -> bool {
         self.sets & !set.mask() == 0

@@ -63,6 +63,11 @@ impl StagingFile {
         Ok(())
     }
 
+    /// Its name in staging: what has been written can be read there.
+    pub fn name(&self) -> StagedName {
+        self.name
+    }
+
     /// Bytes taken so far.
     pub fn length(&self) -> u64 {
         self.length

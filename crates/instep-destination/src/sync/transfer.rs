@@ -1,6 +1,7 @@
 //! The plan is carried out: fetch, commit in groups, delete last, move the checkpoint with the last group.
 
 mod adopt;
+mod early;
 mod patches;
 mod pipeline;
 mod settle;

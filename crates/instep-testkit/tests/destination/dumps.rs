@@ -1,7 +1,7 @@
 use instep_destination::{Strategy, Via};
-use instep_testkit::Fault;
+use instep_testkit::{FakeSource, Fault, Layout};
 
-use crate::support::{Copy, three};
+use crate::support::{Copy, many, three};
 
 fn with_dump(list: bool) -> Copy {
     Copy::laid_out(|layout| {
@@ -56,4 +56,53 @@ fn a_package_that_cannot_be_used_costs_nothing_but_requests() {
     let run = copy.sync_with(|options| options.via = Via::Dump);
     assert_eq!((run.exit_code(), run.report().created), (0, 3));
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+fn staged(copy: &Copy) -> usize {
+    std::fs::read_dir(copy.dir().join(".instep/staging")).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_package_is_read_while_it_arrives() {
+    let mut layout = Layout::new();
+    layout.dump = true;
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources(many(100)));
+    let most = copy.source.document("resourcedump.zip").unwrap().len() / 2;
+    copy.source.fail("resourcedump.zip", [Fault::Stall(most)]);
+    std::thread::scope(|scope| {
+        let syncing = scope.spawn(|| copy.sync_with(|options| options.via = Via::Dump));
+        // The package itself is one of them.
+        while staged(&copy) < 20 {
+            assert!(!syncing.is_finished(), "nothing was staged before the end");
+            std::thread::yield_now();
+        }
+        assert_eq!(copy.read("n/00000.txt"), None, "nothing counts before the directory is there");
+        copy.source.release();
+        let run = syncing.join().unwrap();
+        assert_eq!((run.exit_code(), run.report().created), (0, 100), "{:?}", run.heard);
+    });
+    assert_eq!(copy.source.requests_for("n/00000.txt"), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d20_nothing_of_a_package_with_two_truths_is_used_though_it_was_read() {
+    let copy = with_dump(true);
+    let mut package = copy.source.document("resourcedump.zip").unwrap();
+    let directory = package.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
+    package[directory + 16] ^= 1;
+    copy.source.serve("resourcedump.zip", package);
+    let run = copy.sync_with(|options| options.via = Via::Dump);
+    assert_eq!((run.exit_code(), run.report().created), (3, 3), "{:?}", run.heard);
+    assert_eq!((requests_for_resources(&copy), copy.differences()), (3, vec![]));
+    assert_eq!(copy.source.requests_for("resourcedump.zip"), 1);
+}
+
+#[test]
+fn a_package_that_breaks_off_is_brought_by_later_attempts() {
+    let copy = with_dump(true);
+    copy.source.fail("resourcedump.zip", [Fault::Truncate(300)]);
+    let run = copy.sync_with(|options| options.via = Via::Dump);
+    assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
+    assert_eq!((requests_for_resources(&copy), copy.differences()), (0, vec![]));
 }

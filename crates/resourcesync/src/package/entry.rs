@@ -10,8 +10,8 @@ use crate::value::PackagePath;
 
 const ENTRY: &[u8] = b"PK\x01\x02";
 const ENTRY_SIZE: usize = 46;
-const LOCAL: &[u8] = b"PK\x03\x04";
-const LOCAL_SIZE: usize = 30;
+pub(super) const LOCAL: &[u8] = b"PK\x03\x04";
+pub(super) const LOCAL_SIZE: usize = 30;
 const UNICODE_PATH: u16 = 0x7075;
 const ZIP64: u16 = 0x0001;
 const FULL: u64 = 0xffff_ffff;
@@ -169,8 +169,18 @@ impl DirectoryEntry {
     }
 }
 
+/// Whether a member is compressed, where its own header says all that its bytes need to be read.
+pub(super) fn has_plain_form(flags: u16, method: u16, sizes: [u64; 2]) -> Option<bool> {
+    let plain = flags & (FLAG_DESCRIPTOR | FLAGS_REFUSED) == 0 && !sizes.contains(&FULL);
+    match method {
+        STORED if plain && sizes[0] == sizes[1] => Some(false),
+        DEFLATED if plain => Some(true),
+        _ => None,
+    }
+}
+
 /// So many bytes; none where there are fewer.
-fn read_block(bytes: &mut impl Read, count: usize) -> io::Result<Option<Vec<u8>>> {
+pub(super) fn read_block(bytes: &mut impl Read, count: usize) -> io::Result<Option<Vec<u8>>> {
     let mut block = Vec::with_capacity(count);
     bytes.take(count as u64).read_to_end(&mut block)?;
     Ok((block.len() == count).then_some(block))

@@ -73,18 +73,17 @@ impl Pipeline {
                 continue;
             }
             package.look_at_contents(packages).await;
-            let fit = if package.changes { fits_change } else { fits };
+            let fit: Fit = if package.changes { fits_change } else { fits };
             if let Some(manifest) = package.manifest.clone()
                 && keep.is_none()
                 && !set.work(move |draft| holds_something_wanted(draft, &manifest, fit)).await?
             {
                 continue;
             }
-            if let Err(what) = package.fetch(packages).await {
-                run.warn(ProblemKind::Document, package.entry.loc.as_str(), &what);
-                continue;
-            }
-            if let Some(open) = package.open.take() {
+            // What is taken early is not committed yet when the other states are looked at.
+            let early = keep.is_none().then_some(fit);
+            let open = self.bring_package(run, set, packages, (&mut package, early)).await?;
+            if let Some(open) = open {
                 self.unpack(run, set, open, (fit, keep)).await?;
             }
         }
@@ -107,8 +106,8 @@ impl Pipeline {
             if uris.is_empty() {
                 break;
             }
-            match packages.batch(endpoint, speaker, &uris).await {
-                Ok(open) => self.unpack(run, set, open, (fits, None)).await?,
+            match self.take_batch(run, set, packages, (endpoint, speaker, &uris)).await? {
+                Ok(()) => {}
                 Err(PackageError::TooMuch) if uris.len() > 1 => {
                     most = uris.len() / 2;
                     continue;
@@ -116,10 +115,9 @@ impl Pipeline {
                 Err(PackageError::Unknown { uris: unknown }) => {
                     let known = uris.iter().filter(|uri| !unknown.iter().any(|text| text == uri.as_str()));
                     let known: Vec<Uri> = known.cloned().collect();
-                    if let (false, Ok(open)) =
-                        (known.is_empty(), packages.batch(endpoint, speaker, &known).await)
-                    {
-                        self.unpack(run, set, open, (fits, None)).await?;
+                    if !known.is_empty() {
+                        // What does not come by a second batch either, comes by requests.
+                        let _ = self.take_batch(run, set, packages, (endpoint, speaker, &known)).await?;
                     }
                 }
                 Err(error) => {
@@ -130,6 +128,23 @@ impl Pipeline {
             after = last;
         }
         Ok(())
+    }
+
+    async fn take_batch(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        packages: &Packages,
+        (endpoint, speaker, uris): (&Uri, Option<&Origin>, &[Uri]),
+    ) -> Result<Result<(), PackageError>, Error> {
+        let arriving = match packages.batch(endpoint, speaker, uris).await {
+            Ok(arriving) => arriving,
+            Err(error) => return Ok(Err(error)),
+        };
+        match self.take_early(run, set, packages, (arriving, fits)).await? {
+            Ok(open) => self.unpack(run, set, open, (fits, None)).await.map(Ok),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     /// Stages, on a thread that may block, what the plan wants of a package, and commits it.
@@ -218,7 +233,7 @@ fn arrival(
 }
 
 /// Whether an entry of a manifest is the version that an action asks for.
-type Fit = fn(&Entry, &Action) -> bool;
+pub(super) type Fit = fn(&Entry, &Action) -> bool;
 
 /// Whether an entry of changes is that version: of several states of a resource one digest or one time tells which.
 fn fits_change(entry: &Entry, action: &Action) -> bool {
@@ -249,7 +264,7 @@ fn wanted_facts(action: &Action) -> Facts<'_> {
 }
 
 /// What comes out of the package must be what the plan wants, whatever the manifest says.
-fn promise(entry: &mut Entry, action: &Action) {
+pub(super) fn promise(entry: &mut Entry, action: &Action) {
     let facts = &action.wanted.facts;
     if facts.digests != Digests::new() {
         entry.metadata.hash = facts.digests.clone();

@@ -1,0 +1,119 @@
+//! What a package gives while it arrives. Nothing of that counts before all of the package is there and its directory is found
+//! safe (D19, D20).
+
+use std::collections::BTreeSet;
+
+use resourcesync::package::{Member, PackageError as ZipError};
+
+use super::{
+    pipeline::Pipeline,
+    settle::Placer,
+    unpack::{Fit, promise},
+};
+use crate::{
+    Error, ProblemKind,
+    commit::Commit,
+    error::story,
+    fetch::Arrival,
+    package::{Arriving, OpenPackage, PackageError, PackageReader, Packages},
+    state::Wanted,
+    store::StagedName,
+    sync::{draft::Draft, dump::DumpPackage, run::Run, set::SetRun},
+};
+
+/// Staged files that wait for a directory; what comes after them is unpacked when that is there.
+const MOST: usize = 8_192;
+
+/// A resource that is staged and waits.
+struct Early {
+    wanted: Wanted,
+    arrival: Arrival,
+    member: Member,
+}
+
+impl Pipeline {
+    /// Brings the package of a dump and takes from it, while it arrives, what is to be taken early. None where it is not to be had.
+    pub(super) async fn bring_package(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        packages: &Packages,
+        (package, early): (&mut DumpPackage, Option<Fit>),
+    ) -> Result<Option<OpenPackage>, Error> {
+        if let Some(fit) = early.filter(|_| package.open.is_none()) {
+            let begun = packages.begin(&package.entry, package.speaker.as_ref()).await;
+            let brought = match begun {
+                Ok(arriving) => self.take_early(run, set, packages, (arriving, fit)).await?,
+                Err(error) => Err(error),
+            };
+            match brought {
+                Ok(open) => return Ok(Some(open)),
+                Err(PackageError::Unsafe { uri, source }) => {
+                    let hostile = matches!(&source, ZipError::Refused(problem) if problem.rule == "ZIP-7");
+                    let what = format!("the package is refused: {}", story(&source));
+                    match hostile {
+                        true => run.problem(ProblemKind::Document, &uri, &what),
+                        false => run.warn(ProblemKind::Document, &uri, &what),
+                    }
+                    return Ok(None);
+                }
+                // What did not arrive at once is asked for with all patience.
+                Err(error) => tracing::debug!(%error, "the package is fetched before it is read"),
+            }
+        }
+        if let Err(what) = package.fetch(packages).await {
+            run.warn(ProblemKind::Document, package.entry.loc.as_str(), &what);
+        }
+        Ok(package.open.take())
+    }
+
+    /// Stages what the plan wants of a package as it arrives, and commits that once the package is whole and safe. Gives
+    /// the package, to be unpacked further.
+    pub(super) async fn take_early(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        packages: &Packages,
+        (arriving, fit): (Arriving, Fit),
+    ) -> Result<Result<OpenPackage, PackageError>, Error> {
+        let (reader, rest) = arriving.split();
+        let mut early = set.work(move |draft| stage_early(draft, reader, fit)).await?;
+        let whole = rest.whole(packages).await;
+        if !whole.as_ref().is_ok_and(|open| early.iter().all(|one| open.has(&one.member))) {
+            let names: Vec<StagedName> = early.drain(..).map(|one| one.arrival.staged.name).collect();
+            run.copy.store.discard(&names);
+        }
+        let placer = Placer::new(run, set.id);
+        let mut commits = Vec::with_capacity(early.len());
+        for Early { wanted, arrival, .. } in early {
+            if let Ok(commit) = placer.place(&wanted, None, arrival) {
+                set.with(|draft| draft.done(wanted.uri.as_str()))?;
+                run.report.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
+                commits.push(commit);
+            }
+        }
+        self.send_all(commits).await?;
+        run.progress(run.fetcher.bytes());
+        self.tell_ready(run);
+        Ok(whole)
+    }
+}
+
+fn stage_early(draft: &mut Draft, mut reader: PackageReader, fit: Fit) -> Result<Vec<Early>, Error> {
+    let (mut early, mut taken) = (Vec::new(), BTreeSet::new());
+    while early.len() < MOST
+        && let Some((mut entry, member)) = reader.next_bitstream()
+    {
+        let action = draft.wants_bytes_of(entry.loc.as_str())?;
+        let Some(action) = action.filter(|action| fit(&entry, action) && !taken.contains(&action.sequence))
+        else {
+            continue;
+        };
+        promise(&mut entry, &action);
+        if let Some(arrival) = reader.stage(&entry, &member) {
+            taken.insert(action.sequence);
+            early.push(Early { wanted: action.wanted, arrival, member });
+        }
+    }
+    Ok(early)
+}
