@@ -2,6 +2,7 @@
 
 mod batch;
 mod dump;
+mod far;
 mod million;
 mod more;
 mod publish;
@@ -29,6 +30,12 @@ pub const ALL: &[Job] = &[
     Job { name: "publish-again", about: "the same folder, nothing changed", run: publish::again },
     Job { name: "sync", about: "a baseline of small files from nginx", run: sync::baseline },
     Job { name: "sync-again", about: "the same copy, nothing changed", run: sync::again },
+    Job {
+        name: "sync-far",
+        about: "a baseline over a round trip of 20 ms, by list and by dump",
+        run: far::distance,
+    },
+    Job { name: "sync-held", about: "a copy of many resources, nothing new", run: far::held },
     Job { name: "changes", about: "one file in a hundred changed, by Change List", run: more::changes },
     Job { name: "large", about: "a baseline of 200 files of 5 MB", run: more::large },
     Job { name: "audit", about: "every held file hashed", run: more::audit },

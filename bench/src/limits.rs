@@ -1,6 +1,7 @@
 //! Bare loops: what the machine does when nothing is checked, kept or made durable. Each runs as a process of its own
 //! (`instep-bench limit NAME ...`) and prints the seconds, the CPU seconds and the peak MiB of one run.
 
+mod delay;
 mod fetch;
 mod files;
 mod read;
@@ -21,6 +22,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
         ["stat", folder] => measured("1", || files::stat(Path::new(folder))),
         ["fetch", urls, base, folder] => {
             measured("1", || fetch::all(Path::new(urls), base, Path::new(folder)))
+        }
+        ["delay", port, upstream, milliseconds] => {
+            measured("1", || delay::proxy(port, upstream, milliseconds))
         }
         other => bail!("There is no loop {other:?}"),
     }

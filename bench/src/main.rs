@@ -38,6 +38,9 @@ pub struct Options {
     /// Resources of the batch job
     #[arg(long, default_value_t = 10_000)]
     batch: usize,
+    /// Resources of the copy in `sync-held`
+    #[arg(long, default_value_t = 1_000_000)]
+    held: usize,
     /// How often each contender runs
     #[arg(long, default_value_t = 5)]
     rounds: usize,

@@ -136,7 +136,8 @@ pub fn peak(sample: Sample) -> f64 {
     sample.peak_mib
 }
 
-fn median_of(samples: &[Sample]) -> Sample {
+/// The median of each figure.
+pub fn median_of(samples: &[Sample]) -> Sample {
     let median = |measure: fn(Sample) -> f64| {
         let mut values: Vec<_> = samples.iter().map(|sample| measure(*sample)).collect();
         values.sort_by(f64::total_cmp);

@@ -102,7 +102,10 @@ impl Audit<'_> {
                 false => self.read_changes(&mut run, found, &mut set).await?,
             }
             self.tell_plan(&set)?;
-            self.plans.push(set);
+            // A plan without an action has no word about anything.
+            if set.with(|draft| draft.actions().last())? > 0 {
+                self.plans.push(set);
+            }
         }
         self.report.failed += run.report.skipped;
         Ok(run.copy)

@@ -166,6 +166,7 @@ impl Committer {
     pub fn flush(&mut self) -> Result<Flushed, CommitError> {
         let group = std::mem::take(&mut self.group);
         let operations = group.operations();
+        let has_operations = !operations.is_empty();
         if operations.is_empty() && group.adopted.is_empty() && group.ledger.is_empty() {
             return Ok(Flushed::default());
         }
@@ -177,8 +178,8 @@ impl Committer {
             self.state.set_waits(self.waits(Waits::Disk))?;
             intent = Some(self.state.write_intent(&operations)?);
         }
-        let (mut done, refused) = self.perform(&operations)?;
-        if !operations.is_empty() {
+        let (mut done, refused) = self.perform(operations)?;
+        if has_operations {
             self.step(Step::SyncNames)?;
             self.store.sync_names()?;
         }
@@ -225,14 +226,14 @@ impl Committer {
     }
 
     /// Takes the operations in order; what something stands in the way of is left out.
-    fn perform(&self, operations: &[Operation]) -> Result<(Vec<Operation>, Vec<Refused>), CommitError> {
+    fn perform(&self, operations: Vec<Operation>) -> Result<(Vec<Operation>, Vec<Refused>), CommitError> {
         let mut done = Vec::with_capacity(operations.len());
         let mut refused = Vec::new();
         let mut made = String::new();
-        for (index, operation) in operations.iter().enumerate() {
+        for (index, operation) in operations.into_iter().enumerate() {
             self.step(Step::Operation(index))?;
-            match self.perform_one(operation, &mut made) {
-                Ok(()) => done.push(operation.clone()),
+            match self.perform_one(&operation, &mut made) {
+                Ok(()) => done.push(operation),
                 Err(error) if error.concerns_one_resource() => refused.push(Refused { index, error }),
                 Err(error) => return Err(error.into()),
             }

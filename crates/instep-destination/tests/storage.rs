@@ -22,3 +22,5 @@ mod links;
 mod lists;
 #[path = "storage/names.rs"]
 mod names;
+#[path = "storage/syncs.rs"]
+mod syncs;

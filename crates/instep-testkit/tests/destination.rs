@@ -22,5 +22,7 @@ mod incremental;
 mod ours;
 #[path = "destination/selecting.rs"]
 mod selecting;
+#[path = "destination/sets.rs"]
+mod sets;
 #[path = "destination/versions.rs"]
 mod versions;

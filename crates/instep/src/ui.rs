@@ -2,6 +2,7 @@
 
 pub(crate) mod changes;
 pub(crate) mod format;
+pub(crate) mod metrics;
 mod output;
 pub(crate) mod progress;
 pub(crate) mod publishing;

@@ -14,7 +14,7 @@ use crate::{
 impl Committer {
     pub(super) fn add_file(&mut self, file: NewFile) -> Result<(), CommitError> {
         self.group.removals.remove(&file.uri);
-        let held = self.state.held(file.uri.as_str())?;
+        let held = if file.is_new { None } else { self.state.held(file.uri.as_str())? };
         let path = match (&held, self.group.places.get(&file.uri)) {
             (_, Some(placing)) => placing.path.clone(),
             (Some(held), None) => self.current_path(held),

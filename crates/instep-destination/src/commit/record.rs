@@ -98,12 +98,14 @@ pub struct NewFile {
     pub facts: Facts,
     /// The set that holds it.
     pub set: SetId,
+    /// Whether the plan found nothing held of it: then the state is not asked once more.
+    pub is_new: bool,
 }
 
 impl NewFile {
     /// A version to commit.
     pub fn new(uri: Uri, path: CopyPath, staged: Staged, facts: Facts, set: SetId) -> Self {
-        Self { uri, path, staged, facts, set }
+        Self { uri, path, staged, facts, set, is_new: false }
     }
 }
 

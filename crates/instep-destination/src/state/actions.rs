@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, Row, named_params};
+use rusqlite::{Connection, Row, params};
 
 use super::{StateError, Wanted, codec};
 
@@ -89,19 +89,20 @@ impl Actions {
             self.connection
                 .prepare_cached(
                     "INSERT INTO action (kind, uri, length, digests, lastmod, datetime, etag, media_type, links, extra)
-                     VALUES (:kind, :uri, :length, :digests, :lastmod, :datetime, :etag, :media_type, :links, :extra)",
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                 )?
-                .execute(named_params! {
-                    ":kind": action.kind as u8, ":uri": action.wanted.uri.as_str(),
-                    ":length": facts.length.map(u64::cast_signed),
-                    ":digests": codec::digests_to_blob(&facts.digests),
-                    ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
-                    ":datetime": codec::datetime_text(facts.datetime.as_ref()),
-                    ":etag": facts.etag.as_deref(),
-                    ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
-                    ":links": codec::links_text(&facts.links),
-                    ":extra": action.wanted.extra.as_deref(),
-                })
+                .execute(params![
+                    action.kind as u8,
+                    action.wanted.uri.as_str(),
+                    facts.length.map(u64::cast_signed),
+                    codec::digests_to_blob(&facts.digests),
+                    codec::datetime_text(facts.lastmod.as_ref()),
+                    codec::datetime_text(facts.datetime.as_ref()),
+                    facts.etag.as_deref(),
+                    facts.media_type.as_ref().map(|kind| kind.as_str()),
+                    codec::links_text(&facts.links),
+                    action.wanted.extra.as_deref(),
+                ])
         };
         push().map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
     }

@@ -1,6 +1,6 @@
-use rusqlite::{OptionalExtension as _, Row, named_params};
+use rusqlite::{OptionalExtension as _, Row, params};
 
-use super::{Held, SetId, State, StateError, codec};
+use super::{Held, SetId, State, StateError, StoredFacts, codec};
 use crate::map::CopyPath;
 
 /// The columns of [`read`], after the URI.
@@ -136,25 +136,34 @@ impl State {
 
 /// Puts a row, whether one is there or not; sets are added to those it is in. The name is what the mapped path is to a file
 /// system that ignores case; it is kept only where that differs from the path itself.
-pub(super) fn put(connection: &rusqlite::Connection, held: &Held, name: &str) -> rusqlite::Result<()> {
-    let facts = &held.facts;
+pub(super) fn put(
+    connection: &rusqlite::Connection,
+    (uri, path, name): (&str, &str, &str),
+    (id, sets): (i64, i64),
+    facts: &StoredFacts,
+) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO held (uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name)
-             VALUES (:uri, :id, :sets, :length, :digests, :lastmod, :datetime, :etag, :media_type, :links, :path, :name)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (uri) DO UPDATE SET sets = sets | excluded.sets, length = excluded.length,
              digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
              media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name",
         )?
-        .execute(named_params! {
-            ":uri": held.uri.as_str(), ":id": held.id, ":sets": held.sets,
-            ":length": facts.length.unwrap_or_default().cast_signed(),
-            ":digests": codec::digests_to_blob(&facts.digests),
-            ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
-            ":datetime": codec::datetime_text(facts.datetime.as_ref()),
-            ":etag": facts.etag.as_deref(), ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
-            ":links": codec::links_text(&facts.links), ":path": held.path.as_str(), ":name": Some(name).filter(|name| *name != held.path.as_str()),
-        })?;
+        .execute(params![
+            uri,
+            id,
+            sets,
+            facts.length.cast_signed(),
+            codec::digests_to_blob(&facts.digests()),
+            facts.lastmod,
+            facts.datetime,
+            facts.etag,
+            facts.media_type,
+            facts.links,
+            path,
+            Some(name).filter(|name| *name != path),
+        ])?;
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use resourcesync::{Change, DateTime, Digests, Link, MediaType, Uri};
+use resourcesync::{Change, Digests, Uri};
 use rusqlite::{Connection, params};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Checkpoint, DocumentRecord, Facts, Held, Owed, SetId, State, StateError, changes, codec, held, owed, sets,
+    Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, changes, codec, held, owed, sets,
 };
 use crate::map::CopyPath;
 
@@ -56,12 +56,12 @@ impl Operation {
 pub(crate) struct StoredFacts {
     pub(crate) length: u64,
     pub(crate) digests: String,
-    lastmod: Option<String>,
-    datetime: Option<String>,
-    etag: Option<Box<str>>,
-    media_type: Option<String>,
+    pub(super) lastmod: Option<String>,
+    pub(super) datetime: Option<String>,
+    pub(super) etag: Option<Box<str>>,
+    pub(super) media_type: Option<String>,
     #[serde(default)]
-    links: Option<String>,
+    pub(super) links: Option<String>,
 }
 
 impl StoredFacts {
@@ -79,19 +79,6 @@ impl StoredFacts {
 
     pub(crate) fn digests(&self) -> Digests {
         Digests::parse(&self.digests, |_| {})
-    }
-
-    fn facts(&self) -> Facts {
-        let datetime = |text: &Option<String>| text.as_deref().and_then(|text| DateTime::parse(text).ok());
-        Facts {
-            length: Some(self.length),
-            digests: self.digests(),
-            lastmod: datetime(&self.lastmod),
-            datetime: datetime(&self.datetime),
-            etag: self.etag.clone(),
-            media_type: self.media_type.as_deref().map(MediaType::new),
-            links: self.links.as_deref().and_then(Link::list_from_json).unwrap_or_default(),
-        }
     }
 }
 
@@ -215,9 +202,10 @@ fn take_operations(
         }
         match operation {
             Operation::Place { path, key, sets, facts, .. } => {
-                let uri = Uri::parse(uri).map_err(to_sql)?;
-                let path = CopyPath::from_state(path).ok_or_else(|| outside(path))?;
-                held::put(connection, &Held { uri, path, facts: facts.facts(), id, sets: *sets }, key)?;
+                if CopyPath::from_state(path).is_none() {
+                    return Err(outside(path));
+                }
+                held::put(connection, (uri, path, key), (id, *sets), facts)?;
                 id += 1;
             }
             Operation::Remove { .. } => {

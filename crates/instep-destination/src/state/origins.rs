@@ -4,7 +4,7 @@ use std::path::Path;
 
 use resourcesync::Relation;
 
-use super::{Facts, Held, State, StateError, held};
+use super::{Facts, Held, State, StateError, StoredFacts, held};
 
 /// Rows read at a time.
 const PAGE: usize = 4_096;
@@ -27,7 +27,10 @@ impl State {
             after = Some(last.uri.as_str().to_owned());
             for held in page {
                 let name = held.path.key();
-                held::put(&transaction, &at_origin(held), &name).map_err(fill)?;
+                let held = at_origin(held);
+                let place = (held.uri.as_str(), held.path.as_str(), name.as_str());
+                let facts = StoredFacts::new(&held.facts);
+                held::put(&transaction, place, (held.id, held.sets), &facts).map_err(fill)?;
             }
         }
         transaction

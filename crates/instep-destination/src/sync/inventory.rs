@@ -1,5 +1,7 @@
 //! What the Source has: its Resource List or the index over several (§10).
 
+mod generation;
+
 use futures_util::{StreamExt as _, stream};
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
@@ -11,13 +13,14 @@ use super::{
     set::SetRun,
 };
 use crate::{
-    Error,
+    Error, ProblemKind,
     discover::CapabilitySet,
     documents::{Document, DocumentError, Documents},
     http::Origin,
     plan::{Member, check_age, check_inventory_time},
     state::{Checkpoint, DocumentRecord},
 };
+use generation::Generation;
 
 /// Members of an index fetched ahead.
 const AHEAD: usize = 4;
@@ -144,8 +147,8 @@ impl Inventory {
         index: &Document,
         set: &mut SetRun,
     ) -> Result<(), Error> {
-        let mut members = Vec::new();
-        index.for_each(|entry| members.push(entry.loc.clone()))?;
+        let (generation, members) = Generation::of(index)?;
+        let mut is_mixed = false;
         if members.contains(&index.uri) {
             let what = "an index that contains itself (GEN-12)".to_owned();
             return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
@@ -164,6 +167,7 @@ impl Inventory {
             let read = match document {
                 Ok(document) if document.header.form == Form::List => {
                     let at = document.header.metadata.as_ref().and_then(|root| root.at);
+                    is_mixed |= generation.is_before(&uri, at);
                     self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
                     set.read_list(&document).await
                 }
@@ -186,6 +190,14 @@ impl Inventory {
                 self.complete = false;
                 break;
             }
+        }
+        // Only what is inferred from absence needs one state of all parts; it waits for the next run.
+        let infers = self.complete && run.options.delete;
+        if infers && (is_mixed || !generation.stands(run, index).await) {
+            self.complete = false;
+            let what =
+                "it was published anew while its parts were read: what it no longer lists is kept for now";
+            run.problem(ProblemKind::Document, index.uri.as_str(), &what);
         }
         Ok(())
     }

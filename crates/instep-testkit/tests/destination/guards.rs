@@ -113,6 +113,34 @@ fn an_incomplete_inventory_deletes_nothing() {
 }
 
 #[test]
+fn d39_parts_of_two_states_delete_nothing() {
+    let copy = Copy::laid_out(|layout| {
+        layout.part_entries = Some(1);
+        layout.change_list = false;
+    });
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.snapshot();
+    copy.source.fail("resourcelist-0002.xml", [Fault::Hold]);
+    let delete = |options: &mut instep_destination::SyncOptions| options.delete = true;
+    copy.source.forget_requests();
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync_with(delete));
+        copy.source.wait_for("resourcelist-0002.xml", 1);
+        copy.source.put("0.txt", "it moves each resource to the next part");
+        copy.source.snapshot();
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!((run.exit_code(), run.report().deleted), (3, 0));
+    assert!(run.heard.problems.iter().any(|(_, _, what)| what.contains("published anew")));
+    copy.source.delete("a.txt");
+    copy.source.snapshot();
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn d36_an_older_list_than_the_one_applied_is_refused() {
     let copy = Copy::laid_out(|layout| layout.change_list = false);
     let yesterday = String::from_utf8(copy.source.document("resourcelist.xml").unwrap()).unwrap();

@@ -7,7 +7,8 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use anyhow::bail;
 use clap::Args;
 use instep_destination::{
-    self as destination, ChangeSink, Durability, MaxDelete, Outcome, SyncOptions, SyncReport, Verify, Via,
+    self as destination, ChangeSink, Durability, MaxDelete, Monitor, Outcome, SyncOptions, SyncReport,
+    Verify, Via,
 };
 use serde_json::json;
 
@@ -23,6 +24,7 @@ use crate::{
         Output,
         changes::Events,
         format::{bytes, count, counted, elapsed},
+        metrics::Metrics,
         progress::Progress,
     },
 };
@@ -99,6 +101,9 @@ pub(crate) struct Sync {
     /// Run this command of the shell after each commit, with such lines as its standard input
     #[arg(long, value_name = "COMMAND")]
     on_change: Option<String>,
+    /// Write figures of the copy to this file after each run, in the text form of Prometheus
+    #[arg(long, value_name = "FILE")]
+    metrics_file: Option<PathBuf>,
     #[command(flatten)]
     server: Server,
     #[command(flatten)]
@@ -129,15 +134,26 @@ fn pair(text: &str) -> Result<(String, String), String> {
 impl Sync {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let has_events_on_stdout = self.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
+        let metrics_file = self.metrics_file.clone();
         let (options, relay) = self.options(config)?;
         let (url, dir) = (options.url.clone(), options.dir.clone());
         let runtime = runtime::start()?;
         let signals = runtime::Signals::listen(&runtime, options.shutdown.clone());
         let progress = Arc::new(Progress::new(*output));
-        let report = match relay {
-            None => runtime.block_on(destination::sync(&options, progress.as_ref())).map_err(Into::into),
-            Some(relay) => runtime.block_on(relay.run(&options, progress.as_ref(), output)),
+        let metrics = metrics_file.map(|file| Metrics::new(file, &dir, progress.as_ref()));
+        let monitor: &dyn Monitor = match &metrics {
+            Some(metrics) => metrics,
+            None => progress.as_ref(),
         };
+        let report = match relay {
+            None => runtime.block_on(destination::sync(&options, monitor)).map_err(Into::into),
+            Some(relay) => runtime.block_on(relay.run(&options, monitor, output)),
+        };
+        if let Some(metrics) = &metrics
+            && let Err(error) = metrics.write(exit_code(&report))
+        {
+            output.note(format!("The figures are not written: {error}"));
+        }
         progress.finish();
         let report = report?;
         if has_events_on_stdout {
@@ -197,6 +213,14 @@ pub(crate) fn default_dir(url: &str) -> PathBuf {
     };
     let name: String = host.chars().map(safe).collect();
     PathBuf::from(".").join(name.trim_matches('.'))
+}
+
+/// How the run ends, as long as nobody interrupts it.
+fn exit_code(report: &anyhow::Result<SyncReport>) -> u8 {
+    match report {
+        Ok(report) => report.exit_code(),
+        Err(error) => error.downcast_ref().map_or(Exit::Failed.code(), destination::Error::exit_code),
+    }
 }
 
 /// The last line: what was done, in figures.

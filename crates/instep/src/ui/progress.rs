@@ -82,10 +82,10 @@ impl Progress {
                 self.bar.set_position(done);
             }
         }
-        self.output.object(
-            "item",
-            json!({ "letter": item.letter.to_string(), "uri": item.uri, "bytes": item.bytes, "detail": item.detail, "planned": planned }),
-        );
+        if self.output.json {
+            let fields = json!({ "letter": item.letter.to_string(), "uri": item.uri, "bytes": item.bytes, "detail": item.detail, "planned": planned });
+            self.output.object("item", fields);
+        }
         if planned || self.output.verbose {
             let detail = item.detail.map_or(String::new(), |detail| format!("  ({})", name(detail)));
             let color = match item.letter {

@@ -25,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(30);
 /// Rows of the plan read at a time.
 const PAGE: usize = 500;
 
+/// Bunches that wait while a group is committed: so many that nobody else has to.
+const BUNCHES: usize = 128;
+
 /// Resources that wait to be fetched, and arrivals that wait to be committed.
 const QUEUE: usize = 512;
 
@@ -49,7 +52,7 @@ pub(super) struct Pending {
 impl Pipeline {
     pub(super) fn open(run: &mut Run<'_>) -> Result<Self, Error> {
         let mut committer = run.copy.lend()?;
-        let (commits, mut received) = mpsc::channel(16);
+        let (commits, mut received) = mpsc::channel(BUNCHES);
         let (told, flushed) = mpsc::unbounded_channel();
         let committing = tokio::task::spawn_blocking(move || {
             // Nobody listens any more only where the run has ended already.

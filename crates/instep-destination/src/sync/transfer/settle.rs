@@ -12,7 +12,7 @@ use crate::{
     fetch::{Arrival, FetchError, Outcome, Task},
     http::HttpError,
     map::{CopyPath, MapError, Mapper},
-    state::{Facts, Owed, SetId, Wanted},
+    state::{ActionKind, Facts, Owed, SetId, Wanted},
     store::Store,
     sync::{run::Run, wanted::Extra},
 };
@@ -44,7 +44,10 @@ pub(super) fn settle(
             run.wall.right();
             let Pending { action, held } = &task.context;
             match Placer::new(run, set).place(&action.wanted, held.as_ref(), arrival) {
-                Ok(commit) => {
+                Ok(mut commit) => {
+                    if let Commit::File(file) = &mut commit {
+                        file.is_new = action.kind == ActionKind::Create;
+                    }
                     run.report.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
                     return Ok(Some(commit));
                 }

@@ -3,14 +3,14 @@
 use std::{fs, path::Path, sync::Arc};
 
 use anyhow::Context;
-use instep_destination::{self as destination, SyncOptions, SyncReport};
+use instep_destination::{self as destination, Monitor, SyncOptions, SyncReport};
 use instep_source::serve::{self, ServeOptions};
 
 use crate::{
     args::{channels::Channels, server::Server},
     command::republish::source_state,
     copy::{CopyContent, Relaying},
-    ui::{Output, progress::Progress, publishing::Publishing},
+    ui::{Output, publishing::Publishing},
 };
 
 /// The Source half.
@@ -40,12 +40,12 @@ impl Relay {
     pub(super) async fn run(
         self,
         options: &SyncOptions,
-        progress: &Progress,
+        monitor: &dyn Monitor,
         output: &Output,
     ) -> anyhow::Result<SyncReport> {
         let Self { copy, options: source } = self;
         let ended = options.shutdown.child_token();
-        let relaying = Relaying { copy: &copy, monitor: progress };
+        let relaying = Relaying { copy: &copy, monitor };
         let following = async {
             let report = destination::sync(options, &relaying).await;
             ended.cancel();
