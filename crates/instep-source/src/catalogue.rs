@@ -9,6 +9,7 @@ mod schema;
 mod snapshot;
 mod stamps;
 mod timeline;
+mod versions;
 mod writer;
 
 use std::{
@@ -26,6 +27,8 @@ pub use record::{
 pub use snapshot::{Changes, Resources, Snapshot};
 pub(crate) use stamps::{Known, Stamps};
 pub use timeline::{Clock, system_clock};
+pub(crate) use versions::Keep;
+pub use versions::Version;
 
 /// Observations on their way into the catalogue.
 pub(crate) type Recording = writer::Pending<Recorded>;

@@ -19,6 +19,6 @@ pub use error::{Error, ErrorKind};
 pub use monitor::{Monitor, Phase, Problem, Progress, Seen, TestMonitor, VoidMonitor};
 pub use options::{
     Archives, Content, DumpOptions, DumpPolicy, FrequencyRule, LinkRule, ListOptions, PatchOptions,
-    PublishOptions, Rotation, SetOptions,
+    PublishOptions, Rotation, SetOptions, VersionOptions,
 };
 pub use publish::{Compaction, HostSetup, PublishReport, Publisher, Redirect, publish};

@@ -4,6 +4,7 @@ mod lists;
 mod packages;
 mod patches;
 mod set;
+mod versions;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,7 @@ pub use lists::{Archives, ListOptions, Rotation};
 pub use packages::{DumpOptions, DumpPolicy};
 pub use patches::PatchOptions;
 pub use set::{Content, FrequencyRule, LinkRule, SetOptions};
+pub use versions::VersionOptions;
 
 /// A Source: what it publishes, where, and how.
 #[derive(Clone, Debug)]
@@ -51,6 +53,8 @@ pub struct PublishOptions {
     pub keep_bytes: u64,
     /// Whether changed resources are offered as patches too (§14.4); none: they are not.
     pub patches: Option<PatchOptions>,
+    /// Whether prior versions are kept and linked to (§14.6); only [`crate::serve`] answers for them.
+    pub versions: Option<VersionOptions>,
 }
 
 impl PublishOptions {
@@ -74,6 +78,7 @@ impl PublishOptions {
             keep_states: false,
             keep_bytes: 1 << 30,
             patches: None,
+            versions: None,
         }
     }
 }

@@ -9,6 +9,7 @@ mod report;
 mod sets;
 mod states;
 mod upkeep;
+mod versions;
 mod view;
 
 use std::{
@@ -27,6 +28,7 @@ use crate::{
 };
 use lock::Lock;
 pub(crate) use published::facts_of;
+pub(crate) use versions::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
 pub use report::{HostSetup, PublishReport, Redirect};
 pub use upkeep::Compaction;
 use view::CatalogueView;
@@ -80,7 +82,7 @@ impl Publisher {
     /// # Errors
     /// As [`Publisher::open`].
     pub fn with_clock(mut options: PublishOptions, clock: Clock) -> Result<Self, Error> {
-        options.keep_states |= options.dumps.changes || options.patches.is_some();
+        options.keep_states |= options.dumps.changes || options.patches.is_some() || options.versions.is_some();
         Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
@@ -196,6 +198,7 @@ impl Publisher {
         let at = scanned.map_or_else(|| self.catalogue.now(), |scanned| scanned.at);
         self.keep_present_states(monitor)?;
         self.make_patches(monitor)?;
+        self.keep_versions()?;
         let snapshot = self.catalogue.snapshot()?;
         let head = snapshot.head();
         let now = Now::new(at, snapshot.at(), head.sequence, head.revision);
@@ -259,6 +262,7 @@ impl Publisher {
                 snapshot,
                 holdings: &self.holdings,
                 base: self.place().base(),
+                versions: self.options.versions.map(|_| VersionPlace::new(self.place().base())),
                 set,
             })
             .collect()

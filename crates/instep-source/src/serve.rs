@@ -23,6 +23,7 @@ mod root;
 mod spool;
 mod stall;
 mod tls;
+mod versions;
 
 use std::{fmt, future::Future, io, pin::pin, sync::Arc, thread};
 
@@ -132,6 +133,7 @@ impl Source {
         let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         let origin = options.strict_host.then(own_origin).map(Arc::from);
         let mut routes = announcer.routes(origin.as_ref(), &is_ending).merge(page::routes(&publisher)?);
+        routes = routes.merge(versions::routes(&publisher));
         if options.batches {
             routes = routes.merge(batch::routes(&publisher, &monitor)?);
         }

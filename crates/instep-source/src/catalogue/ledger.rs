@@ -330,7 +330,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'a>, CatalogueError> {
+    pub(super) fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'a>, CatalogueError> {
         self.connection.prepare_cached(sql).doing(RECORDING)
     }
 }

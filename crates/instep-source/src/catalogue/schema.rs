@@ -10,7 +10,7 @@ use super::{CatalogueError, error::Doing};
 const APPLICATION_ID: i64 = 0x696e_7374;
 
 /// What makes version n + 1 of version n; none of them is ever edited once released.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
 CREATE TABLE resource (
     key BLOB NOT NULL PRIMARY KEY,
@@ -36,6 +36,14 @@ CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT 
     "
 ALTER TABLE change ADD COLUMN before BLOB;
 ALTER TABLE change ADD COLUMN patch TEXT;
+",
+    "
+CREATE TABLE version (
+    uri TEXT NOT NULL, datetime INTEGER NOT NULL, gone INTEGER NOT NULL,
+    lastmod, length INTEGER, digests BLOB, media_type TEXT, encoding TEXT, changefreq TEXT, links TEXT,
+    PRIMARY KEY (uri, datetime)
+) WITHOUT ROWID;
+CREATE INDEX version_digests ON version (digests);
 ",
 ];
 

@@ -41,7 +41,7 @@ impl Spool {
 
     /// The spool of a Source; none unless it keeps states.
     pub fn of(options: &PublishOptions) -> Option<Self> {
-        let only_patches = options.patches.filter(|_| !options.dumps.changes);
+        let only_patches = options.patches.filter(|_| !options.dumps.changes && options.versions.is_none());
         options.keep_states.then(|| Self {
             largest: only_patches.map_or(u64::MAX, |patches| patches.most_bytes),
             ..Self::new(options.state.join("states"), options.keep_bytes)
@@ -96,6 +96,17 @@ impl Spool {
             draft.keep(digests)?;
         }
         Ok(as_said)
+    }
+
+    /// Drops a state, if it is there.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub(crate) fn remove(&self, digests: &Digests) -> io::Result<()> {
+        match self.path(digests).map(fs::remove_file) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// How much there is.

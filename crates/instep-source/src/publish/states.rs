@@ -1,4 +1,4 @@
-//! Bytes of present states, kept while they are there: a patch needs them once they are past.
+//! Bytes of present states, kept while they are there: a patch or a version needs them once they are past.
 
 use super::Publisher;
 use crate::{
@@ -14,7 +14,9 @@ impl Publisher {
     /// Copies the states that nobody has copied yet: those of the first complete scan, and those from before anybody
     /// asked for patches.
     pub(super) fn keep_present_states(&self, monitor: &dyn Monitor) -> Result<(), Error> {
-        let Some(spool) = Spool::of(&self.options).filter(|_| self.options.patches.is_some()) else {
+        let Some(spool) = Spool::of(&self.options)
+            .filter(|_| self.options.patches.is_some() || self.options.versions.is_some())
+        else {
             return Ok(());
         };
         let snapshot = self.catalogue.snapshot()?;
@@ -46,7 +48,7 @@ impl Publisher {
         }
         let kept = self.holdings.open(resource).and_then(|file| spool.keep(file, digests));
         if let Err(error) = kept {
-            let what = format!("cannot be kept, so its next change has no patch: {error}");
+            let what = format!("cannot be kept, so there is no patch from it and no version of it: {error}");
             monitor.problem(&Problem::warning(resource.uri.as_str(), what));
         }
         Ok(())

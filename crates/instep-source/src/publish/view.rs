@@ -1,3 +1,4 @@
+use super::VersionPlace;
 use crate::{
     Error,
     catalogue::{ChangeRecord, Resource, Snapshot, Totals},
@@ -12,6 +13,8 @@ pub(super) struct CatalogueView<'a> {
     pub(super) holdings: &'a Holdings,
     /// The base URL.
     pub(super) base: &'a str,
+    /// Where versions are; none where none are kept.
+    pub(super) versions: Option<VersionPlace>,
     /// The number of the set.
     pub(super) set: u8,
 }
@@ -31,6 +34,11 @@ impl SetView for CatalogueView<'_> {
         Box::new(self.snapshot.resources(self.mask()).map(|resource| {
             let mut resource = resource?;
             self.holdings.describe(self.set, self.snapshot, &mut resource)?;
+            if let Some(versions) = &self.versions {
+                let since = self.snapshot.version_since(&resource.uri)?;
+                let links = versions.links(&resource.uri, &resource.state, since);
+                resource.state.links.extend(links);
+            }
             Ok(resource)
         }))
     }
@@ -41,6 +49,10 @@ impl SetView for CatalogueView<'_> {
             self.holdings.describe_change(self.set, self.snapshot, &mut change)?;
             let patch = change.patch.as_ref().and_then(|patch| patch.link(self.base, change.datetime));
             change.state.links.extend(patch);
+            if let Some(versions) = &self.versions {
+                let links = versions.links(&change.uri, &change.state, Some(change.datetime));
+                change.state.links.extend(links);
+            }
             Ok(change)
         }))
     }

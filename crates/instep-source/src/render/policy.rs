@@ -64,7 +64,7 @@ impl Policy {
             described_by: set.described_by.clone(),
             resource_list: set.resource_list,
             change_list: set.change_list,
-            rules: rules(set),
+            rules: rules(set, options.versions.is_some()),
             channels: set.channels.clone(),
             capability_links: set.capability_links.clone(),
         });
@@ -81,11 +81,11 @@ impl Policy {
     }
 }
 
-fn rules(set: &SetOptions) -> String {
-    if set.links.is_empty() && set.frequencies.is_empty() {
+fn rules(set: &SetOptions, versions: bool) -> String {
+    if set.links.is_empty() && set.frequencies.is_empty() && !versions {
         return String::new();
     }
-    let rules = format!("{:?} {:?}", set.links, set.frequencies);
+    let rules = format!("{:?} {:?} {versions}", set.links, set.frequencies);
     blake3::hash(rules.as_bytes()).to_hex()[..16].to_owned()
 }
 

@@ -3,6 +3,7 @@
 use std::{fs::File, io};
 
 use http::HeaderValue;
+use resourcesync::Uri;
 
 use super::{
     facts::Description,
@@ -13,6 +14,7 @@ use crate::{
     Error, Publisher,
     catalogue::{Catalogue, Resource},
     content::{self, Holdings, Supply},
+    publish::VersionPlace,
     render::Place,
 };
 
@@ -37,6 +39,7 @@ impl Resources {
                 .iter()
                 .map(|set| place.set(&set.name).capability_list().into_string())
                 .collect(),
+            versions: publisher.options().versions.map(|_| VersionPlace::new(place.base())),
         };
         let mut folders = Vec::new();
         for root in publisher.holdings().roots() {
@@ -58,6 +61,8 @@ struct Known {
     catalogue: Catalogue,
     /// The Capability Lists, by the number of their set.
     capability_lists: Vec<String>,
+    /// Where versions are; none where none are kept.
+    versions: Option<VersionPlace>,
 }
 
 impl Known {
@@ -67,15 +72,19 @@ impl Known {
     }
 
     fn describe(&self, resource: Resource) -> Description {
-        let link = self.link(resource.sets);
+        let link = self.link(resource.sets, &resource.uri);
         Description { link, hashed: resource.stamp, published: Some(resource.state), content_type: None }
     }
 
-    /// One Capability List for each set that a resource is in (DISC-4).
-    fn link(&self, sets: u64) -> Option<HeaderValue> {
+    /// One Capability List for each set that a resource is in (DISC-4), and its versions (RFC 7089 §2.2.5).
+    fn link(&self, sets: u64, uri: &Uri) -> Option<HeaderValue> {
         let covering = self.capability_lists.iter().enumerate().filter(|(number, _)| sets >> number & 1 == 1);
-        let links: Vec<String> =
+        let mut links: Vec<String> =
             covering.map(|(_, list)| format!("<{list}>; rel=\"resourcesync\"")).collect();
+        if let Some(versions) = &self.versions {
+            let places = [("timegate", versions.timegate(uri)), ("timemap", versions.timemap(uri))];
+            links.extend(places.iter().filter_map(|(rel, at)| Some(format!("<{}>; rel=\"{rel}\"", at.as_ref()?))));
+        }
         HeaderValue::from_str(&links.join(", ")).ok()
     }
 }

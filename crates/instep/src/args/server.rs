@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
-use instep_source::serve::ServeOptions;
+use instep_source::{VersionOptions, serve::ServeOptions};
 
 use super::values;
 
@@ -42,6 +42,15 @@ pub(crate) struct Server {
     /// Do not answer batches: many resources in one request
     #[arg(long)]
     no_batch: bool,
+    /// Keep prior versions, and answer for them (Memento); the bytes of all resources are kept once more for it
+    #[arg(long)]
+    versions: bool,
+    /// Versions kept of one resource
+    #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+    versions_count: usize,
+    /// How long a version is kept once it is superseded
+    #[arg(long, default_value = "8760h", value_parser = values::duration, value_name = "DURATION")]
+    versions_age: Duration,
 }
 
 impl Server {
@@ -61,6 +70,11 @@ impl Server {
         options.live.scan_every = self.scan_every;
         options.live.interval = self.interval;
         options.batches = !self.no_batch;
+        options.publish.versions = self.versions.then(|| {
+            let mut versions = VersionOptions::default();
+            (versions.count, versions.age) = (self.versions_count, self.versions_age);
+            versions
+        });
         Ok(())
     }
 }

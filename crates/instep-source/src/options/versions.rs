@@ -1,0 +1,18 @@
+use std::time::Duration;
+
+/// Prior versions (§14.6): how many are kept, and how long. They need the bytes of all resources once more, and those
+/// of each version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VersionOptions {
+    /// Versions of one resource, the present one among them; 100.
+    pub count: usize,
+    /// Since the version was superseded; 365 days.
+    pub age: Duration,
+}
+
+impl Default for VersionOptions {
+    fn default() -> Self {
+        Self { count: 100, age: Duration::from_secs(365 * 24 * 3_600) }
+    }
+}

@@ -1,0 +1,212 @@
+//! Prior versions over HTTP: TimeGate, TimeMap and Mementos (RFC 7089).
+
+mod link_format;
+
+use std::{fs::File, io, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::Response,
+    routing::get,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use resourcesync::{DateTime, Uri};
+
+use super::{
+    facts::{self, Description},
+    files::{Files, Shelf},
+    path::Beneath,
+};
+use crate::{
+    Publisher,
+    catalogue::{Catalogue, Version},
+    content::Spool,
+    publish::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace},
+    render::DOCUMENTS,
+};
+use link_format::{Links, http_date};
+
+const ACCEPT_DATETIME: HeaderName = HeaderName::from_static("accept-datetime");
+const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
+
+/// The routes of versions; none where the Source keeps none.
+pub(crate) fn routes(publisher: &Publisher) -> Router {
+    let spool = Spool::of(publisher.options()).filter(|_| publisher.options().versions.is_some());
+    let Some(spool) = spool else { return Router::new() };
+    let kept = Kept {
+        catalogue: publisher.catalogue().clone(),
+        place: VersionPlace::new(publisher.place().base()),
+        spool,
+    };
+    let versions = Arc::new(Versions { files: Files::new(kept.clone()), kept });
+    Router::new()
+        .route(&format!("/{DOCUMENTS}/{TIMEGATE}/{{*path}}"), get(timegate))
+        .route(&format!("/{DOCUMENTS}/{TIMEMAP}/{{*path}}"), get(timemap))
+        .route(&format!("/{DOCUMENTS}/{MEMENTO}/{{*path}}"), get(memento))
+        .with_state(versions)
+}
+
+struct Versions {
+    kept: Kept,
+    files: Files,
+}
+
+/// The versions whose bytes are kept.
+#[derive(Clone, Debug)]
+struct Kept {
+    catalogue: Catalogue,
+    place: VersionPlace,
+    spool: Spool,
+}
+
+impl Kept {
+    /// The versions of a resource that can be had, oldest first.
+    fn versions(&self, original: &Uri) -> io::Result<Vec<Version>> {
+        let snapshot = self.catalogue.snapshot().map_err(io::Error::other)?;
+        let mut versions = snapshot.versions(original).map_err(io::Error::other)?;
+        versions.retain(|version| {
+            let digests = version.state.as_ref().map(|state| &state.digests);
+            digests.is_some_and(|digests| matches!(self.spool.find(digests), Ok(Some(_))))
+        });
+        Ok(versions)
+    }
+
+    /// The version with this name: its microseconds, a slash, and the path of the resource.
+    fn named(&self, name: &[u8]) -> io::Result<Option<(Uri, Version)>> {
+        let name = std::str::from_utf8(name).ok().and_then(|name| name.split_once('/'));
+        let Some((micros, path)) = name else { return Ok(None) };
+        let (Ok(micros), Some(original)) = (micros.parse(), self.place.original(path)) else {
+            return Ok(None);
+        };
+        let datetime = DateTime::from_unix_micros(micros);
+        let found = self.versions(&original)?.into_iter().find(|version| version.datetime == datetime);
+        Ok(found.map(|version| (original, version)))
+    }
+}
+
+impl Shelf for Kept {
+    fn open(&self, name: &[u8]) -> io::Result<File> {
+        let found = self.named(name)?.and_then(|(_, version)| version.state);
+        let file = found.map(|state| self.spool.find(&state.digests)).transpose()?.flatten();
+        file.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
+        let Some((original, version)) = self.named(name)? else { return Ok(None) };
+        let hashed = Some(facts::stamp(&self.open(name)?.metadata()?));
+        let link = Links::new(&self.place, &original).header(&self.versions(&original)?);
+        Ok(Some(Description { link, hashed, published: version.state, content_type: None }))
+    }
+
+    fn cache_control(&self, _: &[u8]) -> HeaderValue {
+        HeaderValue::from_static("public, max-age=86400")
+    }
+
+    fn is_for_documents(&self) -> bool {
+        false
+    }
+}
+
+async fn timegate(State(versions): State<Arc<Versions>>, request: Request) -> Response {
+    answered(versions.timegate(rest(&request, TIMEGATE), request.headers()))
+}
+
+async fn timemap(State(versions): State<Arc<Versions>>, request: Request) -> Response {
+    answered(versions.timemap(rest(&request, TIMEMAP), request.method()))
+}
+
+async fn memento(State(versions): State<Arc<Versions>>, request: Request) -> Response {
+    answered(versions.memento(rest(&request, MEMENTO), &request))
+}
+
+/// What follows the kind in the URI, as it is written, with its query.
+fn rest<'a>(request: &'a Request, kind: &str) -> &'a str {
+    let whole = request.uri().path_and_query().map_or("", |path| path.as_str());
+    whole.split_once(&format!("/{DOCUMENTS}/{kind}/")).map_or("", |(_, rest)| rest)
+}
+
+impl Versions {
+    /// Leads to the version that was there at the time asked for: the one before it, or the first (RFC 7089 §4.1).
+    fn timegate(&self, path: &str, headers: &HeaderMap) -> io::Result<Response> {
+        let asked = headers.get(ACCEPT_DATETIME).map(|value| {
+            let date = value.to_str().ok().and_then(|text| httpdate::parse_http_date(text).ok());
+            date.map(|date| date.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+        });
+        if asked == Some(None) {
+            return Ok(told(StatusCode::BAD_REQUEST, "Accept-Datetime is no HTTP date"));
+        }
+        let Some(original) = self.kept.place.original(path) else { return Ok(not_kept()) };
+        let versions = self.kept.versions(&original)?;
+        let until = asked.flatten().map_or(i64::MAX, |seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
+        let is_in_time = |version: &&Version| version.datetime.unix_micros().div_euclid(1_000_000) <= until;
+        let Some(version) = versions.iter().rev().find(is_in_time).or(versions.first()) else {
+            return Ok(not_kept());
+        };
+        let mut response = told(StatusCode::FOUND, "");
+        let location = self.kept.place.memento(&original, version.datetime);
+        let location = location.and_then(|uri| HeaderValue::from_str(uri.as_str()).ok());
+        let headers = response.headers_mut();
+        headers.extend(location.map(|location| (header::LOCATION, location)));
+        headers.extend(
+            Links::new(&self.kept.place, &original).header(&versions).map(|link| (header::LINK, link)),
+        );
+        headers.insert(header::VARY, HeaderValue::from_static("accept-datetime"));
+        Ok(response)
+    }
+
+    /// The list of all versions (RFC 7089 §5, RFC 6690).
+    fn timemap(&self, path: &str, method: &Method) -> io::Result<Response> {
+        let Some(original) = self.kept.place.original(path) else { return Ok(not_kept()) };
+        let versions = self.kept.versions(&original)?;
+        if versions.is_empty() {
+            return Ok(not_kept());
+        }
+        let text = Links::new(&self.kept.place, &original).timemap(&versions);
+        let mut response = told(StatusCode::OK, "");
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/link-format"));
+        headers.insert(header::CONTENT_LENGTH, text.len().into());
+        if method == Method::GET {
+            *response.body_mut() = Body::from(text);
+        }
+        Ok(response)
+    }
+
+    /// A version (RFC 7089 §4.2).
+    fn memento(&self, name: &str, request: &Request) -> io::Result<Response> {
+        let beneath = Beneath { name: name.as_bytes().into(), is_folder: false };
+        let answer = self.files.answer(request.method(), &beneath, request.headers())?;
+        let Some(mut response) = answer else { return Ok(not_kept()) };
+        let micros = name.split('/').next().and_then(|micros| micros.parse().ok());
+        let date = micros.map(|micros| http_date(DateTime::from_unix_micros(micros)));
+        let date = date.and_then(|date| HeaderValue::from_str(&date).ok());
+        response.headers_mut().extend(date.map(|date| (MEMENTO_DATETIME, date)));
+        Ok(response)
+    }
+}
+
+fn answered(answer: io::Result<Response>) -> Response {
+    answer.unwrap_or_else(|error| {
+        tracing::error!(%error, "a version cannot be served");
+        let mut response = told(StatusCode::SERVICE_UNAVAILABLE, "");
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+        response
+    })
+}
+
+fn not_kept() -> Response {
+    told(StatusCode::NOT_FOUND, "No version of this resource is kept")
+}
+
+fn told(status: StatusCode, text: &'static str) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if !text.is_empty() {
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, plain);
+    }
+    response
+}
