@@ -5,6 +5,7 @@ mod filter;
 mod look;
 mod manifest;
 mod media_type;
+mod pattern;
 mod root;
 mod spool;
 mod supplier;
@@ -32,6 +33,7 @@ use filter::Filter;
 pub(crate) use look::{Look, look};
 pub(crate) use manifest::{Listed, Manifest, listed};
 pub(crate) use media_type::MediaTypes;
+pub(crate) use pattern::Pattern;
 pub(crate) use root::Root;
 pub use spool::{Kept, Spool};
 pub use supplier::{Supplied, Supplier, Supply};
@@ -128,6 +130,7 @@ impl Holdings {
     pub fn describe(&self, set: u8, snapshot: &Snapshot, resource: &mut Resource) -> Result<(), Error> {
         let Some(describer) = self.0.describers.get(usize::from(set)) else { return Ok(()) };
         describer.frequency(&resource.uri, &mut resource.state, resource.history, snapshot.at());
+        describer.coding(&resource.uri, &mut resource.state);
         describer.links(&resource.uri, &mut resource.state, |target| self.exists(snapshot, target))
     }
 
@@ -143,9 +146,19 @@ impl Holdings {
     ) -> Result<(), Error> {
         match self.0.describers.get(usize::from(set)) {
             Some(describer) if change.change != Change::Deleted => {
+                describer.coding(&change.uri, &mut change.state);
                 describer.links(&change.uri, &mut change.state, |target| self.exists(snapshot, target))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Says of the file of a resource in which coding it is stored.
+    pub(crate) fn describe_coding(&self, resource: &mut Resource) {
+        for (number, describer) in self.0.describers.iter().enumerate() {
+            if resource.sets >> number & 1 == 1 {
+                describer.coding(&resource.uri, &mut resource.state);
+            }
         }
     }
 

@@ -18,7 +18,7 @@ pub use dump::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches, BuiltD
 pub use error::{Error, ErrorKind};
 pub use monitor::{Monitor, Phase, Problem, Progress, Seen, TestMonitor, VoidMonitor};
 pub use options::{
-    Archives, Content, DumpOptions, DumpPolicy, FrequencyRule, LinkRule, ListOptions, PatchOptions,
-    PublishOptions, Rotation, SetOptions, VersionOptions,
+    Archives, CodingRule, Content, DumpOptions, DumpPolicy, FrequencyRule, GenericRule, LinkRule,
+    ListOptions, PatchOptions, PublishOptions, Rotation, SetOptions, VersionOptions,
 };
 pub use publish::{Compaction, HostSetup, PublishReport, Publisher, Redirect, publish};

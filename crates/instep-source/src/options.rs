@@ -13,7 +13,7 @@ use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 pub use lists::{Archives, ListOptions, Rotation};
 pub use packages::{DumpOptions, DumpPolicy};
 pub use patches::PatchOptions;
-pub use set::{Content, FrequencyRule, LinkRule, SetOptions};
+pub use set::{CodingRule, Content, FrequencyRule, GenericRule, LinkRule, SetOptions};
 pub use versions::VersionOptions;
 
 /// A Source: what it publishes, where, and how.

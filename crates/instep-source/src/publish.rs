@@ -28,9 +28,9 @@ use crate::{
 };
 use lock::Lock;
 pub(crate) use published::facts_of;
-pub(crate) use versions::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
 pub use report::{HostSetup, PublishReport, Redirect};
 pub use upkeep::Compaction;
+pub(crate) use versions::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
 use view::CatalogueView;
 
 /// The catalogue, in the folder of the state.
@@ -82,7 +82,8 @@ impl Publisher {
     /// # Errors
     /// As [`Publisher::open`].
     pub fn with_clock(mut options: PublishOptions, clock: Clock) -> Result<Self, Error> {
-        options.keep_states |= options.dumps.changes || options.patches.is_some() || options.versions.is_some();
+        options.keep_states |=
+            options.dumps.changes || options.patches.is_some() || options.versions.is_some();
         Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;

@@ -12,6 +12,7 @@ mod documents;
 mod facts;
 mod file_body;
 mod files;
+mod generic;
 mod observe;
 mod options;
 mod overview;

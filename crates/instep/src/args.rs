@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod callbacks;
 pub(crate) mod channels;
+pub(crate) mod rules;
 pub(crate) mod selection;
 pub(crate) mod server;
 pub(crate) mod sets;

@@ -19,7 +19,7 @@ use toml::{Table, Value};
 use crate::args::variable;
 
 /// Tables that no command owns.
-const SHARED_TABLES: [&str; 2] = ["credentials", "set"];
+const SHARED_TABLES: [&str; 6] = ["credentials", "set", "link", "changefreq", "coded", "generic"];
 
 /// The configuration file, read; empty where there is none.
 #[derive(Debug, Default)]

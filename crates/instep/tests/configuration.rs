@@ -84,3 +84,61 @@ fn the_exit_codes_are_one_table() {
         assert!(text.lines().any(|line| line.split_whitespace().next() == Some(code)), "{code}");
     }
 }
+
+#[test]
+fn rules_of_the_file_describe_resources_by_their_path() {
+    let rules = "[publish]\nbase-url = \"http://x.example/\"\n\
+        [[link]]\nresource = \"*.txt\"\nrel = \"describedby\"\ntarget = \"*.xml\"\nback = \"describes\"\n\
+        [[link]]\nresource = \"*.txt\"\nrel = \"duplicate\"\ntarget = \"http://mirror.example/*.txt\"\npri = 3\n\
+        [[link]]\nresource = \"*\"\nrel = \"collection\"\ntarget = \"http://x.example/all\"\n\
+        [[link]]\nresource = \"*.xml\"\nrel = \"profile\"\ntarget = \"http://profiles.example/p\"\n\
+        [[changefreq]]\nresource = \"a*\"\nfrequency = \"daily\"\n\
+        [[coded]]\nresource = \"*.gz\"\n\
+        [[generic]]\nresource = \"*\"\nspecific = [\"*.txt\", \"*.xml\"]\n";
+    let folder = folder(rules);
+    for name in ["a.xml", "b.xml.gz"] {
+        fs::write(folder.path().join("data").join(name), "<a/>").unwrap();
+    }
+    source_description(&mut instep(folder.path()));
+    let list = fs::read_to_string(folder.path().join("data/resourcesync/resourcelist.xml")).unwrap();
+    let entry = |name: &str| list.split("<url>").find(|it| it.contains(&format!("/{name}</loc>"))).unwrap();
+    for (name, parts) in [
+        (
+            "a.txt",
+            vec![
+                "rel=\"describedby\" href=\"http://x.example/a.xml\"",
+                "rel=\"duplicate\" href=\"http://mirror.example/a.txt\" pri=\"3\"",
+                "rel=\"collection\" href=\"http://x.example/all\"",
+                "rel=\"canonical\" href=\"http://x.example/a\"",
+                "rel=\"alternate\" href=\"http://x.example/a.xml\" type=\"text/xml\"",
+                "<changefreq>daily</changefreq>",
+            ],
+        ),
+        (
+            "a.xml",
+            vec![
+                "rel=\"describes\" href=\"http://x.example/a.txt\"",
+                "rel=\"profile\" href=\"http://profiles.example/p\"",
+            ],
+        ),
+        ("b.xml.gz", vec!["encoding=\"gzip\" ", "length=\"4\"", "type=\"text/xml\""]),
+    ] {
+        for part in parts {
+            assert!(entry(name).contains(part), "{name}: {part} in {}", entry(name));
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_cannot_be_read_says_where_and_what() {
+    for (rule, said) in [
+        ("[[changefreq]]\nresource = \"*\"\nfrequency = \"often\"\n", "write auto"),
+        ("[[link]]\nresource = \"*\"\n", "[[link]]"),
+        ("[[generic]]\nresource = \"*/*\"\nspecific = [\"*\"]\n", "more than one *"),
+    ] {
+        let folder = folder(&format!("[publish]\nbase-url = \"http://x.example/\"\n{rule}"));
+        let output = instep(folder.path()).args(["publish", "data"]).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && message.contains(said), "{message}");
+    }
+}

@@ -1,9 +1,10 @@
 //! What the rules of a set say of its resources: links to related ones, and how often they change.
 
-use resourcesync::{ChangeFreq, DateTime, Link, Uri};
+use resourcesync::{ChangeFreq, DateTime, Link, Relation, Uri};
 
+use super::{MediaTypes, Pattern};
 use crate::{
-    Error, LinkRule, SetOptions,
+    Error, GenericRule, LinkRule, SetOptions,
     catalogue::{History, State},
 };
 
@@ -12,38 +13,8 @@ use crate::{
 pub(crate) struct Describer {
     base: String,
     links: Vec<(Pattern, LinkRule)>,
+    codings: Vec<(Pattern, Box<str>)>,
     frequencies: Vec<(Pattern, Option<ChangeFreq>)>,
-}
-
-/// A path below the base URL, with at most one `*`, which stands for anything, slashes too.
-#[derive(Debug)]
-struct Pattern {
-    before: String,
-    /// What follows the `*`; without one the pattern is the path itself.
-    after: Option<String>,
-}
-
-impl Pattern {
-    fn new(option: &str, text: &str) -> Result<Self, Error> {
-        let text = text.trim_start_matches('/');
-        let (before, after) = match text.split_once('*') {
-            Some((_, after)) if after.contains('*') => {
-                return Err(Error::option(option, format!("{text:?} has more than one *")));
-            }
-            Some((before, after)) => (before, Some(after.to_owned())),
-            None => (text, None),
-        };
-        Ok(Self { before: before.to_owned(), after })
-    }
-
-    /// What the `*` stands for, if the path matches.
-    fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
-        let rest = path.strip_prefix(&self.before)?;
-        match &self.after {
-            Some(after) => rest.strip_suffix(after.as_str()),
-            None => Some(rest).filter(|rest| rest.is_empty()),
-        }
-    }
 }
 
 impl Describer {
@@ -52,7 +23,13 @@ impl Describer {
     /// # Errors
     /// When a pattern has more than one `*`.
     pub(crate) fn new(set: &SetOptions, base: &str) -> Result<Self, Error> {
-        let links = set.links.iter().map(|rule| Ok((Pattern::new("links", &rule.resource)?, rule.clone())));
+        let generics = set.generics.iter().flat_map(GenericRule::links);
+        let links = set.links.iter().cloned().chain(generics);
+        let links = links.map(|rule| Ok((Pattern::new("links", &rule.resource)?, rule)));
+        let codings = set
+            .codings
+            .iter()
+            .map(|rule| Ok((Pattern::new("codings", &rule.resource)?, rule.coding.as_str().into())));
         let frequencies = set
             .frequencies
             .iter()
@@ -60,6 +37,7 @@ impl Describer {
         Ok(Self {
             base: base.to_owned(),
             links: links.collect::<Result<_, Error>>()?,
+            codings: codings.collect::<Result<_, Error>>()?,
             frequencies: frequencies.collect::<Result<_, Error>>()?,
         })
     }
@@ -72,6 +50,17 @@ impl Describer {
         let Some(path) = uri.as_str().strip_prefix(&self.base) else { return };
         let rule = self.frequencies.iter().find(|(pattern, _)| pattern.matches(path).is_some());
         state.changefreq = rule.and_then(|(_, frequency)| frequency.or_else(|| observed(history, now)));
+    }
+
+    /// In which content coding the file of a resource is, and of which type it is then (ATT-11).
+    pub(crate) fn coding(&self, uri: &Uri, state: &mut State) {
+        let Some(path) = uri.as_str().strip_prefix(&self.base) else { return };
+        let rule = self.codings.iter().find(|(pattern, _)| pattern.matches(path).is_some());
+        if let Some((_, coding)) = rule.filter(|_| state.encoding.is_none()) {
+            let inner = path.rsplit_once('.').map_or(path, |(inner, _)| inner);
+            state.media_type = Some(MediaTypes::default().of(inner.as_bytes()));
+            state.encoding = Some(coding.clone());
+        }
     }
 
     /// Adds the links that the rules give; one to a resource of this Source is written only while that exists.
@@ -87,7 +76,9 @@ impl Describer {
         let Some(path) = uri.as_str().strip_prefix(&self.base) else { return Ok(()) };
         for (pattern, rule) in &self.links {
             let Some(link) = pattern.matches(path).and_then(|part| self.link(rule, part)) else { continue };
-            let ours = link.href.as_str().starts_with(&self.base);
+            // One target for all is what the operator says; a generic URI is there without being one of the resources.
+            let paired = rule.target.contains('*') && rule.rel != Relation::Canonical;
+            let ours = paired && link.href.as_str().starts_with(&self.base);
             let said = |held: &Link| held.rel == link.rel && held.href == link.href;
             if link.href == *uri || state.links.iter().any(said) || (ours && !exists(link.href.as_str())?) {
                 continue;
@@ -102,6 +93,9 @@ impl Describer {
         let href = Uri::parse(&self.base).ok()?.resolve(&target).ok()?;
         let mut link = Link::new(rule.rel.clone(), href);
         link.media_type.clone_from(&rule.media_type);
+        if link.media_type.is_none() && rule.rel == Relation::Alternate {
+            link.media_type = Some(MediaTypes::default().of(target.as_bytes()));
+        }
         link.pri = rule.pri;
         Some(link)
     }

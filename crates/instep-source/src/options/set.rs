@@ -27,6 +27,10 @@ pub struct SetOptions {
     pub links: Vec<LinkRule>,
     /// How often resources change.
     pub frequencies: Vec<FrequencyRule>,
+    /// Files that are stored coded, and served so.
+    pub codings: Vec<CodingRule>,
+    /// URIs that stand for several resources (§14.3).
+    pub generics: Vec<GenericRule>,
     /// Further entries of its Capability List: channels (CN-3).
     pub channels: Vec<Entry>,
     /// Further links of its Capability List.
@@ -46,6 +50,8 @@ impl SetOptions {
             change_list: true,
             links: Vec::new(),
             frequencies: Vec::new(),
+            codings: Vec::new(),
+            generics: Vec::new(),
             channels: Vec::new(),
             capability_links: Vec::new(),
         }
@@ -133,5 +139,51 @@ impl FrequencyRule {
     /// A rule by which each resource has the frequency that the catalogue has seen.
     pub fn auto(resource: impl Into<String>) -> Self {
         Self { resource: resource.into(), frequency: None }
+    }
+}
+
+/// Files that are stored in a content coding: their resources are served with it, and `length` is the coded one (B38).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CodingRule {
+    /// The path below the base URL, with at most one `*`.
+    pub resource: String,
+    /// The content coding: `gzip`.
+    pub coding: String,
+}
+
+impl CodingRule {
+    /// A rule.
+    pub fn new(resource: impl Into<String>, coding: impl Into<String>) -> Self {
+        Self { resource: resource.into(), coding: coding.into() }
+    }
+}
+
+/// A URI without a file of its own, which answers with one of several resources: `res1` with `res1.html` or `res1.pdf`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GenericRule {
+    /// The path below the base URL, with at most one `*`.
+    pub generic: String,
+    /// The paths of the resources, whose `*` is what that of the generic one stands for; the preferred one first.
+    pub specific: Vec<String>,
+    /// Whether a client that accepts none of them gets the first one, and not 406.
+    pub default: bool,
+}
+
+impl GenericRule {
+    /// A rule.
+    pub fn new(generic: impl Into<String>, specific: impl IntoIterator<Item = String>) -> Self {
+        Self { generic: generic.into(), specific: specific.into_iter().collect(), default: false }
+    }
+
+    /// From each resource to the generic URI, and between both and the other resources (LN-6, LN-8).
+    pub(crate) fn links(&self) -> Vec<LinkRule> {
+        let canonical = |one: &String| LinkRule::new(one, Relation::Canonical, &self.generic);
+        let alternate = |from: &String, to: &String| LinkRule::new(from, Relation::Alternate, to);
+        let all = || [&self.generic].into_iter().chain(&self.specific);
+        let pairs = all().flat_map(|from| self.specific.iter().map(move |to| (from, to)));
+        let alternates = pairs.filter(|(from, to)| from != to).map(|(from, to)| alternate(from, to));
+        self.specific.iter().map(canonical).chain(alternates).collect()
     }
 }

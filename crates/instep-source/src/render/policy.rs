@@ -82,11 +82,11 @@ impl Policy {
 }
 
 fn rules(set: &SetOptions, versions: bool) -> String {
-    if set.links.is_empty() && set.frequencies.is_empty() && !versions {
+    let rules = (&set.links, &set.frequencies, &set.codings, &set.generics, versions);
+    if format!("{rules:?}") == "([], [], [], [], false)" {
         return String::new();
     }
-    let rules = format!("{:?} {:?} {versions}", set.links, set.frequencies);
-    blake3::hash(rules.as_bytes()).to_hex()[..16].to_owned()
+    blake3::hash(format!("{rules:?}").as_bytes()).to_hex()[..16].to_owned()
 }
 
 fn check_sets(options: &PublishOptions) -> Result<(), Error> {

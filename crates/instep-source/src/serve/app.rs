@@ -104,7 +104,9 @@ impl Shared {
         let path = uri.path().strip_prefix('/').unwrap_or(uri.path());
         match self.file(method, (path, uri.query()), headers) {
             Ok(Some(response)) => response,
-            Ok(None) => self.page(method, path).unwrap_or_else(|| empty(StatusCode::NOT_FOUND)),
+            Ok(None) => {
+                self.generic_or_page(method, path, headers).unwrap_or_else(|| empty(StatusCode::NOT_FOUND))
+            }
             Err(error) => {
                 tracing::error!(path, %error, "cannot be served");
                 unavailable()
@@ -137,6 +139,35 @@ impl Shared {
         let as_written = [Some(path), query].into_iter().flatten().collect::<Vec<_>>().join("?");
         let name = Beneath { name: Cow::Borrowed(as_written.as_bytes()), is_folder: false };
         self.resources.named.answer(method, &name, headers)
+    }
+
+    /// One of the resources that a generic URI stands for (RFC 9110 §12.4.1), else a page.
+    fn generic_or_page(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
+        let mut refused = Vec::new();
+        for candidate in self.resources.generics.candidates(path, headers) {
+            let asked = if candidate.acceptable { method } else { &Method::HEAD };
+            let Ok(Some(mut response)) = self.file(asked, (&candidate.path, None), headers) else { continue };
+            let uri = self.place.uri(&candidate.path);
+            if candidate.acceptable {
+                let location = HeaderValue::from_str(uri.as_str()).ok();
+                let headers = response.headers_mut();
+                headers.extend(location.map(|location| (header::CONTENT_LOCATION, location)));
+                headers.insert(header::VARY, HeaderValue::from_static("accept"));
+                return Some(response);
+            }
+            refused.push(uri.into_string());
+        }
+        if refused.is_empty() {
+            return self.page(method, path);
+        }
+        let mut response = empty(StatusCode::NOT_ACCEPTABLE);
+        let headers = response.headers_mut();
+        headers.insert(header::VARY, HeaderValue::from_static("accept"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        let links: Vec<_> = refused.iter().map(|uri| format!("<{uri}>; rel=\"alternate\"")).collect();
+        headers.extend(HeaderValue::from_str(&links.join(", ")).ok().map(|links| (header::LINK, links)));
+        *response.body_mut() = Body::from(refused.join("\n") + "\n");
+        Some(response)
     }
 
     /// Pages that are no resources; a resource of the same name comes first.

@@ -8,6 +8,7 @@ use resourcesync::Uri;
 use super::{
     facts::Description,
     files::{Files, Shelf},
+    generic::Generics,
     root::Root,
 };
 use crate::{
@@ -25,6 +26,8 @@ pub(crate) struct Resources {
     pub(crate) folders: Vec<(String, Files)>,
     /// What manifests name outside of the folders.
     pub(crate) named: Files,
+    /// URIs that stand for several resources.
+    pub(crate) generics: Generics,
 }
 
 impl Resources {
@@ -33,6 +36,7 @@ impl Resources {
         let place = publisher.place();
         let known = Known {
             catalogue: publisher.catalogue().clone(),
+            holdings: publisher.holdings().clone(),
             capability_lists: publisher
                 .options()
                 .sets
@@ -51,7 +55,8 @@ impl Resources {
         folders.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
         let holdings = publisher.holdings().clone();
         let named = Files::new(Named { known, holdings, place: place.clone() });
-        Ok(Self { folders, named })
+        let generics = Generics::new(&publisher.options().sets)?;
+        Ok(Self { folders, named, generics })
     }
 }
 
@@ -59,6 +64,7 @@ impl Resources {
 #[derive(Clone, Debug)]
 struct Known {
     catalogue: Catalogue,
+    holdings: Holdings,
     /// The Capability Lists, by the number of their set.
     capability_lists: Vec<String>,
     /// Where versions are; none where none are kept.
@@ -71,7 +77,8 @@ impl Known {
         self.catalogue.resource(key).map_err(io::Error::other)
     }
 
-    fn describe(&self, resource: Resource) -> Description {
+    fn describe(&self, mut resource: Resource) -> Description {
+        self.holdings.describe_coding(&mut resource);
         let link = self.link(resource.sets, &resource.uri);
         Description { link, hashed: resource.stamp, published: Some(resource.state), content_type: None }
     }
@@ -83,7 +90,9 @@ impl Known {
             covering.map(|(_, list)| format!("<{list}>; rel=\"resourcesync\"")).collect();
         if let Some(versions) = &self.versions {
             let places = [("timegate", versions.timegate(uri)), ("timemap", versions.timemap(uri))];
-            links.extend(places.iter().filter_map(|(rel, at)| Some(format!("<{}>; rel=\"{rel}\"", at.as_ref()?))));
+            links.extend(
+                places.iter().filter_map(|(rel, at)| Some(format!("<{}>; rel=\"{rel}\"", at.as_ref()?))),
+            );
         }
         HeaderValue::from_str(&links.join(", ")).ok()
     }

@@ -11,6 +11,7 @@ use instep_source::{Archives, DumpPolicy, PatchOptions, PublishOptions};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
+    rules::Rules,
     sets::{content_from, sets},
     values,
 };
@@ -145,7 +146,9 @@ impl Source {
         } else if let Some(path) = self.from {
             options.sets[0].content = vec![content_from(path, folder, None)?];
         }
+        let rules = Rules::read(config)?;
         for set in &mut options.sets {
+            rules.add_to(set);
             set.include.extend(self.include.iter().cloned());
             set.exclude.extend(self.exclude.iter().cloned());
             set.described_by = set.described_by.take().or_else(|| self.set_describedby.clone());
