@@ -113,8 +113,8 @@ impl<K: Kind> Collected<K> {
     }
 
     /// The description of the Source or set.
-    pub fn described_by(&self) -> Option<&Uri> {
-        self.header.described_by()
+    pub fn describedby(&self) -> Option<&Uri> {
+        self.header.describedby()
     }
 
     /// The same with one more link under the root.

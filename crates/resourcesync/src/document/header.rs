@@ -80,7 +80,7 @@ impl Header {
     }
 
     /// The description of the Source or set.
-    pub fn described_by(&self) -> Option<&Uri> {
+    pub fn describedby(&self) -> Option<&Uri> {
         self.link_for(&Relation::DescribedBy).map(|link| &link.href)
     }
 }
