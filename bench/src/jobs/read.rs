@@ -2,7 +2,7 @@ use anyhow::{Result, ensure};
 
 use crate::{
     Options, data,
-    measure::{Contender, Report, Sample, cpu, limit, wall},
+    measure::{Contender, Report, Sample, cpu, limit},
     programs::{program, python},
 };
 
@@ -40,7 +40,6 @@ pub fn time(options: &Options, report: &mut Report) -> Result<()> {
     report.at_most("instep (resourcesync)", "bare loop: count locs", cpu, 2.7, "CPU");
     report.at_most("instep (resourcesync)", "bare loop: typed entries, unchecked", cpu, 1.5, "CPU");
     report.times_faster("instep (resourcesync)", "resync (Python)", cpu, 60.0, "CPU");
-    report.at_most("instep (resourcesync)", "xmllint --stream", wall, 1.0, "wall");
     Ok(())
 }
 

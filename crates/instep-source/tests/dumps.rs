@@ -194,6 +194,26 @@ fn a_batch_of_uris_holds_each_once_and_unknown_ones_are_named() {
 }
 
 #[test]
+fn a_batch_of_files_that_all_moved_on_holds_them_as_they_are() {
+    let names: Vec<String> = (0..8).map(|number| format!("f{number}")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "as recorded")).collect();
+    let (root, options) = folder(&files);
+    let mut publisher = Publisher::open(options).unwrap();
+    publisher.publish(&VoidMonitor).unwrap();
+    for name in &names[1..] {
+        fs::write(root.path().join(name), format!("{name} as it is")).unwrap();
+    }
+    fs::remove_file(root.path().join("f0")).unwrap();
+    let all = BatchSelection::Resources(names.iter().map(|name| uri(name)).collect());
+    let (manifest, texts) = batch(&publisher, all).unwrap();
+    let Document::ResourceDumpManifest(manifest) = manifest else { panic!("{manifest:?}") };
+    let expected: Vec<String> = names[1..].iter().map(|name| format!("{name} as it is")).collect();
+    assert_eq!(texts, expected);
+    assert_eq!(manifest.entries.len(), expected.len());
+    assert!(manifest.entries.iter().all(|entry| entry.metadata.length == Some(11)));
+}
+
+#[test]
 fn a_batch_since_a_time_holds_the_last_change_of_each_resource_and_deletions() {
     let (root, options) = folder(&[("a", "one"), ("b", "two"), ("c", "three")]);
     let mut publisher = Publisher::open(options).unwrap();

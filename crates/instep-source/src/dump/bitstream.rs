@@ -1,6 +1,8 @@
 use std::{
     fs::File,
-    io::{self, BufReader, Read},
+    io::{self, BufReader, Read, Write},
+    os::unix::fs::FileExt,
+    sync::Arc,
 };
 
 use resourcesync::{Algorithm, DateTime, Digests, Hasher};
@@ -36,14 +38,36 @@ impl<R: Read> Read for Hashing<R> {
     }
 }
 
+/// Bytes set aside, so that a file that changes again does not matter.
+#[derive(Clone, Debug)]
+pub(super) struct Pinned {
+    pub(super) file: Arc<File>,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+}
+
+impl Read for Pinned {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = buffer.len().min(usize::try_from(self.length).unwrap_or(usize::MAX));
+        let read = self.file.read_at(&mut buffer[..most], self.offset)?;
+        self.offset += read as u64;
+        self.length -= read as u64;
+        Ok(read)
+    }
+}
+
 /// The strongest algorithm of a state: one is enough to see that bytes are the same.
 pub(super) fn strongest(state: &State) -> Option<Algorithm> {
     state.digests.strongest().map(|digest| digest.algorithm.clone())
 }
 
 /// The state of a resource as its file is now, with the digests it is published with; none where it is gone or
-/// changes under our hands.
-pub(super) fn observe(holdings: &Holdings, resource: &Resource) -> io::Result<Option<State>> {
+/// changes under our hands. The bytes go to `copy`.
+pub(super) fn observe(
+    holdings: &Holdings,
+    resource: &Resource,
+    copy: &mut impl Write,
+) -> io::Result<Option<State>> {
     let file = match holdings.open(resource) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -52,7 +76,7 @@ pub(super) fn observe(holdings: &Holdings, resource: &Resource) -> io::Result<Op
     let before = file.metadata()?;
     let algorithms: Vec<_> = resource.state.digests.iter().map(|digest| digest.algorithm.clone()).collect();
     let mut hashing = Hashing::new(BufReader::with_capacity(1 << 18, &file), &algorithms);
-    io::copy(&mut hashing, &mut io::sink())?;
+    io::copy(&mut hashing, copy)?;
     let (length, digests) = hashing.finish();
     let after = file.metadata()?;
     if after.modified()? != before.modified()? || after.len() != length {

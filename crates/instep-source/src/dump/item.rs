@@ -1,8 +1,12 @@
-use std::{collections::BTreeSet, fs::File, io};
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    io::{self, Read},
+};
 
 use resourcesync::{Change, DateTime, Entry, Link, PackagePath, Uri};
 
-use super::path::Paths;
+use super::{bitstream::Pinned, path::Paths};
 use crate::{
     catalogue::{ChangeRecord, Patch, Resource, State},
     content::{Holdings, Spool},
@@ -30,6 +34,8 @@ pub(super) struct Item {
     /// The patch of the change, with its place.
     pub(super) patch: Option<PackedPatch>,
     pub(super) attempts: u8,
+    /// Its bytes, where they were set aside.
+    pub(super) pinned: Option<Pinned>,
 }
 
 /// A patch in a package (CDM-11).
@@ -52,9 +58,17 @@ impl Item {
                 link.path = Some(paths.next(&link.href));
                 Some(PackedPatch { name: patch.name.clone(), link })
             });
-            Self { content, path, patch, attempts: 0 }
+            Self { content, path, patch, attempts: 0, pinned: None }
         };
         contents.into_iter().map(place).collect()
+    }
+
+    /// Its bytes: those set aside, else those of its file.
+    pub(super) fn open(&self, holdings: &Holdings, spool: Option<&Spool>) -> io::Result<Box<dyn Read>> {
+        match &self.pinned {
+            Some(pinned) => Ok(Box::new(pinned.clone())),
+            None => Ok(Box::new(self.content.open(holdings, spool)?)),
+        }
     }
 
     pub(super) fn entry(&self) -> Entry {
@@ -96,7 +110,7 @@ impl Content {
         }
     }
 
-    pub(super) fn open(&self, holdings: &Holdings, spool: Option<&Spool>) -> io::Result<File> {
+    fn open(&self, holdings: &Holdings, spool: Option<&Spool>) -> io::Result<File> {
         let gone = io::ErrorKind::NotFound;
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => holdings.open(resource),

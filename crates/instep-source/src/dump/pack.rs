@@ -1,8 +1,9 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{BufWriter, Read, Seek, Write},
+    io::{self, BufWriter, Read, Seek, Write},
     path::Path,
+    sync::Arc,
 };
 
 use resourcesync::{
@@ -11,7 +12,7 @@ use resourcesync::{
 };
 
 use super::{
-    bitstream::{Hashing, observe, strongest},
+    bitstream::{Hashing, Pinned, observe, strongest},
     item::{Content, Item},
 };
 use crate::{
@@ -23,6 +24,8 @@ use crate::{
 
 /// A package is tried so often with a file that changes while it is packed; then the file is left out.
 const ATTEMPTS: u8 = 3;
+/// How often a batch starts again before the bytes of all its resources are set aside: some Sources change all the time.
+const RESTARTS: u32 = 2;
 
 /// What packages are made of and how.
 pub(super) struct Packer<'a> {
@@ -57,7 +60,7 @@ impl Packer<'_> {
         documents: &mut BTreeMap<String, DocumentFact>,
     ) -> Result<PackageFact, Error> {
         let (name, mut length) = (names.set.place.name(&names.package), 0);
-        let manifest = self.until_true(&name, header, contents, &mut |manifest, items| {
+        let manifest = self.until_true(&name, header, contents, u32::MAX, &mut |manifest, items| {
             let mut differs = None;
             length = sink.stage(&name, Rank::Part, &mut |stage| {
                 differs = self.write_package(&name, stage, manifest, items)?;
@@ -82,7 +85,7 @@ impl Packer<'_> {
         header: &Header,
         contents: Vec<Content>,
     ) -> Result<(), Error> {
-        let written = self.until_true(name, header, contents, &mut |manifest, items| {
+        let written = self.until_true(name, header, contents, RESTARTS, &mut |manifest, items| {
             file.rewind().and_then(|()| file.set_len(0)).map_err(Error::write(name))?;
             self.write_package(name, file, manifest, items)
         });
@@ -90,22 +93,53 @@ impl Packer<'_> {
     }
 
     /// Writes a package until its manifest is true. It comes first and says what follows, so a file that is not as the
-    /// catalogue knows it makes the package start again, with the file as it is now. Returns the manifest.
+    /// catalogue knows it makes the package start again, with the file as it is now; after as many restarts as `restarts`, all
+    /// bytes are set aside first. Returns the manifest.
     fn until_true(
         &self,
         name: &str,
         header: &Header,
         contents: Vec<Content>,
+        restarts: u32,
         write: Attempt<'_>,
     ) -> Result<Vec<u8>, Error> {
         let mut items = Item::place_all(contents, self.base);
+        let mut attempt = 0;
         loop {
+            if attempt == restarts {
+                items = self.pin(items).map_err(Error::write(name))?;
+            }
             let manifest = self.manifest(name, header, &items)?;
             match write(&manifest, &items)? {
                 None => return Ok(manifest),
                 Some(index) => self.look_again(&mut items, index),
             }
+            attempt = attempt.saturating_add(1);
         }
+    }
+
+    /// Sets the bytes of all resources aside, each as it is now.
+    fn pin(&self, items: Vec<Item>) -> io::Result<Vec<Item>> {
+        let copy = Arc::new(tempfile::tempfile()?);
+        let (mut pinned, mut offset) = (Vec::with_capacity(items.len()), 0);
+        for mut item in items {
+            if let Some(resource) = item.content.resource_mut() {
+                let mut writer = BufWriter::new(&*copy);
+                let state = observe(self.holdings, resource, &mut writer);
+                writer.flush()?;
+                drop(writer);
+                let end = (&*copy).stream_position()?;
+                let length = end - std::mem::replace(&mut offset, end);
+                let Ok(Some(state)) = state else {
+                    self.leave_out(&item);
+                    continue;
+                };
+                resource.state = state;
+                item.pinned = Some(Pinned { file: Arc::clone(&copy), offset: end - length, length });
+            }
+            pinned.push(item);
+        }
+        Ok(pinned)
     }
 
     fn manifest(&self, name: &str, header: &Header, items: &[Item]) -> Result<Vec<u8>, Error> {
@@ -131,7 +165,7 @@ impl Packer<'_> {
         let mut package = PackageWriter::new(sink, manifest).map_err(failed)?;
         for (index, item) in items.iter().enumerate() {
             let Some(path) = &item.path else { continue };
-            if !self.add(&mut package, &item.content, path).map_err(failed)?
+            if !self.add(&mut package, item, path).map_err(failed)?
                 || !self.add_patch(&mut package, item).map_err(failed)?
             {
                 return Ok(Some(index));
@@ -146,11 +180,11 @@ impl Packer<'_> {
     fn add(
         &self,
         package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
-        content: &Content,
+        item: &Item,
         path: &PackagePath,
     ) -> Result<bool, PackageError> {
-        let state = content.state();
-        let (Ok(file), Some(length)) = (content.open(self.holdings, self.spool), state.length) else {
+        let state = item.content.state();
+        let (Ok(file), Some(length)) = (item.open(self.holdings, self.spool), state.length) else {
             return Ok(false);
         };
         let algorithms: Vec<_> = strongest(state).into_iter().collect();
@@ -190,12 +224,15 @@ impl Packer<'_> {
             return;
         }
         if let Some(resource) = item.content.resource_mut().filter(|_| item.attempts < ATTEMPTS)
-            && let Ok(Some(state)) = observe(self.holdings, resource)
+            && let Ok(Some(state)) = observe(self.holdings, resource, &mut io::sink())
         {
             resource.state = state;
             return;
         }
-        let item = items.remove(index);
+        self.leave_out(&items.remove(index));
+    }
+
+    fn leave_out(&self, item: &Item) {
         let uri = item.entry().loc.into_string();
         let what = "is gone or changes while it is packed; it is left out of the package";
         self.monitor.problem(&Problem::warning(uri, what));
@@ -204,6 +241,6 @@ impl Packer<'_> {
 
 fn hash(sink: &FolderSink, name: &str) -> Result<Digests, Error> {
     let mut hashing = Hashing::new(sink.open_staged(name)?, &[Algorithm::Sha256]);
-    std::io::copy(&mut hashing, &mut std::io::sink()).map_err(Error::read(name))?;
+    io::copy(&mut hashing, &mut io::sink()).map_err(Error::read(name))?;
     Ok(hashing.finish().1)
 }

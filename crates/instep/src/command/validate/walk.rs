@@ -29,6 +29,7 @@ use self::{
     resources::{Sample, digests, facts},
 };
 use super::{files::is_zip, judgement::Judgement};
+use crate::exit::Exit;
 
 /// Looks at documents one after the other, each once.
 pub(super) struct Walk {
@@ -156,6 +157,11 @@ impl Walk {
                 return Ok(Vec::new());
             }
         };
+        let is_page = download.media_type().is_some_and(|of| of == "text/html");
+        if is_page && self.most == 1 {
+            let what = format!("{} is a web page; --follow walks the Source that it leads to", lead.uri);
+            return Err(anyhow::Error::new(Exit::Unreachable).context(what));
+        }
         if is_zip(&mut download.read()?)? {
             self.look_at_package(lead, &download).await?;
             return Ok(Vec::new());
