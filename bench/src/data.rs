@@ -66,6 +66,18 @@ pub fn opaque_files(count: usize) -> Result<PathBuf> {
     })
 }
 
+/// The same folder without what an earlier job published into it.
+pub fn small_files_alone(count: usize) -> Result<PathBuf> {
+    let folder = small_files(count)?;
+    for document in ["resourcesync", ".well-known", ".instep"] {
+        remove(&folder.join(document))?;
+    }
+    match fs::remove_file(folder.join("robots.txt")) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(folder),
+    }
+}
+
 /// `count` files of `size` bytes.
 pub fn large_files(count: usize, size: usize) -> Result<PathBuf> {
     made(&format!("large-{count}x{size}"), |folder| {

@@ -28,10 +28,7 @@ pub fn validate(options: &Options, report: &mut Report) -> Result<()> {
 
 /// Requests a second, documents and files, beside nginx with one worker.
 pub fn serve(options: &Options, report: &mut Report) -> Result<()> {
-    let files = data::small_files(options.files.min(10_000))?;
-    for document in ["resourcesync", ".well-known", ".instep"] {
-        data::remove(&files.join(document))?;
-    }
+    let files = data::small_files_alone(options.files.min(10_000))?;
     let port = free_port()?;
     let listen = format!("127.0.0.1:{port}");
     let ours = Server::start(
