@@ -15,6 +15,10 @@ pub struct Decoded<R> {
     stage: Stage<R>,
     encoding: &'static Encoding,
     compressed: bool,
+    /// What was decoded last: parsers ask for the same bytes many times, and a stage has many layers.
+    block: Vec<u8>,
+    consumed: usize,
+    filled: usize,
 }
 
 /// The first bytes, looked at, and the rest.
@@ -43,7 +47,7 @@ impl<R: BufRead> Decoded<R> {
                 true => Stage::Plain(looked),
                 false => Stage::Converted(Box::new(Converter::new(looked, encoding))),
             };
-            return Ok(Self { stage, encoding, compressed: false });
+            return Ok(Self::over(stage, encoding, false));
         }
         let (looked, prologue) = look(BufReader::with_capacity(4 * BLOCK, MultiGzDecoder::new(looked)))?;
         let encoding = encoding_of(&prologue);
@@ -51,7 +55,7 @@ impl<R: BufRead> Decoded<R> {
             true => Stage::Gzip(Box::new(looked)),
             false => Stage::GzipConverted(Box::new(Converter::new(looked, encoding))),
         };
-        Ok(Self { stage, encoding, compressed: true })
+        Ok(Self::over(stage, encoding, true))
     }
 
     /// The name of the encoding the document is in; `UTF-8` where nothing else is stated.
@@ -64,13 +68,22 @@ impl<R: BufRead> Decoded<R> {
         self.compressed
     }
 
-    fn reader(&mut self) -> &mut dyn BufRead {
-        match &mut self.stage {
+    fn over(stage: Stage<R>, encoding: &'static Encoding, compressed: bool) -> Self {
+        Self { stage, encoding, compressed, block: vec![0; 4 * BLOCK], consumed: 0, filled: 0 }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill(&mut self) -> io::Result<()> {
+        let reader: &mut dyn BufRead = match &mut self.stage {
             Stage::Plain(reader) => reader,
             Stage::Gzip(reader) => reader,
             Stage::Converted(reader) => reader,
             Stage::GzipConverted(reader) => reader,
-        }
+        };
+        (self.consumed, self.filled) = (0, 0);
+        self.filled = reader.read(&mut self.block)?;
+        Ok(())
     }
 }
 
@@ -85,17 +98,26 @@ impl<R> std::fmt::Debug for Decoded<R> {
 
 impl<R: BufRead> Read for Decoded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader().read(buffer)
+        let bytes = self.fill_buf()?;
+        let amount = bytes.len().min(buffer.len());
+        buffer[..amount].copy_from_slice(&bytes[..amount]);
+        self.consume(amount);
+        Ok(amount)
     }
 }
 
 impl<R: BufRead> BufRead for Decoded<R> {
+    #[inline]
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.reader().fill_buf()
+        if self.consumed == self.filled {
+            self.fill()?;
+        }
+        Ok(&self.block[self.consumed..self.filled])
     }
 
+    #[inline]
     fn consume(&mut self, amount: usize) {
-        self.reader().consume(amount);
+        self.consumed += amount;
     }
 }
 
