@@ -176,15 +176,21 @@ async fn a_broken_document_is_told_from_a_page_and_from_silence() {
 }
 
 #[tokio::test]
-async fn exploring_counts_what_each_document_has() {
+async fn exploring_counts_what_each_document_has_and_reads_no_channel() {
     let source = FakeSource::start().with_resources([("a", "one"), ("b", "two")]);
     source.snapshot();
+    let channel =
+        format!("<url><loc>{}</loc><rs:md capability=\"change-notification\"/></url>", source.url("channel"));
+    source
+        .rewrite("capabilitylist.xml", move |list| list.replace("</urlset>", &format!("{channel}</urlset>")));
     let tree = explore(&uri(source.url("")), &documents(&source)).await.unwrap();
     assert_eq!(tree.capability, Some(Capability::Description));
     let lists = &tree.children[0].children;
     let resource_list = lists.iter().find(|node| node.capability == Some(Capability::ResourceList)).unwrap();
-    assert_eq!(resource_list.entries, Some(2));
+    assert_eq!((resource_list.entries, resource_list.bytes), (Some(2), Some(6)));
     assert!(resource_list.times.at.is_some());
+    let channel = lists.iter().find(|node| node.capability == Some(Capability::ChangeNotification)).unwrap();
+    assert_eq!((channel.trouble.as_deref(), source.requests_for("channel")), (None, 0));
 }
 
 #[tokio::test]

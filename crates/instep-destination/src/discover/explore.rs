@@ -22,6 +22,8 @@ pub struct Node {
     pub times: Times,
     /// How many entries it has; none where it was not read to its end.
     pub entries: Option<u64>,
+    /// Bytes of what its entries list, as far as they say (ATT-15): of resources, or of packages.
+    pub bytes: Option<u64>,
     /// What is wrong with it.
     pub trouble: Option<String>,
     /// What it leads to.
@@ -96,9 +98,14 @@ impl Walk<'_> {
                 uri: uri.clone(),
                 form: None,
                 entries: None,
+                bytes: None,
                 trouble: None,
                 children: Vec::new(),
             };
+            // A channel is no document: what it holds is the last message.
+            if node.capability.as_ref().is_some_and(is_channel) {
+                return node;
+            }
             let refused = if !self.seen.insert(uri) {
                 Some("it stands elsewhere in this tree")
             } else if self.seen.len() > MOST_DOCUMENTS {
@@ -127,19 +134,26 @@ impl Walk<'_> {
         node.form = Some(document.header.form);
         node.times = document.header.metadata.as_ref().map(Times::of).unwrap_or_default();
         let leads_on = document.header.form == Form::Index || leads_to_documents(&kind);
-        let mut leads = Vec::new();
+        let (mut leads, mut bytes) = (Vec::new(), None);
         let entries = document.for_each(|entry| {
+            if let Some(length) = entry.metadata.length {
+                bytes = Some(bytes.unwrap_or(0_u64).saturating_add(length));
+            }
             if leads_on && leads.len() < MOST_DOCUMENTS {
                 leads.push(Lead { uri: entry.loc.clone(), metadata: entry.metadata.clone() });
             }
         })?;
-        node.entries = Some(entries);
+        (node.entries, node.bytes) = (Some(entries), bytes);
         let path: Vec<_> = above.iter().cloned().chain([document]).collect();
         for Lead { uri, metadata } in leads {
             node.children.push(self.visit(uri, &path, Some(metadata)).await);
         }
         Ok(())
     }
+}
+
+fn is_channel(kind: &Capability) -> bool {
+    matches!(kind, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
 
 /// Whether the entries of a list are documents: of a Source Description, a Capability List and the archives.

@@ -16,7 +16,7 @@ use crate::{
     runtime,
     ui::{
         Output,
-        format::{counted, name},
+        format::{bytes, counted, name},
     },
 };
 
@@ -97,7 +97,8 @@ fn facts(node: &Node) -> Vec<String> {
     let times = &node.times;
     let time = |label: &str, time: Option<resourcesync::DateTime>| time.map(|time| format!("{label} {time}"));
     let entries = node.entries.map(|entries| counted(entries, "entry"));
-    [entries, time("at", times.at), time("from", times.from), time("until", times.until)]
+    let bytes = node.bytes.map(bytes);
+    [entries, bytes, time("at", times.at), time("from", times.from), time("until", times.until)]
         .into_iter()
         .flatten()
         .collect()
@@ -110,6 +111,7 @@ fn tree(node: &Node) -> Value {
         "capability": node.capability.as_ref().map(Capability::as_str),
         "index": node.form.map(|form| form == Form::Index),
         "entries": node.entries,
+        "bytes": node.bytes,
         "at": time(node.times.at),
         "completed": time(node.times.completed),
         "from": time(node.times.from),
