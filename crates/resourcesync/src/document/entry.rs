@@ -60,6 +60,16 @@ impl Entry {
     }
 
     /// The strongest digest that can be verified here.
+    ///
+    /// ```
+    /// # use resourcesync::{Algorithm, Digest, Entry};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut entry = Entry::new("http://example.com/res1".parse()?);
+    /// entry.metadata.hash = Digest::new(Algorithm::Md5, &[7; 16]).into_iter().collect();
+    /// assert_eq!(entry.strongest_digest(), entry.digest(&Algorithm::Md5));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn strongest_digest(&self) -> Option<&Digest> {
         self.metadata.strongest_digest()
     }
