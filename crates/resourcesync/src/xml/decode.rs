@@ -7,8 +7,8 @@ use flate2::bufread::MultiGzDecoder;
 
 /// How far an XML declaration may reach.
 const PROLOGUE: usize = 512;
-/// How much is converted in one go.
-const BLOCK: usize = 16 << 10;
+/// How much is decoded in one go.
+const BLOCK: usize = 64 << 10;
 
 /// A source whose compression and encoding were found out by looking at its first bytes.
 pub struct Decoded<R> {
@@ -49,7 +49,7 @@ impl<R: BufRead> Decoded<R> {
             };
             return Ok(Self::over(stage, encoding, false));
         }
-        let (looked, prologue) = look(BufReader::with_capacity(4 * BLOCK, MultiGzDecoder::new(looked)))?;
+        let (looked, prologue) = look(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(looked)))?;
         let encoding = encoding_of(&prologue);
         let stage = match is_utf8(encoding) {
             true => Stage::Gzip(Box::new(looked)),
@@ -69,13 +69,13 @@ impl<R: BufRead> Decoded<R> {
     }
 
     fn over(stage: Stage<R>, encoding: &'static Encoding, compressed: bool) -> Self {
-        Self { stage, encoding, compressed, block: vec![0; 4 * BLOCK], consumed: 0, filled: 0 }
+        Self { stage, encoding, compressed, block: vec![0; BLOCK], consumed: 0, filled: 0 }
     }
 
     #[cold]
     #[inline(never)]
     fn fill(&mut self) -> io::Result<()> {
-        let reader: &mut dyn BufRead = match &mut self.stage {
+        let reader: &mut dyn Read = match &mut self.stage {
             Stage::Plain(reader) => reader,
             Stage::Gzip(reader) => reader,
             Stage::Converted(reader) => reader,
@@ -154,47 +154,31 @@ fn declared(prologue: &[u8]) -> Option<&[u8]> {
     Some(&value[..memchr::memchr(*quote, value)?])
 }
 
-/// Turns an encoding into UTF-8, block by block.
+/// Turns an encoding into UTF-8, as much as is asked for at a time.
 struct Converter<R> {
     inner: R,
     decoder: encoding_rs::Decoder,
-    block: Vec<u8>,
-    converted: usize,
-    consumed: usize,
     finished: bool,
 }
 
 impl<R: BufRead> Converter<R> {
     fn new(inner: R, encoding: &'static Encoding) -> Self {
-        let decoder = encoding.new_decoder();
-        Self { inner, decoder, block: vec![0; BLOCK], converted: 0, consumed: 0, finished: false }
+        Self { inner, decoder: encoding.new_decoder(), finished: false }
     }
 }
 
 impl<R: BufRead> Read for Converter<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.fill_buf()?;
-        let amount = bytes.len().min(buffer.len());
-        buffer[..amount].copy_from_slice(&bytes[..amount]);
-        self.consume(amount);
-        Ok(amount)
-    }
-}
-
-impl<R: BufRead> BufRead for Converter<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while self.consumed == self.converted && !self.finished {
+        while !self.finished {
             let input = self.inner.fill_buf()?;
             let last = input.is_empty();
-            let (result, read, written, _) = self.decoder.decode_to_utf8(input, &mut self.block, last);
+            let (result, read, written, _) = self.decoder.decode_to_utf8(input, buffer, last);
             self.inner.consume(read);
-            (self.converted, self.consumed) = (written, 0);
             self.finished = last && result == CoderResult::InputEmpty;
+            if written > 0 {
+                return Ok(written);
+            }
         }
-        Ok(&self.block[self.consumed..self.converted])
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.consumed += amount;
+        Ok(0)
     }
 }
