@@ -142,8 +142,9 @@ fn reason_without_case(rule: &str, who: &str) -> Option<&'static str> {
         "GEN-9" | "GEN-26" | "ATT-22" | "DISC-7" | "DIA-2" | "DIA-3" | "DIA-7" | "DIA-10" | "NAV-5" => {
             return None;
         }
-        "GEN-17" | "TIME-5" | "TIME-7" | "CAP-5" | "CAP-10" | "CLI-1" | "RL-8" | "LN-23" | "FN-5"
-        | "FN-6" => "says what only the Source knows",
+        "GEN-17" | "TIME-5" | "TIME-7" | "CAP-5" | "CAP-10" | "CLI-1" | "RL-8" | "LN-23" | "FN-5" => {
+            "says what only the Source knows"
+        }
         "SD-3" => "cannot be told from SD-11",
         "TIME-10" | "N8-3" | "N8-9" | "CN-9" | "FN-4" | "DIA-8" => {
             "says what a Source does, not what it writes"

@@ -217,8 +217,27 @@ pub(crate) fn can_change(capability: &Capability, change: &Change) -> bool {
     match capability {
         Capability::ResourceList | Capability::ResourceDump => *change == Change::Created,
         Capability::ChangeList | Capability::ChangeDump => *change != Change::Deleted,
+        Capability::ResourceDumpManifest | Capability::ChangeDumpManifest => false,
         _ => true,
     }
+}
+
+/// The rule that an entry of an archive breaks where it has not the times of what is archived, its weight, and which
+/// times those are.
+pub(crate) fn untimed_archive(
+    rules: &DocumentRules,
+    md: &Metadata,
+) -> Option<(&'static str, Severity, &'static str)> {
+    let snapshot = (md.at.is_some(), "at");
+    let interval = (md.from.is_some() && md.until.is_some(), "from and until");
+    let (rule, severity, (timed, expected)) = match &rules.capability {
+        Capability::ResourceListArchive => ("ARC-7", Severity::Warning, snapshot),
+        Capability::ResourceDumpArchive => ("ARC-8", Severity::Error, snapshot),
+        Capability::ChangeListArchive => ("ARC-9", Severity::Error, interval),
+        Capability::ChangeDumpArchive => ("ARC-10", Severity::Error, interval),
+        _ => return None,
+    };
+    (!timed).then_some((rule, severity, expected))
 }
 
 /// Whether a mirror is said to have other bytes than the resource (LN-4).

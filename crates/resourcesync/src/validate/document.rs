@@ -155,8 +155,9 @@ impl<'o> DocumentCheck<'o> {
         observe: &mut dyn FnMut(&Entry, &mut Findings),
     ) -> Result<(), ReadError> {
         let mut options = ReadOptions::new();
-        (options.base, options.limits, options.dialects) =
-            (self.options.base.clone(), self.options.limits, false);
+        // Without a base a relative link would be lost, and missed: it is there, and NAV-5 says what it is.
+        let base = self.options.base.clone().or_else(|| Uri::parse("file:///").ok());
+        (options.base, options.limits, options.dialects) = (base, self.options.limits, false);
         let mut reader = DocumentReader::open(source, options)?;
         let result = self.read_entries(&mut reader, observe);
         self.take_findings(&mut reader);

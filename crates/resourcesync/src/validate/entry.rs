@@ -277,8 +277,11 @@ impl<'h> EntryCheck<'h> {
             0 => "changes without datetime".to_owned(),
             _ => format!("{} changes without datetime among others with it", self.without_datetime),
         };
-        let notification = self.rules.is_some_and(|rules| rules.capability == Capability::ChangeNotification);
-        let rule = if notification { "CN-22" } else { "CL-10" };
+        let rule = match self.rules.map(|rules| &rules.capability) {
+            Some(Capability::FrameworkNotification) => return,
+            Some(Capability::ChangeNotification) => "CN-22",
+            _ => "CL-10",
+        };
         out.weigh(rule, Severity::Info, self.first_without, found, "datetime on each change");
     }
 }

@@ -220,7 +220,7 @@ fn check_links(header: &Header, rules: &DocumentRules, options: &ValidateOptions
     if !describes.is_empty() && place(&Relation::DescribedBy).is_none() {
         out.add(describes, root, "no link rel=\"describedby\"", "one, to a description");
     }
-    if let (Capability::Description, Some(at)) = (&rules.capability, place(&Relation::Up)) {
+    if let (Some(Capability::Description), Some(at)) = (header.capability(), place(&Relation::Up)) {
         out.weigh(
             "SD-12",
             Severity::Warning,

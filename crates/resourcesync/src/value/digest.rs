@@ -166,9 +166,15 @@ pub enum DigestError {
         /// The item.
         item: String,
     },
-    /// The value is not hexadecimal of the right length (ATT-13).
+    /// The value is not hexadecimal (ATT-13).
     #[error("{item:?} is not a hexadecimal digest of its algorithm")]
     NotHexadecimal {
+        /// The item.
+        item: String,
+    },
+    /// The value is hexadecimal, but shorter or longer than digests of an algorithm that ATT-13 names are.
+    #[error("{item:?} has another length than digests of its algorithm")]
+    Length {
         /// The item.
         item: String,
     },
@@ -331,7 +337,10 @@ fn read_item(item: &str, digests: &mut Vec<Digest>, report: &mut dyn FnMut(Diges
             DigestValue::Bytes(bytes)
         }
         None => {
-            report(DigestError::NotHexadecimal { item: item.to_owned() });
+            let named = matches!(algorithm, Algorithm::Md5 | Algorithm::Sha1 | Algorithm::Sha256);
+            let digits = named && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let item = item.to_owned();
+            report(if digits { DigestError::Length { item } } else { DigestError::NotHexadecimal { item } });
             DigestValue::Opaque(text.into())
         }
     };

@@ -86,6 +86,10 @@ impl Attributes {
                 }
             }
             namespace => {
+                if namespace.is_none() {
+                    let found = format!("the prefix of {key}, which is not declared");
+                    report("GEN-24", Severity::Error, found, "a declaration of each prefix");
+                }
                 let uri = namespace.map_or(prefix, Namespace::uri);
                 self.metadata.other.push(Attribute::new(uri, local, value));
             }
@@ -123,6 +127,9 @@ impl Attributes {
                 keep(&mut md.media_type, weak, || self.last_type.clone());
             }
             "hash" if weak && !md.hash.is_empty() => {}
+            "hash" if value.is_empty() => {
+                report("ATT-12", Severity::Error, "an empty hash".into(), "algorithm:digest");
+            }
             "hash" => md.hash.read(value, &mut |error| hash_finding(&error, report)),
             "rel" => keep(&mut self.rel, weak, || (!value.is_empty()).then(|| Relation::parse(value))),
             "href" => keep(&mut self.href, weak, || (!value.is_empty()).then(|| value.to_owned())),
@@ -245,9 +252,8 @@ fn pri(value: &str, report: Report<'_>) -> Option<u32> {
 fn hash_finding(error: &DigestError, report: Report<'_>) {
     let (rule, severity, expected) = match error {
         DigestError::NoAlgorithm { .. } => ("ATT-12", Severity::Error, "algorithm:digest"),
-        DigestError::NotHexadecimal { .. } => {
-            ("ATT-13", Severity::Warning, "a hexadecimal digest of the algorithm's length")
-        }
+        DigestError::Length { .. } => ("ATT-13", Severity::Error, "as many digits as the algorithm gives"),
+        DigestError::NotHexadecimal { .. } => ("ATT-13", Severity::Warning, "a hexadecimal digest"),
         DigestError::Spelled { .. } => ("ATT-13", Severity::Warning, "a hexadecimal digest"),
         DigestError::Repeated { .. } => ("ATT-14", Severity::Warning, "each algorithm once"),
         DigestError::UnknownAlgorithm { .. } => ("ATT-12", Severity::Info, "md5, sha-1 or sha-256"),

@@ -116,6 +116,11 @@ impl Scope {
             .map(|(.., namespace)| namespace)
     }
 
+    /// Whether the prefix of a name is declared, where it has one.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        split_prefix(name).is_none_or(|(prefix, _)| prefix == "xml" || self.resolve(prefix).is_some())
+    }
+
     /// The namespace and local name of an element; an undeclared prefix means a foreign namespace.
     pub(crate) fn element<'n>(&self, name: &'n str) -> (Cow<'_, Namespace>, &'n str) {
         let undeclared = |uri: &str| Cow::Owned(Namespace::Foreign(uri.into()));

@@ -12,7 +12,7 @@ use crate::{
     error::WriteError,
     tables::{
         DocumentRules, Presence, can_change, duplicate_differs, has_channel_scheme, header_rules, is_channel,
-        meant_capability,
+        meant_capability, untimed_archive,
     },
     value::{Capability, Change, DateTime, DigestValue, Digests, Relation, Uri},
     xml::names::RS,
@@ -88,6 +88,9 @@ impl Obligations {
         require(differs.is_none(), "LN-4", || format!("A mirror with other bytes: {loc}"))?;
         let Some(rules) = self.rules else { return Ok(()) };
         check_entry_times(rules, entry)?;
+        if let Some((rule, _, expected)) = untimed_archive(rules, md) {
+            require(false, rule, || format!("An archived document without {expected}: {loc}"))?;
+        }
         self.check_change(rules, entry)?;
         self.check_path(rules, entry)?;
         self.check_order(rules, entry)?;
@@ -156,6 +159,8 @@ impl Obligations {
                 require(false, "FN-1", || format!("No capability: {loc}"))
             }
             (Capability::FrameworkNotification, _, Some(capability)) => {
+                let channel = is_channel(capability);
+                require(!channel, "FN-6", || format!("A notification about a channel: {loc}"))?;
                 let possible = md.change.as_ref().is_none_or(|change| can_change(capability, change));
                 require(possible, "FN-2", || format!("A {capability} does not change like that: {loc}"))
             }

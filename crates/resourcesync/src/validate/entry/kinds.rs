@@ -4,7 +4,7 @@ use super::EntryCheck;
 use crate::{
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
-    tables::{DocumentRules, Presence, can_change},
+    tables::{DocumentRules, Presence, can_change, is_channel, untimed_archive},
     validate::findings::Findings,
     value::{Capability, DateTime, Relation},
 };
@@ -135,19 +135,8 @@ pub(super) fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, ou
             _ => {}
         }
     }
-    let wanted = match &rules.capability {
-        Capability::ResourceListArchive => Some(("ARC-7", md.at.is_some(), "at")),
-        Capability::ResourceDumpArchive => Some(("ARC-8", md.at.is_some(), "at")),
-        Capability::ChangeListArchive => {
-            Some(("ARC-9", md.from.is_some() && md.until.is_some(), "from and until"))
-        }
-        Capability::ChangeDumpArchive => {
-            Some(("ARC-10", md.from.is_some() && md.until.is_some(), "from and until"))
-        }
-        _ => None,
-    };
-    if let Some((rule, false, expected)) = wanted {
-        out.weigh(rule, Severity::Warning, at, "an archived document without its time", expected);
+    if let Some((rule, severity, expected)) = untimed_archive(rules, md) {
+        out.weigh(rule, severity, at, "an archived document without its time", expected);
     }
 }
 
@@ -169,7 +158,9 @@ pub(super) fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, ou
 /// Which changes a document can have in a Framework Notification (FN-2).
 pub(super) fn check_framework(md: &Metadata, at: Position, out: &mut Findings) {
     let (Some(capability), Some(change)) = (&md.capability, &md.change) else { return };
-    if !can_change(capability, change) {
+    if is_channel(capability) {
+        out.add("FN-6", at, format!("a notification about the {capability} channel"), "none about channels");
+    } else if !can_change(capability, change) {
         out.add(
             "FN-2",
             at,

@@ -75,10 +75,17 @@ impl<R: BufRead> DocumentReader<R> {
                     self.locate(offset);
                     return Ok(None);
                 }
-                Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
-                Event::DocType(_) => {
+                Event::Decl(_) if offset > 0 => {
                     self.locate(offset);
-                    return Err(self.syntax(SyntaxErrorKind::Doctype("a DOCTYPE".into())));
+                    self.report("GEN-24", Severity::Error, "an XML declaration late", "it before all else");
+                }
+                Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
+                Event::DocType(text) => {
+                    let page =
+                        text.trim_ascii().get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html"));
+                    let found = if page { "a DOCTYPE; this is a web page" } else { "a DOCTYPE" };
+                    self.locate(offset);
+                    return Err(self.syntax(SyntaxErrorKind::Doctype(found.into())));
                 }
                 // Between elements; in a text element blanks may stand between two references.
                 Event::Text(text) if depth < TEXT_DEPTH && is_blank(&text) => {}
@@ -143,6 +150,14 @@ impl<R: BufRead> DocumentReader<R> {
             Namespace::RsVariant(uri) if depth <= 2 => Some(uri.clone()),
             _ => None,
         };
+        let stray = stray_namespace(kind, &namespace, local);
+        if kind == Kind::Foreign && !self.scope.declares(start.name().into_inner()) {
+            let found = format!("the prefix of {}, which is not declared", start.name().into_inner());
+            self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
+        }
+        if let Some(found) = stray {
+            self.report("GEN-2", Severity::Error, found, RS);
+        }
         match kind {
             Kind::Md | Kind::Ln => {
                 if let Some(uri) = variant {
@@ -293,6 +308,15 @@ fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Kind {
         (namespace, "ln") if namespace.is_rs() => Kind::Ln,
         _ => Kind::Foreign,
     }
+}
+
+/// What is said of an element that is named as one of ResourceSync's and in no namespace of its own (GEN-2).
+fn stray_namespace(kind: Kind, namespace: &Namespace, local: &str) -> Option<String> {
+    let without = kind == Kind::OtherSitemap || kind == Kind::Foreign && *namespace == Namespace::None;
+    (without && matches!(local, "md" | "ln")).then(|| match namespace {
+        Namespace::None => format!("{local} without a namespace"),
+        namespace => format!("{local} in the namespace {}", namespace.uri()),
+    })
 }
 
 fn is_xml_char(character: char) -> bool {
