@@ -1,6 +1,6 @@
 //! `instep validate --follow`: what only shows when a Source is walked.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use instep_testkit::{FakeSource, Fault, Page, Run, instep};
 
@@ -46,7 +46,7 @@ fn a_right_source_conforms_from_wherever_the_walk_begins() {
 /// A rule, the way to break it, and where the walk begins.
 type Case = (&'static str, fn(&FakeSource), &'static str);
 
-const CASES: [Case; 17] = [
+const CASES: [Case; 18] = [
     ("NAV-3", |source| source.fail_always("changelist.xml", Fault::Status(404)), ""),
     ("SD-1", without_description, "capabilitylist.xml"),
     ("SD-2", without_description, "capabilitylist.xml"),
@@ -81,6 +81,7 @@ const CASES: [Case; 17] = [
     ),
     ("RL-8", |source| source.fail_always("f3.txt", Fault::Status(404)), ""),
     ("CN-4", with_channel_without_hub, ""),
+    ("RD-6", with_dump_of_no_packages, ""),
     (
         "TIME-12",
         |source| {
@@ -108,12 +109,67 @@ fn page(source: &FakeSource, list: &str, part: &str) {
 }
 
 fn with_channel_without_hub(source: &FakeSource) {
-    let topic = source.url("channel");
     source.serve("channel", "");
+    offer(source, "channel", "change-notification");
+}
+
+fn with_dump_of_no_packages(source: &FakeSource) {
+    source.serve("package.zip", "no package");
+    let (list, package) = (source.capability_list_url(), source.url("package.zip"));
+    source.serve(
+        "resourcedump.xml",
+        format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:ln rel=\"up\" href=\"{list}\"/>\
+             <rs:md capability=\"resourcedump\" at=\"2026-01-01T00:00:00Z\"/><url><loc>{package}</loc>\
+             <rs:md type=\"application/zip\" length=\"10\"/></url></urlset>"
+        ),
+    );
+    offer(source, "resourcedump.xml", "resourcedump");
+}
+
+/// One more entry in the Capability List.
+fn offer(source: &FakeSource, document: &str, capability: &'static str) {
+    let loc = source.url(document);
     source.rewrite("capabilitylist.xml", move |list| {
-        let channel = format!("<url><loc>{topic}</loc><rs:md capability=\"change-notification\"/></url>");
-        list.replace("</urlset>", &format!("{channel}</urlset>"))
+        let entry = format!("<url><loc>{loc}</loc><rs:md capability=\"{capability}\"/></url>");
+        list.replace("</urlset>", &format!("{entry}</urlset>"))
     });
+}
+
+/// A rule, the file of a publication (by its beginning and end), and what is written there for what.
+const IN_A_FOLDER: [(&str, (&str, &str), &str, &str); 4] = [
+    ("CAP-9", ("resourcelist", ".xml"), "three.txt", "four.txt"),
+    ("RD-10", ("resourcedump-", ".xml"), "three.txt", "four.txt"),
+    ("ZIP-9", ("resourcedump.xml", ""), "hash=\"", "hash=\"md5:00000000000000000000000000000000 "),
+    ("ATT-15", ("resourcedump.xml", ""), " length=\"", " length=\"1"),
+];
+
+#[test]
+fn a_folder_of_documents_and_packages_is_judged_together() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one.txt", "two.txt", "three.txt"] {
+        fs::write(folder.path().join(name), name).unwrap();
+    }
+    let data = folder.path().to_str().unwrap();
+    Run::of(&mut instep(["publish", data, "--base-url", "http://example.com/", "--dump", "always"]))
+        .with_code(0);
+    let documents = folder.path().join("resourcesync");
+    let judge = || Run::of(&mut instep(["validate", documents.to_str().unwrap(), "--json"]));
+    judge().with_code(0);
+    for (rule, (start, end), old, new) in IN_A_FOLDER {
+        let names = fs::read_dir(&documents).unwrap().map(|file| file.unwrap().path());
+        let is_meant = |path: &PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            name.starts_with(start) && name.ends_with(end)
+        };
+        let file = names.into_iter().find(is_meant).unwrap();
+        let before = fs::read_to_string(&file).unwrap();
+        fs::write(&file, before.replacen(old, new, 1)).unwrap();
+        let run = judge();
+        assert!(rules(&run, &["error", "warning"]).contains(rule), "{rule}: {}", run.stdout);
+        fs::write(&file, before).unwrap();
+    }
 }
 
 #[test]

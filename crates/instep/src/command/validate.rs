@@ -2,6 +2,7 @@
 
 mod files;
 mod judgement;
+mod packages;
 mod sarif;
 mod walk;
 

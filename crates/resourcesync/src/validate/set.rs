@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    findings::{Report, Summary},
+    findings::{Child, Report, Summary},
     link::check_link,
 };
 use crate::{
@@ -38,7 +38,8 @@ impl DocumentSet {
         Self::default()
     }
 
-    /// Adds the report about a document. One that was given as a file is also found by its file name.
+    /// Adds the report about a document; that about the manifest of a package goes by the package. One that was given
+    /// as a file is also found by its file name.
     pub fn insert(&mut self, uri: Uri, report: Report) {
         let name = last_segment(&uri).to_owned();
         self.by_name.entry(name).and_modify(|held| *held = None).or_insert_with(|| Some(uri.clone()));
@@ -132,33 +133,29 @@ impl DocumentSet {
         }
     }
 
-    fn inventory(&self, report: &Report) -> Option<Inventory> {
-        let header = report.header.as_ref()?;
-        let mut locs = match header.form {
-            Form::List => report.locs.clone(),
+    /// The list itself, or the lists of an index; none unless all were looked at.
+    fn lists<'r>(&'r self, report: &'r Report) -> Option<Vec<&'r Report>> {
+        match report.header.as_ref()?.form {
+            Form::List => Some(vec![report]),
             Form::Index => {
-                let members: Option<Vec<_>> =
-                    report.children.iter().map(|child| self.find(&child.loc)).collect();
-                members?.into_iter().flat_map(|(_, member)| member.locs.iter().copied()).collect()
+                report.children.iter().map(|child| self.find(&child.loc).map(|(_, list)| list)).collect()
             }
-        };
-        locs.sort_unstable();
-        let metadata = header.metadata.as_ref()?;
-        Some(Inventory { at: metadata.at?, completed: metadata.completed, locs })
+        }
     }
 
-    /// What the manifests hold that the packages of a dump link to with `contents`.
+    fn inventory(&self, report: &Report) -> Option<Inventory> {
+        Inventory::of(report, &self.lists(report)?)
+    }
+
+    /// What the packages of a dump hold, by their manifests or by the copies of these that `contents` leads to.
     fn inventory_of_dump(&self, report: &Report) -> Option<Inventory> {
-        let metadata = report.header.as_ref()?.metadata.as_ref()?;
-        let manifests: Option<Vec<_>> = report
-            .children
-            .iter()
-            .map(|child| self.find(child.contents.as_ref()?).map(|(_, manifest)| manifest))
-            .collect();
-        let mut locs: Vec<u64> =
-            manifests?.into_iter().flat_map(|manifest| manifest.locs.iter().copied()).collect();
-        locs.sort_unstable();
-        Some(Inventory { at: metadata.at?, completed: metadata.completed, locs })
+        let dumps = self.lists(report)?;
+        let manifest = |child: &Child| {
+            let copy = || self.find(child.contents.as_ref()?);
+            self.find(&child.loc).or_else(copy).map(|(_, manifest)| manifest)
+        };
+        let manifests: Option<Vec<_>> = dumps.iter().flat_map(|dump| &dump.children).map(manifest).collect();
+        Inventory::of(report, &manifests?)
     }
 
     fn changes(&self, report: &Report) -> Vec<ChangeRecord> {
@@ -186,6 +183,16 @@ pub struct Inventory {
     pub completed: Option<DateTime>,
     /// [`Report::locs`] of its documents.
     pub locs: Vec<u64>,
+}
+
+impl Inventory {
+    /// What some documents list, at the times of the one that leads to them.
+    fn of(head: &Report, documents: &[&Report]) -> Option<Self> {
+        let metadata = head.header.as_ref()?.metadata.as_ref()?;
+        let mut locs: Vec<u64> = documents.iter().flat_map(|report| report.locs.iter().copied()).collect();
+        locs.sort_unstable();
+        Some(Self { at: metadata.at?, completed: metadata.completed, locs })
+    }
 }
 
 /// A change, as far as coverage needs it.

@@ -1,19 +1,23 @@
 //! Documents and packages on this machine.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
-    io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom},
+    io::{self, BufRead, BufReader, Cursor, Read},
     path::{Path, PathBuf},
 };
 
 use anyhow::Context;
 use resourcesync::{
-    Uri,
+    Capability, Document, Form, ReadOptions, Uri,
     package::PackageLimits,
-    validate::{DocumentSet, ValidateOptions, Validator},
+    validate::{DocumentSet, HttpFacts, Report, ValidateOptions, Validator},
 };
 
-use super::judgement::Judgement;
+use super::{
+    judgement::Judgement,
+    packages::{Claim, judge_package},
+};
 use crate::exit::Exit;
 
 /// What a ZIP file begins with: a member, or the end of an empty one.
@@ -21,21 +25,34 @@ pub(super) const ZIP_STARTS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
 /// Judges what is named, and all of it together.
 pub(super) fn judge(targets: &[String], options: ValidateOptions) -> anyhow::Result<Judgement> {
-    let mut judgement = Judgement::new(options.strict);
-    let validator = &Validator::new(options);
-    let mut set = DocumentSet::new();
+    let judgement = Judgement::new(options.strict);
+    let validator = Validator::new(options);
+    let mut files = Files { validator, set: DocumentSet::new(), shown: BTreeMap::new(), judgement };
+    let mut packages = Vec::new();
     for target in targets {
         if target == "-" {
-            judge_standard_input(validator, &mut judgement)?;
+            files.judge_standard_input()?;
             continue;
         }
         for file in files_of(Path::new(target))? {
-            judge_file(&file, validator, &mut set, &mut judgement)
-                .with_context(|| format!("Cannot read {}", file.display()))?;
+            let cannot = || format!("Cannot read {}", file.display());
+            let mut reader = BufReader::with_capacity(64 << 10, File::open(&file).with_context(cannot)?);
+            if is_zip(&mut reader).with_context(cannot)? {
+                packages.push(file);
+            } else {
+                files.judge_document(&file, reader).with_context(cannot)?;
+            }
         }
     }
-    judgement.add_set(&set);
-    Ok(judgement)
+    // When all dumps are known.
+    for file in packages {
+        files.judge_package(&file).with_context(|| format!("Cannot read {}", file.display()))?;
+    }
+    for (document, finding) in files.set.check() {
+        let shown = files.shown.get(document).map_or(document.as_str(), String::as_str);
+        files.judgement.add(shown, finding);
+    }
+    Ok(files.judgement)
 }
 
 /// The file itself, or the documents and packages below a folder.
@@ -63,37 +80,84 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn judge_file(
-    path: &Path,
-    validator: &Validator,
-    set: &mut DocumentSet,
-    judgement: &mut Judgement,
-) -> anyhow::Result<()> {
-    let shown = path.display().to_string();
-    let mut reader = BufReader::with_capacity(64 << 10, File::open(path)?);
-    if is_zip(&mut reader)? {
-        reader.seek(SeekFrom::Start(0))?;
-        judgement.add_package(&shown, &validator.package(reader, PackageLimits::new(), None)?);
-        return Ok(());
-    }
-    let report = validator.document(reader)?;
-    judgement.add_report(&shown, &report);
-    if let Ok(uri) = file_uri(path) {
-        set.insert(uri, report);
-    }
-    Ok(())
+/// What was judged so far.
+struct Files {
+    validator: Validator,
+    set: DocumentSet,
+    /// The names under which the documents of the set are shown.
+    shown: BTreeMap<Uri, String>,
+    judgement: Judgement,
 }
 
-fn judge_standard_input(validator: &Validator, judgement: &mut Judgement) -> anyhow::Result<()> {
-    let mut input = io::stdin().lock();
-    if is_zip(&mut input)? {
-        let mut bytes = Vec::new();
-        input.read_to_end(&mut bytes)?;
-        judgement.add_package("-", &validator.package(Cursor::new(bytes), PackageLimits::new(), None)?);
-    } else {
-        judgement.add_report("-", &validator.document(input)?);
+impl Files {
+    fn judge_document(&mut self, path: &Path, reader: impl BufRead) -> anyhow::Result<()> {
+        let report = self.validator.document(reader)?;
+        self.judgement.add_report(&path.display().to_string(), &report);
+        self.remember(path, report);
+        Ok(())
     }
-    Ok(())
+
+    fn judge_package(&mut self, path: &Path) -> anyhow::Result<()> {
+        let file = File::open(path)?;
+        let mut held = HttpFacts::new(200);
+        (held.content_length, held.is_zip) = (Some(file.metadata()?.len()), Some(true));
+        let mut claim = self.claim(path);
+        let copy = claim.as_ref().and_then(|claim| copy_of(claim.child.contents.as_ref()?, path));
+        if let (Some(claim), None) = (&mut claim, &copy) {
+            claim.child.contents = None;
+        }
+        let shown = path.display().to_string();
+        let served = (held, copy);
+        let manifest =
+            judge_package(&shown, &file, &self.validator, claim.as_ref(), served, &mut self.judgement)?;
+        manifest.into_iter().for_each(|manifest| self.remember(path, manifest));
+        Ok(())
+    }
+
+    fn judge_standard_input(&mut self) -> anyhow::Result<()> {
+        let mut input = io::stdin().lock();
+        if is_zip(&mut input)? {
+            let mut bytes = Vec::new();
+            input.read_to_end(&mut bytes)?;
+            let report = self.validator.package(Cursor::new(bytes), PackageLimits::new(), None)?;
+            self.judgement.add_package("-", &report);
+        } else {
+            self.judgement.add_report("-", &self.validator.document(input)?);
+        }
+        Ok(())
+    }
+
+    /// Keeps a report for what documents show only together.
+    fn remember(&mut self, path: &Path, report: Report) {
+        if let Ok(uri) = file_uri(path) {
+            self.shown.insert(uri.clone(), path.display().to_string());
+            self.set.insert(uri, report);
+        }
+    }
+
+    /// What a dump among the documents says of the package with this file name.
+    fn claim(&self, package: &Path) -> Option<Claim> {
+        let name = package.file_name()?.to_str()?;
+        self.set.iter().find_map(|(uri, report)| {
+            let header = report.header.as_ref().filter(|header| header.form == Form::List)?;
+            let capability = header.capability().filter(|capability| {
+                matches!(capability, Capability::ResourceDump | Capability::ChangeDump)
+            })?;
+            let child = report.children.iter().find(|child| file_name(&child.loc) == name)?;
+            let capability = Some(capability.clone());
+            Some(Claim { dump: self.shown.get(uri)?.clone(), capability, child: child.clone() })
+        })
+    }
+}
+
+/// The copy of a manifest, where it lies beside the package.
+fn copy_of(contents: &Uri, package: &Path) -> Option<Document> {
+    let file = File::open(package.with_file_name(file_name(contents))).ok()?;
+    Document::read(BufReader::new(file), ReadOptions::for_base(contents.clone())).ok()
+}
+
+fn file_name(uri: &Uri) -> &str {
+    uri.as_str().rsplit('/').next().unwrap_or_default()
 }
 
 /// Whether the bytes begin as a package does.

@@ -5,7 +5,6 @@ mod resources;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
-    io::{Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
@@ -16,19 +15,19 @@ use instep_destination::{
     http::Origin,
 };
 use resourcesync::{
-    Capability, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
-    package::{Package, PackageLimits},
-    validate::{
-        Child, DocumentSet, Report, ValidateOptions, Validator, check_closed, check_contents, check_http,
-        check_up_target,
-    },
+    Algorithm, Capability, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
+    validate::{Child, DocumentSet, Report, ValidateOptions, Validator, check_closed, check_up_target},
 };
 
 use self::{
     discovery::Page,
-    resources::{Sample, digests, facts},
+    resources::{Sample, facts},
 };
-use super::{files::is_zip, judgement::Judgement};
+use super::{
+    files::is_zip,
+    judgement::Judgement,
+    packages::{Claim, digests, judge_package},
+};
 use crate::exit::Exit;
 
 /// Looks at documents one after the other, each once.
@@ -58,6 +57,14 @@ struct Lead {
     up_of: Option<Uri>,
     /// What the document that led here is.
     parent: Option<(Form, Option<Capability>)>,
+}
+
+impl Lead {
+    /// Whether a dump led here.
+    fn is_package(&self) -> bool {
+        matches!(&self.parent, Some((Form::List, Some(Capability::ResourceDump | Capability::ChangeDump))))
+            && self.from.is_some()
+    }
 }
 
 impl Walk {
@@ -135,7 +142,7 @@ impl Walk {
             (Fetched::Arrived(fresh), held) => {
                 shelf.keep(uri, &fresh).map_err(failed)?;
                 if let Some(before) = held.as_ref().and_then(|held| held.document().ok()) {
-                    let of = |download: &Download| digests(download, &[resourcesync::Algorithm::Sha256]);
+                    let of = |download: &Download| digests(download.read()?, &[Algorithm::Sha256]);
                     let unchanged = of(&fresh).ok() == held.as_ref().and_then(|held| of(held).ok());
                     if let Some(finding) = check_closed(&before.header, unchanged) {
                         self.judgement.add(uri.as_str(), finding);
@@ -162,7 +169,7 @@ impl Walk {
             let what = format!("{} is a web page; --follow walks the Source that it leads to", lead.uri);
             return Err(anyhow::Error::new(Exit::Unreachable).context(what));
         }
-        if is_zip(&mut download.read()?)? {
+        if lead.is_package() || is_zip(&mut download.read()?)? {
             self.look_at_package(lead, &download).await?;
             return Ok(Vec::new());
         }
@@ -185,8 +192,13 @@ impl Walk {
             (None, Some(below)) => (below, "NAV-1", Position::default()),
             (None, None) => (&lead.uri, "NAV-3", Position::default()),
         };
-        let found = format!("{}: {error}", lead.uri);
-        let finding = Finding::new(rule, Severity::Error, position, found, "a document that can be fetched");
+        let finding = Finding::new(
+            rule,
+            Severity::Error,
+            position,
+            error.to_string(),
+            "a document that can be fetched",
+        );
         self.judgement.add(document.as_str(), finding);
     }
 
@@ -200,34 +212,35 @@ impl Walk {
             .with_context(|| format!("Cannot read {}", lead.uri))
     }
 
+    /// Looks at a package, or at what a dump says is one.
     async fn look_at_package(&mut self, lead: &Lead, download: &Download) -> anyhow::Result<()> {
-        let dump = lead.parent.as_ref().and_then(|(_, capability)| capability.clone());
         let mut file = tempfile::tempfile_in(&self.spool)?;
         std::io::copy(&mut download.read()?, &mut file)?;
-        file.seek(SeekFrom::Start(0))?;
-        let validator = Validator::new(self.options.clone());
-        let report = validator.package(&file, PackageLimits::new(), dump.as_ref())?;
-        self.judgement.add_package(lead.uri.as_str(), &report);
-        let Some((parent, child)) = &lead.from else { return Ok(()) };
-        let rule = if dump == Some(Capability::ChangeDump) { "CD-7" } else { "RD-6" };
-        let facts = facts(download, Some(true));
-        for finding in check_http(&child.metadata, child.position, &facts, Some(rule)) {
-            self.judgement.add(parent.as_str(), finding);
-        }
-        let Some(contents) = &child.contents else { return Ok(()) };
-        file.seek(SeekFrom::Start(0))?;
-        let package = Package::open(file, PackageLimits::new());
-        let inside = package
-            .and_then(|mut package| package.read_manifest(ReadOptions::for_base(lead.uri.clone())))
-            .ok();
-        let copy = match self.get(contents, Origin::parse(parent.as_str()).ok().as_ref()).await {
-            Ok(copy) => Document::read(copy.read()?, ReadOptions::for_base(copy.uri.clone())).ok(),
-            Err(_) => None,
+        let served = facts(download, Some(is_zip(&mut download.read()?)?));
+        let claim = lead.from.as_ref().map(|(parent, child)| Claim {
+            dump: parent.to_string(),
+            capability: lead.parent.as_ref().and_then(|(_, capability)| capability.clone()),
+            child: child.clone(),
+        });
+        let copy = match claim.as_ref().and_then(|claim| claim.child.contents.clone()) {
+            Some(contents) => self.contents(&contents, lead).await,
+            None => None,
         };
-        for finding in inside.iter().flat_map(|inside| check_contents(child, inside, copy.as_ref())) {
-            self.judgement.add(parent.as_str(), finding);
+        let validator = Validator::new(self.options.clone());
+        let name = lead.uri.as_str();
+        let manifest =
+            judge_package(name, &file, &validator, claim.as_ref(), (served, copy), &mut self.judgement)?;
+        if let Some(manifest) = manifest {
+            self.set.insert(lead.uri.clone(), manifest);
         }
         Ok(())
+    }
+
+    /// The copy of a package's manifest that `contents` leads to.
+    async fn contents(&mut self, contents: &Uri, lead: &Lead) -> Option<Document> {
+        let speaker = lead.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
+        let copy = self.get(contents, speaker.as_ref()).await.ok()?;
+        Document::read(copy.read().ok()?, ReadOptions::for_base(copy.uri.clone())).ok()
     }
 
     /// Where `up` leads, as far as the walk came by (NAV-1, NAV-2).

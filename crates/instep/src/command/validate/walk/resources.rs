@@ -1,15 +1,16 @@
 //! What a Source serves, against what its documents say: resources, and channels.
 
-use std::io::{self, Read};
-
 use instep_destination::{documents::Download, http::Origin};
 use resourcesync::{
-    Algorithm, Capability, Digests, Entry, Finding, Form, Hasher, Severity, Uri,
+    Capability, Entry, Finding, Form, Severity, Uri,
     discovery::{HeaderLink, parse_link_header},
     validate::{HttpFacts, Report, check_channel, check_http},
 };
 
-use super::{Walk, is_channel};
+use super::{
+    super::packages::{algorithms, digests},
+    Walk, is_channel,
+};
 
 /// What a resource showed that was compared with its entry in a list.
 pub(super) struct Sample {
@@ -54,9 +55,7 @@ impl Walk {
         match self.documents.get(&entry.loc, speaker.as_ref()).await {
             Ok(resource) => {
                 let mut facts = facts(&resource, None);
-                let algorithms: Vec<_> =
-                    entry.metadata.hash.iter().map(|digest| digest.algorithm.clone()).collect();
-                facts.digests = digests(&resource, &algorithms)?;
+                facts.digests = digests(resource.read()?, &algorithms(&entry.metadata.hash))?;
                 self.check_links_of(&entry.loc, &resource).await;
                 let mut findings = check_http(&entry.metadata, entry.position, &facts, None);
                 if self.is_newer(list, &resource) {
@@ -66,8 +65,7 @@ impl Walk {
                 self.samples_seen.push(Sample { list: list.clone(), loc, findings });
             }
             Err(error) => {
-                let found = format!("{}: {error}", entry.loc);
-                let expected = "a resource that can be fetched";
+                let (found, expected) = (error.to_string(), "a resource that can be fetched");
                 let finding = Finding::new("RL-8", Severity::Warning, entry.position, found, expected);
                 let (list, loc) = (list.clone(), entry.loc.clone());
                 self.samples_seen.push(Sample { list, loc, findings: vec![finding] });
@@ -129,18 +127,6 @@ impl Walk {
 pub(super) fn fields(download: &Download, resource: &Uri) -> impl Iterator<Item = HeaderLink> {
     let fields = download.headers.get_all("link").into_iter().filter_map(|field| field.to_str().ok());
     fields.flat_map(|field| parse_link_header(field, resource))
-}
-
-/// Digests of what was fetched, decoded.
-pub(super) fn digests(download: &Download, algorithms: &[Algorithm]) -> io::Result<Digests> {
-    let mut hasher = Hasher::new(algorithms);
-    let (mut reader, mut buffer) = (download.read()?, vec![0; 64 << 10]);
-    loop {
-        match reader.read(&mut buffer)? {
-            0 => return Ok(hasher.finish()),
-            read => hasher.update(&buffer[..read]),
-        }
-    }
 }
 
 pub(super) fn facts(download: &Download, is_zip: Option<bool>) -> HttpFacts {
