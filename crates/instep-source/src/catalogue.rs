@@ -43,6 +43,7 @@ pub struct Catalogue {
     // Dropped before the writer: the last connection to close empties the log, and one that reads cannot.
     readers: Arc<snapshot::Pool>,
     writer: Arc<writer::Writer>,
+    is_beside: bool,
 }
 
 impl Catalogue {
@@ -61,7 +62,22 @@ impl Catalogue {
     /// As for [`Catalogue::open`].
     pub fn with_clock(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
         let writer = Arc::new(writer::Writer::start(path, clock)?);
-        Ok(Self { path: path.into(), readers: Arc::default(), writer })
+        Ok(Self { path: path.into(), readers: Arc::default(), writer, is_beside: false })
+    }
+
+    /// Opens the file only to read it, also beside a process that writes; what would write fails.
+    ///
+    /// # Errors
+    /// When there is none, or it has another schema than ours.
+    pub(crate) fn beside(path: &Path) -> Result<Self, CatalogueError> {
+        let connection = schema::open_beside(path)?;
+        let writer = Arc::new(writer::Writer::over(connection, system_clock())?);
+        Ok(Self { path: path.into(), readers: Arc::default(), writer, is_beside: true })
+    }
+
+    /// Whether it was opened only to read it.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.is_beside
     }
 
     /// Where the file is.
@@ -192,11 +208,11 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Gives the space of what was dropped back to the file system: bytes before and after.
+    /// Gives the space of what was dropped back to the file system: bytes before and after. Who records waits.
     ///
     /// # Errors
-    /// When somebody reads or writes all the while, or the disk has no room for a copy.
+    /// When the disk has no room for a copy.
     pub fn compact(&self) -> Result<(u64, u64), CatalogueError> {
-        schema::compact(&self.path)
+        self.writer.alone(schema::compact)
     }
 }

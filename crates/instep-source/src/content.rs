@@ -178,6 +178,11 @@ impl Holdings {
         }
     }
 
+    /// Whether a resource has a file here, or what stands for one.
+    pub(crate) fn has_file(&self, resource: &Resource) -> bool {
+        resource.file.is_some() || self.root_of(&resource.key).is_some()
+    }
+
     /// Where the file of a resource is; none where it has none.
     pub fn path(&self, resource: &Resource) -> Option<PathBuf> {
         let in_root = || self.root_of(&resource.key).map(|(root, path)| root.path(path));
@@ -267,7 +272,7 @@ fn number(roots: &mut [Root], manifests: &mut [Manifest], catalogue: &Catalogue)
     for manifest in &mut *manifests {
         manifest.number = number(manifest.name())?;
     }
-    if numbers.len() > known {
+    if numbers.len() > known && !catalogue.is_beside() {
         let value = serde_json::to_vec(&numbers).unwrap_or_default();
         catalogue.set_meta(vec![(NAME.to_owned(), Some(value))])?;
     }

@@ -21,4 +21,4 @@ pub use options::{
     Archives, CodingRule, Content, DumpOptions, DumpPolicy, FrequencyRule, GenericRule, LinkRule,
     ListOptions, PatchOptions, PublishOptions, Rotation, SetOptions, VersionOptions,
 };
-pub use publish::{Compaction, HostSetup, PublishReport, Publisher, Redirect, publish};
+pub use publish::{Compaction, HostSetup, PublishReport, Publisher, Redirect, check, preview, publish};

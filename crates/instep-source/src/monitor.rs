@@ -12,7 +12,7 @@ pub trait Monitor: Send + Sync {
     /// How far the phase is; at most a few times a second.
     fn progress(&self, _progress: Progress) {}
 
-    /// A change was recorded.
+    /// A change was published.
     fn change(&self, _change: &Change, _uri: &Uri) {}
 
     /// A document or package was put in place.

@@ -20,16 +20,17 @@ use std::{
 use crate::{
     Error, Monitor, Phase, PublishOptions,
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
-    content::Holdings,
+    content::{Holdings, Spool},
     dump::{BatchLimits, Batches, BuiltDumps},
-    render::{Before, Facts, Now, Place, Policy, SetView, host_setup, render},
+    render::{Before, Facts, Now, Place, Policy, SetFacts, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
 };
 use lock::Lock;
 pub(crate) use published::facts_of;
 pub use report::{HostSetup, PublishReport, Redirect};
-pub use upkeep::Compaction;
+pub(crate) use upkeep::compact;
+pub use upkeep::{Compaction, check, preview};
 pub(crate) use versions::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
 use view::CatalogueView;
 
@@ -45,8 +46,7 @@ const CATALOGUE: &str = "catalogue.db";
 /// two steps is repaired by the next call.
 pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
     let mut options = options.clone();
-    // There is no later moment at which they would be packed.
-    options.dumps.changes_every = Duration::ZERO;
+    options.dumps.changes_every.get_or_insert(Duration::ZERO);
     let mut publisher = Publisher::open(options)?;
     let mut report = publisher.publish(monitor)?;
     report.kept_states = publisher.kept_states()?;
@@ -99,10 +99,7 @@ impl Publisher {
     /// # Errors
     /// When nothing has been published with this state; else as [`Publisher::open`].
     pub fn reopen(state: &Path) -> Result<Self, Error> {
-        let unknown = || {
-            let what = format!("no Source was published from {}: publish or serve it first", state.display());
-            Error::option("state", what)
-        };
+        let unknown = || remembered::unknown(state);
         let file = state.join(CATALOGUE);
         if !file.exists() {
             return Err(unknown());
@@ -116,6 +113,9 @@ impl Publisher {
     fn over(options: PublishOptions, catalogue: Catalogue, lock: Lock) -> Result<Self, Error> {
         let policy = Policy::new(&options)?;
         let holdings = Holdings::new(&options, &catalogue)?;
+        if let Some(spool) = Spool::of(&options) {
+            spool.open().map_err(Error::write(spool.folder()))?;
+        }
         Ok(Self { options, policy, catalogue, holdings, _lock: lock })
     }
 
@@ -220,7 +220,9 @@ impl Publisher {
         let documents = self.place_documents(&before, next, now, &mut sink, monitor)?;
         if !documents.is_empty() {
             self.drop_patches(first_offered)?;
+            self.forget_history(&before.facts, head)?;
         }
+        tell_changes(&before.facts, &snapshot, monitor)?;
         let mut report = PublishReport::new(now.at, self.place());
         for view in views {
             let totals = view.totals()?;
@@ -268,4 +270,15 @@ impl Publisher {
             })
             .collect()
     }
+}
+
+/// Tells, once they are published, the changes since the last publication.
+fn tell_changes(before: &Facts, snapshot: &Snapshot, monitor: &dyn Monitor) -> Result<(), Error> {
+    let through = |set: &SetFacts| Some(set.change_list.as_ref()?.through);
+    let Some(told) = before.sets.values().filter_map(through).max() else { return Ok(()) };
+    for change in snapshot.changes(u64::MAX, told) {
+        let change = change?;
+        monitor.change(&change.change, &change.uri);
+    }
+    Ok(())
 }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use instep_source::{
-    Archives, BatchRequest, BatchSelection, DumpPolicy, Error, PublishOptions, Publisher, TestMonitor,
-    VoidMonitor, publish,
+    Archives, BatchRequest, BatchSelection, Content, DumpPolicy, Error, PublishOptions, Publisher,
+    TestMonitor, VoidMonitor, publish,
 };
 use resourcesync::{
     Algorithm, Capability, Change, DateTime, Document, DocumentReader, Entry, Hasher, Header, PackagePath,
@@ -274,6 +274,37 @@ fn a_change_dump_holds_each_observed_state_and_grows_by_packages() {
     assert_eq!(told, expected);
     let (_, offered) = read(&options, "capabilitylist.xml");
     assert!(offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ChangeDump)));
+}
+
+#[test]
+fn what_has_no_file_is_told_once_and_costs_a_dump_nothing() {
+    let (root, mut options) = folder(&[("a", "one")]);
+    options.dumps.policy = DumpPolicy::Always;
+    let lines: String = (0..20_000).map(|number| format!("urn:record:{number}\n")).collect();
+    let manifest = root.path().join(".records.csv");
+    fs::write(&manifest, format!("uri\n{lines}")).unwrap();
+    options.sets[0].content.push(Content::Manifest { path: manifest, root: root.path().to_owned() });
+    let monitor = TestMonitor::new();
+    publish(&options, &monitor).unwrap();
+    let (_, packages) = read(&options, "resourcedump.xml");
+    assert_eq!(unpack(&options, &packages[0]).len(), 1);
+    let told = monitor.seen().problems;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].what.ends_with("20000 in all"), "{told:?}");
+}
+
+#[test]
+fn changes_are_packed_as_often_as_the_operator_says() {
+    let (root, mut options) = folder(&[("a", "one")]);
+    options.dumps.changes = true;
+    options.dumps.changes_every = Some(Duration::from_secs(3_600));
+    publish(&options, &VoidMonitor).unwrap();
+    fs::write(root.path().join("a"), "two").unwrap();
+    publish(&options, &VoidMonitor).unwrap();
+    assert!(read(&options, "changedump.xml").1.is_empty(), "no change is an hour old");
+    options.dumps.changes_every = Some(Duration::ZERO);
+    publish(&options, &VoidMonitor).unwrap();
+    assert_eq!(read(&options, "changedump.xml").1.len(), 1);
 }
 
 /// The lines of a package of changes, with the bytes they lead to.

@@ -4,9 +4,9 @@
 
 use std::{fs, io::Read, path::Path};
 
-use instep_source::{PatchOptions, PublishOptions, VoidMonitor, publish};
+use instep_source::{PatchOptions, PublishOptions, Publisher, VoidMonitor, publish, scan::Said};
 use resourcesync::{
-    Algorithm, DocumentReader, Entry, Hasher, Link, ReadOptions, Relation,
+    Algorithm, DocumentReader, Entry, Hasher, Link, ReadOptions, Relation, Uri,
     package::{Package, PackageLimits},
     patch::PatchFormat,
 };
@@ -100,6 +100,22 @@ fn a_source_that_begins_to_offer_patches_has_them_from_then_on() {
     let changes = changes(&options, 1);
     assert_eq!(changes.iter().map(|change| patch_of(change).is_some()).collect::<Vec<_>>(), [false, true]);
     assert!(publish(&options, &VoidMonitor).unwrap().is_nothing_new());
+}
+
+#[test]
+fn who_records_beside_a_source_keeps_the_states_that_patches_need_and_no_others() {
+    let (folder, mut options) = source();
+    options.patches.as_mut().unwrap().most_bytes = 10;
+    publish_as(&options, "a.txt", "one");
+    publish_as(&options, "large.txt", &text("one"));
+    let kept = |options: &PublishOptions| fs::read_dir(options.state.join("states")).unwrap().count();
+    assert_eq!(kept(&options), 1);
+    fs::write(folder.path().join("a.txt"), "two").unwrap();
+    fs::write(folder.path().join("large.txt"), text("two")).unwrap();
+    let said = ["a.txt", "large.txt"].map(|name| format!("http://example.com/{name}"));
+    let said = said.map(|uri| Said::add(Uri::parse(&uri).unwrap()));
+    let recorded = Publisher::reopen(&options.state).unwrap().record(said.to_vec(), &VoidMonitor).unwrap();
+    assert_eq!((recorded.updated, kept(&options)), (2, 2));
 }
 
 #[test]

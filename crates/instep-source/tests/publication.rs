@@ -22,8 +22,10 @@ use std::{
 };
 
 use instep_source::{
-    Error, ErrorKind, PublishOptions, PublishReport, Publisher, SetOptions, TestMonitor, VoidMonitor, publish,
+    Archives, Error, ErrorKind, PublishOptions, PublishReport, Publisher, SetOptions, TestMonitor,
+    VoidMonitor, publish,
 };
+use readers::check_change_list;
 use resourcesync::{Change, DocumentReader, Entry, Header, ReadError, ReadOptions};
 use tempfile::TempDir;
 
@@ -113,6 +115,41 @@ fn read(path: &Path) -> Result<(Header, Vec<Entry>), ReadError> {
 
 fn expected(files: &[(&str, u64)]) -> BTreeMap<String, Option<u64>> {
     files.iter().map(|(name, length)| (format!("{BASE}{name}"), Some(*length))).collect()
+}
+
+#[test]
+fn history_goes_with_the_lists_that_showed_it_and_not_before() {
+    for archives in [None, Some(Archives::default())] {
+        let mut site = Site::new(&[("a", "0")]);
+        site.options.lists.rotation.entries = 2;
+        site.options.lists.closed_lists = 2;
+        site.options.archives = archives;
+        let mut publisher = Publisher::open(site.options.clone()).unwrap();
+        for round in 0..20 {
+            site.write("a", &"x".repeat(round + 1));
+            publisher.publish(&VoidMonitor).unwrap();
+            check_change_list(&site, 2);
+        }
+        let snapshot = publisher.catalogue().snapshot().unwrap();
+        let left = snapshot.changes(u64::MAX, 0).map(|change| change.unwrap()).collect::<Vec<_>>();
+        match archives {
+            None => assert!((4..=8).contains(&left.len()), "{} changes", left.len()),
+            Some(_) => assert_eq!(left.len(), 19),
+        }
+        drop(snapshot);
+        // Whatever a reader may ask for can be written again.
+        drop(publisher);
+        let before = site.changes();
+        for document in site.documents().iter().filter(|path| path.to_string_lossy().contains("changelist-0"))
+        {
+            fs::remove_file(document).unwrap();
+        }
+        site.write("b", "new");
+        site.publish();
+        let after = site.changes();
+        assert_eq!((&after[..before.len()], after.len()), (&before[..], before.len() + 1));
+        check_change_list(&site, 2);
+    }
 }
 
 #[test]

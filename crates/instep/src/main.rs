@@ -5,6 +5,7 @@ mod command;
 mod config;
 mod copy;
 mod exit;
+mod listener;
 mod runtime;
 mod simulation;
 mod ui;

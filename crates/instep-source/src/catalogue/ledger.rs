@@ -210,21 +210,10 @@ impl<'a> Ledger<'a> {
         self.prepare(
             "INSERT INTO change VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, NULL)",
         )?
-        .execute(params![
-            sequence as i64,
-            datetime.unix_micros(),
-            write_change(change),
-            sets as i64,
-            uri.as_str(),
-            columns.lastmod,
-            columns.length,
-            columns.digests,
-            columns.media_type,
-            columns.encoding,
-            columns.changefreq,
-            columns.links,
-            before.map(|before| write_digests(&before.digests)),
-        ])
+        .execute(columns.between(
+            params![sequence as i64, datetime.unix_micros(), write_change(change), sets as i64, uri.as_str()],
+            params![before.map(|before| write_digests(&before.digests))],
+        ))
         .doing(RECORDING)?;
         self.head.sequence = sequence;
         self.head.datetime = Some(datetime);
@@ -290,26 +279,23 @@ impl<'a> Ledger<'a> {
              media_type = excluded.media_type, encoding = excluded.encoding, changefreq = excluded.changefreq,
              links = excluded.links, file = excluded.file, changes = changes + ?18"
         ))?
-        .execute(params![
-            resource.key,
-            stamp.map(|stamp| stamp.length as i64),
-            stamp.map(|stamp| stamp.mtime_ns),
-            stamp.map(|stamp| stamp.ctime_ns),
-            stamp.map(|stamp| stamp.inode as i64),
-            resource.rehash,
-            resource.sets as i64,
-            resource.uri.as_str(),
-            columns.lastmod,
-            columns.length,
-            columns.digests,
-            columns.media_type,
-            columns.encoding,
-            columns.changefreq,
-            columns.links,
-            resource.file.as_ref().map(|file| file.as_os_str().as_bytes()),
-            self.timeline.last(),
-            changes,
-        ])
+        .execute(columns.between(
+            params![
+                resource.key,
+                stamp.map(|stamp| stamp.length as i64),
+                stamp.map(|stamp| stamp.mtime_ns),
+                stamp.map(|stamp| stamp.ctime_ns),
+                stamp.map(|stamp| stamp.inode as i64),
+                resource.rehash,
+                resource.sets as i64,
+                resource.uri.as_str()
+            ],
+            params![
+                resource.file.as_ref().map(|file| file.as_os_str().as_bytes()),
+                self.timeline.last(),
+                changes
+            ],
+        ))
         .doing(RECORDING)
         .map(drop)
     }

@@ -6,7 +6,7 @@ use resourcesync::{
     Algorithm, Change, ChangeFreq, DateTime, Digest, Digests, Link, MediaType, Uri, value::Precision,
 };
 use rusqlite::{
-    Connection, Row,
+    Connection, Params, Row, ToSql, params_from_iter,
     types::{ToSqlOutput, Value, ValueRef},
 };
 
@@ -34,13 +34,13 @@ const READING: &str = "reading a row";
 
 /// A [`State`] as it is bound.
 pub(super) struct StateColumns<'a> {
-    pub(super) lastmod: Option<ToSqlOutput<'a>>,
-    pub(super) length: Option<i64>,
-    pub(super) digests: Option<Vec<u8>>,
-    pub(super) media_type: Option<&'a str>,
-    pub(super) encoding: Option<&'a str>,
-    pub(super) changefreq: Option<&'a str>,
-    pub(super) links: Option<String>,
+    lastmod: Option<ToSqlOutput<'a>>,
+    length: Option<i64>,
+    digests: Option<Vec<u8>>,
+    media_type: Option<&'a str>,
+    encoding: Option<&'a str>,
+    changefreq: Option<&'a str>,
+    links: Option<String>,
 }
 
 impl<'a> StateColumns<'a> {
@@ -54,6 +54,24 @@ impl<'a> StateColumns<'a> {
             changefreq: state.changefreq.map(ChangeFreq::as_str),
             links: (!state.links.is_empty()).then(|| Link::list_to_json(&state.links)),
         }
+    }
+
+    /// A row with these columns between others.
+    pub(super) fn between<'r>(
+        &'r self,
+        before: &'r [&'r dyn ToSql],
+        after: &'r [&'r dyn ToSql],
+    ) -> impl Params {
+        let own: [&'r dyn ToSql; 7] = [
+            &self.lastmod,
+            &self.length,
+            &self.digests,
+            &self.media_type,
+            &self.encoding,
+            &self.changefreq,
+            &self.links,
+        ];
+        params_from_iter(before.iter().copied().chain(own).chain(after.iter().copied()))
     }
 }
 

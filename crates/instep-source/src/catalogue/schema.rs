@@ -84,6 +84,19 @@ fn open(path: &Path, steps: &[&str]) -> Result<Connection, CatalogueError> {
     Ok(connection)
 }
 
+/// Opens a connection that stands in for the one that writes, beside another process that has it.
+pub(super) fn open_beside(path: &Path) -> Result<Connection, CatalogueError> {
+    let connection = open_reader(path)?;
+    let known = STEPS.len() as i64;
+    let found: i64 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .doing("reading the version of the schema")?;
+    match found == known {
+        true => Ok(connection),
+        false => Err(CatalogueError::Newer { path: path.to_owned(), found, known }),
+    }
+}
+
 /// Opens one of the connections that read.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, CatalogueError> {
     let opening = |source| CatalogueError::Open { path: path.to_owned(), source: Arc::new(source) };
@@ -95,10 +108,8 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, CatalogueError> {
 }
 
 /// Writes the file anew without its empty pages; its bytes before and after.
-pub(super) fn compact(path: &Path) -> Result<(u64, u64), CatalogueError> {
+pub(super) fn compact(connection: &Connection) -> Result<(u64, u64), CatalogueError> {
     const COMPACTING: &str = "compacting";
-    let connection = Connection::open(path).doing(COMPACTING)?;
-    connection.busy_timeout(Duration::from_secs(10)).doing(COMPACTING)?;
     let bytes = || {
         let pages = connection.query_row("PRAGMA page_count", [], |row| row.get::<_, i64>(0))?;
         let size = connection.query_row("PRAGMA page_size", [], |row| row.get::<_, i64>(0))?;

@@ -67,18 +67,12 @@ impl Ledger<'_> {
         let gone = State::new();
         let columns = StateColumns::new(version.state.as_ref().unwrap_or(&gone));
         self.prepare("INSERT OR IGNORE INTO version VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
-            .execute(params![
-                uri.as_str(),
-                version.datetime.unix_micros(),
-                version.state.is_none(),
-                columns.lastmod,
-                columns.length,
-                columns.digests,
-                columns.media_type,
-                columns.encoding,
-                columns.changefreq,
-                columns.links,
-            ])
+            .execute(
+                columns.between(
+                    params![uri.as_str(), version.datetime.unix_micros(), version.state.is_none()],
+                    &[],
+                ),
+            )
             .doing(KEEPING)
             .map(drop)
     }

@@ -24,7 +24,16 @@ const GROUP: usize = 256;
 
 /// Answers the one who waits for a piece of work, once its fate is known.
 type Answer = Box<dyn FnOnce(Result<(), CatalogueError>) + Send>;
-type Job = Box<dyn FnOnce(&mut Ledger<'_>) -> Answer + Send>;
+type Work = Box<dyn FnOnce(&mut Ledger<'_>) -> Answer + Send>;
+type Task = Box<dyn FnOnce(&Connection) + Send>;
+
+/// What the thread that writes is asked for.
+enum Job {
+    /// It shares a transaction with others.
+    Work(Work),
+    /// It must not be in one.
+    Alone(Task),
+}
 
 /// A piece of work that was handed over.
 #[derive(Debug)]
@@ -52,7 +61,10 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn start(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
-        let connection = schema::open_writer(path)?;
+        Self::over(schema::open_writer(path)?, clock)
+    }
+
+    pub(super) fn over(connection: Connection, clock: Clock) -> Result<Self, CatalogueError> {
         let timeline = Arc::new(Timeline::after(row::read_clock(&connection)?, clock));
         let gate = Arc::new(Mutex::new(()));
         let (jobs, waiting) = sync_channel(GROUP);
@@ -79,7 +91,7 @@ impl Writer {
     ) -> Result<Pending<T>, CatalogueError> {
         let (reply, answer) = sync_channel(1);
         let undone = Arc::clone(&self.undone);
-        let job: Job = Box::new(move |ledger| {
+        let work: Work = Box::new(move |ledger| {
             let outcome = ledger.attempt(work);
             Box::new(move |committed| {
                 undone.fetch_sub(1, Ordering::SeqCst);
@@ -89,8 +101,20 @@ impl Writer {
         });
         let jobs = self.jobs.as_ref().ok_or(CatalogueError::Closed)?;
         self.undone.fetch_add(1, Ordering::SeqCst);
-        jobs.send(job).map_err(|_| CatalogueError::Closed)?;
+        jobs.send(Job::Work(work)).map_err(|_| CatalogueError::Closed)?;
         Ok(Pending(answer))
+    }
+
+    /// Runs a task between two transactions, and waits for it.
+    pub(super) fn alone<T: Send + 'static>(
+        &self,
+        task: impl FnOnce(&Connection) -> Result<T, CatalogueError> + Send + 'static,
+    ) -> Result<T, CatalogueError> {
+        let (reply, answer) = sync_channel(1);
+        let task: Task = Box::new(move |connection| drop(reply.send(task(connection))));
+        let jobs = self.jobs.as_ref().ok_or(CatalogueError::Closed)?;
+        jobs.send(Job::Alone(task)).map_err(|_| CatalogueError::Closed)?;
+        Pending(answer).wait()
     }
 
     /// Waits until all is done that was handed over before.
@@ -113,19 +137,32 @@ impl Drop for Writer {
 }
 
 fn write(connection: &Connection, waiting: &Receiver<Job>, timeline: &Timeline, gate: &Mutex<()>) {
-    while let Ok(first) = waiting.recv() {
-        let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut answers = Vec::new();
-        let outcome = Ledger::begin(connection, timeline).and_then(|mut ledger| {
-            answers.push(first(&mut ledger));
-            while answers.len() < GROUP
-                && let Ok(job) = waiting.try_recv()
-            {
-                answers.push(job(&mut ledger));
+    let mut next = waiting.recv().ok();
+    while let Some(job) = next.take() {
+        match job {
+            Job::Alone(task) => task(connection),
+            Job::Work(first) => {
+                let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut answers = Vec::new();
+                let outcome = Ledger::begin(connection, timeline).and_then(|mut ledger| {
+                    answers.push(first(&mut ledger));
+                    while answers.len() < GROUP {
+                        match waiting.try_recv() {
+                            Ok(Job::Work(work)) => answers.push(work(&mut ledger)),
+                            other => {
+                                next = other.ok();
+                                break;
+                            }
+                        }
+                    }
+                    ledger.commit()
+                });
+                drop(closed);
+                answers.into_iter().for_each(|answer| answer(outcome.clone()));
             }
-            ledger.commit()
-        });
-        drop(closed);
-        answers.into_iter().for_each(|answer| answer(outcome.clone()));
+        }
+        if next.is_none() {
+            next = waiting.recv().ok();
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Bytes of past states: for packages of changes, patches and versions.
 
+mod account;
+
 use std::{
     ffi::OsString,
     fs::{self, File},
@@ -13,6 +15,8 @@ use resourcesync::{Digests, Hasher};
 use tempfile::NamedTempFile;
 
 use crate::PublishOptions;
+use account::Account;
+pub use account::Kept;
 
 /// States of resources under the names of their strongest digests, so that equal ones are kept once. It costs the
 /// bytes of each new state, up to a limit; beyond that the oldest go.
@@ -21,22 +25,14 @@ pub struct Spool {
     folder: PathBuf,
     limit: u64,
     largest: u64,
-}
-
-/// How much a spool holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Kept {
-    /// States.
-    pub states: u64,
-    /// Their bytes.
-    pub bytes: u64,
+    account: Account,
 }
 
 impl Spool {
     /// A spool in a folder, which is made when the first state comes.
     pub fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
-        Self { folder: folder.into(), limit: limit_bytes, largest: u64::MAX }
+        let folder = folder.into();
+        Self { account: Account::beside(&folder), folder, limit: limit_bytes, largest: u64::MAX }
     }
 
     /// The spool of a Source; none unless it keeps states.
@@ -103,10 +99,23 @@ impl Spool {
     /// # Errors
     /// When it cannot be removed.
     pub(crate) fn remove(&self, digests: &Digests) -> io::Result<()> {
-        match self.path(digests).map(fs::remove_file) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        let Some(path) = self.path(digests) else { return Ok(()) };
+        let removed =
+            fs::metadata(&path).and_then(|metadata| fs::remove_file(&path).map(|()| metadata.len()));
+        match removed {
+            Ok(length) => self.account.note(-1, length),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
+        Ok(())
+    }
+
+    /// Begins to use it: what a killed process has not accounted for is counted again.
+    ///
+    /// # Errors
+    /// When the account cannot be taken away.
+    pub(crate) fn open(&self) -> io::Result<()> {
+        self.account.verify(&self.folder)
     }
 
     /// How much there is.
@@ -114,8 +123,10 @@ impl Spool {
     /// # Errors
     /// When the folder cannot be read.
     pub fn kept(&self) -> io::Result<Kept> {
-        let states = self.states()?;
-        Ok(Kept { states: states.len() as u64, bytes: states.iter().map(|state| state.length).sum() })
+        match self.account.read()? {
+            Some(kept) => Ok(kept),
+            None => Ok(sum(&self.states()?)),
+        }
     }
 
     /// Begins to keep a state.
@@ -125,38 +136,58 @@ impl Spool {
         Ok(Draft { spool: self, file })
     }
 
-    /// Drops the oldest states beyond the limit, and what a killed process has left unfinished.
+    /// Drops the oldest states beyond the limit. Costs as much as what was kept and removed since the last time; only
+    /// where the limit is reached, or nobody knows how much there is, all states are looked at.
     ///
     /// # Errors
     /// When the folder cannot be read or a state cannot be removed.
     pub fn trim(&self) -> io::Result<Kept> {
+        self.account.settle(&self.folder, |accounted| match accounted {
+            Some(kept) if kept.bytes <= self.limit => Ok(kept),
+            _ => self.shrink(),
+        })
+    }
+
+    /// Where there is too much, some more goes, so that the next look at everything is far.
+    fn shrink(&self) -> io::Result<Kept> {
         let mut states = self.states()?;
+        let mut kept = sum(&states);
+        if kept.bytes <= self.limit {
+            return Ok(kept);
+        }
         states.sort_unstable();
-        let mut kept =
-            Kept { states: states.len() as u64, bytes: states.iter().map(|state| state.length).sum() };
         for state in states {
-            let is_left_over = state.name.as_encoded_bytes().starts_with(PARTIAL.as_bytes())
-                && state.kept.elapsed().is_ok_and(|age| age.as_secs() > 3_600);
-            if kept.bytes > self.limit || is_left_over {
-                fs::remove_file(self.folder.join(state.name))?;
-                kept.states -= 1;
-                kept.bytes -= state.length;
+            if kept.bytes <= self.limit - self.limit / 16 {
+                break;
             }
+            fs::remove_file(self.folder.join(state.name))?;
+            kept.states -= 1;
+            kept.bytes -= state.length;
         }
         Ok(kept)
     }
 
+    /// The states; what a killed process has left unfinished goes.
     fn states(&self) -> io::Result<Vec<Stored>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        let stored = |entry: io::Result<fs::DirEntry>| {
+        let mut states = Vec::new();
+        for entry in entries {
             let entry = entry?;
             let metadata = entry.metadata()?;
-            Ok(Stored { kept: metadata.modified()?, name: entry.file_name(), length: metadata.len() })
-        };
-        entries.map(stored).collect()
+            let stored =
+                Stored { kept: metadata.modified()?, name: entry.file_name(), length: metadata.len() };
+            match stored.name.as_encoded_bytes().starts_with(PARTIAL.as_bytes()) {
+                false => states.push(stored),
+                true if stored.kept.elapsed().is_ok_and(|age| age.as_secs() > 3_600) => {
+                    fs::remove_file(entry.path())?;
+                }
+                true => {}
+            }
+        }
+        Ok(states)
     }
 
     fn path(&self, digests: &Digests) -> Option<PathBuf> {
@@ -166,6 +197,10 @@ impl Spool {
 }
 
 const PARTIAL: &str = ".partial-";
+
+fn sum(states: &[Stored]) -> Kept {
+    Kept { states: states.len() as u64, bytes: states.iter().map(|state| state.length).sum() }
+}
 
 /// A state in the spool; the oldest sorts first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -189,15 +224,15 @@ impl Draft<'_> {
 
     /// Keeps it under the digests of what was written; a state that comes again counts as new.
     pub(crate) fn keep(self, digests: &Digests) -> io::Result<()> {
-        match self.spool.path(digests) {
-            Some(path) => persist(self.file, &path),
-            None => Ok(()),
+        let Some(path) = self.spool.path(digests) else { return Ok(()) };
+        let length = self.file.as_file().metadata()?.len();
+        let is_new = !path.exists();
+        self.file.persist(&path).map_err(|error| error.error)?;
+        if is_new {
+            self.spool.account.note(1, length);
         }
+        Ok(())
     }
-}
-
-fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
-    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 #[cfg(test)]
@@ -242,5 +277,35 @@ mod tests {
         assert_eq!(spool.trim().unwrap(), Kept { states: 1, bytes: 5 });
         let held = [&one, &two, &three].map(|digests| spool.find(digests).unwrap().is_some());
         assert_eq!(held, [false, false, true]);
+    }
+    #[test]
+    fn trimming_looks_at_no_state_while_there_is_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::new(folder.path().join("states"), 1_000);
+        keep(&spool, "one");
+        assert_eq!(spool.trim().unwrap(), Kept { states: 1, bytes: 3 });
+        // Not accounted for, and so not seen while nobody looks.
+        std::fs::write(folder.path().join("states/unseen"), "12345").unwrap();
+        let two = keep(&spool, "two");
+        assert_eq!(spool.trim().unwrap(), Kept { states: 2, bytes: 6 });
+        spool.remove(&two).unwrap();
+        assert_eq!(spool.trim().unwrap(), Kept { states: 1, bytes: 3 });
+        assert_eq!(spool.kept().unwrap(), Kept { states: 1, bytes: 3 });
+    }
+
+    #[test]
+    fn what_a_killed_process_kept_is_counted_by_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = || Spool::new(folder.path().join("states"), 1_000);
+        let killed = spool();
+        keep(&killed, "one");
+        killed.trim().unwrap();
+        keep(&killed, "more");
+        std::mem::forget(killed);
+        let next = spool();
+        next.open().unwrap();
+        assert_eq!(next.trim().unwrap(), Kept { states: 2, bytes: 7 });
+        next.open().unwrap();
+        assert_eq!(next.kept().unwrap(), Kept { states: 2, bytes: 7 });
     }
 }

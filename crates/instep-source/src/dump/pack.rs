@@ -103,7 +103,7 @@ impl Packer<'_> {
         restarts: u32,
         write: Attempt<'_>,
     ) -> Result<Vec<u8>, Error> {
-        let mut items = Item::place_all(contents, self.base);
+        let mut items = Item::place_all(self.with_files(contents), self.base);
         let mut attempt = 0;
         loop {
             if attempt == restarts {
@@ -114,8 +114,41 @@ impl Packer<'_> {
                 None => return Ok(manifest),
                 Some(index) => self.look_again(&mut items, index),
             }
+            if attempt == 0 {
+                self.leave_out_gone(&mut items);
+            }
             attempt = attempt.saturating_add(1);
         }
+    }
+
+    /// Those that are more than a name: what an application only tells of is not packed.
+    fn with_files(&self, mut contents: Vec<Content>) -> Vec<Content> {
+        let all = contents.len();
+        let mut first = None;
+        contents.retain(|content| {
+            let has_file = content.resource().is_none_or(|resource| self.holdings.has_file(resource));
+            if !has_file {
+                first.get_or_insert_with(|| content.uri().to_string());
+            }
+            has_file
+        });
+        if let Some(first) = first {
+            let what = format!("has no file here, so no package holds it; {} in all", all - contents.len());
+            self.monitor.problem(&Problem::warning(first, what));
+        }
+        contents
+    }
+
+    /// Where one file is gone, others may be: one more beginning is enough for all of them.
+    fn leave_out_gone(&self, items: &mut Vec<Item>) {
+        items.retain(|item| {
+            let opened = item.path.as_ref().map(|_| item.open(self.holdings, self.spool).map(drop));
+            let is_gone = matches!(opened, Some(Err(error)) if error.kind() == io::ErrorKind::NotFound);
+            if is_gone {
+                self.leave_out(item);
+            }
+            !is_gone
+        });
     }
 
     /// Sets the bytes of all resources aside, each as it is now.

@@ -16,9 +16,9 @@ pub struct DumpOptions {
     pub every: Duration,
     /// Whether there is a Change Dump (§13); it needs the past states of the resources.
     pub changes: bool,
-    /// The age of the oldest change at which those that no package has are packed; 1 h. [`crate::publish`] packs them
-    /// at once.
-    pub changes_every: Duration,
+    /// The age of the oldest change at which those that no package has are packed. Without it [`crate::publish`] packs
+    /// them at once, as there may be no later moment, and a Source that stays open every hour.
+    pub changes_every: Option<Duration>,
 }
 
 impl Default for DumpOptions {
@@ -30,7 +30,7 @@ impl Default for DumpOptions {
             part_entries: 50_000,
             every: Duration::from_secs(24 * 3_600),
             changes: false,
-            changes_every: Duration::from_secs(3_600),
+            changes_every: None,
         }
     }
 }

@@ -1,5 +1,7 @@
+use serde::{Deserialize, Serialize};
+
 /// Patches (§14.4): they need the states before, present ones too, and so the bytes of all resources once more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PatchOptions {
     /// A patch is offered when it is smaller than so many hundredths of the resource; 50.

@@ -1,8 +1,10 @@
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Prior versions (§14.6): how many are kept, and how long. They need the bytes of all resources once more, and those
 /// of each version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct VersionOptions {
     /// Versions of one resource, the present one among them; 100.

@@ -1,6 +1,6 @@
 //! Resource Dumps: which are due, and how they come into place.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use resourcesync::DateTime;
 
@@ -13,6 +13,9 @@ use crate::{
     render::{Before, ChangeDumpFacts, DumpFacts, Now},
     sink::FolderSink,
 };
+
+/// How often changes are packed while a Source stays open, unless the operator says otherwise.
+const CHANGES_EVERY: Duration = Duration::from_secs(3_600);
 
 impl Publisher {
     /// The Resource Dumps that are due; none where there are none. The job runs beside further publications.
@@ -76,14 +79,14 @@ impl Publisher {
         let (policy, holdings) = (&self.policy, &self.holdings);
         let out = &self.options.out;
         let packages = ChangePackages { policy, holdings, spool, out, snapshot, monitor, now };
+        let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             let held = before.facts.sets.get(&set.name).and_then(|set| set.change_dump.clone());
             let held = held.map_or_else(|| starting(snapshot, number, now.at), Ok)?;
             let pending = packages.pending(number, &held)?;
             due |= pending.is_some_and(|(count, first)| {
-                count >= self.options.lists.rotation.entries
-                    || first.is_older_than(self.options.dumps.changes_every, now.completed)
+                count >= self.options.lists.rotation.entries || first.is_older_than(every, now.completed)
             });
             held_all.push((number, set, held, pending.is_some()));
         }

@@ -6,13 +6,13 @@ use resourcesync::Algorithm;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Content, Error, PublishOptions, SetOptions,
+    Content, Error, PatchOptions, PublishOptions, SetOptions, VersionOptions,
     catalogue::{Catalogue, Snapshot},
 };
 
 const NAME: &str = "opened-with";
 
-/// The part of the options that says which resources there are.
+/// The part of the options that says which resources there are, and which of their states are kept.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Remembered {
     base_url: String,
@@ -20,6 +20,12 @@ struct Remembered {
     hash: Vec<String>,
     keep_states: bool,
     keep_bytes: u64,
+    #[serde(default)]
+    change_dump: bool,
+    #[serde(default)]
+    patches: Option<PatchOptions>,
+    #[serde(default)]
+    versions: Option<VersionOptions>,
     sets: Vec<RememberedSet>,
 }
 
@@ -54,6 +60,12 @@ pub(super) fn load(snapshot: &Snapshot, state: &Path) -> Result<Option<PublishOp
     Ok(serde_json::from_slice::<Remembered>(&value).ok().map(|remembered| remembered.options(state)))
 }
 
+/// Nothing is kept there.
+pub(super) fn unknown(state: &Path) -> Error {
+    let what = format!("no Source was published from {}: publish or serve it first", state.display());
+    Error::option("state", what)
+}
+
 impl Remembered {
     /// None where somebody supplies resources: nobody else can ask them.
     fn of(options: &PublishOptions) -> Option<Self> {
@@ -71,6 +83,9 @@ impl Remembered {
             hash: options.hash.iter().map(|algorithm| algorithm.as_str().to_owned()).collect(),
             keep_states: options.keep_states,
             keep_bytes: options.keep_bytes,
+            change_dump: options.dumps.changes,
+            patches: options.patches,
+            versions: options.versions,
             sets: options.sets.iter().map(set).collect::<Option<_>>()?,
         })
     }
@@ -80,6 +95,8 @@ impl Remembered {
         (options.state, options.out) = (state.to_owned(), self.out);
         options.hash = self.hash.iter().map(|name| Algorithm::parse(name)).collect();
         (options.keep_states, options.keep_bytes) = (self.keep_states, self.keep_bytes);
+        options.dumps.changes = self.change_dump;
+        (options.patches, options.versions) = (self.patches, self.versions);
         let set = |kept: RememberedSet| {
             let content = kept.content.into_iter().map(RememberedContent::content).collect();
             let RememberedSet { name, include, exclude, .. } = kept;

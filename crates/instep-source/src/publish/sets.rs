@@ -22,7 +22,7 @@ pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Resul
     }
     sets.extend(new.into_iter().rev());
     let names: Vec<_> = sets.iter().map(|set| set.name.clone()).collect();
-    if names != kept {
+    if names != kept && !catalogue.is_beside() {
         let value = serde_json::to_vec(&names).unwrap_or_default();
         catalogue.set_meta(vec![(NAME.to_owned(), Some(value))])?;
     }

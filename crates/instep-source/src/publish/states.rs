@@ -36,6 +36,7 @@ impl Publisher {
             left = rest;
             self.keep_state(&spool, &resource, monitor)?;
         }
+        spool.trim().map_err(Error::write(spool.folder()))?;
         self.catalogue.set_meta(vec![(KEPT.to_owned(), Some(sets))])?;
         Ok(())
     }

@@ -1,11 +1,14 @@
 //! What is done with a catalogue beside publishing from it.
 
-use super::{Publisher, published};
+use std::path::Path;
+
+use super::{CATALOGUE, Publisher, published, remembered, sets};
 use crate::{
-    Error, Monitor,
-    catalogue::Recorded,
-    render::SetFacts,
-    scan::{Difference, Said, ScanOptions, ScanReport, check, record_said},
+    Error, Monitor, PublishOptions,
+    catalogue::{Catalogue, Head, Recorded},
+    content::Holdings,
+    render::{Facts, Policy, SetFacts},
+    scan::{self, Difference, Said, ScanOptions, ScanReport, record_said},
 };
 
 /// What a compaction gave back.
@@ -29,42 +32,98 @@ impl Publisher {
         record_said(&self.holdings, &self.catalogue, said, &ScanOptions::new(&self.options), monitor)
     }
 
-    /// Hashes all content and holds the catalogue against it; nothing is recorded. Each difference goes to `differs`.
-    ///
-    /// # Errors
-    /// When a folder or manifest cannot be read, or the catalogue fails.
-    pub fn check(
-        &self,
-        monitor: &dyn Monitor,
-        differs: &mut (dyn FnMut(Difference) + Send),
-    ) -> Result<ScanReport, Error> {
-        if self.holdings.manifests().iter().any(|manifest| manifest.is_standard_input()) {
-            let what = "resources that were read from standard input cannot be read again";
-            return Err(Error::option("from", what));
-        }
-        check(&self.holdings, &self.catalogue, &ScanOptions::new(&self.options), monitor, differs)
-    }
-
     /// Drops the lines of the change log that no published document shows any more, and gives their space back.
     ///
     /// # Errors
     /// When the catalogue fails, or the disk has no room for a copy of it.
     pub fn compact(&self) -> Result<Compaction, Error> {
-        let (facts, head) = {
-            let snapshot = self.catalogue.snapshot()?;
-            (published::load(&snapshot)?.facts, snapshot.head())
-        };
-        let needed = facts.sets.values().filter_map(needed_after).min();
-        let through = needed.unwrap_or(0).min(head.sequence);
-        self.catalogue.forget_changes(through)?;
-        let (before, after) = self.catalogue.compact()?;
-        Ok(Compaction { forgotten: through.saturating_sub(head.forgotten), before, after })
+        compact(&self.catalogue)
+    }
+
+    /// Drops the lines of the change log that were needed neither before the publication that has just been completed
+    /// nor since: who tells of it still reads what it added.
+    pub(super) fn forget_history(&self, before: &Facts, head: Head) -> Result<(), Error> {
+        match needed_after(before) {
+            Some(needed) if needed > head.forgotten => Ok(self.catalogue.forget_changes(needed)?),
+            _ => Ok(()),
+        }
     }
 }
 
-/// The sequence number after which the documents of a set show changes; none where they show none.
-fn needed_after(set: &SetFacts) -> Option<u64> {
-    let lists = set.change_list.iter().flat_map(|lists| lists.closed.iter().chain([&lists.open]));
-    let listed = lists.chain(&set.archive.change_lists).map(|span| span.after);
-    listed.chain(set.change_dump.iter().map(|dump| dump.through)).min()
+/// Hashes all content of a Source that was opened before, and holds its catalogue against it; nothing is recorded. Each
+/// difference goes to `differs`. Beside a process that holds the Source the catalogue is read as it goes on.
+///
+/// # Errors
+/// When nothing has been published with this state, a folder or manifest cannot be read, or the catalogue fails.
+pub fn check(
+    state: &Path,
+    monitor: &dyn Monitor,
+    differs: &mut (dyn FnMut(Difference) + Send),
+) -> Result<ScanReport, Error> {
+    let compare = |options: &PublishOptions, holdings: &Holdings, catalogue: &Catalogue, differs| {
+        if holdings.manifests().iter().any(|manifest| manifest.is_standard_input()) {
+            let what = "resources that were read from standard input cannot be read again";
+            return Err(Error::option("from", what));
+        }
+        scan::check(holdings, catalogue, &ScanOptions::new(options), true, monitor, differs)
+    };
+    match Publisher::reopen(state) {
+        Ok(publisher) => compare(&publisher.options, &publisher.holdings, &publisher.catalogue, differs),
+        Err(Error::Locked { .. }) => {
+            let catalogue = Catalogue::beside(&state.join(CATALOGUE))?;
+            let options = remembered::load(&catalogue.snapshot()?, state)?;
+            let options = options.ok_or_else(|| remembered::unknown(state))?;
+            let holdings = Holdings::new(&options, &catalogue)?;
+            compare(&options, &holdings, &catalogue, differs)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Looks at all content as a publication would; nothing is recorded or written. Each difference to what was recorded
+/// goes to `differs`.
+///
+/// # Errors
+/// When an option cannot be followed, a folder or manifest cannot be read, or the catalogue fails.
+pub fn preview(
+    options: &PublishOptions,
+    monitor: &dyn Monitor,
+    differs: &mut (dyn FnMut(Difference) + Send),
+) -> Result<ScanReport, Error> {
+    let mut options = options.clone();
+    Policy::new(&options)?;
+    let file = options.state.join(CATALOGUE);
+    let nowhere = tempfile::tempdir().map_err(Error::write(Path::new("temporary folder")))?;
+    let catalogue = match file.exists() {
+        true => Catalogue::beside(&file)?,
+        false => Catalogue::open(&nowhere.path().join(CATALOGUE))?,
+    };
+    sets::number(&mut options.sets, &catalogue)?;
+    let holdings = Holdings::new(&options, &catalogue)?;
+    scan::check(&holdings, &catalogue, &ScanOptions::new(&options), false, monitor, differs)
+}
+
+/// The same as [`Publisher::compact`], for who has only the catalogue.
+pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
+    let (facts, head) = {
+        let snapshot = catalogue.snapshot()?;
+        (published::load(&snapshot)?.facts, snapshot.head())
+    };
+    let through = needed_after(&facts).unwrap_or(0).min(head.sequence);
+    catalogue.forget_changes(through)?;
+    let (before, after) = catalogue.compact()?;
+    Ok(Compaction { forgotten: through.saturating_sub(head.forgotten), before, after })
+}
+
+/// The sequence number after which documents show changes, or count them; none where there are no documents.
+fn needed_after(facts: &Facts) -> Option<u64> {
+    let of_set = |set: &SetFacts| {
+        let lists = set.change_list.iter().flat_map(|lists| lists.closed.iter().chain([&lists.open]));
+        let listed = lists.chain(&set.archive.change_lists).map(|span| span.after);
+        let packed = set.change_dump.iter().map(|dump| dump.through);
+        let counted = set.resource_list.iter().map(|list| list.sequence);
+        let dumped = set.resource_dump.iter().map(|dump| dump.sequence);
+        listed.chain(packed).chain(counted).chain(dumped).min()
+    };
+    facts.sets.values().filter_map(of_set).min()
 }

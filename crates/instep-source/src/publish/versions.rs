@@ -88,8 +88,13 @@ impl Recorder<'_> {
     fn flush(&mut self, done: Progress) -> Result<(), Error> {
         let beside = (RECORDED.to_owned(), serde_json::to_vec(&done).unwrap_or_default());
         let group = mem::take(&mut self.group);
-        for digests in self.publisher.catalogue.keep_versions(group, self.keep, beside)? {
-            self.spool.remove(&digests).map_err(Error::write(self.spool.folder()))?;
+        let failed = || Error::write(self.spool.folder());
+        let dropped = self.publisher.catalogue.keep_versions(group, self.keep, beside)?;
+        for digests in &dropped {
+            self.spool.remove(digests).map_err(failed())?;
+        }
+        if !dropped.is_empty() {
+            self.spool.trim().map_err(failed())?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 use resourcesync::{Entry, Link, Uri, WriteOptions};
 
 use super::{Place, SetPlace};
-use crate::{Archives, Error, ListOptions, PublishOptions, SetOptions};
+use crate::{Archives, CodingRule, Error, ListOptions, PublishOptions, SetOptions};
 
 /// What the documents of a Source depend on besides its content.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct SetPolicy {
     pub change_list: bool,
     /// What tells the operator's rules for resources from others; empty where there are none.
     pub rules: String,
+    /// Which resources are stored in a content coding.
+    pub codings: Vec<CodingRule>,
     /// Further entries of the Capability List.
     pub channels: Vec<Entry>,
     /// Further links of the Capability List.
@@ -65,6 +67,7 @@ impl Policy {
             resource_list: set.resource_list,
             change_list: set.change_list,
             rules: rules(set, options.versions.is_some()),
+            codings: set.codings.clone(),
             channels: set.channels.clone(),
             capability_links: set.capability_links.clone(),
         });

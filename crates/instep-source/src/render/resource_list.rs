@@ -40,16 +40,18 @@ pub(super) fn is_due(
     if held.revision == now.revision {
         return Ok(false);
     }
-    let changes = view.count_changes(held.sequence)?;
-    // The revision also counts what is no change of a resource: a link, a media type.
-    let described = now.revision - held.revision > now.sequence.saturating_sub(held.sequence);
-    if changes == 0 && !described {
+    let fits_one = held.documents.len() == 1 && view.totals()?.resources <= lists.entries;
+    let is_old = (fits_one && held.at.is_older_than(lists.small_snapshot_every, now.at))
+        || held.at.is_older_than(lists.snapshot_every, now.at);
+    let most = now.sequence.saturating_sub(held.sequence);
+    // Counting costs a look at each change, so it waits until it can matter.
+    if !is_old && most * RENEWED_AT <= held.resources {
         return Ok(false);
     }
-    let fits_one = held.documents.len() == 1 && view.totals()?.resources <= lists.entries;
-    Ok((fits_one && held.at.is_older_than(lists.small_snapshot_every, now.at))
-        || held.at.is_older_than(lists.snapshot_every, now.at)
-        || changes * RENEWED_AT > held.resources)
+    let changes = view.count_changes(held.sequence)?;
+    // The revision also counts what is no change of a resource: a link, a media type.
+    let described = now.revision - held.revision > most;
+    Ok((is_old && (changes > 0 || described)) || changes * RENEWED_AT > held.resources)
 }
 
 /// Writes a new snapshot where one is due, or where the old one is not in place.

@@ -1,4 +1,4 @@
-//! The catalogue held against the content, byte by byte; nothing is recorded.
+//! The catalogue held against the content; nothing is recorded.
 
 use std::sync::Mutex;
 
@@ -33,8 +33,8 @@ pub enum DifferenceKind {
     Missing,
 }
 
-/// Hashes every file and compares it with the catalogue; each difference goes to `differs`. The next scan records what
-/// has simply changed since the last one.
+/// Compares the content with the catalogue; each difference goes to `differs`. With `every_file` each one is hashed, else
+/// those that a scan would hash. The next scan records what has simply changed since the last one.
 ///
 /// # Errors
 /// As for [`super::scan`].
@@ -42,6 +42,7 @@ pub fn check(
     holdings: &Holdings,
     catalogue: &Catalogue,
     options: &ScanOptions,
+    every_file: bool,
     monitor: &dyn Monitor,
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
@@ -58,7 +59,7 @@ pub fn check(
         }
         Ok::<_, CatalogueError>(Recorded::default())
     };
-    observe(catalogue, &options, monitor, true, &compare, |merge| complete_look(merge, holdings))
+    observe(catalogue, &options, monitor, every_file, &compare, |merge| complete_look(merge, holdings))
 }
 
 fn difference(observation: Observation, held: Option<Resource>) -> Option<Difference> {

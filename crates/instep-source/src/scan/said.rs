@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, Monitor,
-    catalogue::{Catalogue, Observation, Recorded, Resource, State},
+    catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource, State},
     content::{Holdings, Look, Root, look},
 };
 
@@ -80,16 +80,30 @@ pub fn record_said(
     for said in said {
         match holdings.root_of_uri(said.uri().as_str()) {
             Some((root, path)) => files.push((root, path)),
-            None => {
-                let key = holdings.key_of(said.uri().as_str());
-                named.push(said.observation(key, options.sets));
-            }
+            None => named.push(named_one(holdings, catalogue, said, options.sets)?),
         }
     }
     if files.is_empty() {
         return Ok(catalogue.record(named)?);
     }
     record_files(holdings, catalogue, (files, named), options, monitor)
+}
+
+/// A resource that is no file. One that a manifest names stays the manifest's, in its sets.
+fn named_one(
+    holdings: &Holdings,
+    catalogue: &Catalogue,
+    said: Said,
+    sets: u64,
+) -> Result<Observation, CatalogueError> {
+    let uri = said.uri().as_str();
+    for key in holdings.manifests().iter().map(|manifest| manifest.key(uri)) {
+        if let Some(held) = catalogue.resource(&key)? {
+            return Ok(said.observation(key, held.sets));
+        }
+    }
+    let key = holdings.key_of(uri);
+    Ok(said.observation(key, sets))
 }
 
 /// Files are looked at one caller after the other and recorded in that order; nobody waits for the disk meanwhile.

@@ -34,6 +34,9 @@ const REQUEST_BYTES: usize = 4 << 20;
 /// How long one request may take.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
 
+/// How long a compaction may take: it writes the catalogue anew.
+const COMPACTION_TIME: Duration = Duration::from_secs(1_800);
+
 /// The listener for applications and the operator.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -92,6 +95,7 @@ pub(crate) fn routes(admin: Arc<Admin>, token: &str) -> Router {
     Router::new()
         .route("/changes", post(changes))
         .route("/scan", post(scan))
+        .route("/compact", post(compact))
         .route("/status", get(status))
         .fallback(|| async { StatusCode::NOT_FOUND })
         .with_state(admin)
@@ -105,9 +109,8 @@ async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Resp
     if given != Some(expected) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")]).into_response();
     }
-    timeout(REQUEST_TIME, next.run(request))
-        .await
-        .unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
+    let patience = if request.uri().path() == "/compact" { COMPACTION_TIME } else { REQUEST_TIME };
+    timeout(patience, next.run(request)).await.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
 }
 
 /// Records what an application says, and answers when it is durable.
@@ -131,6 +134,17 @@ async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
 async fn scan(State(admin): State<Arc<Admin>>) -> StatusCode {
     admin.told.look_at_everything();
     StatusCode::ACCEPTED
+}
+
+/// Drops what the change log keeps in vain; who records waits meanwhile.
+async fn compact(State(admin): State<Arc<Admin>>) -> Response {
+    let compact = move || crate::publish::compact(&admin.recorder.catalogue);
+    let done = match spawn_blocking(compact).await {
+        Ok(Ok(done)) => done,
+        Ok(Err(error)) => return failed(&error.to_string()),
+        Err(error) => return failed(&error.to_string()),
+    };
+    Json(json!({ "forgotten": done.forgotten, "before": done.before, "after": done.after })).into_response()
 }
 
 async fn status(State(admin): State<Arc<Admin>>) -> Response {
@@ -159,7 +173,7 @@ fn said(body: &[u8]) -> Result<Vec<Said>, String> {
 }
 
 fn failed(what: &str) -> Response {
-    tracing::error!(error = what, "changes could not be recorded");
+    tracing::error!(error = what, "the catalogue fails");
     (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "5")]).into_response()
 }
 

@@ -2,7 +2,12 @@
 
 mod link_format;
 
-use std::{fs::File, io, sync::Arc};
+use std::{
+    fs::File,
+    io,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use axum::{
     Router,
@@ -131,8 +136,8 @@ impl Versions {
     /// Leads to the version that was there at the time asked for: the one before it, or the first (RFC 7089 §4.1).
     fn timegate(&self, path: &str, headers: &HeaderMap) -> io::Result<Response> {
         let asked = headers.get(ACCEPT_DATETIME).map(|value| {
-            let date = value.to_str().ok().and_then(|text| httpdate::parse_http_date(text).ok());
-            date.map(|date| date.duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs()))
+            let date = value.to_str().ok().and_then(asked_date);
+            date.map(|date| date.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
         });
         if asked == Some(None) {
             return Ok(told(StatusCode::BAD_REQUEST, "Accept-Datetime is no HTTP date"));
@@ -185,6 +190,16 @@ impl Versions {
         response.headers_mut().extend(date.map(|date| (MEMENTO_DATETIME, date)));
         Ok(response)
     }
+}
+
+/// The date counts; clients write the name of its day by hand, and often wrongly.
+fn asked_date(text: &str) -> Option<SystemTime> {
+    const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    let under = |day: &&str, date: &str| httpdate::parse_http_date(&format!("{day}, {date}")).ok();
+    httpdate::parse_http_date(text).ok().or_else(|| {
+        let (_, date) = text.split_once(", ")?;
+        DAYS.iter().find_map(|day| under(day, date))
+    })
 }
 
 fn answered(answer: io::Result<Response>) -> Response {

@@ -94,6 +94,39 @@ fn a_list_of_changes_leaves_the_rest_alone() {
 }
 
 #[test]
+fn a_folder_decides_about_its_uris_whatever_a_manifest_says_of_them() {
+    let mut folder = Folder::new();
+    folder.write("a", "the file");
+    folder.write("list.csv", "uri,length\nhttp://x/a,1\nhttp://x/absent,2\nurn:record:7,3\n");
+    let listed = Content::Manifest { path: folder.path("list.csv"), root: folder.path("") };
+    folder.add_content(listed);
+    for _ in 0..2 {
+        assert_eq!(folder.scan().skipped, 2, "each is told, and nothing else is lost");
+        let resources = folder.resources();
+        let named: Vec<_> = resources.iter().map(|it| (it.uri.as_str(), it.state.length.unwrap())).collect();
+        assert_eq!(named, [("http://x/a", 8), ("http://x/list.csv", 64), ("urn:record:7", 3)]);
+    }
+    folder.write("a", "another file");
+    folder.write("list.csv", "uri,length\nhttp://x/a,,\nhttp://x/absent,2\nurn:record:7,33\n");
+    folder.scan();
+    assert_eq!(folder.resources()[0].state.length, Some(12));
+}
+
+#[test]
+fn an_application_speaks_of_the_resource_that_a_manifest_names() {
+    let folder = listed("list.csv");
+    folder.write("list.csv", "uri,length\nhttp://y/a,1\nhttp://y/b,2\n");
+    folder.scan();
+    let uri = |text: &str| Uri::parse(text).unwrap();
+    let said = vec![Said::add(uri("http://y/a")), Said::remove(uri("http://y/b"))];
+    let recorded =
+        record_said(&folder.holdings, &folder.catalogue, said, &folder.options, &VoidMonitor).unwrap();
+    assert_eq!((recorded.created, recorded.updated, recorded.deleted), (0, 1, 1));
+    let left: Vec<_> = folder.resources().into_iter().map(|resource| resource.uri.into_string()).collect();
+    assert_eq!(left, ["http://y/a"]);
+}
+
+#[test]
 fn an_application_records_its_own_changes() {
     let folder = Folder::new();
     folder.write("file", "1");

@@ -301,7 +301,7 @@ fn a_check_tells_what_differs_and_records_nothing() {
     folder.write("unknown", "new");
     let before = folder.catalogue.snapshot().unwrap().head();
     let mut told = Vec::new();
-    let report = check(&folder.holdings, &folder.catalogue, &folder.options, &VoidMonitor, &mut |it| {
+    let report = check(&folder.holdings, &folder.catalogue, &folder.options, true, &VoidMonitor, &mut |it| {
         told.push((it.uri.as_str()["http://x/".len()..].to_owned(), it.kind));
     });
     assert_eq!(report.unwrap().hashed, 3);

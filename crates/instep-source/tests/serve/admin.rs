@@ -33,7 +33,7 @@ fn post_changes(access: &Access, body: &str) -> Answer {
 fn s3_every_route_asks_for_the_token() {
     let server = Server::start(&[("a.txt", b"a")]);
     let access = access(&server);
-    for target in ["/changes", "/scan", "/status", "/", "/absent", "/changes/", "/../changes"] {
+    for target in ["/changes", "/scan", "/compact", "/status", "/", "/absent", "/changes/", "/../changes"] {
         for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
             let wrong = format!("Authorization: Bearer {}x", access.token);
             let basic = format!("Authorization: Basic {}", access.token);
@@ -52,7 +52,7 @@ fn s3_every_route_asks_for_the_token() {
 fn s3_the_public_listener_has_no_writing_route() {
     let server = Server::start(&[("a.txt", b"a")]);
     let right = format!("Authorization: Bearer {}", access(&server).token);
-    for target in ["/changes", "/scan"] {
+    for target in ["/changes", "/scan", "/compact"] {
         let answer = request(server.address, "POST", target, &[&right, "Content-Length: 0"]);
         assert_eq!(answer.status, 405, "{target}");
     }

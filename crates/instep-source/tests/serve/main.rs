@@ -4,6 +4,7 @@
 
 mod admin;
 mod batch;
+mod behind_nginx;
 mod channels;
 mod current;
 mod floods;

@@ -216,14 +216,19 @@ fn requests_follow_each_other_on_one_connection() {
 }
 
 /// nginx over a folder, with its defaults.
-struct Nginx {
-    address: SocketAddr,
+pub(crate) struct Nginx {
+    pub(crate) address: SocketAddr,
     process: Child,
     _folders: [TempDir; 2],
 }
 
 impl Nginx {
     fn start(root: TempDir) -> Option<Self> {
+        Self::with(root, "")
+    }
+
+    /// With a snippet in its `server` block; none where there is no nginx.
+    pub(crate) fn with(root: TempDir, snippet: &str) -> Option<Self> {
         let state = tempfile::tempdir().unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let (here, root_path) = (state.path().display(), root.path().display());
@@ -236,7 +241,7 @@ impl Nginx {
              if_modified_since before; absolute_redirect off; \
              client_body_temp_path {here}/b; proxy_temp_path {here}/p; fastcgi_temp_path {here}/f; \
              uwsgi_temp_path {here}/u; scgi_temp_path {here}/s; \
-             server {{ listen {address}; root {root_path}; }} }}"
+             server {{ listen {address}; root {root_path}; {snippet} }} }}"
         );
         let path = state.path().join("nginx.conf");
         fs::write(&path, config).unwrap();

@@ -78,7 +78,7 @@ impl Published {
 fn with_change_dumps(options: &mut PublishOptions) {
     options.dumps.policy = DumpPolicy::Never;
     options.dumps.changes = true;
-    options.dumps.changes_every = Duration::ZERO;
+    options.dumps.changes_every = Some(Duration::ZERO);
     options.keep_states = true;
 }
 

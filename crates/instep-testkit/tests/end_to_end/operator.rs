@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Lines},
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, ChildStdout, Stdio},
 };
@@ -116,6 +117,56 @@ fn the_catalogue_is_compared_with_the_disk() {
     }
     publish(folder.path());
     let _ = run(folder.path(), &["catalogue", "check"]).with_code(0);
+}
+
+#[test]
+fn s11_a_dry_run_shows_what_would_be_published_and_writes_nothing() {
+    let folder = folder(&[("a.txt", "a"), ("b.txt", "b"), (".hidden", "h"), ("private.txt", "p")]);
+    let private = folder.path().join("private.txt");
+    fs::set_permissions(&private, fs::Permissions::from_mode(0o600)).unwrap();
+    let dry = |code| run(folder.path(), &["publish", ".", "--base-url", BASE, "-n"]).with_code(code).stdout;
+    let first = dry(3);
+    let named = |letter: &str, name: &str| format!("{letter} {BASE}{name}\n");
+    assert!(first.contains(&named("+", "a.txt")) && first.contains(&named("+", "b.txt")), "{first}");
+    assert!(!first.contains("hidden") && !first.contains("private"), "{first}");
+    let names = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(names, 4, "nothing was written");
+    fs::remove_file(private).unwrap();
+    publish(folder.path());
+    fs::write(folder.path().join("a.txt"), "other").unwrap();
+    fs::remove_file(folder.path().join("b.txt")).unwrap();
+    fs::write(folder.path().join("c.txt"), "new").unwrap();
+    for _ in 0..2 {
+        let shown = dry(0);
+        for (letter, name) in [("~", "a.txt"), ("-", "b.txt"), ("+", "c.txt")] {
+            assert!(shown.contains(&named(letter, name)), "{shown}");
+        }
+        assert!(shown.ends_with("+1 ~1 -1; 2 files looked at\n"), "{shown}");
+    }
+    let list = fs::read_to_string(folder.path().join("resourcesync/resourcelist.xml")).unwrap();
+    assert!(list.contains("b.txt") && !list.contains("c.txt"), "{list}");
+    let told = run(folder.path(), &["publish", ".", "--base-url", BASE, "--json"]).with_code(0).stdout;
+    for (change, name) in [("updated", "a.txt"), ("deleted", "b.txt"), ("created", "c.txt")] {
+        let line = format!(r#"{{"type":"item","change":"{change}","uri":"{BASE}{name}"}}"#);
+        assert!(told.lines().any(|it| it == line), "{line}\n{told}");
+    }
+}
+
+#[test]
+fn a_catalogue_is_looked_after_while_its_source_is_served() {
+    for listener in ["127.0.0.1:0", "unix:.instep/socket"] {
+        let folder = folder(&[("a.txt", "a"), ("b.txt", "b")]);
+        let _serving = Serving::start(folder.path(), &["--admin-listen", listener]);
+        let _ = run(folder.path(), &["catalogue", "check"]).with_code(0);
+        fs::write(folder.path().join("a.txt"), "other").unwrap();
+        let found = run(folder.path(), &["catalogue", "check", "--json"]).with_code(20);
+        assert!(found.stdout.contains(r#""letter":"~""#), "{}", found.stdout);
+        let compacted = run(folder.path(), &["catalogue", "compact", "--json"]).with_code(0);
+        assert!(summary(&compacted)["bytes_after"].as_u64() > Some(0), "{}", compacted.stdout);
+        let said = run(folder.path(), &["change", "add", "urn:a:b", "--json"]).with_code(0);
+        assert_eq!(summary(&said)["by"], "listener", "the server goes on");
+        let _ = run(folder.path(), &["publish", ".", "--base-url", BASE]).with_code(7);
+    }
 }
 
 #[test]

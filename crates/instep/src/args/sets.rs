@@ -1,7 +1,7 @@
 //! `[[set]]` of `instep.toml`: several sets of resources in one Source.
 
 use std::{
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -22,7 +22,7 @@ struct Table {
     content: Option<PathBuf>,
     /// A manifest, CSV or JSON Lines; or the folder of a copy.
     from: Option<PathBuf>,
-    /// The URI that the folder is served at.
+    /// The URI that the folder is served at; by default where it lies below the base URL.
     prefix: Option<String>,
     #[serde(default)]
     include: Vec<String>,
@@ -51,12 +51,32 @@ pub(crate) fn content_from(path: PathBuf, root: &Path, prefix: Option<String>) -
     Ok(Content::Manifest { path, root: root.to_owned() })
 }
 
+/// Where a folder below the one that is published is served, as a reference below the base URL; none for that folder
+/// itself and for one elsewhere.
+fn below(folder: &Path) -> Option<String> {
+    let mut prefix = String::new();
+    for component in folder.components().filter(|component| *component != Component::CurDir) {
+        let Component::Normal(name) = component else { return None };
+        for byte in name.as_encoded_bytes() {
+            match byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
+                true => prefix.push(char::from(*byte)),
+                false => prefix.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        prefix.push('/');
+    }
+    (!prefix.is_empty()).then_some(prefix)
+}
+
 fn set(table: Table, root: &Path) -> anyhow::Result<SetOptions> {
     let mut set = SetOptions::new();
     set.content = match (table.content, table.from) {
         (folder, None) => {
-            let folder = folder.map_or_else(|| root.to_owned(), |folder| root.join(folder));
-            vec![Content::Folder { root: folder, prefix: table.prefix }]
+            let folder = folder.unwrap_or_default();
+            vec![Content::Folder {
+                root: root.join(&folder),
+                prefix: table.prefix.or_else(|| below(&folder)),
+            }]
         }
         (None, Some(path)) => vec![content_from(path, root, table.prefix)?],
         (Some(_), Some(_)) => bail!("{}: content or from, not both", table.name),
@@ -80,4 +100,23 @@ fn set(table: Table, root: &Path) -> anyhow::Result<SetOptions> {
         }
     }
     Ok(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_below_the_published_one_is_served_below_the_base_url() {
+        for (folder, prefix) in [
+            ("papers", Some("papers/")),
+            ("./a b/\u{e9}", Some("a%20b/%C3%A9/")),
+            ("", None),
+            (".", None),
+            ("../elsewhere", None),
+            ("/srv/elsewhere", None),
+        ] {
+            assert_eq!(below(Path::new(folder)).as_deref(), prefix, "{folder}");
+        }
+    }
 }

@@ -63,6 +63,9 @@ pub(crate) struct Source {
     /// Offer a Change Dump; past states are kept for it
     #[arg(long)]
     change_dump: bool,
+    /// Pack the changes that no package has yet when the oldest is older [default: publish: at once; serve: 1h]
+    #[arg(long, value_parser = values::duration, value_name = "DURATION")]
+    change_dump_every: Option<Duration>,
     /// Offer patches for changed resources; the bytes of all resources up to --patch-max are kept once more for it
     #[arg(long)]
     patches: bool,
@@ -177,6 +180,7 @@ impl Source {
             None => dumps,
         };
         options.dumps.changes = self.change_dump;
+        options.dumps.changes_every = self.change_dump_every;
         options.keep_states = self.change_dump;
         options.keep_bytes = self.keep_bytes;
         options.patches = self.patches.then(|| {

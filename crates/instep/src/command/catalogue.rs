@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use instep_source::{Publisher, scan::DifferenceKind};
+use instep_source::Publisher;
 use serde_json::json;
 
 use crate::{
     args::state,
     exit::Exit,
+    listener::{Compacted, Listener},
     ui::{
         Output,
-        format::{bytes, counted, name},
-        publishing::Publishing,
+        format::{bytes, counted},
+        publishing::{Differences, Publishing},
     },
 };
 
@@ -28,9 +29,12 @@ enum Task {
     /// Hash every file and compare it with the catalogue; nothing is recorded
     ///
     /// `+` is a file that the catalogue does not know, `~` one with other bytes, `-` one that is not there any more.
-    /// The next publication records what has simply changed since the last one.
+    /// The next publication records what has simply changed since the last one. A running `serve` goes on meanwhile.
     Check(Place),
     /// Drop history that no published document shows any more, and give its space back
+    ///
+    /// Such history goes with each publication; this gives the space back to the disk. A running `serve` does it
+    /// itself, and records nothing meanwhile.
     Compact(Place),
 }
 
@@ -55,24 +59,13 @@ impl Catalogue {
 }
 
 fn check(state: &Path, output: &Output) -> anyhow::Result<Exit> {
-    let publisher = Publisher::reopen(state)?;
     let monitor = Publishing::new(*output);
-    let (mut unknown, mut differing, mut missing) = (0u64, 0u64, 0u64);
-    let report = publisher.check(&monitor, &mut |difference| {
-        let (letter, number) = match difference.kind {
-            DifferenceKind::Unknown => ("+", &mut unknown),
-            DifferenceKind::Missing => ("-", &mut missing),
-            _ => ("~", &mut differing),
-        };
-        *number += 1;
-        let uri = difference.uri.as_str();
-        output.line(format!("{letter} {}", name(uri)));
-        output.object("item", json!({ "letter": letter, "uri": uri }));
-    });
+    let mut differences = Differences::new(*output);
+    let report = instep_source::check(state, &monitor, &mut |difference| differences.tell(&difference));
     monitor.finish();
     let report = report?;
-    let differences = unknown + differing + missing;
-    let verdict = match differences {
+    let Differences { unknown, differing, missing, .. } = differences;
+    let verdict = match unknown + differing + missing {
         0 => "The catalogue is right".to_owned(),
         number => counted(number, "difference"),
     };
@@ -88,11 +81,17 @@ fn check(state: &Path, output: &Output) -> anyhow::Result<Exit> {
             "differing": differing, "missing": missing, "skipped": report.skipped,
         }),
     );
-    Ok(if differences > 0 { Exit::Differences } else { Exit::Done })
+    Ok(if unknown + differing + missing > 0 { Exit::Differences } else { Exit::Done })
 }
 
 fn compact(state: &Path, output: &Output) -> anyhow::Result<Exit> {
-    let done = Publisher::reopen(state)?.compact()?;
+    let done = match Listener::find(state)? {
+        Some(listener) => listener.compact()?,
+        None => {
+            let done = Publisher::reopen(state)?.compact()?;
+            Compacted { forgotten: done.forgotten, before: done.before, after: done.after }
+        }
+    };
     output.line(format!(
         "{} dropped; the catalogue had {}, has {}",
         counted(done.forgotten, "old change"),

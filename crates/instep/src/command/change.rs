@@ -1,7 +1,5 @@
 //! `instep change`: an application, or its operator, says what changed.
 
-mod listener;
-
 use std::{
     io::{self, BufRead},
     path::PathBuf,
@@ -16,9 +14,9 @@ use serde_json::json;
 use crate::{
     args::state,
     exit::Exit,
+    listener::Listener,
     ui::{Output, format::count, publishing::Publishing},
 };
-use listener::Listener;
 
 /// Changes that are handed over at once.
 const AT_ONCE: usize = 1_000;

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Args;
 use instep_source::{DumpPolicy, HostSetup, PublishOptions, PublishReport};
 use serde_json::json;
@@ -13,7 +14,7 @@ use crate::{
     ui::{
         Output,
         format::{bytes, count, counted, elapsed},
-        publishing::Publishing,
+        publishing::{Differences, Publishing},
     },
 };
 
@@ -30,20 +31,56 @@ pub(crate) struct Publish {
     base_url: String,
     #[command(flatten)]
     source: Source,
+    /// Show what would be published, and record and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Needs a server: serve --versions
+    #[arg(long, hide = true)]
+    versions: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   instep publish /srv/data --base-url https://example.org/data/
+  instep publish /srv/data --base-url https://example.org/data/ --dry-run
   instep publish /srv/data --base-url https://example.org/ --exclude 'drafts/**' --hash md5,sha-256
   instep publish /mnt/readonly --base-url https://example.org/ --out /srv/documents --state /var/lib/instep";
 
 impl Publish {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        if self.versions {
+            bail!(
+                "Prior versions need a server: a TimeGate answers by Accept-Datetime, and a Memento with its own \
+                 datetime, which files cannot; use instep serve --versions"
+            );
+        }
         let options =
             self.source.options(&self.dir, &self.base_url, self.dir.clone(), DumpPolicy::Never, config)?;
-        publish_once("publish", &options, output)
+        match self.dry_run {
+            true => show(&options, output),
+            false => publish_once("publish", &options, output),
+        }
     }
+}
+
+/// Tells what a publication would come to, resource by resource.
+fn show(options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
+    let monitor = Publishing::new(*output);
+    let mut differences = Differences::new(*output);
+    let report = instep_source::preview(options, &monitor, &mut |difference| differences.tell(&difference));
+    monitor.finish();
+    let report = report?;
+    let Differences { unknown, differing, missing, .. } = differences;
+    let figures = format!("+{} ~{} -{}", count(unknown), count(differing), count(missing));
+    output.line(format!("Would publish: {figures}; {} looked at", counted(report.seen, "file")));
+    output.object(
+        "summary",
+        json!({
+            "command": "publish", "dry_run": true, "created": unknown, "updated": differing, "deleted": missing,
+            "skipped": report.skipped,
+        }),
+    );
+    Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
 }
 
 /// Publishes, and tells what came of it.

@@ -3,7 +3,10 @@
 use std::{io, net::SocketAddr, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use instep_source::{Monitor, Phase, Problem, Progress};
+use instep_source::{
+    Monitor, Phase, Problem, Progress,
+    scan::{Difference, DifferenceKind},
+};
 use resourcesync::{Change, Uri};
 use serde_json::json;
 
@@ -33,6 +36,32 @@ impl Publishing {
     /// Clears what was drawn.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Differences between content and catalogue, told one by one and counted.
+pub(crate) struct Differences {
+    output: Output,
+    pub(crate) unknown: u64,
+    pub(crate) differing: u64,
+    pub(crate) missing: u64,
+}
+
+impl Differences {
+    pub(crate) fn new(output: Output) -> Self {
+        Self { output, unknown: 0, differing: 0, missing: 0 }
+    }
+
+    pub(crate) fn tell(&mut self, difference: &Difference) {
+        let (letter, number) = match difference.kind {
+            DifferenceKind::Unknown => ("+", &mut self.unknown),
+            DifferenceKind::Missing => ("-", &mut self.missing),
+            _ => ("~", &mut self.differing),
+        };
+        *number += 1;
+        let uri = difference.uri.as_str();
+        self.output.line(format!("{letter} {}", name(uri)));
+        self.output.object("item", json!({ "letter": letter, "uri": uri }));
     }
 }
 

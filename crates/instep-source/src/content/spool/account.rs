@@ -1,0 +1,124 @@
+//! How much a spool holds, written down beside it, so that nobody has to look at each state.
+
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// How much a spool holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Kept {
+    /// States.
+    pub states: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// The account of a spool. Clones share what is not written down yet; others of the same process settle one after
+/// the other.
+#[derive(Clone, Debug)]
+pub(super) struct Account(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    file: PathBuf,
+    open: Mutex<Open>,
+}
+
+impl Drop for Shared {
+    /// Where work has ended without a settlement, nobody knows the sum any more.
+    fn drop(&mut self) {
+        if *self.open.get_mut().unwrap_or_else(PoisonError::into_inner) != Open::default() {
+            let _ = fs::remove_file(&self.file);
+        }
+    }
+}
+
+/// What was added and taken away since the last settlement.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Open {
+    states: i64,
+    bytes: i64,
+}
+
+/// What is written down: the sum, and the time of the folder's last change then. A process that is killed between a
+/// change and its settlement leaves another time.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    kept: Kept,
+    changed_ns: i128,
+}
+
+static SETTLING: Mutex<()> = Mutex::new(());
+
+impl Account {
+    pub(super) fn beside(folder: &Path) -> Self {
+        let file = folder.with_extension("kept");
+        Self(Arc::new(Shared { file, open: Mutex::default() }))
+    }
+
+    /// A state came (1) or went (-1).
+    pub(super) fn note(&self, states: i64, length: u64) {
+        let mut open = self.open();
+        open.states += states;
+        open.bytes += states * i64::try_from(length).unwrap_or(i64::MAX);
+    }
+
+    /// The sum at the last settlement; none where nobody knows.
+    pub(super) fn read(&self) -> io::Result<Option<Kept>> {
+        Ok(self.written()?.map(|written| written.kept))
+    }
+
+    /// Forgets a sum that does not go with the folder as it is.
+    pub(super) fn verify(&self, folder: &Path) -> io::Result<()> {
+        match self.written()? {
+            Some(written) if written.changed_ns == changed_ns(folder) => Ok(()),
+            Some(_) => fs::remove_file(&self.0.file),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes down what `judge` makes of the sum.
+    pub(super) fn settle(
+        &self,
+        folder: &Path,
+        judge: impl FnOnce(Option<Kept>) -> io::Result<Kept>,
+    ) -> io::Result<Kept> {
+        let _alone = SETTLING.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = std::mem::take(&mut *self.open());
+        let accounted = self.written()?.map(|written| Kept {
+            states: written.kept.states.saturating_add_signed(open.states),
+            bytes: written.kept.bytes.saturating_add_signed(open.bytes),
+        });
+        let kept = judge(accounted)?;
+        let written = Written { kept, changed_ns: changed_ns(folder) };
+        // Numbers: nothing that JSON cannot hold. Torn by a crash, it is as if nobody knew.
+        if folder.exists() {
+            fs::write(&self.0.file, serde_json::to_vec(&written).unwrap_or_default())?;
+        }
+        Ok(kept)
+    }
+
+    fn written(&self) -> io::Result<Option<Written>> {
+        match fs::read(&self.0.file) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn changed_ns(folder: &Path) -> i128 {
+    fs::metadata(folder).map_or(0, |metadata| {
+        i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+    })
+}

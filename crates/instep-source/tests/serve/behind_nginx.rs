@@ -1,0 +1,38 @@
+//! The files of a publication, served by nginx with the snippet that the publication tells.
+
+use instep_source::{CodingRule, PublishOptions, VoidMonitor, publish};
+
+use super::{raw::get, semantics::Nginx, server::folder};
+
+#[test]
+fn resources_that_are_stored_coded_are_served_as_the_list_says() {
+    // An empty member: as good as any.
+    let coded: &[u8] = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x03\0\0\0\0\0\0\0\0\0";
+    let root =
+        folder(&[("records/one.xml.gz", coded), ("records/readme.txt", b"read me"), ("two.xml.gz", coded)]);
+    let mut options = PublishOptions::new(root.path(), "http://example.com/");
+    options.sets[0].codings = vec![CodingRule::new("records/*.xml.gz", "gzip")];
+    let report = publish(&options, &VoidMonitor).unwrap();
+    let list = std::fs::read_to_string(root.path().join("resourcesync/resourcelist.xml")).unwrap();
+    let entry = list.split("<url>").find(|entry| entry.contains("one.xml.gz")).unwrap();
+    assert!(entry.contains("encoding=\"gzip\"") && entry.contains("type=\"text/xml\""), "{entry}");
+
+    let Some(nginx) = Nginx::with(root, &report.host.nginx) else {
+        assert!(std::env::var_os("CI").is_none(), "nginx is missing");
+        return;
+    };
+    let link = Some("<http://example.com/resourcesync/capabilitylist.xml>; rel=\"resourcesync\"");
+    let record = get(nginx.address, "/records/one.xml.gz");
+    assert_eq!((record.status, record.body.as_slice()), (200, coded));
+    assert_eq!(record.header("content-encoding"), Some("gzip"));
+    assert_eq!((record.header("content-type"), record.header("link")), (Some("text/xml"), link));
+    for (plain, media_type) in
+        [("/records/readme.txt", "text/plain"), ("/two.xml.gz", "application/octet-stream")]
+    {
+        let answer = get(nginx.address, plain);
+        assert_eq!((answer.header("content-encoding"), answer.header("link")), (None, link), "{plain}");
+        assert_eq!(answer.header("content-type"), Some(media_type), "{plain}");
+    }
+    let description = get(nginx.address, "/.well-known/resourcesync");
+    assert_eq!((description.status, description.header("content-type")), (200, Some("application/xml")));
+}
