@@ -106,8 +106,10 @@ impl Batches {
             match request.selection {
                 BatchSelection::Resources(_) => metadata.at = Some(snapshot.at()),
                 BatchSelection::Since(since) => {
-                    metadata.from = Some(since);
-                    metadata.until = Some(snapshot.at());
+                    let until = snapshot.at();
+                    // A client's clock may be ahead; what it gets ends now.
+                    metadata.from = Some(if since > until { until } else { since });
+                    metadata.until = Some(until);
                 }
             }
         }

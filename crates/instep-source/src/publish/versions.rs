@@ -143,6 +143,10 @@ impl VersionPlace {
 
     /// The links of an entry whose resource is so since a time (LN-16 to LN-19).
     pub(super) fn links(&self, uri: &Uri, state: &State, since: Option<DateTime>) -> Vec<Link> {
+        // Nobody has the bytes of what an application only tells of.
+        if state.digests.is_empty() {
+            return Vec::new();
+        }
         let memento = since.and_then(|since| self.memento(uri, since)).map(|href| {
             let mut link = Link::new(Relation::Memento, href);
             link.modified = state.lastmod;

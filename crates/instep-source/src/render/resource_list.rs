@@ -1,4 +1,4 @@
-use std::iter::Peekable;
+use std::{iter::Peekable, time::Duration};
 
 use resourcesync::{Capability, DateTime, Entry, Form, Header, Link, Relation};
 
@@ -18,6 +18,9 @@ pub(super) const SITEMAP: &str = "sitemap.xml";
 
 /// A list that only grew its Change List is renewed when more than one resource in so many changed.
 const RENEWED_AT: u64 = 10;
+
+/// Where a Source stays open it is not renewed for that more often, however fast everything changes.
+const RENEWED_EVERY: Duration = Duration::from_secs(10);
 
 /// Whether a new snapshot has to be published. Nothing changed: none, unless the operator asks for it.
 pub(super) fn is_due(
@@ -45,7 +48,8 @@ pub(super) fn is_due(
         || held.at.is_older_than(lists.snapshot_every, now.at);
     let most = now.sequence.saturating_sub(held.sequence);
     // Counting costs a look at each change, so it waits until it can matter.
-    if !is_old && most * RENEWED_AT <= held.resources {
+    let is_young = !held.at.is_older_than(lists.small_snapshot_every.min(RENEWED_EVERY), now.at);
+    if !is_old && (is_young || most * RENEWED_AT <= held.resources) {
         return Ok(false);
     }
     let changes = view.count_changes(held.sequence)?;

@@ -179,6 +179,22 @@ fn a_large_set_has_parts_named_by_their_snapshot_that_stay_for_the_grace_time() 
 }
 
 #[test]
+fn an_open_source_renews_its_resource_list_now_and_then_however_fast_it_changes() {
+    let mut source = Source::new(TestSet::of(&["a", "b"]), |options| {
+        options.lists.small_snapshot_every = Duration::from_secs(300);
+        options.lists.rotation.entries = 1_000;
+    });
+    source.publish();
+    let mut renewed = 0;
+    for _ in 0..20 {
+        source.set.change("a", Change::Updated);
+        renewed += usize::from(source.publish().contains(&"resourcelist.xml".to_owned()));
+    }
+    // Each publication takes three seconds.
+    assert_eq!(renewed, 5);
+}
+
+#[test]
 fn another_base_url_rewrites_everything() {
     let mut source = Source::new(TestSet::of(&["a"]), |_| {});
     source.publish();

@@ -5,10 +5,10 @@ use std::{
     thread,
 };
 
-use instep_source::{Publisher, VoidMonitor};
-use resourcesync::{DateTime, Form};
+use instep_source::{Archives, Publisher, VoidMonitor};
+use resourcesync::{Capability, DateTime, Entry, Form};
 
-use super::Site;
+use super::{Site, read};
 
 /// S7: whatever a reader finds at any instant, what it refers to is there, and is of one snapshot.
 #[test]
@@ -19,6 +19,7 @@ fn s7_readers_see_no_dangling_reference_and_no_mixture() {
     site.options.lists.rotation.entries = 4;
     site.options.lists.closed_lists = 3;
     site.options.lists.snapshot = true;
+    site.options.archives = Some(Archives::default());
     let mut publisher = Publisher::open(site.options.clone()).unwrap();
     publisher.publish(&VoidMonitor).unwrap();
     let done = AtomicBool::new(false);
@@ -28,6 +29,7 @@ fn s7_readers_see_no_dangling_reference_and_no_mixture() {
             while !done.load(Ordering::Relaxed) || reads == 0 {
                 check_resource_list(&site);
                 check_change_list(&site, 4);
+                check_references(&site);
                 reads += 1;
             }
         });
@@ -40,6 +42,24 @@ fn s7_readers_see_no_dangling_reference_and_no_mixture() {
         }
         done.store(true, Ordering::Relaxed);
     });
+}
+
+/// From the Source Description on, each document of ours that one refers to is there.
+fn check_references(site: &Site) {
+    let own =
+        |entry: &Entry| entry.loc.as_str().rsplit_once("/resourcesync/").map(|(_, name)| name.to_owned());
+    let (_, sets) = read(&site.options.out.join(".well-known/resourcesync")).unwrap();
+    let mut names: Vec<String> = sets.iter().filter_map(own).collect();
+    let mut documents = 0;
+    while let Some(name) = names.pop() {
+        let (header, entries) = site.read(&name);
+        documents += 1;
+        let is_list = header.capability().is_some_and(|it| *it == Capability::ChangeList);
+        if !is_list || header.form == Form::Index {
+            names.extend(entries.iter().filter_map(own));
+        }
+    }
+    assert!(documents > 8);
 }
 
 pub(super) fn check_resource_list(site: &Site) {

@@ -79,6 +79,14 @@ fn what_changed_since_a_time_comes_with_its_deletions() {
 }
 
 #[test]
+fn nothing_has_changed_since_a_time_to_come() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let (manifest, members) = unpack(&post(&server, r#"{"since":"2999-01-01T00:00:00Z"}"#));
+    let metadata = manifest.header().metadata.as_ref().unwrap();
+    assert!(members.is_empty() && metadata.from == metadata.until && metadata.until.is_some());
+}
+
+#[test]
 fn what_cannot_be_given_is_refused_with_the_reason() {
     let server = Server::start(&[("a.txt", b"a")]);
     let unknown = post(&server, &format!("[\"{0}a.txt\",\"{0}absent\"]", server.base));

@@ -97,6 +97,15 @@ fn s2_the_host_of_a_request_is_in_no_answer() {
         );
         let answer = raw::send(server.address, text.as_bytes());
         assert!(!String::from_utf8_lossy(&answer).contains("evil"), "{target}");
+        // A cache may keep what one client got for all others: it is the same.
+        let (misled, plain) = (raw::answer(&answer).unwrap(), get(server.address, target));
+        for name in ["etag", "cache-control", "vary", "location", "link"] {
+            assert_eq!(misled.header(name), plain.header(name), "{target}: {name}");
+        }
+        // These two tell how far the Source is just now.
+        if !["/", "/status"].contains(&target) {
+            assert_eq!((misled.status, misled.body), (plain.status, plain.body), "{target}");
+        }
     }
 }
 
