@@ -214,7 +214,8 @@ impl Publisher {
         self.pack_changes(&snapshot, &mut before, now, &mut sink, monitor)?;
         let views = self.views(&snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
-        let next = render(&self.policy, &views, &before, now, &mut sink)?;
+        let mut archives = |set: &str| published::archive(&snapshot, set);
+        let next = render(&self.policy, &views, &before, now, &mut archives, &mut sink)?;
 
         let first_offered = patches::first_offered(&next);
         let documents = self.place_documents(&before, next, now, &mut sink, monitor)?;
@@ -253,7 +254,7 @@ impl Publisher {
         monitor.phase(Phase::Commit);
         published::begin(&self.catalogue, &next)?;
         let placed = sink.commit(&expired)?;
-        published::complete(&self.catalogue, &next)?;
+        published::complete(&self.catalogue, next)?;
         placed.iter().for_each(|(name, bytes)| monitor.document(name, *bytes));
         Ok(placed.into_iter().map(|(name, _)| name).collect())
     }

@@ -23,8 +23,8 @@ mod tests;
 
 pub(crate) use entry::{change_entry, resource_entry};
 pub use facts::{
-    ArchiveFacts, ArchivedChanges, ArchivedFact, ChangeDumpFacts, ChangeListFacts, ChangePackageFact,
-    DocumentFact, DumpFacts, Facts, Moment, PackageFact, ResourceListFacts, SetFacts,
+    ArchiveBrief, ArchiveFacts, ArchivedChanges, ArchivedFact, ChangeDumpFacts, ChangeListFacts,
+    ChangePackageFact, DocumentFact, DumpFacts, Facts, Moment, PackageFact, ResourceListFacts, SetFacts,
 };
 pub use host::host_setup;
 pub use place::{DOCUMENTS, Place, SOURCE_DESCRIPTION, SetPlace};
@@ -32,3 +32,4 @@ pub use policy::{Policy, SetPolicy};
 pub(crate) use resource_list::part_name;
 pub use rotation::Span;
 pub use story::{Before, Built, Now, SetView, render};
+pub use writer::ReadArchive;

@@ -362,7 +362,7 @@ fn s6_lists_join_and_datetimes_grow_although_the_clock_steps_back() {
         clock.fetch_sub(3_600_000_000, Ordering::SeqCst);
         site.write("a", &"x".repeat(round));
         publisher.publish(&VoidMonitor).unwrap();
-        readers::check_change_list(&site, 2);
+        check_change_list(&site, 2);
     }
     let times: Vec<_> = site.changes().iter().map(|change| change.metadata.datetime.unwrap()).collect();
     assert_eq!(times.len(), 11);

@@ -47,10 +47,10 @@ impl Root {
         self.sets.push((set, filter));
     }
 
-    /// Leaves out what the Source itself writes, and what an earlier publication wrote into the folder itself: the
-    /// URIs of both are those of documents.
+    /// Leaves out what the Source itself writes, what an earlier publication wrote into the folder itself (the URIs of
+    /// both are those of documents), and the configuration of the program.
     pub(super) fn leave_out(&mut self, out: &Path, state: &Path) {
-        let own = ["resourcesync", ".well-known", "robots.txt"];
+        let own = ["resourcesync", ".well-known", "robots.txt", "instep.toml"];
         let folders = [out.to_owned(), self.folder.clone()];
         let documents = folders.iter().flat_map(|folder| own.map(|name| folder.join(name)));
         for path in documents.chain([state.to_owned()]) {

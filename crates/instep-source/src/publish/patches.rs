@@ -85,8 +85,8 @@ const PATCHES: &str = "patches";
 pub(super) fn first_offered(facts: &Facts) -> Option<u64> {
     let first = |set: &crate::render::SetFacts| {
         let lists = set.change_list.as_ref()?;
-        let archived = set.archive.change_lists.iter();
-        archived.chain(&lists.closed).chain([&lists.open]).map(|span| span.after + 1).min()
+        let listed = lists.closed.iter().chain([&lists.open]).map(|span| span.after);
+        listed.chain(set.archive.after).min().map(|after| after + 1)
     };
     facts.sets.values().filter_map(first).min()
 }

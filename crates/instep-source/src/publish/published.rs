@@ -1,16 +1,21 @@
 //! What is published, kept in the catalogue.
 
+use std::mem;
+
+use serde::Serialize;
 use serde_json::from_slice;
 
 use crate::{
     Error,
     catalogue::{Catalogue, Snapshot},
-    render::{Before, Facts, SetFacts},
+    render::{ArchiveFacts, Before, Facts, SetFacts},
 };
 
 const PUBLISHED: &str = "published";
 /// What was about to be put in place; it is there only while that happens, or when it was interrupted.
 const PLACING: &str = "placing";
+/// What the archives of a set keep; the name of the set follows.
+const ARCHIVE: &str = "archive:";
 
 /// What the catalogue knows; nothing of it is relied upon where it cannot be read.
 pub(super) fn load(snapshot: &Snapshot) -> Result<Before, Error> {
@@ -30,18 +35,26 @@ pub(crate) fn facts_of(snapshot: &Snapshot, set: &str) -> Result<SetFacts, Error
     Ok(load(snapshot)?.facts.sets.remove(set).unwrap_or_default())
 }
 
+/// What the archives of a set keep.
+pub(super) fn archive(snapshot: &Snapshot, set: &str) -> Result<ArchiveFacts, Error> {
+    let bytes = snapshot.meta(&format!("{ARCHIVE}{set}"))?;
+    Ok(bytes.and_then(|bytes| from_slice(&bytes).ok()).unwrap_or_default())
+}
+
 /// Notes what is about to be put in place.
 pub(super) fn begin(catalogue: &Catalogue, next: &Facts) -> Result<(), Error> {
     Ok(catalogue.set_meta(vec![(PLACING.to_owned(), Some(encoded(next)))])?)
 }
 
-/// Notes that it is in place.
-pub(super) fn complete(catalogue: &Catalogue, next: &Facts) -> Result<(), Error> {
-    let values = vec![(PUBLISHED.to_owned(), Some(encoded(next))), (PLACING.to_owned(), None)];
-    Ok(catalogue.set_meta(values)?)
+/// Notes that it is in place; archives apart, and only those that have changed.
+pub(super) fn complete(catalogue: &Catalogue, mut next: Facts) -> Result<(), Error> {
+    let archives = mem::take(&mut next.archives).into_iter();
+    let archives = archives.map(|(set, facts)| (format!("{ARCHIVE}{set}"), Some(encoded(&facts))));
+    let own = [(PUBLISHED.to_owned(), Some(encoded(&next))), (PLACING.to_owned(), None)];
+    Ok(catalogue.set_meta(archives.chain(own).collect())?)
 }
 
-fn encoded(facts: &Facts) -> Vec<u8> {
+fn encoded(facts: &impl Serialize) -> Vec<u8> {
     // Maps with text as keys and plain values: nothing that JSON cannot hold.
     serde_json::to_vec(facts).unwrap_or_default()
 }

@@ -119,7 +119,7 @@ pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
 fn needed_after(facts: &Facts) -> Option<u64> {
     let of_set = |set: &SetFacts| {
         let lists = set.change_list.iter().flat_map(|lists| lists.closed.iter().chain([&lists.open]));
-        let listed = lists.chain(&set.archive.change_lists).map(|span| span.after);
+        let listed = lists.map(|span| span.after).chain(set.archive.after);
         let packed = set.change_dump.iter().map(|dump| dump.through);
         let counted = set.resource_list.iter().map(|list| list.sequence);
         let dumped = set.resource_dump.iter().map(|dump| dump.sequence);

@@ -93,7 +93,11 @@ pub(super) fn render(
     let surplus = facts.closed.len().saturating_sub(policy.lists.closed_lists);
     let leaves = |span: &&Span| needed_from.is_none_or(|needed| span.until <= Some(needed));
     let leaving = facts.closed.iter().take(surplus).take_while(leaves).count();
-    let leaving = facts.closed.drain(..leaving).collect();
+    let leaving: Vec<_> = facts.closed.drain(..leaving).collect();
+    // So many changes that a list closes and leaves at once: the archive still has it.
+    for span in leaving.iter().filter(|span| policy.archives.is_some() && span.number >= first_new) {
+        writer.list(&set.place.name(&list_name(span)), span, true, documents)?;
+    }
     // A new list is in place before the one that refers to it by its end: the open one comes first.
     for span in [&facts.open].into_iter().chain(facts.closed.iter().rev()) {
         let name = set.place.name(&list_name(span));

@@ -18,6 +18,9 @@ pub struct Facts {
     pub documents: BTreeMap<String, DocumentFact>,
     /// Documents that nothing refers to any more, and since when; they go after the grace time.
     pub retired: BTreeMap<String, Moment>,
+    /// What the archives keep, of the sets where that has changed. It is kept apart from all else, as it may be large.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub archives: BTreeMap<String, ArchiveFacts>,
 }
 
 impl Facts {
@@ -63,8 +66,8 @@ pub struct SetFacts {
     /// Its Change Dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change_dump: Option<ChangeDumpFacts>,
-    /// What its archives keep.
-    pub archive: ArchiveFacts,
+    /// What its archives keep, as far as each publication has to know it.
+    pub archive: ArchiveBrief,
 }
 
 /// A Resource List in place: the snapshot it shows.
@@ -121,6 +124,27 @@ pub struct DumpFacts {
     pub packages: Vec<PackageFact>,
 }
 
+/// The archives of a set, without what they keep: enough to see that they stay as they are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ArchiveBrief {
+    /// Since when the oldest of what they keep is superseded or closed.
+    pub oldest: Option<Moment>,
+    /// How much the largest of them keeps.
+    pub most: usize,
+    /// The `at` of the last Resource List in them.
+    pub last_list: Option<Moment>,
+    /// The change that the first of their Change Lists comes after.
+    pub after: Option<u64>,
+    /// What they show besides: the closed Change Lists that have not left the index, and which archives there are.
+    pub shown: String,
+    /// The documents that they consist of.
+    pub documents: Vec<String>,
+    /// What they are archives of, as the Capability List names them.
+    pub offered: Vec<String>,
+}
+
 /// What the archives of a set keep, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -134,6 +158,23 @@ pub struct ArchiveFacts {
     pub change_lists: Vec<Span>,
     /// Change Dumps of packages that have left the open one.
     pub change_dumps: Vec<ArchivedChanges>,
+    /// The documents of all of these, by their names below `out`.
+    pub documents: BTreeMap<String, DocumentFact>,
+}
+
+impl ArchiveFacts {
+    /// Since when the oldest is superseded or closed.
+    pub(super) fn oldest(&self) -> Option<Moment> {
+        let snapshots = self.resource_lists.iter().chain(&self.resource_dumps).map(|it| it.since);
+        let dumps = self.change_dumps.iter().map(|it| it.until);
+        snapshots.chain(dumps).chain(self.change_lists.iter().filter_map(|it| it.until)).min()
+    }
+
+    /// How much the largest archive keeps.
+    pub(super) fn most(&self) -> usize {
+        let snapshots = self.resource_lists.len().max(self.resource_dumps.len());
+        snapshots.max(self.change_lists.len()).max(self.change_dumps.len())
+    }
 }
 
 /// A closed Change Dump in an archive.

@@ -8,7 +8,7 @@ use super::{
     capability_list, change_dump, change_list,
     facts::{ChangeDumpFacts, DumpFacts, Facts, ResourceListFacts, SetFacts},
     resource_dump, resource_list, robots,
-    writer::Documents,
+    writer::{Documents, ReadArchive},
 };
 use crate::{
     Error,
@@ -81,8 +81,8 @@ pub struct Built {
 }
 
 /// Writes, into the sink, the documents that have to be written so that the sink shows the sets as they are now.
-/// `views` are the sets of the policy, in its order. Returns what will be published; nothing is written where the
-/// facts stay the same.
+/// `views` are the sets of the policy, in its order; `archives` tells what archives keep, where that matters. Returns
+/// what will be published; nothing is written where the facts stay the same.
 ///
 /// # Errors
 /// When the catalogue cannot be read or the sink cannot be written.
@@ -91,22 +91,26 @@ pub fn render(
     views: &[&dyn SetView],
     before: &Before,
     now: Now,
+    archives: ReadArchive<'_>,
     sink: &mut dyn Sink,
 ) -> Result<Facts, Error> {
     let held = &before.facts;
     let written_for = format!("{} {:?}", policy.place.base(), policy.write.version);
-    let mut documents = Documents::new(sink, held, before.repair || held.written_for != written_for);
+    let repair = before.repair || held.written_for != written_for;
+    let mut documents = Documents::new(sink, held, archives, repair);
     let mut sets = BTreeMap::new();
     for (set, view) in policy.sets.iter().zip(views) {
         let held = held.sets.get(&set.name).cloned().unwrap_or_default();
         let built = before.built.get(&set.name).cloned().unwrap_or_default();
         sets.insert(set.name.clone(), render_set(policy, set, *view, held, built, now, &mut documents)?);
     }
+    for (name, gone) in held.sets.iter().filter(|(name, _)| !sets.contains_key(*name)) {
+        documents.drop_archive(name, &gone.archive)?;
+    }
     about::render(policy, &mut documents)?;
     capability_list::render_source_description(policy, &mut documents)?;
     robots::render(policy, &mut documents)?;
-    let (documents, retired) = documents.finish(held, now.at);
-    Ok(Facts { written_for, sets, documents, retired })
+    Ok(Facts { written_for, sets, ..documents.finish(now.at) })
 }
 
 fn render_set(
@@ -120,7 +124,10 @@ fn render_set(
 ) -> Result<SetFacts, Error> {
     let mut next = SetFacts::default();
     let mut offered = Vec::new();
-    let mut archive = Archive::open(policy, set, held.archive, now.at);
+    let mut archive = Archive::open(policy, set, &held.archive, now.at);
+    if archive.is_none() {
+        documents.drop_archive(&set.name, &held.archive)?;
+    }
     let lists = match set.change_list {
         true => Some(change_list::plan(policy, view, held.change_list, now)?),
         false => None,
@@ -152,13 +159,17 @@ fn render_set(
         let dumped = next.resource_dump.as_ref().map(|dump| dump.at);
         let needed_from = next.resource_list.as_ref().map(|list| list.at).into_iter().chain(dumped).min();
         let (lists, leaving) = change_list::render(policy, set, view, lists, needed_from, documents)?;
-        archive.iter_mut().for_each(|archive| archive.change_lists(leaving.clone()));
+        if let Some(archive) = &mut archive {
+            archive.change_lists(leaving, documents)?;
+        }
         next.change_list = Some(lists);
         offered.push(capability(set, Capability::ChangeList, change_list::NAME));
     }
     let dump = change_dump::render(policy, set, built.changes.or(held.change_dump), documents)?;
     if let Some((dump, leaving)) = dump {
-        archive.iter_mut().for_each(|archive| archive.change_packages(leaving.clone()));
+        if let Some(archive) = &mut archive {
+            archive.change_packages(leaving, documents)?;
+        }
         next.change_dump = Some(dump);
         offered.push(capability(set, Capability::ChangeDump, change_dump::NAME));
     }

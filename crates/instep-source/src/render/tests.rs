@@ -7,8 +7,8 @@ use proptest::prelude::{
 };
 use resourcesync::{Capability, Change, Form, Relation, xml::SpecVersion};
 
-use super::{Before, Policy, SetView, host_setup, render};
-use crate::{Archives, LinkRule, PublishOptions, SetOptions, sink::Sink};
+use super::{ArchiveFacts, Before, Policy, SetView, host_setup, render};
+use crate::{Archives, Error, LinkRule, PublishOptions, SetOptions, sink::Sink};
 use source::{Source, TestSet, read};
 
 const FIRST: [&str; 7] = [
@@ -213,7 +213,8 @@ fn each_set_has_a_capability_list_of_its_own() {
     });
     let now = source.set.now();
     let views: [&dyn SetView; 2] = [&source.set, &TestSet::default()];
-    render(&source.policy, &views, &Before::default(), now, &mut source.sink).unwrap();
+    let mut archives = |_: &str| Ok::<_, Error>(ArchiveFacts::default());
+    render(&source.policy, &views, &Before::default(), now, &mut archives, &mut source.sink).unwrap();
     source.sink.commit(&[]).unwrap();
     source.check_references();
     let (_, sets) = read(&source.sink.documents[".well-known/resourcesync"]);
@@ -262,6 +263,40 @@ fn closed_and_superseded_lists_go_to_the_archives_for_a_time() {
     source.publish();
     let kept = source.sink.documents.keys().filter(|name| name.contains("resourcelist-2")).count();
     assert_eq!(kept, 0);
+}
+
+#[test]
+fn what_archives_keep_is_read_when_it_changes_and_costs_other_publications_nothing() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.archives = Some(Archives { age: Duration::from_secs(10_000), count: 1_000 });
+        options.lists.closed_lists = 0;
+        options.lists.grace = Duration::from_secs(1);
+    });
+    source.publish();
+    let change = |source: &mut Source, changes| {
+        (0..changes).for_each(|_| source.set.change("a", Change::Updated));
+        source.publish();
+    };
+    change(&mut source, 100);
+    let (_, lists) = source.document("changelist-archive.xml");
+    assert!(lists.len() > 30);
+    let (read, known) = (source.archives_read, source.facts.documents.len());
+    assert!(known < 12, "the archived lists are not among them");
+    for _ in 0..2 {
+        change(&mut source, 1);
+    }
+    assert_eq!((source.archives_read, source.facts.documents.len()), (read, known));
+    source.set.seconds += 20_000;
+    source.publish();
+    source.publish();
+    assert_eq!(source.archives_read, read + 1, "they are too old now");
+    assert!(source.document("changelist-archive.xml").1.is_empty());
+    let left = source.sink.documents.keys().filter(|name| name.contains("changelist-0")).count();
+    assert_eq!(left, 1, "the open one");
+    source.policy.archives = None;
+    change(&mut source, 1);
+    source.publish();
+    assert!(!source.sink.documents.keys().any(|name| name.contains("archive")));
 }
 
 #[test]

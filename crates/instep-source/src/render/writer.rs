@@ -1,9 +1,12 @@
-use std::{collections::BTreeMap, io::Write};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::Write,
+};
 
 use resourcesync::{DateTime, DocumentWriter, Entry, Header, WriteError, WriteOptions};
 
 use super::{
-    facts::{DocumentFact, Facts, Moment},
+    facts::{ArchiveBrief, ArchiveFacts, DocumentFact, Facts, Moment},
     robots,
 };
 use crate::{
@@ -11,35 +14,89 @@ use crate::{
     sink::{Rank, Sink},
 };
 
+/// Reads what the archives of a set keep.
+pub type ReadArchive<'a> = &'a mut dyn FnMut(&str) -> Result<ArchiveFacts, Error>;
+
 /// The documents of one publication: what is written, and what stays as it is.
 pub(super) struct Documents<'a> {
     sink: &'a mut dyn Sink,
-    held: &'a BTreeMap<String, DocumentFact>,
+    read_archive: ReadArchive<'a>,
+    held: &'a Facts,
     /// Every document that is in place after the publication.
     next: BTreeMap<String, DocumentFact>,
+    /// Documents that belong to an archive from now on, or until now.
+    archived: BTreeSet<String>,
+    dropped: Vec<String>,
+    archives: BTreeMap<String, ArchiveFacts>,
     /// Whether documents are written although they were in place: after an interruption nothing is taken for granted.
     repair: bool,
 }
 
 impl<'a> Documents<'a> {
-    pub(super) fn new(sink: &'a mut dyn Sink, held: &'a Facts, repair: bool) -> Self {
-        Self { sink, held: &held.documents, next: BTreeMap::new(), repair }
+    pub(super) fn new(
+        sink: &'a mut dyn Sink,
+        held: &'a Facts,
+        read_archive: ReadArchive<'a>,
+        repair: bool,
+    ) -> Self {
+        Self {
+            sink,
+            read_archive,
+            held,
+            next: BTreeMap::new(),
+            archived: BTreeSet::new(),
+            dropped: Vec::new(),
+            archives: BTreeMap::new(),
+            repair,
+        }
+    }
+
+    /// What the archives of a set keep until now.
+    pub(super) fn archive(&mut self, set: &str) -> Result<ArchiveFacts, Error> {
+        match self.held.archives.get(set) {
+            Some(interrupted) => Ok(interrupted.clone()),
+            None => (self.read_archive)(set),
+        }
+    }
+
+    /// What they keep from now on; documents that they kept until now go.
+    pub(super) fn keep_archive(&mut self, set: &str, before: &[String], facts: ArchiveFacts) {
+        let gone = before.iter().filter(|name| !facts.documents.contains_key(*name));
+        self.dropped.extend(gone.cloned());
+        self.archives.insert(set.to_owned(), facts);
+    }
+
+    /// Ends the archives of a set that shall have none.
+    pub(super) fn drop_archive(&mut self, set: &str, held: &ArchiveBrief) -> Result<(), Error> {
+        if *held != ArchiveBrief::default() {
+            let names: Vec<_> = self.archive(set)?.documents.into_keys().collect();
+            self.keep_archive(set, &names, ArchiveFacts::default());
+        }
+        Ok(())
+    }
+
+    /// What is known of a document that belongs to an archive from now on, or has belonged to it.
+    pub(super) fn take_over(&mut self, name: &str, kept: &ArchiveFacts) -> Option<DocumentFact> {
+        let held = self.held;
+        let known = || held.documents.get(name).or_else(|| kept.documents.get(name)).cloned();
+        let fact = self.next.remove(name).or_else(known)?;
+        self.archived.insert(name.to_owned());
+        Some(fact)
+    }
+
+    /// Whether a document that never changes is there for the archive that keeps it.
+    pub(super) fn is_kept(&self, name: &str, kept: &ArchiveFacts) -> bool {
+        kept.documents.get(name).is_some_and(|fact| self.sink.holds(name, fact.length))
     }
 
     /// Lets a document stay; false when it is not there as it should be, and has to be written.
     pub(super) fn keep(&mut self, name: &str) -> bool {
-        let held = self.held.get(name).filter(|fact| !self.repair && self.sink.holds(name, fact.length));
+        let held = self.held.documents.get(name);
+        let held = held.filter(|fact| !self.repair && self.sink.holds(name, fact.length));
         if let Some(fact) = held {
             self.next.insert(name.to_owned(), fact.clone());
         }
         held.is_some()
-    }
-
-    /// Lets a document stay of which nobody looks whether it is there.
-    pub(super) fn retain(&mut self, name: &str) {
-        if let Some(fact) = self.held.get(name).filter(|_| !self.next.contains_key(name)) {
-            self.next.insert(name.to_owned(), fact.clone());
-        }
     }
 
     /// Lets the bytes that a document has had until now stay under another name; false where they are not there.
@@ -51,7 +108,8 @@ impl<'a> Documents<'a> {
 
     /// Lets all of these stay, or none; they are named so that no other bytes ever have their names.
     pub(super) fn keep_immutable(&mut self, names: &[String]) -> bool {
-        let fact = |name: &String| self.held.get(name).filter(|fact| self.sink.holds(name, fact.length));
+        let fact =
+            |name: &String| self.held.documents.get(name).filter(|fact| self.sink.holds(name, fact.length));
         let facts: Option<Vec<_>> = names.iter().map(fact).collect();
         let kept = facts.is_some();
         let named = names.iter().cloned().zip(facts.unwrap_or_default().into_iter().cloned());
@@ -109,7 +167,7 @@ impl<'a> Documents<'a> {
     /// Writes these bytes unless they are in place.
     pub(super) fn bytes(&mut self, name: &str, rank: Rank, bytes: &[u8]) -> Result<(), Error> {
         let digest = Some(blake3::hash(bytes).to_hex().to_string());
-        if self.held.get(name).is_some_and(|fact| fact.digest == digest) && self.keep(name) {
+        if self.held.documents.get(name).is_some_and(|fact| fact.digest == digest) && self.keep(name) {
             return Ok(());
         }
         let length = self.sink.write(name, rank, &mut |sink| {
@@ -124,19 +182,17 @@ impl<'a> Documents<'a> {
         self.sink.read(name)
     }
 
-    /// What is in place after the publication, and what is not referred to any more.
-    pub(super) fn finish(
-        self,
-        held: &Facts,
-        now: DateTime,
-    ) -> (BTreeMap<String, DocumentFact>, BTreeMap<String, Moment>) {
+    /// What is in place after the publication, what is not referred to any more, and the archives that have changed;
+    /// for the caller's facts.
+    pub(super) fn finish(self, now: DateTime) -> Facts {
+        let held = self.held;
         // Not ours to take away: the operator's own lines are in it.
-        let ours = |name: &&String| *name != robots::NAME;
-        let gone = held.documents.keys().filter(ours).filter(|name| !self.next.contains_key(*name));
+        let ours = |name: &&String| *name != robots::NAME && !self.archived.contains(*name);
+        let gone = held.documents.keys().filter(|name| !self.next.contains_key(*name)).filter(ours);
         let mut retired = held.retired.clone();
-        retired.extend(gone.map(|name| (name.clone(), Moment(now))));
-        retired.retain(|name, _| !self.next.contains_key(name));
-        (self.next, retired)
+        retired.extend(gone.chain(&self.dropped).map(|name| (name.clone(), Moment(now))));
+        retired.retain(|name, _| !self.next.contains_key(name) && !self.archived.contains(name));
+        Facts { documents: self.next, retired, archives: self.archives, ..Facts::default() }
     }
 }
 

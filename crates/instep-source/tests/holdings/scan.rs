@@ -134,7 +134,9 @@ fn names_are_walked_in_the_order_of_the_catalogue() {
 #[test]
 fn s11_private_hidden_and_own_files_are_not_published() {
     let mut folder = Folder::new();
-    for name in ["a", ".hidden", "a~", "#a#", "resourcesync/list.xml", "robots.txt", ".git/config"] {
+    for name in
+        ["a", ".hidden", "a~", "#a#", "resourcesync/list.xml", "robots.txt", "instep.toml", ".git/config"]
+    {
         folder.write(name, "x");
     }
     folder.write("private", "x");

@@ -1,5 +1,7 @@
 //! A Source in memory, with a clock that goes on one second per event.
 
+use std::collections::BTreeMap;
+
 use resourcesync::{
     Algorithm, Change, DateTime, Digest, Digests, DocumentReader, Entry, Form, MediaType, ReadOptions, Uri,
 };
@@ -7,7 +9,7 @@ use resourcesync::{
 use crate::{
     Error, PublishOptions,
     catalogue::{ChangeRecord, Resource, State, Totals},
-    render::{Before, Facts, Now, Policy, SetView, render},
+    render::{ArchiveFacts, Before, Facts, Now, Policy, SetView, render},
     sink::{MemorySink, Sink},
 };
 
@@ -61,6 +63,7 @@ impl TestSet {
         match (known, &change) {
             (Some(index), Change::Deleted) => drop(self.resources.remove(index)),
             (Some(index), _) => self.resources[index] = resource.clone(),
+            (None, Change::Deleted) => {}
             (None, _) => self.resources.push(resource.clone()),
         }
         if change == Change::Deleted {
@@ -98,6 +101,9 @@ pub(super) struct Source {
     pub(super) policy: Policy,
     pub(super) set: TestSet,
     pub(super) facts: Facts,
+    pub(super) archives: BTreeMap<String, ArchiveFacts>,
+    /// How often what archives keep was read.
+    pub(super) archives_read: usize,
     pub(super) sink: MemorySink,
 }
 
@@ -107,18 +113,25 @@ impl Source {
         options.lists.rotation.entries = 3;
         adjust(&mut options);
         let policy = Policy::new(&options).unwrap();
-        Self { policy, set, facts: Facts::default(), sink: MemorySink::new() }
+        let (facts, archives) = (Facts::default(), BTreeMap::new());
+        Self { policy, set, facts, archives, archives_read: 0, sink: MemorySink::new() }
     }
 
     /// Publishes, and returns the names written, in order.
     pub(super) fn publish(&mut self) -> Vec<String> {
         let now = self.set.now();
         let views: [&dyn SetView; 1] = [&self.set];
-        let mut facts = render(&self.policy, &views, &self.before(), now, &mut self.sink).unwrap();
+        let before = self.before();
+        let mut archives = |set: &str| {
+            self.archives_read += 1;
+            Ok::<_, Error>(self.archives.get(set).cloned().unwrap_or_default())
+        };
+        let mut facts = render(&self.policy, &views, &before, now, &mut archives, &mut self.sink).unwrap();
         let expired = facts.expire(self.policy.lists.grace, now.at);
         let placed = self.sink.commit(&expired).unwrap();
         self.facts = serde_json::from_slice(&serde_json::to_vec(&facts).unwrap()).unwrap();
         assert_eq!(self.facts, facts);
+        self.archives.append(&mut self.facts.archives);
         self.check_references();
         placed.into_iter().map(|(name, _)| name.trim_start_matches("resourcesync/").to_owned()).collect()
     }
