@@ -135,6 +135,22 @@ impl Catalogue {
         self.writer.run(move |ledger| ledger.set_meta(&values))
     }
 
+    /// The same, and drops a bounded number of lines of the change log up to a sequence number with it. Returns whether
+    /// there may be more of them.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn set_meta_and_forget(
+        &self,
+        values: Vec<(String, Option<Vec<u8>>)>,
+        through: u64,
+    ) -> Result<bool, CatalogueError> {
+        self.writer.run(move |ledger| {
+            ledger.set_meta(&values)?;
+            ledger.forget(through)
+        })
+    }
+
     /// Keeps the patches that were made for changes, by their sequence numbers, and a value beside them.
     ///
     /// # Errors

@@ -221,7 +221,6 @@ impl Publisher {
         let documents = self.place_documents(&before, next, now, &mut sink, monitor)?;
         if !documents.is_empty() {
             self.drop_patches(first_offered)?;
-            self.forget_history(&before.facts, head)?;
         }
         tell_changes(&before.facts, &snapshot, monitor)?;
         let mut report = PublishReport::new(now.at, self.place());
@@ -254,7 +253,9 @@ impl Publisher {
         monitor.phase(Phase::Commit);
         published::begin(&self.catalogue, &next)?;
         let placed = sink.commit(&expired)?;
-        published::complete(&self.catalogue, next)?;
+        // Who tells of this publication still reads what it added: so much was needed before it.
+        let needed = upkeep::needed_after(&before.facts).unwrap_or(0);
+        published::complete(&self.catalogue, next, needed)?;
         placed.iter().for_each(|(name, bytes)| monitor.document(name, *bytes));
         Ok(placed.into_iter().map(|(name, _)| name).collect())
     }

@@ -46,12 +46,15 @@ pub(super) fn begin(catalogue: &Catalogue, next: &Facts) -> Result<(), Error> {
     Ok(catalogue.set_meta(vec![(PLACING.to_owned(), Some(encoded(next)))])?)
 }
 
-/// Notes that it is in place; archives apart, and only those that have changed.
-pub(super) fn complete(catalogue: &Catalogue, mut next: Facts) -> Result<(), Error> {
+/// Notes that it is in place; archives apart, and only those that have changed. The changes up to `needed` go.
+pub(super) fn complete(catalogue: &Catalogue, mut next: Facts, needed: u64) -> Result<(), Error> {
     let archives = mem::take(&mut next.archives).into_iter();
     let archives = archives.map(|(set, facts)| (format!("{ARCHIVE}{set}"), Some(encoded(&facts))));
     let own = [(PUBLISHED.to_owned(), Some(encoded(&next))), (PLACING.to_owned(), None)];
-    Ok(catalogue.set_meta(archives.chain(own).collect())?)
+    if catalogue.set_meta_and_forget(archives.chain(own).collect(), needed)? {
+        catalogue.forget_changes(needed)?;
+    }
+    Ok(())
 }
 
 fn encoded(facts: &impl Serialize) -> Vec<u8> {

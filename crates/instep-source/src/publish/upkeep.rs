@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{CATALOGUE, Publisher, published, remembered, sets};
 use crate::{
     Error, Monitor, PublishOptions,
-    catalogue::{Catalogue, Head, Recorded},
+    catalogue::{Catalogue, Recorded},
     content::Holdings,
     render::{Facts, Policy, SetFacts},
     scan::{self, Difference, Said, ScanOptions, ScanReport, record_said},
@@ -38,15 +38,6 @@ impl Publisher {
     /// When the catalogue fails, or the disk has no room for a copy of it.
     pub fn compact(&self) -> Result<Compaction, Error> {
         compact(&self.catalogue)
-    }
-
-    /// Drops the lines of the change log that were needed neither before the publication that has just been completed
-    /// nor since: who tells of it still reads what it added.
-    pub(super) fn forget_history(&self, before: &Facts, head: Head) -> Result<(), Error> {
-        match needed_after(before) {
-            Some(needed) if needed > head.forgotten => Ok(self.catalogue.forget_changes(needed)?),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -116,7 +107,7 @@ pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
 }
 
 /// The sequence number after which documents show changes, or count them; none where there are no documents.
-fn needed_after(facts: &Facts) -> Option<u64> {
+pub(super) fn needed_after(facts: &Facts) -> Option<u64> {
     let of_set = |set: &SetFacts| {
         let lists = set.change_list.iter().flat_map(|lists| lists.closed.iter().chain([&lists.open]));
         let listed = lists.map(|span| span.after).chain(set.archive.after);

@@ -1,3 +1,7 @@
+use std::collections::BTreeSet;
+
+use percent_encoding::percent_decode_str;
+
 use super::{Policy, place::SOURCE_DESCRIPTION, robots};
 use crate::{
     CodingRule,
@@ -27,25 +31,54 @@ fn nginx(policy: &Policy, well_known: Option<&Redirect>) -> String {
     }
     let path = policy.place.path();
     text.push_str(&format!("location = {path}{SOURCE_DESCRIPTION} {{ default_type application/xml; }}\n"));
-    let links =
-        policy.sets.iter().map(|set| format!("<{}>; rel=\"resourcesync\"", set.place.capability_list()));
-    let link = format!("add_header Link '{}';", links.collect::<Vec<_>>().join(", "));
-    let mut coded: Vec<_> = Vec::new();
-    for rule in policy.sets.iter().flat_map(|set| &set.codings) {
-        let location = coded_location(path, rule, &link);
-        if !coded.contains(&location) {
-            coded.push(location);
+    let coded = policy.sets.iter().flat_map(|set| &set.codings);
+    let coded: BTreeSet<_> = coded.map(|rule| coded_location(policy, rule)).collect();
+    text.extend(coded);
+    for prefix in prefixes(policy) {
+        if let Some(link) = link_at(policy, prefix) {
+            text.push_str(&format!("location {} {{ {link} }}\n", plain(prefix)));
         }
     }
-    text.extend(coded);
-    text.push_str(&format!("location {path} {{ {link} }}\n"));
     text
+}
+
+fn origin(policy: &Policy) -> &str {
+    policy.place.base().strip_suffix(policy.place.path()).unwrap_or_default()
+}
+
+/// The paths on this host below which resources lie.
+fn prefixes(policy: &Policy) -> BTreeSet<&str> {
+    let prefixes = policy.sets.iter().flat_map(|set| &set.prefixes);
+    prefixes.filter_map(|prefix| prefix.strip_prefix(origin(policy))).collect()
+}
+
+/// The header of resources at a path: it names the Capability List of each set that takes resources from the folder
+/// there (DISC-4).
+fn link_at(policy: &Policy, path: &str) -> Option<String> {
+    let below = prefixes(policy).into_iter().filter(|prefix| path.starts_with(prefix));
+    let nearest = format!("{}{}", origin(policy), below.max_by_key(|prefix| prefix.len())?);
+    let sets = policy.sets.iter().filter(|set| set.prefixes.contains(&nearest));
+    let links = sets.map(|set| format!("<{}>; rel=\"resourcesync\"", set.place.capability_list()));
+    Some(format!("add_header Link '{}';", links.collect::<Vec<_>>().join(", ")))
+}
+
+/// A path as nginx compares it: decoded, in quotes where it needs them.
+fn plain(path: &str) -> String {
+    let path = percent_decode_str(path).decode_utf8_lossy();
+    let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte));
+    match is_plain {
+        true => path.into_owned(),
+        false => format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
 }
 
 /// The type is that of the name without the ending of the coding, as the lists have it; nginx would go by that ending,
 /// and code once more.
-fn coded_location(path: &str, rule: &CodingRule, link: &str) -> String {
+fn coded_location(policy: &Policy, rule: &CodingRule) -> String {
+    let path = policy.place.path();
     let pattern = rule.resource.trim_start_matches('/');
+    let before = pattern.split('*').next().unwrap_or_default();
+    let link = link_at(policy, &format!("{path}{before}")).unwrap_or_default();
     let inner = pattern.rsplit_once('.').map_or(pattern, |(inner, _)| inner);
     let media_type = MediaTypes::default().of(inner.as_bytes());
     let pattern: String = format!("{path}{pattern}").chars().map(regular).collect();

@@ -1,7 +1,7 @@
 use resourcesync::{Entry, Link, Uri, WriteOptions};
 
 use super::{Place, SetPlace};
-use crate::{Archives, CodingRule, Error, ListOptions, PublishOptions, SetOptions};
+use crate::{Archives, CodingRule, Content, Error, ListOptions, PublishOptions, SetOptions};
 
 /// What the documents of a Source depend on besides its content.
 #[derive(Clone, Debug)]
@@ -41,6 +41,8 @@ pub struct SetPolicy {
     pub change_list: bool,
     /// What tells the operator's rules for resources from others; empty where there are none.
     pub rules: String,
+    /// The URIs that resources of the set lie below; those of a manifest anywhere else.
+    pub prefixes: Vec<String>,
     /// Which resources are stored in a content coding.
     pub codings: Vec<CodingRule>,
     /// Further entries of the Capability List.
@@ -67,6 +69,7 @@ impl Policy {
             resource_list: set.resource_list,
             change_list: set.change_list,
             rules: rules(set, options.versions.is_some()),
+            prefixes: set.content.iter().map(|content| prefix(content, place.base())).collect(),
             codings: set.codings.clone(),
             channels: set.channels.clone(),
             capability_links: set.capability_links.clone(),
@@ -82,6 +85,18 @@ impl Policy {
             robots: options.robots,
         })
     }
+}
+
+/// What cannot be resolved is refused where the content is opened.
+fn prefix(content: &Content, base: &str) -> String {
+    let (Content::Folder { prefix: Some(prefix), .. } | Content::Supplied { prefix: Some(prefix), .. }) =
+        content
+    else {
+        return base.to_owned();
+    };
+    let resolved = Uri::parse(base).and_then(|base| base.resolve(prefix)).map(Uri::into_string);
+    let resolved = resolved.unwrap_or_else(|_| base.to_owned());
+    if resolved.ends_with('/') { resolved } else { format!("{resolved}/") }
 }
 
 fn rules(set: &SetOptions, versions: bool) -> String {

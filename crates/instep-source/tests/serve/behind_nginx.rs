@@ -1,6 +1,6 @@
 //! The files of a publication, served by nginx with the snippet that the publication tells.
 
-use instep_source::{CodingRule, PublishOptions, VoidMonitor, publish};
+use instep_source::{CodingRule, Content, PublishOptions, SetOptions, VoidMonitor, publish};
 
 use super::{raw::get, semantics::Nginx, server::folder};
 
@@ -35,4 +35,31 @@ fn resources_that_are_stored_coded_are_served_as_the_list_says() {
     }
     let description = get(nginx.address, "/.well-known/resourcesync");
     assert_eq!((description.status, description.header("content-type")), (200, Some("application/xml")));
+}
+
+#[test]
+fn each_resource_leads_to_the_sets_that_it_is_in() {
+    let root = folder(&[("a/1.txt", b"1"), ("b c/2.txt", b"2")]);
+    let mut options = PublishOptions::new(root.path(), "http://example.com/");
+    let set = |name: &str, folder: &str, prefix: &str| {
+        let mut set = SetOptions::new();
+        set.name = name.to_owned();
+        let prefix = Some(prefix.to_owned());
+        set.content = vec![Content::Folder { root: root.path().join(folder), prefix }];
+        set
+    };
+    options.sets = vec![set("one", "a", "a/"), set("two", "b c", "b%20c/"), set("three", "b c", "b%20c/")];
+    let report = publish(&options, &VoidMonitor).unwrap();
+    let Some(nginx) = Nginx::with(root, &report.host.nginx) else {
+        assert!(std::env::var_os("CI").is_none(), "nginx is missing");
+        return;
+    };
+    let sets = |target: &str| {
+        let answer = get(nginx.address, target);
+        assert_eq!(answer.status, 200, "{target}");
+        let link = answer.header("link").unwrap_or_default().to_owned();
+        ["one", "two", "three"].map(|set| link.contains(&format!("/resourcesync/{set}/capabilitylist.xml>")))
+    };
+    assert_eq!(sets("/a/1.txt"), [true, false, false]);
+    assert_eq!(sets("/b%20c/2.txt"), [false, true, true]);
 }
