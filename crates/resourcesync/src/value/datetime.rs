@@ -169,33 +169,75 @@ impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let local = self.seconds + i64::from(self.offset_minutes) * 60;
         let (year, month, day) = civil_from_days(local.div_euclid(86_400));
-        write!(f, "{year:04}")?;
+        let mut text = Figures { bytes: [0; 40], length: 0 };
+        match u32::try_from(year) {
+            Ok(year @ 0..=9_999) => text.number(year, 4),
+            _ => write!(f, "{year:04}")?,
+        }
         if self.precision >= Precision::Month {
-            write!(f, "-{month:02}")?;
+            text.byte(b'-');
+            text.number(month as u32, 2);
         }
         if self.precision >= Precision::Day {
-            write!(f, "-{day:02}")?;
+            text.byte(b'-');
+            text.number(day as u32, 2);
         }
-        if self.precision < Precision::Minute {
-            return Ok(());
+        if self.precision >= Precision::Minute {
+            self.write_time(local.rem_euclid(86_400) as u32, &mut text);
         }
-        let second = local.rem_euclid(86_400);
-        write!(f, "T{:02}:{:02}", second / 3_600, second / 60 % 60)?;
+        f.write_str(text.as_str())
+    }
+}
+
+impl DateTime {
+    fn write_time(&self, second: u32, text: &mut Figures) {
+        text.byte(b'T');
+        text.number(second / 3_600, 2);
+        text.byte(b':');
+        text.number(second / 60 % 60, 2);
         if self.precision >= Precision::Second {
-            write!(f, ":{:02}", second % 60)?;
+            text.byte(b':');
+            text.number(second % 60, 2);
         }
         if let Precision::Fraction(digits) = self.precision {
             let digits = digits.clamp(1, 9);
-            let cut = self.nanos / 10u32.pow(9 - u32::from(digits));
-            write!(f, ".{cut:0width$}", width = usize::from(digits))?;
+            text.byte(b'.');
+            text.number(self.nanos / 10u32.pow(9 - u32::from(digits)), usize::from(digits));
         }
+        let offset = u32::from(self.offset_minutes.unsigned_abs());
         match self.offset_minutes {
-            0 => f.write_str("Z"),
-            offset => {
-                let sign = if offset < 0 { '-' } else { '+' };
-                write!(f, "{sign}{:02}:{:02}", offset.abs() / 60, offset.abs() % 60)
-            }
+            0 => return text.byte(b'Z'),
+            1.. => text.byte(b'+'),
+            _ => text.byte(b'-'),
         }
+        text.number(offset / 60, 2);
+        text.byte(b':');
+        text.number(offset % 60, 2);
+    }
+}
+
+/// A short text in the making: each of a million entries has several, and formatting them piece by piece costs more
+/// than reading them.
+struct Figures {
+    bytes: [u8; 40],
+    length: usize,
+}
+
+impl Figures {
+    fn byte(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.length) {
+            *place = byte;
+            self.length += 1;
+        }
+    }
+
+    /// With as many digits, zeros first.
+    fn number(&mut self, value: u32, digits: usize) {
+        (0..digits as u32).rev().for_each(|place| self.byte(b'0' + (value / 10u32.pow(place) % 10) as u8));
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 }
 

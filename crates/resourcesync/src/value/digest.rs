@@ -121,11 +121,11 @@ impl fmt::Debug for DigestBytes {
 impl fmt::Display for DigestBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const HEX: &[u8; 16] = b"0123456789abcdef";
-        for byte in self.as_slice() {
-            f.write_char(HEX[usize::from(byte >> 4)].into())?;
-            f.write_char(HEX[usize::from(byte & 15)].into())?;
+        let mut text = [0; 128];
+        for (place, byte) in text.chunks_exact_mut(2).zip(self.as_slice()) {
+            place.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
         }
-        Ok(())
+        f.write_str(std::str::from_utf8(&text[..2 * usize::from(self.length)]).unwrap_or_default())
     }
 }
 
