@@ -168,3 +168,33 @@ async fn connections_are_used_again() {
     }
     assert_eq!(source.connections(), 1);
 }
+
+/// The server closes each connection after an answer, without a word of it in the answer.
+#[tokio::test]
+async fn a_kept_connection_that_was_closed_meanwhile_costs_no_attempt() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/a", listener.local_addr().unwrap());
+    let (closed, mut closing) = tokio::sync::mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            assert!(lines.map(Result::unwrap).take_while(|line| !line.is_empty()).count() > 1);
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").unwrap();
+            drop(stream);
+            closed.send(()).unwrap();
+        }
+    });
+    let mut options = options(&url);
+    options.retries = 0;
+    let client = Client::new(options).unwrap();
+    for _ in 0..3 {
+        let mut response = client.send(&Request::get(uri(&url))).await.unwrap();
+        assert_eq!(response.body.read_up_to(10).await.unwrap().unwrap(), "ok");
+        closing.recv().await.unwrap();
+        // The runtime hears of it when it looks at its sockets again.
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+    }
+}

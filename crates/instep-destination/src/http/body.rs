@@ -8,15 +8,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use http_body::Body as _;
-use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{HttpError, error::Phase, hosts::Permits, pace::Pace};
+use super::{HttpError, connection::Carried, error::Phase, hosts::Permits, pace::Pace};
 
 /// A body on its way, piece by piece; it stands under the timeout and the bandwidth limit.
 pub struct Body {
-    incoming: Incoming,
+    carried: Carried,
     uri: Arc<str>,
     timeout: Duration,
     window: Option<Window>,
@@ -32,13 +30,13 @@ struct Window {
 
 impl Body {
     pub(crate) fn new(
-        incoming: Incoming,
+        carried: Carried,
         uri: Arc<str>,
         timeout: Duration,
         bandwidth: Option<Arc<Pace>>,
         permits: Permits,
     ) -> Self {
-        Self { incoming, uri, timeout, window: None, bandwidth, _permits: permits }
+        Self { carried, uri, timeout, window: None, bandwidth, _permits: permits }
     }
 
     /// The next piece; none at the end.
@@ -70,12 +68,12 @@ impl Body {
 
     /// Whether everything has arrived.
     pub fn is_end(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.carried.is_end()
     }
 
     fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, HttpError>> {
         loop {
-            match Pin::new(&mut self.incoming).poll_frame(context) {
+            match self.carried.poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     self.arrived(data.len() as u64);

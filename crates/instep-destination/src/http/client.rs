@@ -8,20 +8,16 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_util::{
-    client::legacy::{self, connect::capture_connection},
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-};
+use hyper_util::rt::TokioIo;
 use resourcesync::Uri;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     Body, HttpError, HttpOptions, Origin, Phase, Refusal, Request, Response,
-    connect::Connector,
+    connect::{BoxError, Connector},
+    connection::{Carried, Connection, Message},
     error::is_transient,
     hosts::{Host, Hosts},
     origin,
@@ -29,7 +25,6 @@ use super::{
     retry,
     stream::Stream,
 };
-use tower::Service as _;
 
 /// Sends requests: within the scope, with patience, without rushing anybody. Clones share connections and limits.
 ///
@@ -41,7 +36,6 @@ pub struct Client(Arc<Shared>);
 
 struct Shared {
     options: HttpOptions,
-    pool: legacy::Client<Connector, Full<Bytes>>,
     connector: Connector,
     user_agent: HeaderValue,
     hosts: Hosts,
@@ -58,18 +52,10 @@ impl Client {
         let connector = Connector::new(&options)?;
         let user_agent = HeaderValue::from_str(&options.user_agent)
             .map_err(|_| HttpError::Option { what: "The user agent cannot be sent".to_owned() })?;
-        let pool = legacy::Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .http1_max_buf_size(HttpOptions::HEADER_BYTES)
-            .http2_max_header_list_size(HttpOptions::HEADER_BYTES as u32)
-            .http2_adaptive_window(true)
-            .build(connector.clone());
         let hosts = Hosts::new(&options);
         let bandwidth = options.bwlimit.map(|limit| Arc::new(Pace::new(limit as f64)));
         Ok(Self(Arc::new(Shared {
             options,
-            pool,
             connector,
             user_agent,
             hosts,
@@ -116,8 +102,9 @@ impl Client {
         let scope = &self.0.options.scope;
         let mut uri = request.uri.clone();
         let (mut target, mut at) = locate(&uri).map_err(|reason| refused(&uri, reason))?;
-        let speaker = request.speaker.clone().unwrap_or_else(|| at.clone());
-        scope.check_origin(&speaker, &at).map_err(|reason| refused(&uri, reason))?;
+        if let Some(speaker) = &request.speaker {
+            scope.check_origin(speaker, &at).map_err(|reason| refused(&uri, reason))?;
+        }
         for _ in 0..=HttpOptions::REDIRECTS {
             let response = self.exchange(request, &uri, target, &at).await?;
             if !is_redirect(response.status) || request.content.is_some() {
@@ -129,6 +116,9 @@ impl Client {
             if at.is_secure() && !next_at.is_secure() {
                 return Err(refused(&next, Refusal::Downgrade));
             }
+            // Without a speaker, who was asked first speaks.
+            let speaker = request.speaker.clone().map_or_else(|| Origin::parse(request.uri.as_str()), Ok);
+            let speaker = speaker.map_err(|reason| refused(&request.uri, reason))?;
             scope.check_origin(&speaker, &next_at).map_err(|reason| refused(&next, reason))?;
             (uri, target, at) = (next, next_target, next_at);
         }
@@ -140,8 +130,7 @@ impl Client {
         let refused = |reason| HttpError::Refused { uri: uri.as_str().to_owned(), reason };
         let (target, at) = locate(uri).map_err(refused)?;
         self.0.options.scope.check_origin(speaker, &at).map_err(refused)?;
-        let connecting = self.0.connector.clone().call(target);
-        let connected = timeout(self.0.options.timeout, connecting).await;
+        let connected = timeout(self.0.options.timeout, self.0.connector.connect(target)).await;
         let source = match connected {
             Ok(Ok(stream)) => return Ok(TokioIo::new(stream)),
             Ok(Err(error)) => error,
@@ -173,7 +162,7 @@ impl Client {
         let permits = shared.hosts.admit(&host).await?;
         shared.requests.fetch_add(1, Relaxed);
         let asked = Instant::now();
-        let answer = self.wait_for_headers(message, uri).await.inspect_err(|error| {
+        let answer = self.ask(&host, message, uri).await.inspect_err(|error| {
             if matches!(error, HttpError::Timeout { .. }) {
                 host.timed_out();
             }
@@ -181,10 +170,10 @@ impl Client {
                 host.failed();
             }
         })?;
-        let (head, incoming) = answer.into_parts();
+        let (head, carried) = answer.into_parts();
         self.judge(&host, uri, head.status, &head.headers, asked.elapsed())?;
         let body = Body::new(
-            incoming,
+            carried,
             uri.as_str().into(),
             shared.options.timeout,
             shared.bandwidth.clone(),
@@ -203,28 +192,44 @@ impl Client {
         Ok(headers)
     }
 
-    /// Two clocks, one after the other: for the connection, and for the headers on it.
-    async fn wait_for_headers(
+    /// Two clocks, one after the other: for the connection, and for the headers on it. Where the host has closed a connection
+    /// that was kept, nothing was sent, and another one is used.
+    async fn ask(
         &self,
-        mut message: http::Request<Full<Bytes>>,
+        host: &Arc<Host>,
+        mut message: Message,
         uri: &Uri,
-    ) -> Result<http::Response<Incoming>, HttpError> {
+    ) -> Result<http::Response<Carried>, HttpError> {
         let limit = self.0.options.timeout;
         let slow = |phase| HttpError::Timeout { uri: uri.as_str().to_owned(), phase, limit };
-        let mut connected = capture_connection(&mut message);
-        let answer = self.0.pool.request(message);
-        let clocks = async {
-            if timeout(limit, connected.wait_for_connection_metadata()).await.is_err() {
-                return Phase::Connect;
+        loop {
+            let kept = host.open.take();
+            let is_new = kept.is_none();
+            let connection = match kept {
+                Some(connection) => connection,
+                None => timeout(limit, self.open(host, message.uri().clone()))
+                    .await
+                    .map_err(|_| slow(Phase::Connect))?
+                    .map_err(|error| connect_failure(uri, error))?,
+            };
+            let sent = timeout(limit, connection.send(host, message)).await;
+            match sent.map_err(|_| slow(Phase::Headers))? {
+                Ok(answer) => return Ok(answer),
+                Err(unanswered) => match unanswered.message {
+                    Some(unsent) if !is_new => message = unsent,
+                    _ => {
+                        let (uri, source) = (uri.as_str().to_owned(), unanswered.error.into());
+                        return Err(HttpError::Transfer { uri, source });
+                    }
+                },
             }
-            sleep(limit).await;
-            Phase::Headers
-        };
-        tokio::select! {
-            biased;
-            answer = answer => answer.map_err(|error| failure(uri, error)),
-            phase = clocks => Err(slow(phase)),
         }
+    }
+
+    async fn open(&self, host: &Host, target: http::Uri) -> Result<Connection, BoxError> {
+        let connection = Connection::over(self.0.connector.connect(target).await?).await?;
+        host.open.share(&connection);
+        Ok(connection)
     }
 
     /// What the status says about the host; transient ones are errors.
@@ -299,36 +304,14 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// What went wrong below HTTP.
-fn failure(uri: &Uri, error: legacy::Error) -> HttpError {
+/// Why there is no connection.
+fn connect_failure(uri: &Uri, source: BoxError) -> HttpError {
     let uri = uri.as_str().to_owned();
-    if let Some(reason) = cause::<Refusal>(&error) {
+    if let Some(reason) = cause::<Refusal>(&*source) {
         return HttpError::Refused { uri, reason: reason.clone() };
     }
-    if !error.is_connect() {
-        return HttpError::Transfer { uri, source: Below(error).into() };
-    }
-    let transient = cause::<rustls::Error>(&error).is_none() && cause::<HttpError>(&error).is_none();
-    HttpError::Connect { uri, transient, source: Below(error).into() }
-}
-
-/// What the pool's error stands on; that the client had an error is said already.
-#[derive(Debug)]
-struct Below(legacy::Error);
-
-impl fmt::Display for Below {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.source() {
-            Some(source) => fmt::Display::fmt(source, f),
-            None => fmt::Display::fmt(&self.0, f),
-        }
-    }
-}
-
-impl StdError for Below {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.source()?.source()
-    }
+    let transient = cause::<rustls::Error>(&*source).is_none() && cause::<HttpError>(&*source).is_none();
+    HttpError::Connect { uri, transient, source }
 }
 
 /// The first error of a kind in the chain; an `io::Error` hides the one it wraps.

@@ -18,7 +18,7 @@ use tower::Service;
 
 use super::{HttpError, HttpOptions, Refusal, Scope, address, credentials, stream::Stream, tls};
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
 /// Names to addresses.
@@ -174,7 +174,8 @@ impl Connector {
         Ok(Arc::clone(self.tls.get_or_init(|| config)))
     }
 
-    async fn connect(self, uri: Uri) -> Result<Stream, BoxError> {
+    /// A connection to the origin of a URI.
+    pub(crate) async fn connect(&self, uri: Uri) -> Result<Stream, BoxError> {
         let secure = uri.scheme_str() == Some("https");
         let mut tcp = self.tcp.clone();
         let inner = match &self.proxy {
@@ -194,20 +195,6 @@ impl Connector {
             }
         };
         Ok(Stream { inner, proxied: self.proxy.is_some() && !secure })
-    }
-}
-
-impl Service<Uri> for Connector {
-    type Response = Stream;
-    type Error = BoxError;
-    type Future = Connecting<Stream>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        Box::pin(self.clone().connect(uri))
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{HttpError, HttpOptions, Origin, pace::Pace, width::Width};
+use super::{HttpError, HttpOptions, Origin, open::Open, pace::Pace, width::Width};
 
 /// The right to one transfer, given back when dropped.
 pub(crate) struct Permits {
@@ -31,8 +31,9 @@ pub(crate) struct Hosts {
     rate: Option<f64>,
 }
 
-/// One host: its share of transfers, which shrinks when it is overloaded, and when to leave it alone.
+/// One host: the connections to it, its share of transfers, which shrinks when it is overloaded, and when to leave it alone.
 pub(crate) struct Host {
+    pub(crate) open: Open,
     origin: Origin,
     share: Arc<Semaphore>,
     width: Mutex<Width>,
@@ -56,6 +57,7 @@ impl Host {
 
     fn new(origin: Origin, hosts: &Hosts) -> Self {
         Self {
+            open: Open::default(),
             origin,
             share: Arc::new(Semaphore::new(hosts.per_host)),
             width: Mutex::new(Width::new(hosts.per_host)),

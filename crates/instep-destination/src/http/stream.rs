@@ -6,10 +6,7 @@ use std::{
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_rustls::MaybeHttpsStream;
-use hyper_util::{
-    client::legacy::connect::{Connected, Connection},
-    rt::TokioIo,
-};
+use hyper_util::{client::legacy::connect::Connection as _, rt::TokioIo};
 use tokio::net::TcpStream;
 
 /// A connection, and whether it ends at a proxy that wants to be told the whole URI.
@@ -19,14 +16,13 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// Whether TLS has agreed on HTTP/2.
+    pub(crate) fn speaks_http_2(&self) -> bool {
+        self.inner.connected().is_negotiated_h2()
+    }
+
     fn inner(self: Pin<&mut Self>) -> Pin<&mut MaybeHttpsStream<TokioIo<TcpStream>>> {
         Pin::new(&mut self.get_mut().inner)
-    }
-}
-
-impl Connection for Stream {
-    fn connected(&self) -> Connected {
-        self.inner.connected().proxy(self.proxied)
     }
 }
 
