@@ -7,6 +7,7 @@ mod group;
 mod places;
 mod record;
 mod recover;
+mod work;
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -103,7 +104,7 @@ impl Committer {
         self.group.begin();
         match commit {
             Commit::File(file) => self.add_file(file)?,
-            Commit::Adopted { uri, path, facts, set } => self.add_adopted(&uri, &path, &facts, set),
+            Commit::Adopted { uri, path, facts, set } => self.add_adopted(uri, path, facts, set),
             Commit::Deletion { uri, set } => self.add_deletion(&uri, set)?,
             Commit::Current { uri, facts } => {
                 self.group.ledger.paid.push(uri.as_str().to_owned());
@@ -164,33 +165,27 @@ impl Committer {
     /// # Errors
     /// When store or state fail. What was done is resolved by the next [`Committer::open`].
     pub fn flush(&mut self) -> Result<Flushed, CommitError> {
-        let group = std::mem::take(&mut self.group);
-        let operations = group.operations();
-        let has_operations = !operations.is_empty();
-        if operations.is_empty() && group.adopted.is_empty() && group.ledger.is_empty() {
+        let mut work = std::mem::take(&mut self.group).into_work();
+        if work.is_empty() {
             return Ok(Flushed::default());
         }
         let mut intent = None;
-        if !operations.is_empty() {
+        if !work.operations.is_empty() {
             self.step(Step::SyncStaged)?;
-            self.store.sync_staged(&group.staged())?;
+            self.store.sync_staged(&work.staged())?;
             self.step(Step::WriteIntent)?;
             self.state.set_waits(self.waits(Waits::Disk))?;
-            intent = Some(self.state.write_intent(&operations)?);
-        }
-        let (mut done, refused) = self.perform(operations)?;
-        if has_operations {
+            intent = Some(self.state.write_intent(&work.operations)?);
+            work.refuse(self.perform(&work.operations)?);
             self.step(Step::SyncNames)?;
             self.store.sync_names()?;
         }
-        let concluded = group.conclude(&done, refused);
-        done.extend(concluded.adopted);
         self.step(Step::CommitGroup)?;
         self.state.set_waits(self.waits(Waits::Order))?;
-        self.state.commit_group(intent, &done, &concluded.ledger)?;
+        self.state.commit_group(intent, work.done(), &work.ledger)?;
         self.step(Step::Discard)?;
-        self.store.discard(&concluded.leftovers);
-        let mut flushed = concluded.flushed;
+        self.store.discard(&work.leftovers);
+        let mut flushed = work.conclude();
         flushed.untold = self.tell_changes()?;
         Ok(flushed)
     }
@@ -225,38 +220,32 @@ impl Committer {
         Ok(flushed)
     }
 
-    /// Takes the operations in order; what something stands in the way of is left out.
-    fn perform(&self, operations: Vec<Operation>) -> Result<(Vec<Operation>, Vec<Refused>), CommitError> {
-        let mut done = Vec::with_capacity(operations.len());
+    /// Takes the operations in order; gives those that something stands in the way of.
+    fn perform(&self, operations: &[Operation]) -> Result<Vec<Refused>, CommitError> {
         let mut refused = Vec::new();
-        let mut made = String::new();
-        for (index, operation) in operations.into_iter().enumerate() {
+        let mut made = "";
+        for (index, operation) in operations.iter().enumerate() {
             self.step(Step::Operation(index))?;
-            match self.perform_one(&operation, &mut made) {
-                Ok(()) => done.push(operation),
+            match self.perform_one(operation, &mut made) {
+                Ok(()) => {}
                 Err(error) if error.concerns_one_resource() => refused.push(Refused { index, error }),
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok((done, refused))
+        Ok(refused)
     }
 
-    fn perform_one(&self, operation: &Operation, made: &mut String) -> Result<(), StoreError> {
+    fn perform_one<'o>(&self, operation: &'o Operation, made: &mut &'o str) -> Result<(), StoreError> {
         match operation {
             Operation::Place { path, staged, .. } => {
-                let path = group::path(path)?;
-                if path.folder() != made {
+                if path.folder() != *made {
                     self.store.make_folder(path.folder())?;
-                    path.folder().clone_into(made);
+                    *made = path.folder();
                 }
-                self.store.place(StagedName(*staged), &path)
+                self.store.place(StagedName(*staged), path)
             }
-            Operation::Remove { path, staged, .. } => {
-                self.store.remove(&group::path(path)?, StagedName(*staged))
-            }
-            Operation::Move { from, to, staged, .. } => {
-                self.store.move_within(&group::path(from)?, &group::path(to)?, StagedName(*staged))
-            }
+            Operation::Remove { path, staged, .. } => self.store.remove(path, StagedName(*staged)),
+            Operation::Move { from, to, staged, .. } => self.store.move_within(from, to, StagedName(*staged)),
         }
     }
 

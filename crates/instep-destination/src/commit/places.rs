@@ -7,7 +7,7 @@ use resourcesync::Uri;
 use super::{CommitError, Committer, NewFile, group::Moving};
 use crate::{
     map::{self, CopyPath},
-    state::{Facts, Held, Operation, SetId, StoredFacts},
+    state::{Facts, Held, Operation, SetId},
     store::{NameKind, StoreError},
 };
 
@@ -29,14 +29,14 @@ impl Committer {
         Ok(())
     }
 
-    pub(super) fn add_adopted(&mut self, uri: &Uri, path: &CopyPath, facts: &Facts, set: SetId) {
+    pub(super) fn add_adopted(&mut self, uri: Uri, path: CopyPath, facts: Facts, set: SetId) {
         self.group.adopted.push(Operation::Place {
-            uri: uri.to_string(),
-            path: path.to_string(),
-            key: path.key(),
+            key: path.key_beside(&path),
+            uri,
+            path,
             staged: 0,
             sets: set.mask(),
-            facts: StoredFacts::new(facts),
+            facts,
             replaces: false,
         });
     }

@@ -1,8 +1,9 @@
-use resourcesync::Algorithm;
+use resourcesync::{Algorithm, Uri};
 
-use super::{CommitError, Committer, Recovered, group};
+use super::{CommitError, Committer, Recovered};
 use crate::{
-    state::{Ledger, Operation, StoredFacts},
+    map::CopyPath,
+    state::{Facts, Ledger, Operation},
     store::{NameKind, StagedName, StoreError, digest_file},
 };
 
@@ -29,19 +30,19 @@ impl Committer {
                 match self.fate(&operation)? {
                     Fate::Finished => done.push(operation),
                     Fate::Undone => recovered.undone += 1,
-                    Fate::Lost => ledger.lost.push(operation.uri().to_owned()),
+                    Fate::Lost => ledger.lost.push(operation.uri().to_string()),
                 }
             }
             recovered.finished += done.len();
             recovered.lost += ledger.lost.len();
-            self.state.commit_group(Some(intent), &done, &ledger)?;
+            self.state.commit_group(Some(intent), done.iter(), &ledger)?;
         }
         self.store.sweep()?;
         Ok(recovered)
     }
 
     fn fate(&self, operation: &Operation) -> Result<Fate, CommitError> {
-        let kind = |path: &str| match self.store.kind(path) {
+        let kind = |path: &CopyPath| match self.store.kind(path.as_str()) {
             Err(error) if error.concerns_one_resource() => Ok(None),
             kind => kind,
         };
@@ -55,24 +56,23 @@ impl Committer {
         })
     }
 
-    fn fate_of_name(&self, uri: &str, path: &str, new: &StoredFacts) -> Result<Fate, CommitError> {
-        let new_digests = new.digests();
-        let held = self.state.held(uri)?;
-        let old_digests = held.as_ref().map(|held| held.facts.digests.clone()).unwrap_or_default();
+    fn fate_of_name(&self, uri: &Uri, path: &CopyPath, new: &Facts) -> Result<Fate, CommitError> {
+        let held = self.state.held(uri.as_str())?;
+        let old = held.iter().flat_map(|held| &held.facts.digests);
         let algorithms: Vec<Algorithm> =
-            new_digests.iter().chain(&old_digests).map(|digest| digest.algorithm.clone()).collect();
-        let found = match digest_file(&*self.store, &group::path(path)?, &algorithms) {
+            new.digests.iter().chain(old).map(|digest| digest.algorithm.clone()).collect();
+        let found = match digest_file(&*self.store, path, &algorithms) {
             Err(StoreError::Blocked { .. }) => None,
             found => found?,
         };
-        let is = |length: u64, digests: &resourcesync::Digests| {
+        let is = |facts: &Facts| {
             found.as_ref().is_some_and(|(found_length, found)| {
-                *found_length == length && found.agrees_with(digests) != Some(false)
+                Some(*found_length) == facts.length && found.agrees_with(&facts.digests) != Some(false)
             })
         };
         Ok(match held {
-            _ if is(new.length, &new_digests) => Fate::Finished,
-            Some(held) if is(held.facts.length.unwrap_or_default(), &old_digests) => Fate::Undone,
+            _ if is(new) => Fate::Finished,
+            Some(held) if is(&held.facts) => Fate::Undone,
             Some(_) => Fate::Lost,
             None => Fate::Undone,
         })

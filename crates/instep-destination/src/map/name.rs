@@ -49,9 +49,14 @@ pub(super) fn with_digest(name: &str, digested: &[u8]) -> String {
     format!("{}{mark}", &name[..end])
 }
 
+/// Whether every common file system takes a name of this length.
+pub(super) fn is_short(name: &str) -> bool {
+    name.len() <= LONGEST_NAME
+}
+
 /// The name, cut and told apart by its digest where it is too long (D9).
 pub(super) fn shortened(name: &str) -> Cow<'_, str> {
-    if name.len() <= LONGEST_NAME {
+    if is_short(name) {
         return Cow::Borrowed(name);
     }
     Cow::Owned(with_digest(name, name.as_bytes()))
@@ -87,7 +92,8 @@ fn push_escaped(out: &mut String, octets: &[u8]) {
 fn is_risky(octets: &[u8]) -> bool {
     match octets.first() {
         Some(b'-') => true,
-        Some(first) if first.is_ascii() && octets.len() < 64 => {
+        // What a reserved name begins with.
+        Some(first) if b"acgilnp.".contains(&first.to_ascii_lowercase()) && octets.len() < 64 => {
             std::str::from_utf8(octets).is_ok_and(|name| is_reserved(&fold(name)))
         }
         _ => false,
@@ -107,6 +113,9 @@ fn is_reserved(name: &str) -> bool {
 }
 
 fn push_octets(out: &mut String, octets: &[u8]) {
+    if let Some(plain) = plain(octets) {
+        return out.push_str(plain);
+    }
     let mut done = 0;
     for chunk in octets.utf8_chunks() {
         for char in chunk.valid().chars() {
@@ -126,6 +135,14 @@ fn push_octets(out: &mut String, octets: &[u8]) {
         chunk.invalid().iter().for_each(|octet| push_escape(out, *octet));
         done += chunk.invalid().len();
     }
+}
+
+/// The octets as text where each is one that every name may have: most are, and need no look at each character.
+fn plain(octets: &[u8]) -> Option<&str> {
+    let is_plain = |octet: &u8| octet.is_ascii_alphanumeric() || b"-._".contains(octet);
+    (octets.iter().all(is_plain) && octets.last() != Some(&b'.'))
+        .then(|| std::str::from_utf8(octets).ok())
+        .flatten()
 }
 
 fn push_escape(out: &mut String, octet: u8) {

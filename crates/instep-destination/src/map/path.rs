@@ -4,13 +4,25 @@ use super::{fold::fold, name};
 
 /// Where a resource lies in the copy: a relative path of safe names, separated by slashes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CopyPath(Box<str>);
+pub struct CopyPath {
+    path: Box<str>,
+    /// Bytes of the folder.
+    folder: usize,
+}
 
 impl CopyPath {
     /// Joins names that are safe already, shortening those that are too long.
     pub(super) fn of_names(path: &str) -> Self {
+        if path.split('/').all(name::is_short) {
+            return Self::of(path.into());
+        }
         let names: Vec<_> = path.split('/').map(name::shortened).collect();
-        Self(names.join("/").into())
+        Self::of(names.join("/").into())
+    }
+
+    fn of(path: Box<str>) -> Self {
+        let folder = path.rfind('/').unwrap_or_default();
+        Self { path, folder }
     }
 
     /// Takes back what [`CopyPath::as_str`] gave; none for anything that leads out of the copy or into `.instep`, but for its
@@ -19,33 +31,34 @@ impl CopyPath {
         let safe = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\0', '\\']);
         let own = text == ".instep" || text.starts_with(".instep/");
         (text.split('/').all(safe) && (!own || text.starts_with(".instep/versions/")))
-            .then(|| Self(text.into()))
+            .then(|| Self::of(text.into()))
     }
 
     /// The path with slashes.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.path
     }
 
     /// The folder it lies in; empty at the top.
     pub fn folder(&self) -> &str {
-        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+        &self.path[..self.folder]
     }
 
     /// Its last name.
     pub fn name(&self) -> &str {
-        self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
+        let name = &self.path[self.folder..];
+        name.strip_prefix('/').unwrap_or(name)
     }
 
     /// Each folder on the way, outermost first.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
-        self.0.match_indices('/').map(|(end, _)| &self.0[..end])
+        self.path.match_indices('/').map(|(end, _)| &self.path[..end])
     }
 
     /// Where it goes when resources lie below its URI (D5).
     #[must_use]
     pub fn body(&self) -> Self {
-        Self(name::body_below(&self.0).into())
+        Self::of(name::body_below(&self.path).into())
     }
 
     /// Where it goes when its name clashes with that of another URI in this store (D7).
@@ -53,19 +66,24 @@ impl CopyPath {
     pub fn told_apart(&self, written: &str) -> Self {
         let name = name::with_digest(self.name(), written.as_bytes());
         match self.folder() {
-            "" => Self(name.into()),
-            folder => Self(format!("{folder}/{name}").into()),
+            "" => Self::of(name.into()),
+            folder => Self::of(format!("{folder}/{name}").into()),
         }
     }
 
     /// Equal for paths that a file system may take for the same one, whatever it ignores.
     pub fn key(&self) -> String {
-        fold(&self.0)
+        fold(&self.path)
+    }
+
+    /// The key, where it is not the very path that the resource has.
+    pub(crate) fn key_beside(&self, path: &Self) -> Option<String> {
+        Some(self.key()).filter(|key| *key != *path.path)
     }
 }
 
 impl fmt::Display for CopyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.path)
     }
 }

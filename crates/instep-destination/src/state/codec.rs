@@ -1,5 +1,7 @@
 //! Values as SQLite has them.
 
+use std::fmt::Write as _;
+
 use resourcesync::{Algorithm, Change, DateTime, Digest, Digests, Link, MediaType, Uri};
 use rusqlite::types::ValueRef;
 
@@ -30,6 +32,14 @@ pub(super) fn digests_from_blob(mut blob: &[u8]) -> Digests {
         blob = rest;
     }
     digests
+}
+
+/// As the `hash` attribute has them.
+pub(super) fn digests_text(digests: &Digests) -> String {
+    let mut text = String::with_capacity(112);
+    // A text takes all.
+    let _ = write!(text, "{digests}");
+    text
 }
 
 pub(super) fn datetime_text(datetime: Option<&DateTime>) -> Option<String> {

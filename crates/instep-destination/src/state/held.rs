@@ -1,6 +1,6 @@
-use rusqlite::{OptionalExtension as _, Row, params};
+use rusqlite::{CachedStatement, OptionalExtension as _, Row, params};
 
-use super::{Held, SetId, State, StateError, StoredFacts, codec};
+use super::{Facts, Held, SetId, State, StateError, codec};
 use crate::map::CopyPath;
 
 /// The columns of [`read`], after the URI.
@@ -134,44 +134,50 @@ impl State {
     }
 }
 
-/// Puts a row, whether one is there or not; sets are added to those it is in. The name is what the mapped path is to a file
-/// system that ignores case; it is kept only where that differs from the path itself.
-pub(super) fn put(
-    connection: &rusqlite::Connection,
-    (uri, path, name): (&str, &str, &str),
-    (id, sets): (i64, i64),
-    facts: &StoredFacts,
-) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "INSERT INTO held (uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name)
+/// Puts rows, whether they are there or not.
+pub(super) struct Putting<'c>(CachedStatement<'c>);
+
+impl<'c> Putting<'c> {
+    pub(super) fn into(connection: &'c rusqlite::Connection) -> rusqlite::Result<Self> {
+        let sql = "INSERT INTO held (uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (uri) DO UPDATE SET sets = sets | excluded.sets, length = excluded.length,
              digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
-             media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name",
-        )?
-        .execute(params![
+             media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name";
+        Ok(Self(connection.prepare_cached(sql)?))
+    }
+
+    /// Sets are added to those that a row is in. The name is what the mapped path is to a file system that ignores case;
+    /// none where that is the path itself.
+    pub(super) fn put(
+        &mut self,
+        (uri, path, name): (&str, &str, Option<&str>),
+        (id, sets): (i64, i64),
+        facts: &Facts,
+    ) -> rusqlite::Result<()> {
+        self.0.execute(params![
             uri,
             id,
             sets,
-            facts.length.cast_signed(),
-            codec::digests_to_blob(&facts.digests()),
-            facts.lastmod,
-            facts.datetime,
-            facts.etag,
-            facts.media_type,
-            facts.links,
+            facts.length.unwrap_or_default().cast_signed(),
+            codec::digests_to_blob(&facts.digests),
+            codec::datetime_text(facts.lastmod.as_ref()),
+            codec::datetime_text(facts.datetime.as_ref()),
+            facts.etag.as_deref(),
+            facts.media_type.as_ref().map(|kind| kind.as_str()),
+            codec::links_text(&facts.links),
             path,
-            Some(name).filter(|name| *name != path),
+            name,
         ])?;
-    Ok(())
+        Ok(())
+    }
 }
 
 /// New facts of the bytes that are held already: validators and times; length and digests stay.
 pub(super) fn refresh(
     connection: &rusqlite::Connection,
     uri: &resourcesync::Uri,
-    facts: &super::Facts,
+    facts: &Facts,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(

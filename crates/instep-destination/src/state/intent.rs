@@ -1,13 +1,18 @@
+mod written;
+
 use std::collections::BTreeMap;
 
-use resourcesync::{Change, Digests, Uri};
+use resourcesync::{Change, Uri};
 use rusqlite::{Connection, params};
-use serde::{Deserialize, Serialize};
 
 use super::{
     Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, changes, codec, held, owed, sets,
 };
 use crate::map::CopyPath;
+use written::Written;
+
+/// Bytes that an operation mostly takes in an intent.
+const USUAL_BYTES: usize = 384;
 
 /// A group that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,60 +30,30 @@ pub(crate) enum Waits {
 }
 
 /// One step of a group: written down before it is taken, so that a start after a crash can tell what became of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// A staged file gets its final name, replacing what is there.
+    /// A staged file gets its final name, replacing what is there. The key is what the mapped path is to a store that
+    /// ignores case; none where that is the path itself.
     Place {
-        uri: String,
-        path: String,
-        key: String,
+        uri: Uri,
+        path: CopyPath,
+        key: Option<String>,
         staged: u64,
         sets: i64,
-        facts: StoredFacts,
+        facts: Facts,
         replaces: bool,
     },
     /// A file goes: from its final name into staging.
-    Remove { uri: String, path: String, staged: u64 },
+    Remove { uri: Uri, path: CopyPath, staged: u64 },
     /// A file gets another final name.
-    Move { uri: String, from: String, to: String, staged: u64 },
+    Move { uri: Uri, from: CopyPath, to: CopyPath, staged: u64 },
 }
 
 impl Operation {
     /// The resource it is about.
-    pub(crate) fn uri(&self) -> &str {
+    pub(crate) fn uri(&self) -> &Uri {
         let (Self::Place { uri, .. } | Self::Remove { uri, .. } | Self::Move { uri, .. }) = self;
         uri
-    }
-}
-
-/// Facts as an intent has them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct StoredFacts {
-    pub(crate) length: u64,
-    pub(crate) digests: String,
-    pub(super) lastmod: Option<String>,
-    pub(super) datetime: Option<String>,
-    pub(super) etag: Option<Box<str>>,
-    pub(super) media_type: Option<String>,
-    #[serde(default)]
-    pub(super) links: Option<String>,
-}
-
-impl StoredFacts {
-    pub(crate) fn new(facts: &Facts) -> Self {
-        Self {
-            length: facts.length.unwrap_or_default(),
-            digests: facts.digests.to_string(),
-            lastmod: codec::datetime_text(facts.lastmod.as_ref()),
-            datetime: codec::datetime_text(facts.datetime.as_ref()),
-            etag: facts.etag.clone(),
-            media_type: facts.media_type.as_ref().map(ToString::to_string),
-            links: codec::links_text(&facts.links),
-        }
-    }
-
-    pub(crate) fn digests(&self) -> Digests {
-        Digests::parse(&self.digests, |_| {})
     }
 }
 
@@ -109,7 +84,9 @@ impl Ledger {
 impl State {
     /// Writes down what a group is going to do; durable when this returns, unless durability is off.
     pub(crate) fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError> {
-        let text = serde_json::to_string(operations).map_err(|error| self.error(to_sql(error)))?;
+        let written: Vec<Written<'_>> = operations.iter().map(Written::from).collect();
+        let mut text = Vec::with_capacity(written.len() * USUAL_BYTES);
+        serde_json::to_writer(&mut text, &written).map_err(|error| self.error(to_sql(error)))?;
         self.connection
             .execute("INSERT INTO intent (operations) VALUES (?1)", [text])
             .map(|_| IntentId(self.connection.last_insert_rowid()))
@@ -122,7 +99,9 @@ impl State {
             self.connection
                 .prepare("SELECT id, operations FROM intent ORDER BY id")?
                 .query_map([], |row| {
-                    let operations = serde_json::from_str(row.get_ref(1)?.as_str()?);
+                    let written: Vec<Written<'_>> = serde_json::from_slice(row.get_ref(1)?.as_bytes()?)
+                        .map_err(|error| codec::unreadable(1, error))?;
+                    let operations = written.into_iter().map(Operation::try_from).collect::<Result<_, _>>();
                     Ok((IntentId(row.get(0)?), operations.map_err(|error| codec::unreadable(1, error))?))
                 })?
                 .collect::<rusqlite::Result<Vec<_>>>()
@@ -132,16 +111,16 @@ impl State {
 
     /// Takes a group over and forgets its intent. Only the last of a run need be durable: until the next intent is,
     /// the group's own intent tells a start after a crash the same.
-    pub(crate) fn commit_group(
+    pub(crate) fn commit_group<'o>(
         &mut self,
         intent: Option<IntentId>,
-        done: &[Operation],
+        done: impl Iterator<Item = &'o Operation>,
         ledger: &Ledger,
     ) -> Result<(), StateError> {
         let path = &self.path;
         let records_changes = self.records_changes;
         let connection = &mut self.connection;
-        let mut commit = || {
+        let commit = || {
             let transaction = connection.transaction()?;
             take_operations(&transaction, done, records_changes)?;
             take_ledger(&transaction, ledger)?;
@@ -188,24 +167,22 @@ fn next_id(connection: &Connection) -> rusqlite::Result<i64> {
     )
 }
 
-fn take_operations(
+fn take_operations<'o>(
     connection: &Connection,
-    done: &[Operation],
+    done: impl Iterator<Item = &'o Operation>,
     records_changes: bool,
 ) -> rusqlite::Result<()> {
     let mut id = next_id(connection)?;
+    let mut rows = held::Putting::into(connection)?;
     let has_debts = connection.query_row("SELECT EXISTS (SELECT 1 FROM owed)", [], |row| row.get(0))?;
     for operation in done {
-        let uri = operation.uri();
+        let uri = operation.uri().as_str();
         if records_changes && matches!(operation, Operation::Remove { .. }) {
             changes::record(connection, &Change::Deleted, uri)?;
         }
         match operation {
             Operation::Place { path, key, sets, facts, .. } => {
-                if CopyPath::from_state(path).is_none() {
-                    return Err(outside(path));
-                }
-                held::put(connection, (uri, path, key), (id, *sets), facts)?;
+                rows.put((uri, path.as_str(), key.as_deref()), (id, *sets), facts)?;
                 id += 1;
             }
             Operation::Remove { .. } => {
@@ -254,10 +231,6 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
         sets::put_document(connection, document)?;
     }
     Ok(())
-}
-
-fn outside(path: &str) -> rusqlite::Error {
-    to_sql(std::io::Error::other(format!("{path:?} is no path of a copy")))
 }
 
 fn to_sql(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use resourcesync::Relation;
 
-use super::{Facts, Held, State, StateError, StoredFacts, held};
+use super::{Facts, Held, State, StateError, held::Putting};
 
 /// Rows read at a time.
 const PAGE: usize = 4_096;
@@ -20,19 +20,20 @@ impl State {
         let next_id = self.next_id().map_err(|source| self.error(source))?;
         let fill = |source| StateError::sqlite(path, source);
         let transaction = origins.connection.transaction().map_err(fill)?;
+        let mut rows = Putting::into(&transaction).map_err(fill)?;
         let mut after: Option<String> = None;
         loop {
             let page = self.held_after(after.as_deref(), PAGE)?;
             let Some(last) = page.last() else { break };
             after = Some(last.uri.as_str().to_owned());
             for held in page {
-                let name = held.path.key();
+                let name = held.path.key_beside(&held.path);
                 let held = at_origin(held);
-                let place = (held.uri.as_str(), held.path.as_str(), name.as_str());
-                let facts = StoredFacts::new(&held.facts);
-                held::put(&transaction, place, (held.id, held.sets), &facts).map_err(fill)?;
+                let place = (held.uri.as_str(), held.path.as_str(), name.as_deref());
+                rows.put(place, (held.id, held.sets), &held.facts).map_err(fill)?;
             }
         }
+        drop(rows);
         transaction
             .execute("INSERT OR REPLACE INTO counter (name, value) VALUES ('next_id', ?1)", [next_id])
             .map_err(fill)?;

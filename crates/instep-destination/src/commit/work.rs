@@ -1,0 +1,102 @@
+use resourcesync::Change;
+
+use super::{Committed, Flushed, Refused};
+use crate::{
+    state::{Ledger, Operation, Owed, SetId, Wanted},
+    store::StagedName,
+};
+
+/// A group that is being carried out.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// In their order; those that were refused are taken out.
+    pub(super) operations: Vec<Operation>,
+    /// What is to be told of each of them.
+    pub(super) notes: Vec<Note>,
+    pub(super) adopted: Vec<Operation>,
+    pub(super) ledger: Ledger,
+    /// Staged files that nobody wants any more once the group is committed.
+    pub(super) leftovers: Vec<StagedName>,
+    pub(super) flushed: Flushed,
+}
+
+/// What is to be told of an operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Note {
+    /// Whose resource it is; none where a file is only moved.
+    pub(super) set: Option<SetId>,
+    pub(super) length: u64,
+    /// Its place among what was asked for.
+    pub(super) order: usize,
+}
+
+impl Work {
+    pub(super) fn push(&mut self, operation: Operation, note: Note) {
+        self.operations.push(operation);
+        self.notes.push(note);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.operations.is_empty() && self.adopted.is_empty() && self.ledger.is_empty()
+    }
+
+    /// The files that get a name.
+    pub(super) fn staged(&self) -> Vec<StagedName> {
+        let placed = |operation: &Operation| match operation {
+            Operation::Place { staged, .. } => Some(StagedName(*staged)),
+            _ => None,
+        };
+        self.operations.iter().filter_map(placed).collect()
+    }
+
+    /// What was refused is owed; the rest stays.
+    pub(super) fn refuse(&mut self, refused: Vec<Refused>) {
+        for Refused { index, error } in refused.into_iter().rev() {
+            let (operation, note) = (self.operations.remove(index), self.notes.remove(index));
+            let uri = operation.uri().clone();
+            let mut wanted = Wanted::new(uri.clone());
+            let change = match operation {
+                Operation::Place { staged, facts, .. } => {
+                    self.leftovers.push(StagedName(staged));
+                    wanted.facts = facts;
+                    Change::Updated
+                }
+                Operation::Remove { .. } | Operation::Move { .. } => {
+                    self.ledger.paid.retain(|paid| paid != uri.as_str());
+                    Change::Deleted
+                }
+            };
+            let owed = |set| (set, Owed::new(wanted, change, error.to_string()));
+            self.ledger.owed.extend(note.set.map(owed));
+            self.flushed.refused.push((uri, error));
+        }
+        self.flushed.refused.reverse();
+        let removed = |operation: &Operation| match operation {
+            Operation::Remove { staged, .. } => Some(StagedName(*staged)),
+            _ => None,
+        };
+        self.leftovers.extend(self.operations.iter().filter_map(removed));
+    }
+
+    /// What was done.
+    pub(super) fn done(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().chain(&self.adopted)
+    }
+
+    /// What is to be told, in the order in which it was asked for.
+    pub(super) fn conclude(self) -> Flushed {
+        let mut committed: Vec<(usize, Committed)> = Vec::with_capacity(self.operations.len());
+        for (operation, Note { length, order, .. }) in self.operations.into_iter().zip(self.notes) {
+            let (uri, path, change) = match operation {
+                Operation::Place { uri, path, replaces: true, .. } => (uri, path, Change::Updated),
+                Operation::Place { uri, path, .. } => (uri, path, Change::Created),
+                Operation::Remove { uri, path, .. } => (uri, path, Change::Deleted),
+                Operation::Move { .. } => continue,
+            };
+            committed.push((order, Committed { uri, path, change, length }));
+        }
+        committed.sort_by_key(|(order, _)| *order);
+        let committed = committed.into_iter().map(|(_, committed)| committed).collect();
+        Flushed { committed, ..self.flushed }
+    }
+}
