@@ -25,12 +25,13 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+pub(crate) use actions::Pushing;
 pub use actions::{Action, ActionKind, Actions};
 pub use marks::Marks;
 pub use record::{Checkpoint, DocumentRecord, Facts, Held, Owed, PassedEntry, SetId, Wanted};
 pub use runs::{Problem, Run, RunId};
 
-pub(crate) use intent::{Ledger, Operation, StoredFacts, Waits};
+pub(crate) use intent::{Ledger, Operation, Waits};
 
 /// Why the state cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -132,7 +133,7 @@ impl State {
         let connection =
             Connection::open_with_flags(&self.path, flags).map_err(|source| self.error(source))?;
         let reader = Self { connection, path: self.path.clone(), waits: None, records_changes: false };
-        reader.tune(&[("cache_size", "-8192")])?;
+        reader.tune(&[("cache_size", "-4096")])?;
         Ok(reader)
     }
 
@@ -147,7 +148,7 @@ impl State {
             ("journal_mode", "wal"),
             ("synchronous", "full"),
             ("wal_autocheckpoint", "8000"),
-            ("cache_size", "-16384"),
+            ("cache_size", "-8192"),
         ])
     }
 

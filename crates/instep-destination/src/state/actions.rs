@@ -1,6 +1,9 @@
-use std::path::{Path, PathBuf};
+use std::{
+    cell::Cell,
+    path::{Path, PathBuf},
+};
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{CachedStatement, Connection, Row, params};
 
 use super::{StateError, Wanted, codec};
 
@@ -46,7 +49,7 @@ impl Action {
 pub struct Actions {
     connection: Connection,
     path: PathBuf,
-    found_by_uri: bool,
+    found_by_uri: Cell<bool>,
 }
 
 impl Actions {
@@ -74,7 +77,7 @@ impl Actions {
                      );",
                 )
                 .map_err(sqlite)?;
-            Ok(Self { connection, path: path.to_owned(), found_by_uri: false })
+            Ok(Self { connection, path: path.to_owned(), found_by_uri: Cell::new(false) })
         };
         create()
     }
@@ -84,27 +87,16 @@ impl Actions {
     /// # Errors
     /// When the file cannot be written.
     pub fn push(&mut self, action: &Action) -> Result<(), StateError> {
-        let facts = &action.wanted.facts;
-        let push = || {
-            self.connection
-                .prepare_cached(
-                    "INSERT INTO action (kind, uri, length, digests, lastmod, datetime, etag, media_type, links, extra)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                )?
-                .execute(params![
-                    action.kind as u8,
-                    action.wanted.uri.as_str(),
-                    facts.length.map(u64::cast_signed),
-                    codec::digests_to_blob(&facts.digests),
-                    codec::datetime_text(facts.lastmod.as_ref()),
-                    codec::datetime_text(facts.datetime.as_ref()),
-                    facts.etag.as_deref(),
-                    facts.media_type.as_ref().map(|kind| kind.as_str()),
-                    codec::links_text(&facts.links),
-                    action.wanted.extra.as_deref(),
-                ])
-        };
-        push().map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
+        self.pushing()?.push(action.kind, &action.wanted)
+    }
+
+    /// Adds many, one after the other.
+    pub(crate) fn pushing(&self) -> Result<Pushing<'_>, StateError> {
+        let sql = "INSERT INTO action (kind, uri, length, digests, lastmod, datetime, etag, media_type, links, extra)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        let statement = self.connection.prepare_cached(sql);
+        let statement = statement.map_err(|source| StateError::sqlite(&self.path, source))?;
+        Ok(Pushing { statement, path: &self.path })
     }
 
     /// The next actions in their order: none before the first, else after the sequence of the last one seen.
@@ -135,7 +127,7 @@ impl Actions {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn for_uri(&mut self, uri: &str) -> Result<Option<Action>, StateError> {
+    pub fn for_uri(&self, uri: &str) -> Result<Option<Action>, StateError> {
         self.index_uris()?;
         Ok(self.page("uri = ?1", [uri])?.pop())
     }
@@ -144,7 +136,7 @@ impl Actions {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn remove(&mut self, uri: &str) -> Result<bool, StateError> {
+    pub fn remove(&self, uri: &str) -> Result<bool, StateError> {
         self.index_uris()?;
         self.connection
             .prepare_cached("DELETE FROM action WHERE uri = ?1")
@@ -188,12 +180,12 @@ impl Actions {
             .map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    fn index_uris(&mut self) -> Result<(), StateError> {
-        if !self.found_by_uri {
+    fn index_uris(&self) -> Result<(), StateError> {
+        if !self.found_by_uri.get() {
             self.connection
                 .execute_batch("CREATE INDEX action_by_uri ON action (uri)")
                 .map_err(|source| StateError::sqlite(&self.path, source))?;
-            self.found_by_uri = true;
+            self.found_by_uri.set(true);
         }
         Ok(())
     }
@@ -209,6 +201,31 @@ impl Actions {
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
         page().map_err(|source| StateError::sqlite(&self.path, source))
+    }
+}
+
+/// Adds actions at the end of a list.
+pub(crate) struct Pushing<'a> {
+    statement: CachedStatement<'a>,
+    path: &'a Path,
+}
+
+impl Pushing<'_> {
+    pub(crate) fn push(&mut self, kind: ActionKind, wanted: &Wanted) -> Result<(), StateError> {
+        let facts = &wanted.facts;
+        let pushed = self.statement.execute(params![
+            kind as u8,
+            wanted.uri.as_str(),
+            facts.length.map(u64::cast_signed),
+            codec::digests_to_blob(&facts.digests),
+            codec::datetime_text(facts.lastmod.as_ref()),
+            codec::datetime_text(facts.datetime.as_ref()),
+            facts.etag.as_deref(),
+            facts.media_type.as_ref().map(|kind| kind.as_str()),
+            codec::links_text(&facts.links),
+            wanted.extra.as_deref(),
+        ]);
+        pushed.map(drop).map_err(|source| StateError::sqlite(self.path, source))
     }
 }
 

@@ -27,9 +27,8 @@ impl Sink for FolderSink {
     }
 
     fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError> {
-        let name = self.name.to_string();
         if let Some(part) = &self.part {
-            partial::finish(&self.staging, part, &name)?;
+            partial::finish(&self.staging, part, &self.name.to_string())?;
         }
         if let Some(modified) = modified {
             let (seconds, nanos) = modified.instant();
@@ -38,7 +37,7 @@ impl Sink for FolderSink {
                 last_modification: Timespec { tv_sec: seconds, tv_nsec: nanos.into() },
             };
             rustix::fs::futimens(&self.file, &times)
-                .map_err(|error| StoreError::io("set the time of", name, error))?;
+                .map_err(|error| StoreError::io("set the time of", self.name.to_string(), error))?;
         }
         self.finished = true;
         Ok(())

@@ -14,7 +14,7 @@ use crate::{
     http::{Origin, Scope},
     map::climbs,
     plan::{Condition, Currency, Facts, Place, Selection, currency, supersedes},
-    state::{Action, ActionKind, Actions, Held, Marks, Owed, SetId, State, Wanted},
+    state::{Action, ActionKind, Actions, Held, Marks, Owed, Pushing, SetId, State, Wanted},
 };
 
 /// What the operator decided about the plan.
@@ -66,6 +66,8 @@ pub(crate) struct Draft {
     /// Those of them about which there was one.
     pub(crate) explained: Vec<String>,
     pub(crate) troubles: Troubles,
+    /// The speaker and the beginning of a URI that it was found to speak for: the next entry mostly begins alike.
+    in_scope: Option<(Origin, String)>,
 }
 
 /// The newest word about a resource.
@@ -106,6 +108,7 @@ impl Draft {
             watched: BTreeSet::new(),
             explained: Vec::new(),
             troubles: Troubles::default(),
+            in_scope: None,
         })
     }
 
@@ -235,8 +238,15 @@ impl Draft {
             return false;
         }
         let Some(speaker) = speaker else { return true };
+        let root = root(uri);
+        if self.in_scope.as_ref().is_some_and(|(spoke, known)| spoke == speaker && known == root) {
+            return true;
+        }
         match self.policy.scope.check(speaker, uri.as_str()) {
-            Ok(()) => true,
+            Ok(()) => {
+                self.in_scope = Some((speaker.clone(), root.to_owned()));
+                true
+            }
             Err(refusal) => {
                 self.troubles.problem(crate::ProblemKind::OutOfScope, uri.as_str(), refusal.to_string());
                 false
@@ -265,7 +275,9 @@ impl Draft {
             explained,
             ..
         } = self;
+        let actions = &*actions;
         let mut meeting = Meeting {
+            pushing: actions.pushing()?,
             actions,
             delete: policy.delete,
             spoken: *spoken,
@@ -286,7 +298,8 @@ impl Draft {
 
 /// Turns words into actions, one resource after the other.
 struct Meeting<'a> {
-    actions: &'a mut Actions,
+    actions: &'a Actions,
+    pushing: Pushing<'a>,
     delete: bool,
     spoken: bool,
     unchanged: &'a mut u64,
@@ -338,7 +351,7 @@ impl Meeting<'_> {
             (Word::Delete | Word::Ignore, _) => None,
         };
         match kind {
-            Some(kind) => self.actions.push(&Action::new(kind, wanted.clone()))?,
+            Some(kind) => self.pushing.push(kind, wanted)?,
             None => {
                 *self.unchanged += u64::from(word == Word::Fetch);
                 if earlier.is_some() || news {
@@ -348,6 +361,14 @@ impl Meeting<'_> {
         }
         Ok(())
     }
+}
+
+/// A URI up to where its path begins.
+fn root(uri: &Uri) -> &str {
+    let text = uri.as_str();
+    let authority = text.find("//").map_or(text.len(), |slashes| slashes + 2);
+    let end = text[authority..].find(['/', '?', '#']);
+    end.map_or(text, |length| &text[..authority + length])
 }
 
 fn facts(facts: &crate::state::Facts) -> Facts<'_> {

@@ -234,7 +234,8 @@ impl Feed {
         task.expected.length = wanted.facts.length;
         task.expected.digests = wanted.facts.digests.clone();
         task.expected.encoding = extra.encoding.map(Into::into);
-        task.speaker = Origin::parse(wanted.uri.as_str()).ok();
+        // What lies elsewhere is asked for on behalf of its resource.
+        task.speaker = extra.lies_at.and_then(|_| Origin::parse(wanted.uri.as_str()).ok());
         let uris = |texts: &[String]| texts.iter().filter_map(|uri| Uri::parse(uri).ok()).collect::<Vec<_>>();
         match &self.as_of {
             Some(moment) => {
