@@ -104,7 +104,7 @@ impl Group {
         for (uri, Removal { path, length, into, set, order }) in self.removals {
             work.push(
                 Operation::Remove { uri, path, staged: into.0 },
-                Note { set: Some(set), length, order },
+                Note { set: Some(set), length, order, ..Note::default() },
             );
         }
         let mut places: Vec<_> = self.places.into_values().collect();
@@ -121,6 +121,7 @@ impl Placing {
     fn into_operation(self) -> (Operation, Note) {
         let Self { file, path, replaces, order } = self;
         let length = file.staged.length;
+        let offered = (file.facts.length, file.facts.digests);
         let facts = Facts { length: Some(length), digests: file.staged.digests, ..file.facts };
         let operation = Operation::Place {
             uri: file.uri,
@@ -131,6 +132,6 @@ impl Placing {
             facts,
             replaces,
         };
-        (operation, Note { set: Some(file.set), length, order })
+        (operation, Note { set: Some(file.set), length, offered, order })
     }
 }

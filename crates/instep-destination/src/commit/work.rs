@@ -1,8 +1,8 @@
-use resourcesync::Change;
+use resourcesync::{Change, Digests};
 
 use super::{Committed, Flushed, Refused};
 use crate::{
-    state::{Ledger, Operation, Owed, SetId, Wanted},
+    state::{Facts, Ledger, Operation, Owed, SetId, Wanted},
     store::StagedName,
 };
 
@@ -21,11 +21,13 @@ pub(super) struct Work {
 }
 
 /// What is to be told of an operation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Note {
     /// Whose resource it is; none where a file is only moved.
     pub(super) set: Option<SetId>,
     pub(super) length: u64,
+    /// The length and the digests that the Source gives a file that gets a name.
+    pub(super) offered: (Option<u64>, Digests),
     /// Its place among what was asked for.
     pub(super) order: usize,
 }
@@ -58,11 +60,12 @@ impl Work {
             let change = match operation {
                 Operation::Place { staged, facts, .. } => {
                     self.leftovers.push(StagedName(staged));
-                    wanted.facts = facts;
+                    let (length, digests) = note.offered;
+                    wanted.facts = Facts { length, digests, ..facts };
                     Change::Updated
                 }
-                Operation::Remove { .. } | Operation::Move { .. } => {
-                    self.ledger.paid.retain(|paid| paid != uri.as_str());
+                _ => {
+                    self.ledger.paid.retain(|paid| note.set.is_none() || paid != uri.as_str());
                     Change::Deleted
                 }
             };
