@@ -19,7 +19,7 @@ use crate::{
     store::{Durability, StagedName, Store, StoreError},
 };
 
-pub use record::{Commit, CommitOptions, Committed, Flushed, NewFile, Recovered, Step, StepHook};
+pub use record::{Bunch, Commit, CommitOptions, Committed, Flushed, NewFile, Recovered, Step, StepHook};
 
 use group::Group;
 
@@ -127,7 +127,7 @@ impl Committer {
     /// When store or state fail; what is in the channel then is not committed.
     pub fn run(
         &mut self,
-        commits: &mut mpsc::Receiver<Vec<Commit>>,
+        commits: &mut mpsc::Receiver<Bunch>,
         flushed: &mut dyn FnMut(Flushed),
     ) -> Result<(), CommitError> {
         let runtime = tokio::runtime::Handle::current();
@@ -145,7 +145,7 @@ impl Committer {
                 }
             };
             let Some(bunch) = next else { break };
-            for commit in bunch {
+            for commit in bunch.commits {
                 if let Some(group) = self.add(commit)? {
                     flushed(group);
                 }

@@ -100,7 +100,7 @@ impl Run<'_> {
             self.note(&format!("by {strategy}: {reason}"));
         }
         (self.report.strategy, self.report.reason) = (strategy, reason);
-        let totals = set.with(|draft| draft.totals())?;
+        let totals = set.with(|draft| draft.totals());
         self.monitor.event(Event::Planned(totals));
         if self.options.dry_run {
             self.tell_plan(&set)?;
@@ -161,7 +161,7 @@ impl Run<'_> {
             return Ok(());
         }
         let (inferred, totals) = set.with(|draft| (draft.inferred, draft.totals()));
-        let planned = totals?.deletions + self.report.deleted;
+        let planned = totals.deletions + self.report.deleted;
         let held = resources_held(self.state())? + self.report.deleted;
         let deletions = match inventory {
             Some(entries) if inferred > 0 || entries == 0 => Deletions::inferred(planned, held, entries),

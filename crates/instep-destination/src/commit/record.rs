@@ -1,6 +1,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use resourcesync::{Change, Uri};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     map::CopyPath,
@@ -82,6 +83,15 @@ pub enum Commit {
     Checkpoint(SetId, Checkpoint),
     /// A document was read to its end.
     Document(DocumentRecord),
+}
+
+/// What comes together to be committed, and the room that it takes while it waits.
+#[derive(Debug)]
+pub struct Bunch {
+    /// In their order.
+    pub commits: Vec<Commit>,
+    /// Given back once they are in a group.
+    pub room: OwnedSemaphorePermit,
 }
 
 /// A version to commit.

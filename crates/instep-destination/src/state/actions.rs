@@ -44,12 +44,16 @@ impl Action {
     }
 }
 
+/// How many actions of each kind there are, and how many bytes their lengths promise.
+type Totals = [(u64, u64); ActionKind::ALL.len()];
+
 /// The actions of one run, in a file of their own that goes with them: a plan of any length takes no memory.
 #[derive(Debug)]
 pub struct Actions {
     connection: Connection,
     path: PathBuf,
     found_by_uri: Cell<bool>,
+    totals: Cell<Totals>,
 }
 
 impl Actions {
@@ -77,7 +81,12 @@ impl Actions {
                      );",
                 )
                 .map_err(sqlite)?;
-            Ok(Self { connection, path: path.to_owned(), found_by_uri: Cell::new(false) })
+            Ok(Self {
+                connection,
+                path: path.to_owned(),
+                found_by_uri: Cell::new(false),
+                totals: Cell::default(),
+            })
         };
         create()
     }
@@ -96,7 +105,7 @@ impl Actions {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         let statement = self.connection.prepare_cached(sql);
         let statement = statement.map_err(|source| StateError::sqlite(&self.path, source))?;
-        Ok(Pushing { statement, path: &self.path })
+        Ok(Pushing { statement, actions: self })
     }
 
     /// The next actions in their order: none before the first, else after the sequence of the last one seen.
@@ -117,6 +126,9 @@ impl Actions {
         sequence: i64,
         limit: usize,
     ) -> Result<Vec<Action>, StateError> {
+        if self.totals(kind).0 == 0 {
+            return Ok(Vec::new());
+        }
         self.page(
             "kind = ?3 AND sequence > ?1 ORDER BY sequence LIMIT ?2",
             (sequence, limit as i64, kind as u8),
@@ -138,11 +150,19 @@ impl Actions {
     /// When the file cannot be written.
     pub fn remove(&self, uri: &str) -> Result<bool, StateError> {
         self.index_uris()?;
-        self.connection
-            .prepare_cached("DELETE FROM action WHERE uri = ?1")
-            .and_then(|mut statement| statement.execute([uri]))
-            .map(|removed| removed > 0)
-            .map_err(|source| StateError::sqlite(&self.path, source))
+        let remove = || {
+            let sql = "DELETE FROM action WHERE uri = ?1 RETURNING kind, COALESCE(length, 0)";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let mut rows = statement.query([uri])?;
+            let mut removed = false;
+            while let Some(row) = rows.next()? {
+                let (kind, bytes) = (row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned());
+                self.recount(kind, |(count, sum)| (count.saturating_sub(1), sum.saturating_sub(bytes)));
+                removed = true;
+            }
+            Ok(removed)
+        };
+        remove().map_err(|source| StateError::sqlite(&self.path, source))
     }
 
     /// The sequence of the last action; zero where there is none.
@@ -160,24 +180,32 @@ impl Actions {
     /// # Errors
     /// When the file cannot be written.
     pub fn forget_after(&mut self, sequence: i64) -> Result<(), StateError> {
-        self.connection
-            .execute("DELETE FROM action WHERE sequence > ?1", [sequence])
-            .map(|_| ())
-            .map_err(|source| StateError::sqlite(&self.path, source))
+        let forget = || {
+            self.connection.execute("DELETE FROM action WHERE sequence > ?1", [sequence])?;
+            self.totals.take();
+            let sql = "SELECT kind, COUNT(*), COALESCE(SUM(length), 0) FROM action GROUP BY kind";
+            let mut statement = self.connection.prepare(sql)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let (count, bytes) = (row.get::<_, i64>(1)?, row.get::<_, i64>(2)?);
+                self.recount(row.get(0)?, |_| (count.cast_unsigned(), bytes.cast_unsigned()));
+            }
+            Ok(())
+        };
+        forget().map_err(|source| StateError::sqlite(&self.path, source))
     }
 
     /// How many actions of a kind there are, and how many bytes their lengths promise.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn totals(&self, kind: ActionKind) -> Result<(u64, u64), StateError> {
-        self.connection
-            .query_row(
-                "SELECT COUNT(*), COALESCE(SUM(length), 0) FROM action WHERE kind = ?1",
-                [kind as u8],
-                |row| Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get::<_, i64>(1)?.cast_unsigned())),
-            )
-            .map_err(|source| StateError::sqlite(&self.path, source))
+    pub fn totals(&self, kind: ActionKind) -> (u64, u64) {
+        self.totals.get()[kind as usize]
+    }
+
+    fn recount(&self, kind: usize, change: impl FnOnce((u64, u64)) -> (u64, u64)) {
+        let mut totals = self.totals.get();
+        if let Some(total) = totals.get_mut(kind) {
+            *total = change(*total);
+        }
+        self.totals.set(totals);
     }
 
     fn index_uris(&self) -> Result<(), StateError> {
@@ -207,7 +235,7 @@ impl Actions {
 /// Adds actions at the end of a list.
 pub(crate) struct Pushing<'a> {
     statement: CachedStatement<'a>,
-    path: &'a Path,
+    actions: &'a Actions,
 }
 
 impl Pushing<'_> {
@@ -225,7 +253,10 @@ impl Pushing<'_> {
             codec::links_text(&facts.links),
             wanted.extra.as_deref(),
         ]);
-        pushed.map(drop).map_err(|source| StateError::sqlite(self.path, source))
+        pushed.map_err(|source| StateError::sqlite(&self.actions.path, source))?;
+        let bytes = facts.length.unwrap_or_default();
+        self.actions.recount(kind as usize, |(count, sum)| (count + 1, sum.saturating_add(bytes)));
+        Ok(())
     }
 }
 

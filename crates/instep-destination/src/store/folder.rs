@@ -173,7 +173,7 @@ impl Store for FolderStore {
             let name = self.fresh_name();
             self.check_reserve(name.0)?;
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            match rustix::fs::openat(&self.staging, name.to_string(), flags, Mode::from_raw_mode(0o666)) {
+            match rustix::fs::openat(&self.staging, &*name.to_string(), flags, Mode::from_raw_mode(0o666)) {
                 Ok(fd) => return Ok(StagingFile::new(self.sink(fd.into(), name), name, algorithms)),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(explain("stage", &name.to_string(), error)),
@@ -222,7 +222,7 @@ impl Store for FolderStore {
 
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        rustix::fs::openat(&self.staging, name.to_string(), flags, Mode::empty())
+        rustix::fs::openat(&self.staging, &*name.to_string(), flags, Mode::empty())
             .map(File::from)
             .map_err(|error| explain("open", &name.to_string(), error))
     }
@@ -274,7 +274,7 @@ impl Store for FolderStore {
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }
-        rustix::fs::renameat(&self.staging, name.to_string(), folder, path.name())
+        rustix::fs::renameat(&self.staging, &*name.to_string(), folder, path.name())
             .map_err(|error| explain("place", path.as_str(), error))
     }
 

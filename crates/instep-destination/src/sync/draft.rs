@@ -219,15 +219,15 @@ impl Draft {
     }
 
     /// What there is to do.
-    pub(crate) fn totals(&self) -> Result<PlanTotals, Error> {
+    pub(crate) fn totals(&self) -> PlanTotals {
         let mut totals = PlanTotals { unchanged: self.unchanged, ..PlanTotals::default() };
         for kind in [ActionKind::Create, ActionKind::Update, ActionKind::Check] {
-            let (count, bytes) = self.actions.totals(kind)?;
+            let (count, bytes) = self.actions.totals(kind);
             totals.fetches += count;
             totals.bytes += bytes;
         }
-        totals.deletions = self.actions.totals(ActionKind::Delete)?.0;
-        Ok(totals)
+        totals.deletions = self.actions.totals(ActionKind::Delete).0;
+        totals
     }
 
     /// Whether the scope of a document holds an entry; else that is told.

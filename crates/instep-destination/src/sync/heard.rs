@@ -104,7 +104,7 @@ impl Run<'_> {
         }
         self.tell(&set);
         self.guard(&mut set, None)?;
-        let totals = set.with(|draft| draft.totals())?;
+        let totals = set.with(|draft| draft.totals());
         self.monitor.event(Event::Planned(totals));
         self.report.unchanged += totals.unchanged;
         let choice = Choice { strategy: Strategy::Changes, reason: "a notification".to_owned() };

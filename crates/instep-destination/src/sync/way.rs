@@ -195,7 +195,7 @@ impl Run<'_> {
     }
 
     fn count_fetches(&self, situation: &mut Situation, set: &SetRun) -> Result<(), Error> {
-        let totals = set.with(|draft| draft.totals())?;
+        let totals = set.with(|draft| draft.totals());
         (situation.resources, situation.bytes) = (Some(totals.fetches), Some(totals.bytes));
         Ok(())
     }

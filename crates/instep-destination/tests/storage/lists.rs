@@ -106,10 +106,14 @@ fn actions_come_back_in_their_order_and_by_their_uri() {
     assert_eq!(first[0].wanted.extra.as_deref(), Some("mirror"));
     let deletions = actions.of_kind_after(ActionKind::Delete, first[2].sequence, 10).unwrap();
     assert_eq!(deletions.len(), 3);
-    assert_eq!(actions.totals(ActionKind::Create).unwrap(), (5, 20));
+    assert_eq!(actions.totals(ActionKind::Create), (5, 20));
     assert!(actions.remove(&name(8)).unwrap() && !actions.remove(&name(8)).unwrap());
     assert!(actions.for_uri(&name(8)).unwrap().is_none());
     assert_eq!(actions.for_uri(&name(7)).unwrap().unwrap().kind, ActionKind::Delete);
+    assert_eq!(actions.totals(ActionKind::Create), (4, 12));
+    actions.forget_after(4).unwrap();
+    assert_eq!(actions.totals(ActionKind::Create), (1, 6));
+    assert_eq!(actions.totals(ActionKind::Delete), (2, 16));
     drop(actions);
     assert!(!path.exists());
 }

@@ -1,9 +1,12 @@
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures_util::future::OptionFuture;
 use resourcesync::{Change, DateTime, Uri};
 use tokio::{
-    sync::mpsc,
+    sync::{Semaphore, mpsc},
     task::JoinHandle,
     time::{Instant, sleep_until},
 };
@@ -12,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Unexplained, settle};
 use crate::{
     Error, Event, Item, Letter, ProblemKind,
-    commit::{Commit, CommitError, Committer, Flushed},
+    commit::{Bunch, Commit, CommitError, Committer, Flushed},
     fetch::Task,
     http::{Origin, Validators},
     state::{Action, ActionKind, Checkpoint, DocumentRecord, Facts, SetId, State},
@@ -25,8 +28,10 @@ const GRACE: Duration = Duration::from_secs(30);
 /// Rows of the plan read at a time.
 const PAGE: usize = 500;
 
-/// Bunches that wait while a group is committed: so many that nobody else has to.
+/// Bunches that wait while a group is committed, and commits in all of them: so many that nobody else has to wait, and no
+/// more, however slow the disk is.
 const BUNCHES: usize = 128;
+const ROOM: usize = 8_192;
 
 /// Resources that wait to be fetched, and arrivals that wait to be committed.
 const QUEUE: usize = 512;
@@ -36,7 +41,8 @@ const BREATH: Duration = Duration::from_millis(2);
 
 /// The thread that commits, and the ways to and from it.
 pub(super) struct Pipeline {
-    commits: mpsc::Sender<Vec<Commit>>,
+    commits: mpsc::Sender<Bunch>,
+    room: Arc<Semaphore>,
     flushed: mpsc::UnboundedReceiver<Flushed>,
     committing: JoinHandle<(Committer, Result<(), CommitError>)>,
 }
@@ -59,7 +65,7 @@ impl Pipeline {
             let result = committer.run(&mut received, &mut |group| drop(told.send(group)));
             (committer, result)
         });
-        Ok(Self { commits, flushed, committing })
+        Ok(Self { commits, room: Arc::new(Semaphore::new(ROOM)), flushed, committing })
     }
 
     /// Hands something to the thread that commits; why it does not take it, [`Self::close`] tells.
@@ -69,8 +75,13 @@ impl Pipeline {
 
     /// The same for what comes together.
     pub(super) async fn send_all(&mut self, commits: Vec<Commit>) -> Result<(), Error> {
-        let ended = |_| Error::Task { source: "nothing is committed any more".into() };
-        if commits.is_empty() { Ok(()) } else { self.commits.send(commits).await.map_err(ended) }
+        let ended = || Error::Task { source: "nothing is committed any more".into() };
+        if commits.is_empty() {
+            return Ok(());
+        }
+        let places = u32::try_from(commits.len().min(ROOM)).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.room).acquire_many_owned(places).await.map_err(|_| ended())?;
+        self.commits.send(Bunch { commits, room }).await.map_err(|_| ended())
     }
 
     /// Tells what was committed meanwhile.
