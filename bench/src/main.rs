@@ -44,7 +44,10 @@ pub struct Options {
     /// How often each contender runs
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// How long `endure` follows
+    /// Resources of `profiles`, of all that the Sources have: 1 is 2.4 and 3.77 million
+    #[arg(long, default_value_t = 0.01)]
+    scale: f64,
+    /// How long `endure` and `profiles` follow
     #[arg(long, default_value_t = 1)]
     minutes: u64,
     /// Leaves the peers out and measures only this program and the bare loops

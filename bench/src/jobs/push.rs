@@ -4,6 +4,7 @@ mod channels;
 mod endure;
 mod hub;
 mod lag;
+mod profiles;
 
 use std::{
     fs,
@@ -20,6 +21,7 @@ pub use channels::channels;
 pub use endure::endure;
 pub use hub::hub;
 pub use lag::lag;
+pub use profiles::profiles;
 
 use crate::{data, programs::instep};
 

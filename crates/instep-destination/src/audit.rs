@@ -47,20 +47,20 @@ fn audit_as_sync(options: &AuditOptions) -> SyncOptions {
     sync
 }
 
-/// What the Source has: its Resource List, or the manifests of its Resource Dump, and the changes since then.
+/// What the Source has: its Resource List, or the manifests of its Resource Dump, and the changes since then. Whether that is
+/// all; where it is and nothing else is to be named, what it does not name is surplus.
 async fn read_inventory(
     run: &mut Run<'_>,
     found: &CapabilitySet,
     set: &mut SetRun,
     names_all: bool,
-) -> Result<(), Error> {
-    if let Some((inventory, _)) = Inventory::read_any(run, found, set, true).await? {
-        inventory.followed_by_changes(run, found, set).await?;
-        if inventory.complete && names_all {
-            set.work(Draft::infer_deletions).await?;
-        }
+) -> Result<bool, Error> {
+    let Some((inventory, _)) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
+    inventory.followed_by_changes(run, found, set).await?;
+    if inventory.complete && names_all {
+        set.work(Draft::infer_deletions).await?;
     }
-    Ok(())
+    Ok(inventory.complete)
 }
 
 /// What a run's copy holds, by the URIs of the originals.
@@ -87,7 +87,8 @@ impl Audit<'_> {
         }
         let source = run.discover().await?;
         run.enter(Phase::Reading);
-        for found in &source.sets {
+        let (mut complete, mut named) = (true, None);
+        for (number, found) in (1..).zip(&source.sets) {
             let mut set = match &mut self.origins {
                 None => {
                     let set = run.copy.set(found)?;
@@ -95,12 +96,17 @@ impl Audit<'_> {
                 }
                 Some((origins, _)) => run.new_plan_over(origins, found)?,
             };
-            // Of an original with several sets nobody here knows which resource came from which.
-            let names_all = self.origins.is_none() || source.sets.len() == 1;
-            match found.has_inventory() {
-                true => read_inventory(&mut run, found, &mut set, names_all).await?,
-                false => self.read_changes(&mut run, found, &mut set).await?,
+            // Of an original with several sets nobody here knows which resource came from which: surplus is what none of them names.
+            let by_origin = self.origins.is_some();
+            if let Some(marks) = named.take() {
+                set.with(|draft| draft.go_on_from(marks));
             }
+            let names_all = !by_origin || (complete && number == source.sets.len());
+            complete &= match found.has_inventory() {
+                true => read_inventory(&mut run, found, &mut set, names_all).await?,
+                false => self.read_changes(&mut run, found, &mut set).await.map(|()| false)?,
+            };
+            named = by_origin.then(|| set.with(Draft::named));
             self.tell_plan(&set)?;
             // A plan without an action has no word about anything.
             if set.with(|draft| draft.actions().last())? > 0 {
@@ -134,6 +140,7 @@ impl Audit<'_> {
                 ActionKind::Create => Letter::New,
                 ActionKind::Update => Letter::Changed,
                 ActionKind::Delete => Letter::Gone,
+                ActionKind::Note => return,
                 ActionKind::Check => {
                     self.report.unauditable += 1;
                     return;

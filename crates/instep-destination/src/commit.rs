@@ -110,6 +110,11 @@ impl Committer {
                 self.group.ledger.paid.push(uri.as_str().to_owned());
                 self.group.ledger.refreshed.push((uri, facts));
             }
+            Commit::Noted { uri, facts } => {
+                self.group.ledger.paid.push(uri.as_str().to_owned());
+                self.group.ledger.linked.push((uri.clone(), facts.links.clone()));
+                self.group.ledger.refreshed.push((uri, facts));
+            }
             Commit::Owed(set, owed) => self.group.ledger.owed.push((set, owed)),
             Commit::Paid(uri) => self.group.ledger.paid.push(uri.into_string()),
             Commit::Checkpoint(set, checkpoint) => {

@@ -7,15 +7,13 @@ mod lease;
 mod offered;
 mod signature;
 mod socket;
+mod state;
 mod subscriber;
 mod subscription;
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -30,6 +28,7 @@ use inbox::Inbox;
 pub(crate) use inbox::{Heard, Message};
 pub(crate) use offered::Kind;
 use offered::{Name, Ways, channels};
+use state::State;
 
 /// How long hubs may take to end subscriptions when listening ends.
 const PARTING: Duration = Duration::from_secs(3);
@@ -54,13 +53,6 @@ struct Channel {
     ending: CancellationToken,
     socket: Option<JoinHandle<()>>,
     subscriber: Option<JoinHandle<()>>,
-}
-
-/// By which transports a channel is heard now.
-#[derive(Debug, Default)]
-struct State {
-    socket: AtomicBool,
-    lease: AtomicBool,
 }
 
 impl Drop for Channel {
@@ -117,8 +109,7 @@ impl Listener {
     pub(crate) fn is_connected(&self) -> bool {
         let mut sets = BTreeMap::new();
         for ((set, _), channel) in &self.channels {
-            *sets.entry(set).or_insert(false) |=
-                channel.state.socket.load(Relaxed) || channel.state.lease.load(Relaxed);
+            *sets.entry(set).or_insert(false) |= channel.state.is_heard();
         }
         let all = self.source.as_ref().map_or(0, |source| source.sets.len());
         !sets.is_empty() && sets.len() == all && sets.values().all(|heard| *heard)
@@ -127,7 +118,12 @@ impl Listener {
     /// Whether the changes of a set come over a connection, on which nothing is lost or overtaken.
     pub(crate) fn hears_all_changes_of(&self, set: &Uri) -> bool {
         let channel = self.channels.get(&(set.clone(), Kind::Changes));
-        channel.is_some_and(|channel| channel.state.socket.load(Relaxed))
+        channel.is_some_and(|channel| channel.state.is_connected())
+    }
+
+    /// The topics that are subscribed to, each with what is left of its lease.
+    pub(crate) fn leases(&self) -> Vec<(Uri, Duration)> {
+        self.channels.values().filter_map(|channel| channel.state.lease()).collect()
     }
 
     /// Waits for the next word; those that came since the last one are one.

@@ -1,6 +1,8 @@
 //! What a Destination tells while it works.
 
-use std::{fmt, sync::Mutex};
+use std::{fmt, sync::Mutex, time::Duration};
+
+use resourcesync::Uri;
 
 /// Hears of everything that happens in a run; nothing comes back by it.
 ///
@@ -25,11 +27,20 @@ pub enum Event<'a> {
     Itemized(Item<'a>),
     /// A resource reached its final state in the copy and in the state.
     Committed(Item<'a>),
+    /// The Source links a held resource to others than before; its bytes are current. Both are in the state when the round ends.
+    Noted {
+        /// Its URI.
+        uri: &'a str,
+        /// Where it lies in the copy.
+        path: &'a str,
+    },
     /// Bytes of resources arrived.
     Progress {
         /// How many, since the last such event.
         bytes: u64,
     },
+    /// The topics that are subscribed to at hubs, each with what is left of its lease (CN-14): at the end of each look.
+    Leases(&'a [(Uri, Duration)]),
     /// Something went wrong; the work goes on.
     Problem(Problem<'a>),
     /// Something was read otherwise than it was written; nothing is lost by it.
@@ -256,6 +267,10 @@ pub struct Heard {
     pub warnings: Vec<(ProblemKind, String, String)>,
     /// Bytes of resources.
     pub bytes: u64,
+    /// Resources whose links alone are new.
+    pub noted: Vec<String>,
+    /// The last leases.
+    pub leases: Vec<(Uri, Duration)>,
 }
 
 impl TestMonitor {
@@ -277,6 +292,8 @@ impl Monitor for TestMonitor {
         let told = |problem: Problem<'_>| (problem.kind, problem.uri.to_owned(), problem.what.to_string());
         match event {
             Event::Phase(_) => {}
+            Event::Noted { uri, .. } => heard.noted.push(uri.to_owned()),
+            Event::Leases(leases) => heard.leases = leases.to_vec(),
             Event::Note(text) => heard.notes.push(text.to_owned()),
             Event::Planned(totals) => heard.plan = totals,
             Event::Itemized(item) => heard.itemized.push(line(item)),

@@ -111,12 +111,14 @@ pub struct CallbackOptions {
     pub listen: Option<String>,
     /// Whether deliveries may be signed with SHA-1.
     pub sha1: bool,
+    /// The lease that hubs are asked for; each grants what it likes (CN-11).
+    pub lease: Duration,
 }
 
 impl CallbackOptions {
     /// Callbacks at a URL, listened for where it points to.
     pub fn new(url: impl Into<String>) -> Self {
-        Self { url: url.into(), listen: None, sha1: false }
+        Self { url: url.into(), listen: None, sha1: false, lease: Duration::from_secs(10 * 24 * 3_600) }
     }
 }
 

@@ -180,6 +180,7 @@ impl Run<'_> {
                 ActionKind::Create => Letter::New,
                 ActionKind::Delete => Letter::Gone,
                 ActionKind::Update | ActionKind::Check => Letter::Changed,
+                ActionKind::Note => return,
             };
             let item = Item::new(letter, action.wanted.uri.as_str(), action.wanted.facts.length);
             self.monitor.event(Event::Itemized(item));

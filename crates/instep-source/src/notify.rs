@@ -36,6 +36,7 @@ use framework::Told;
 use hub::Hub;
 pub use hub::Signature;
 use outbound::ExternalHub;
+use payload::Written;
 
 /// Which form of notifications is offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,6 +130,8 @@ pub(crate) fn advertise(publish: &mut PublishOptions, options: &ChannelOptions) 
 /// Tells of each publication: a Change Notification and a Framework Notification per set.
 pub(crate) struct Announcer {
     sets: Vec<SetChannels>,
+    withdrawn: Vec<Withdrawn>,
+    is_withdrawal_told: bool,
     transports: Vec<Box<dyn Transport>>,
     hub: Option<RunningHub>,
     /// The last change that was told.
@@ -158,6 +161,13 @@ struct SetChannels {
     told: Told,
 }
 
+/// A set that is not published any more. Its framework channel has one last word, for whoever comes to hear it (FN-2).
+#[derive(Debug)]
+struct Withdrawn {
+    place: SetPlace,
+    framework: Arc<Channel>,
+}
+
 impl Announcer {
     /// Channels for each set, and tasks that deliver. What is recorded from now on is told.
     pub(crate) fn new(
@@ -183,7 +193,19 @@ impl Announcer {
             })
             .collect();
         let mut transports: Vec<Box<dyn Transport>> = vec![Box::new(Listeners)];
-        let hub = options.hub.then(|| open_hub(publisher, options, &sets)).transpose()?;
+        let withdrawn: Vec<_> = publisher
+            .unwanted_sets()?
+            .iter()
+            .filter(|_| options.offered)
+            .map(|name| {
+                let place = publisher.place().set(name);
+                let framework = Channel::new(&place, &Capability::FrameworkNotification, hubs.clone());
+                Withdrawn { place, framework }
+            })
+            .collect();
+        let channels = sets.iter().flat_map(|set| [&set.changes, &set.framework]);
+        let channels: Vec<_> = channels.chain(withdrawn.iter().map(|set| &set.framework)).collect();
+        let hub = options.hub.then(|| open_hub(publisher, options, &channels)).transpose()?;
         let hub = hub.map(|hub| RunningHub { task: runtime.spawn(Arc::clone(&hub).run()), hub });
         if let Some(RunningHub { hub, .. }) = &hub {
             transports.push(Box::new(Arc::clone(hub)));
@@ -193,23 +215,25 @@ impl Announcer {
         }
         let (recent, _) = broadcast::channel(64);
         let sequence = snapshot.head().sequence;
-        Ok(Self { sets, transports, hub, sequence, recent })
+        let is_withdrawal_told = withdrawn.is_empty();
+        Ok(Self { sets, withdrawn, is_withdrawal_told, transports, hub, sequence, recent })
     }
 
     /// The routes of the topics and the hub, below the base URL.
     pub(crate) fn routes(&self, origin: Option<&Arc<str>>, ending: &watch::Receiver<bool>) -> Router {
         let mut routes = Router::new();
-        for set in &self.sets {
-            for channel in [&set.changes, &set.framework] {
-                let path =
-                    channel.topic().as_str().strip_prefix(set.place.source().base()).unwrap_or_default();
-                let topic = socket::Topic {
-                    channel: Arc::clone(channel),
-                    ending: ending.clone(),
-                    origin: origin.cloned(),
-                };
-                routes = routes.route(&format!("/{path}"), any(socket::topic).with_state(topic));
-            }
+        let lasting = self.sets.iter().flat_map(|set| [(set, &set.changes), (set, &set.framework)]);
+        let lasting = lasting.map(|(set, channel)| (&set.place, channel, false));
+        let ended = self.withdrawn.iter().map(|set| (&set.place, &set.framework, true));
+        for (place, channel, has_ended) in lasting.chain(ended) {
+            let path = channel.topic().as_str().strip_prefix(place.source().base()).unwrap_or_default();
+            let topic = socket::Topic {
+                channel: Arc::clone(channel),
+                has_ended,
+                ending: ending.clone(),
+                origin: origin.cloned(),
+            };
+            routes = routes.route(&format!("/{path}"), any(socket::topic).with_state(topic));
         }
         if let Some(RunningHub { hub, .. }) = &self.hub {
             let subscribe = post(hub::answer).with_state(Arc::clone(hub));
@@ -221,6 +245,7 @@ impl Announcer {
     }
 
     fn tell(&mut self, snapshot: &Snapshot, report: &PublishReport) -> Result<(), Error> {
+        let gone = self.tell_withdrawal(snapshot)?;
         for (number, set) in (0_u32..).zip(&mut self.sets) {
             let changes = snapshot.changes(1 << number, self.sequence);
             let entries = changes.map(|change| Ok(change_entry(change?)));
@@ -231,7 +256,8 @@ impl Announcer {
             // What was left out leaves a gap, which shows in the next message.
             let end = if burst.is_cut { snapshot.head().datetime } else { Some(burst.until) };
             set.until = end.unwrap_or(set.until);
-            let written = set.told.written(&set.place, &report.documents);
+            let mut written = set.told.written(&set.place, &report.documents);
+            written.extend_from_slice(&gone);
             let message = payload::framework_notification(&set.place, &written, snapshot.at())?;
             if let Some(message) = message {
                 self.transports.iter().try_for_each(|transport| transport.send(&set.framework, &message))?;
@@ -240,6 +266,21 @@ impl Announcer {
         self.tell_people(snapshot)?;
         self.sequence = snapshot.head().sequence;
         Ok(())
+    }
+
+    /// Tells once that sets are gone, on their own channels; what the others are to be told of it.
+    fn tell_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<Written>, Error> {
+        if std::mem::replace(&mut self.is_withdrawal_told, true) {
+            return Ok(Vec::new());
+        }
+        for set in &self.withdrawn {
+            let gone = [framework::withdrawn(&set.place)];
+            let message = payload::framework_notification(&set.place, &gone, snapshot.at())?;
+            if let Some(message) = &message {
+                self.transports.iter().try_for_each(|transport| transport.send(&set.framework, message))?;
+            }
+        }
+        Ok(self.withdrawn.iter().map(|set| framework::withdrawn(&set.place)).collect())
     }
 
     /// The newest changes for pages that are open.
@@ -259,10 +300,9 @@ impl Announcer {
 fn open_hub(
     publisher: &Publisher,
     options: &ChannelOptions,
-    sets: &[SetChannels],
+    channels: &[&Arc<Channel>],
 ) -> Result<Arc<Hub>, Error> {
-    let channels = sets.iter().flat_map(|set| [&set.changes, &set.framework]);
-    let topics = channels.map(|channel| (channel.topic().to_string(), channel.links())).collect();
+    let topics = channels.iter().map(|channel| (channel.topic().to_string(), channel.links())).collect();
     let path = publisher.options().state.join("hub.db");
     Hub::open(&path, topics, options.callbacks.clone(), options.signature)
 }

@@ -149,6 +149,13 @@ impl Publisher {
         }
     }
 
+    /// The names of the sets that were published and are not wanted any more: the next publication withdraws them.
+    pub(crate) fn unwanted_sets(&self) -> Result<Vec<String>, Error> {
+        let mut sets = published::sets(&self.catalogue.snapshot()?)?;
+        sets.retain(|name| self.options.sets.iter().all(|set| set.name != *name));
+        Ok(sets)
+    }
+
     /// Looks at all content, and publishes what changed.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Content against catalogue: observed changes.
 
+mod added;
 mod candidate;
 mod check;
 mod hasher;
@@ -147,15 +148,16 @@ fn observe<'a>(
     catalogue.settle()?;
     let at = catalogue.now();
     let hashing = hashing(catalogue, options)?;
-    let ((seen, skips), done) =
+    let ((seen, skips, kept), done) =
         pipeline::run(catalogue, &hashing, options.threads, monitor, record, |pipeline| {
             let rehash_all = every_file || !hashing.before.is_empty();
             let mut merge = Merge::new(catalogue, options, rehash_all, monitor, pipeline);
+            merge.spool.clone_from(&hashing.spool);
             look(&mut merge)?;
-            Ok((merge.seen, merge.skips))
+            Ok((merge.seen, merge.skips, merge.kept))
         })?;
     tell(&skips, monitor);
-    if let Some(spool) = hashing.spool.filter(|_| done.kept > 0) {
+    if let Some(spool) = hashing.spool.filter(|_| done.kept + kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;
     }
     Ok(ScanReport {

@@ -15,6 +15,10 @@ mod hostile;
 mod operator;
 #[path = "end_to_end/patches.rs"]
 mod patches;
+#[path = "end_to_end/relays.rs"]
+mod relays;
+#[path = "end_to_end/sets.rs"]
+mod sets;
 #[path = "end_to_end/simulated.rs"]
 mod simulated;
 #[path = "end_to_end/story.rs"]

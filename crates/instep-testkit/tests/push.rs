@@ -10,3 +10,5 @@ mod destination;
 mod framework;
 #[path = "push/source.rs"]
 mod source;
+#[path = "push/together.rs"]
+mod together;

@@ -6,6 +6,7 @@ pub(crate) mod channels;
 pub(crate) mod rules;
 pub(crate) mod selection;
 pub(crate) mod server;
+pub(crate) mod serving;
 pub(crate) mod sets;
 pub(crate) mod source;
 pub(crate) mod state;

@@ -163,6 +163,7 @@ impl Monitor for Relaying<'_> {
                     self.copy.committed(path);
                 }
             }
+            Event::Noted { path, .. } => self.copy.committed(path),
             Event::Phase(Phase::Waiting) => self.copy.round_ended(),
             _ => {}
         }

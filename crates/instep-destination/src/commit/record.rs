@@ -75,6 +75,13 @@ pub enum Commit {
         /// Lastmod, datetime, validator, media type; what is none stays as it is.
         facts: Facts,
     },
+    /// The same, with all its links: those of before are replaced.
+    Noted {
+        /// Which resource.
+        uri: Uri,
+        /// As for [`Commit::Current`]; no links means that it has none.
+        facts: Facts,
+    },
     /// The resource could not be had; the checkpoint may pass it.
     Owed(SetId, Owed),
     /// An entry owed is settled otherwise.

@@ -107,7 +107,7 @@ impl Client {
         }
         for _ in 0..=HttpOptions::REDIRECTS {
             let response = self.exchange(request, &uri, target, &at).await?;
-            if !is_redirect(response.status) || request.content.is_some() {
+            if !is_redirect(response.status) || (request.content.is_some() && !keeps_method(response.status)) {
                 return Ok(response);
             }
             let location = response.header(header::LOCATION).and_then(|to| uri.resolve(to.trim()).ok());
@@ -302,6 +302,11 @@ fn locate(uri: &Uri) -> Result<(http::Uri, Origin), Refusal> {
 
 fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// Whether what was posted is posted again where a redirect leads: at others it may become a GET, which asks for something else.
+fn keeps_method(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
 }
 
 /// Why there is no connection.

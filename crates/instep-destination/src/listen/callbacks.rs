@@ -44,6 +44,8 @@ const CONNECTIONS: usize = 64;
 pub(super) struct Callbacks {
     /// What callbacks begin with; ends in a slash.
     base: String,
+    /// The lease that hubs are asked for.
+    pub(super) lease: Duration,
     desk: Arc<Desk>,
     serving: JoinHandle<()>,
 }
@@ -80,7 +82,7 @@ impl Callbacks {
         let desk = Arc::new(Desk { subscriptions: Mutex::default(), sha1: options.sha1 });
         let serving = tokio::spawn(accept(listener, Arc::clone(&desk)));
         let base = format!("{}/", options.url.trim_end_matches('/'));
-        Ok(Self { base, desk, serving })
+        Ok(Self { base, lease: options.lease, desk, serving })
     }
 
     /// The callback of a token.

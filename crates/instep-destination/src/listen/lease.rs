@@ -4,8 +4,6 @@
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
-/// The lease that is asked for.
-const WANTED: Duration = Duration::from_secs(10 * 24 * 3_600);
 /// A lease shorter than this is taken for this long, so that no hub can make us ask without end.
 const SHORTEST: Duration = Duration::from_secs(10);
 /// How long a hub may take to verify.
@@ -83,6 +81,8 @@ pub(super) enum Delivery {
 /// The subscription to one topic.
 #[derive(Debug)]
 pub(super) struct Lease {
+    /// The lease that is asked for.
+    wanted: Duration,
     hubs: usize,
     hub: usize,
     names_lease: bool,
@@ -123,8 +123,9 @@ struct Former {
 
 impl Lease {
     /// Nothing is asked for yet; there is at least one hub.
-    pub(super) fn new(hubs: usize) -> Self {
+    pub(super) fn new(hubs: usize, wanted: Duration) -> Self {
         Self {
+            wanted,
             hubs: hubs.max(1),
             hub: 0,
             names_lease: true,
@@ -137,9 +138,9 @@ impl Lease {
         }
     }
 
-    /// Whether deliveries come.
-    pub(super) fn is_held(&self, now: Duration) -> bool {
-        self.held.as_ref().is_some_and(|held| now < held.expires)
+    /// When the lease that is held ends.
+    pub(super) fn expires(&self, now: Duration) -> Option<Duration> {
+        self.held.as_ref().map(|held| held.expires).filter(|expires| now < *expires)
     }
 
     /// The request to send now. Its answer goes to [`Self::answered`] before the next one is taken.
@@ -156,7 +157,7 @@ impl Lease {
         }
         let identity = fresh();
         self.asked = Some(Asked { identity: identity.clone(), until: now + VERIFICATION });
-        let lease = self.names_lease.then_some(WANTED);
+        let lease = self.names_lease.then_some(self.wanted);
         Some(Ask { mode: Mode::Subscribe, identity, lease, hub: self.hub })
     }
 
@@ -211,7 +212,7 @@ impl Lease {
                 position.map(|position| self.former.remove(position)).is_some()
             }
             Mode::Subscribe => {
-                let lease = granted.unwrap_or(WANTED).max(SHORTEST);
+                let lease = granted.unwrap_or(self.wanted).max(SHORTEST);
                 let (renew, expires) = (now + lease * 2 / 3, now + lease);
                 if let Some(held) = self.held.as_mut().filter(|held| held.identity.token == token) {
                     (held.renew, held.expires) = (renew, expires);

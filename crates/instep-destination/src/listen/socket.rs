@@ -1,5 +1,5 @@
 use std::{
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::Arc,
     time::Duration,
 };
 
@@ -46,7 +46,7 @@ impl Socket {
             if let Err(error) = self.listen_once(uri).await {
                 tracing::debug!(%uri, %error, "the channel is closed");
             }
-            if self.state.socket.swap(false, Relaxed) {
+            if self.state.set_connected(false) {
                 // It may have gone for good: the Capability List tells (FN-6).
                 self.inbox.look();
                 pause = PAUSES.0;
@@ -66,7 +66,7 @@ impl Socket {
             WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
         let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));
         let (mut channel, _) = timeout(self.client.options().timeout, opening).await??;
-        self.state.socket.store(true, Relaxed);
+        self.state.set_connected(true);
         // What happened before the channel was open is in the Change List.
         self.inbox.look();
         let mut asked = false;

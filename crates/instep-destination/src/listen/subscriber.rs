@@ -1,9 +1,6 @@
 //! Holds a subscription at a hub: finds it, asks, renews, ends it (CN-5, CN-11, CN-14, CN-19).
 
-use std::{
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use rand::Rng as _;
@@ -14,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Inbox, Name, State, Ways,
     callbacks::Callbacks,
-    lease::{Answer, Ask, Identity, Mode},
+    lease::{Answer, Ask, Identity, Lease, Mode},
     subscription::Subscription,
 };
 use crate::http::{Client, Request};
@@ -98,7 +95,8 @@ impl Subscriber {
     /// Holds the subscription until it is to end, or until this hub seems to be the wrong one.
     async fn hold(&self, topic: Uri, hubs: &[Uri]) {
         let (inbox, state) = (Arc::clone(&self.inbox), Arc::clone(&self.state));
-        let subscription = Subscription::new(topic, hubs.len(), self.name.clone(), inbox, state);
+        let lease = Lease::new(hubs.len(), self.callbacks.lease);
+        let subscription = Subscription::new(topic, lease, self.name.clone(), inbox, state);
         let subscription = Arc::new(subscription);
         self.callbacks.serve(&subscription);
         for hub in hubs.iter().filter(|hub| hub.as_str().starts_with("http:")) {
@@ -125,7 +123,7 @@ impl Subscriber {
                 () = self.ending.cancelled(), if !subscription.lease().is_ending() => {}
             }
         }
-        self.state.lease.store(false, Relaxed);
+        self.state.end_lease();
     }
 
     /// Sends a request to a hub.

@@ -1,7 +1,7 @@
 //! A topic at a hub, as the callback server and the subscriber share it.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -28,8 +28,9 @@ pub(super) struct Subscription {
 }
 
 impl Subscription {
-    pub(super) fn new(topic: Uri, hubs: usize, name: Name, inbox: Arc<Inbox>, state: Arc<State>) -> Self {
-        let lease = Mutex::new(Lease::new(hubs));
+    /// Nothing is asked for yet. `lease` is how to hold the topic.
+    pub(super) fn new(topic: Uri, lease: Lease, name: Name, inbox: Arc<Inbox>, state: Arc<State>) -> Self {
+        let lease = Mutex::new(lease);
         Self { topic, name, inbox, state, lease, began: Instant::now(), changed: Notify::new() }
     }
 
@@ -45,7 +46,7 @@ impl Subscription {
     pub(super) fn ask(&self) -> Option<Ask> {
         let now = self.now();
         let ask = self.lease().ask(now, super::subscriber::identity);
-        if self.state.lease.load(Relaxed) && !self.lease().is_held(now) {
+        if self.lease().expires(now).is_none() {
             self.lost("its lease ran out");
         }
         ask
@@ -61,8 +62,12 @@ impl Subscription {
             return false;
         }
         let now = self.now();
-        let confirmed = self.lease().verify(token, mode, granted, now);
-        if confirmed && mode == Mode::Subscribe && !self.state.lease.swap(true, Relaxed) {
+        let (confirmed, expires) = {
+            let mut lease = self.lease();
+            (lease.verify(token, mode, granted, now), lease.expires(now))
+        };
+        let until = expires.filter(|_| confirmed && mode == Mode::Subscribe).map(|expires| self.began + expires);
+        if until.is_some_and(|until| !self.state.set_leased(&self.topic, until)) {
             let lasting = granted.map_or(String::new(), |lease| format!(" for {} s", lease.as_secs()));
             self.inbox.note(format!("subscribed to {} at its hub{lasting}", self.topic));
             // What happened before is in the Change List.
@@ -92,8 +97,9 @@ impl Subscription {
     }
 
     fn lost(&self, why: &str) {
-        self.state.lease.store(false, Relaxed);
-        self.inbox.note(format!("not subscribed to {} any more: {why}; polling meanwhile", self.topic));
-        self.inbox.look();
+        if self.state.end_lease() {
+            self.inbox.note(format!("not subscribed to {} any more: {why}; polling meanwhile", self.topic));
+            self.inbox.look();
+        }
     }
 }

@@ -19,10 +19,17 @@ pub enum ActionKind {
     Check,
     /// Remove what is held.
     Delete,
+    /// Write down what else is said of what is held: its bytes are current, its links are others.
+    Note,
 }
 
 impl ActionKind {
-    const ALL: [Self; 4] = [Self::Create, Self::Update, Self::Check, Self::Delete];
+    /// Whether the Source is asked for the resource.
+    pub(crate) fn asks(self) -> bool {
+        !matches!(self, Self::Delete | Self::Note)
+    }
+
+    const ALL: [Self; 5] = [Self::Create, Self::Update, Self::Check, Self::Delete, Self::Note];
 }
 
 /// One action of a run.

@@ -194,3 +194,15 @@ pub(super) fn refresh(
         ))?;
     Ok(())
 }
+
+/// All links of a held resource, in place of those of before.
+pub(super) fn link(
+    connection: &rusqlite::Connection,
+    uri: &resourcesync::Uri,
+    links: &[resourcesync::Link],
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE held SET links = ?2 WHERE uri = ?1")?
+        .execute((uri.as_str(), codec::links_text(links)))?;
+    Ok(())
+}

@@ -2,7 +2,7 @@ mod written;
 
 use std::collections::BTreeMap;
 
-use resourcesync::{Change, Uri};
+use resourcesync::{Change, Link, Uri};
 use rusqlite::{Connection, params};
 
 use super::{
@@ -63,6 +63,7 @@ pub(crate) struct Ledger {
     pub(crate) owed: Vec<(SetId, Owed)>,
     pub(crate) paid: Vec<String>,
     pub(crate) refreshed: Vec<(Uri, Facts)>,
+    pub(crate) linked: Vec<(Uri, Vec<Link>)>,
     pub(crate) left: Vec<(Uri, SetId)>,
     pub(crate) lost: Vec<String>,
     pub(crate) checkpoints: BTreeMap<SetId, Checkpoint>,
@@ -74,6 +75,7 @@ impl Ledger {
         self.owed.is_empty()
             && self.paid.is_empty()
             && self.refreshed.is_empty()
+            && self.linked.is_empty()
             && self.left.is_empty()
             && self.lost.is_empty()
             && self.checkpoints.is_empty()
@@ -209,6 +211,9 @@ fn take_operations<'o>(
 fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()> {
     for (uri, facts) in &ledger.refreshed {
         held::refresh(connection, uri, facts)?;
+    }
+    for (uri, links) in &ledger.linked {
+        held::link(connection, uri, links)?;
     }
     for (uri, set) in &ledger.left {
         connection

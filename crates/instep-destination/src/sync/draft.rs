@@ -122,9 +122,10 @@ impl Draft {
         self.broken.clone_from(broken);
     }
 
-    /// Whether something is to be done about a resource, or nothing is known that tells.
+    /// Whether the bytes of a resource are to become others.
     pub(crate) fn has_word_of(&mut self, uri: &str) -> Result<bool, Error> {
-        Ok(self.actions.for_uri(uri)?.is_some_and(|action| action.kind != ActionKind::Check))
+        let is_word = |action: Action| !matches!(action.kind, ActionKind::Check | ActionKind::Note);
+        Ok(self.actions.for_uri(uri)?.is_some_and(is_word))
     }
 
     /// What is to be fetched for a URI.
@@ -227,6 +228,7 @@ impl Draft {
             totals.bytes += bytes;
         }
         totals.deletions = self.actions.totals(ActionKind::Delete).0;
+        totals.unchanged += self.actions.totals(ActionKind::Note).0;
         totals
     }
 
@@ -254,10 +256,11 @@ impl Draft {
         }
     }
 
-    /// A part of sorted, unlike words meets what is held.
+    /// A part of sorted, unlike words meets what is held; `tells_links` is whether they name all links of a resource.
     fn meet(
         &mut self,
         part: &mut [Wanted],
+        tells_links: bool,
         word: impl Fn(&Wanted) -> (Word, Option<u64>),
     ) -> Result<(), Error> {
         let Self {
@@ -279,6 +282,8 @@ impl Draft {
         let mut meeting = Meeting {
             pushing: actions.pushing()?,
             actions,
+            set: *set,
+            tells_links,
             delete: policy.delete,
             spoken: *spoken,
             unchanged,
@@ -300,6 +305,8 @@ impl Draft {
 struct Meeting<'a> {
     actions: &'a Actions,
     pushing: Pushing<'a>,
+    set: SetId,
+    tells_links: bool,
     delete: bool,
     spoken: bool,
     unchanged: &'a mut u64,
@@ -341,6 +348,7 @@ impl Meeting<'_> {
             (Word::Fetch, None) => Some(ActionKind::Create),
             (Word::Fetch, Some(_)) if self.broken.contains(uri) => Some(ActionKind::Update),
             (Word::Fetch, Some(held)) => match currency(&facts(&held.facts), &facts(&wanted.facts)) {
+                Currency::Current if self.says_more(held, wanted) => Some(ActionKind::Note),
                 Currency::Current => None,
                 Currency::Stale => Some(ActionKind::Update),
                 Currency::Unknown => Some(ActionKind::Check),
@@ -369,6 +377,15 @@ fn root(uri: &Uri) -> &str {
     let authority = text.find("//").map_or(text.len(), |slashes| slashes + 2);
     let end = text[authority..].find(['/', '?', '#']);
     end.map_or(text, |length| &text[..authority + length])
+}
+
+impl Meeting<'_> {
+    /// Whether the links of current bytes are others now. Of what several inventories list, none is written anew for each of
+    /// them; and what is the target of a link has no links there.
+    fn says_more(&self, held: &Held, wanted: &Wanted) -> bool {
+        let counts = self.tells_links || (!wanted.facts.links.is_empty() && held.is_only_in(self.set));
+        counts && held.facts.links != wanted.facts.links
+    }
 }
 
 fn facts(facts: &crate::state::Facts) -> Facts<'_> {

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{Run, heard::Attended};
 use crate::{
-    Error, Event, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
+    Contents, Error, Event, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
     listen::{Heard, Listener},
     plan::Pace,
 };
@@ -20,8 +20,10 @@ const A_WHILE: Duration = Duration::from_secs(10);
 /// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
 pub(super) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     let listener = Listener::open(options.callbacks.as_ref()).await?;
+    let holds_copy = Contents::are_at(&options.dir) && Contents::open(&options.dir)?.are_complete()?;
+    let pace = Pace::new(options.poll);
     let mut following =
-        Following { options, monitor, listener, pace: Pace::new(options.poll), look_at: None, total: None };
+        Following { options, monitor, listener, pace, look_at: None, holds_copy, owes: false, total: None };
     let outcome = following.go_on().await;
     let Following { listener, total, .. } = following;
     listener.end().await;
@@ -37,6 +39,10 @@ struct Following<'a> {
     pace: Pace,
     /// When a document is to be read that was said to be new.
     look_at: Option<Instant>,
+    /// Whether an earlier run has brought a copy in step, which is worth waiting with.
+    holds_copy: bool,
+    /// Whether something did not come in the last round.
+    owes: bool,
     total: Option<SyncReport>,
 }
 
@@ -51,13 +57,14 @@ impl Following<'_> {
                 Ok((Attended::Withdrawn, _)) => return Ok(Outcome::Complete),
                 Ok((_, ended)) if ended != Outcome::Complete => return Ok(Outcome::Interrupted),
                 Ok((attended, _)) => self.pause_after(attended),
-                Err(error) if self.total.is_some() && error.is_retryable() => {
+                Err(error) if self.goes_on_after(&error) => {
                     self.note(&format!("{}; looking again later", crate::error::story(&error)));
                     failed = true;
                     self.pace.after_failure()
                 }
                 Err(error) => return Err(error),
             };
+            self.monitor.event(Event::Leases(&self.listener.leases()));
             self.monitor.event(Event::Phase(Phase::Waiting));
             heard = tokio::select! {
                 () = sleep(pause) => look(),
@@ -68,6 +75,12 @@ impl Following<'_> {
             heard.look |= failed;
             heard.notes.drain(..).for_each(|text| self.note(&text));
         }
+    }
+
+    /// Whether it is looked again after a failure. What fails at once and holds nothing is more likely typed wrong than away.
+    fn goes_on_after(&self, error: &Error) -> bool {
+        let may_come_back = self.holds_copy && !matches!(error, Error::Locked { .. });
+        error.is_retryable() && (self.total.is_some() || may_come_back)
     }
 
     /// One run over the copy, and how it ended.
@@ -81,13 +94,18 @@ impl Following<'_> {
         };
         let report = run.end(result)?;
         let ended = report.outcome;
-        let something_new = report.strategy != Strategy::Nothing;
-        self.pace.after(something_new);
+        let came = report.created + report.updated + report.deleted > 0;
+        self.owes = report.owed > 0;
+        match self.owes && !came {
+            // What does not come is asked for less and less.
+            true => self.pace.after_failure(),
+            false => self.pace.after(report.strategy != Strategy::Nothing),
+        };
         self.total = Some(sum(self.total.take(), report));
         Ok((attended, ended))
     }
 
-    /// How long nothing may be heard before the Source is looked at; with open channels that is only a safety net.
+    /// How long nothing may be heard before the Source is looked at; with open channels, and nothing owed, that is only a safety net.
     fn pause_after(&mut self, attended: Attended) -> Duration {
         match attended {
             Attended::Applied { look_later: true } => {
@@ -96,7 +114,8 @@ impl Following<'_> {
             Attended::Applied { .. } => {}
             Attended::Looked | Attended::Withdrawn => self.look_at = None,
         }
-        let pause = if self.listener.is_connected() { self.options.poll.1 } else { self.pace.pause() };
+        let can_wait = self.listener.is_connected() && !self.owes;
+        let pause = if can_wait { self.options.poll.1 } else { self.pace.pause() };
         self.look_at.map_or(pause, |at| pause.min(at.saturating_duration_since(Instant::now())))
     }
 

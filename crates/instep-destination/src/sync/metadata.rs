@@ -11,7 +11,7 @@ use crate::{
     error::story,
     http::{Client, HttpError, Origin, Request},
     plan::Condition,
-    state::{Action, ActionKind, Owed},
+    state::{Action, Owed},
 };
 
 /// Bytes of a record.
@@ -36,7 +36,7 @@ impl Run<'_> {
             let page = set.with(|draft| draft.actions().after(after, PAGE))?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.sequence;
-            let chosen = page.into_iter().filter(|action| action.kind != ActionKind::Delete);
+            let chosen = page.into_iter().filter(|action| action.kind.asks());
             self.choose(set, chosen.collect(), &condition, &mut verdicts).await?;
         }
     }

@@ -80,6 +80,9 @@ impl Run<'_> {
             result = result.and(pipeline.send(Commit::Paid(uri)).await);
         }
         if result.is_ok() {
+            result = pipeline.note(self, set).await;
+        }
+        if result.is_ok() {
             result = pipeline.keep_versions(self, set).await;
         }
         if result.is_ok() && self.options.adopt {

@@ -5,7 +5,7 @@ use std::{convert::Infallible, ops::Deref, sync::Arc, time::Duration};
 use axum::{
     extract::{
         State, WebSocketUpgrade,
-        ws::{CloseFrame, Message, WebSocket, close_code, rejection::WebSocketUpgradeRejection},
+        ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code, rejection::WebSocketUpgradeRejection},
     },
     response::{
         IntoResponse, Response,
@@ -33,6 +33,8 @@ const MOST_FRAMES: u32 = 100;
 #[derive(Clone, Debug)]
 pub(crate) struct Topic {
     pub(crate) channel: Arc<Channel>,
+    /// Whether nothing follows the last message, which is for whoever comes.
+    pub(crate) has_ended: bool,
     pub(crate) ending: watch::Receiver<bool>,
     /// The only origin that may open a socket; none: any may, as it may read the documents.
     pub(crate) origin: Option<Arc<str>>,
@@ -57,7 +59,8 @@ pub(crate) async fn topic(
             let upgrade = upgrade.max_message_size(MOST_BYTES).max_frame_size(MOST_BYTES);
             // From here on nothing is missed, whatever the handshake takes.
             let messages = topic.channel.listen();
-            upgrade.on_upgrade(move |socket| feed(socket, messages, topic.ending))
+            let first = topic.channel.last().filter(|_| topic.has_ended);
+            upgrade.on_upgrade(move |socket| feed(socket, first, messages, topic.ending))
         }
         Err(_) if method != Method::GET && method != Method::HEAD => {
             (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response()
@@ -117,9 +120,15 @@ async fn end(mut ending: watch::Receiver<bool>) {
 /// Sends each message to one listener until either side has enough.
 async fn feed(
     mut socket: WebSocket,
-    mut messages: broadcast::Receiver<axum::extract::ws::Utf8Bytes>,
+    first: Option<Utf8Bytes>,
+    mut messages: broadcast::Receiver<Utf8Bytes>,
     ending: watch::Receiver<bool>,
 ) {
+    if let Some(first) = first
+        && !send(&mut socket, Message::Text(first)).await
+    {
+        return;
+    }
     let mut heartbeat = interval(HEARTBEAT);
     heartbeat.reset();
     let (mut answered, mut frames) = (true, 0);
@@ -184,7 +193,7 @@ mod tests {
         let place = Place::new("http://example.com/").unwrap().set("");
         let channel = Channel::new(&place, &Capability::ChangeNotification, Vec::new());
         let (_end, ending) = watch::channel(false);
-        let state = Topic { channel: Arc::clone(&channel), ending, origin: None };
+        let state = Topic { channel: Arc::clone(&channel), has_ended: false, ending, origin: None };
         let app = Router::new().route("/topic", any(topic).with_state(state));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

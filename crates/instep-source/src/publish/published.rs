@@ -41,6 +41,11 @@ pub(super) fn archive(snapshot: &Snapshot, set: &str) -> Result<ArchiveFacts, Er
     Ok(bytes.and_then(|bytes| from_slice(&bytes).ok()).unwrap_or_default())
 }
 
+/// The names of all sets that are published.
+pub(super) fn sets(snapshot: &Snapshot) -> Result<Vec<String>, Error> {
+    Ok(load(snapshot)?.facts.sets.into_keys().collect())
+}
+
 /// Notes what is about to be put in place.
 pub(super) fn begin(catalogue: &Catalogue, next: &Facts) -> Result<(), Error> {
     Ok(catalogue.set_meta(vec![(PLACING.to_owned(), Some(encoded(next)))])?)

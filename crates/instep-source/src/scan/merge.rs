@@ -9,7 +9,7 @@ use super::{ScanOptions, candidate::Candidate, pipeline::Pipeline};
 use crate::{
     Error, Monitor, Phase, Progress,
     catalogue::{Catalogue, FileStamp, Known, Observation, Stamps},
-    content::{Look, Root, Skips, Step, Walk, look},
+    content::{Look, Root, Skips, Spool, Step, Walk, look},
 };
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -17,13 +17,17 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// Holds what is on disk against what is known.
 pub(super) struct Merge<'a, 'p> {
     pub(super) catalogue: &'a Catalogue,
-    options: &'a ScanOptions,
+    pub(super) options: &'a ScanOptions,
     /// Whether every file is hashed, whatever its stamp.
     pub(super) rehash_all: bool,
     pub(super) monitor: &'a dyn Monitor,
     pub(super) pipeline: &'p mut Pipeline<'a>,
     told: Instant,
     pub(super) seen: u64,
+    /// Where the new states go of what is not hashed here.
+    pub(super) spool: Option<Spool>,
+    /// How many went there.
+    pub(super) kept: u64,
     pub(super) skips: Skips,
 }
 
@@ -36,7 +40,8 @@ impl<'a, 'p> Merge<'a, 'p> {
         pipeline: &'p mut Pipeline<'a>,
     ) -> Self {
         let (told, skips) = (Instant::now(), Skips::default());
-        Self { catalogue, options, rehash_all, monitor, pipeline, told, seen: 0, skips }
+        let (spool, kept) = (None, 0);
+        Self { catalogue, options, rehash_all, monitor, pipeline, told, seen: 0, spool, kept, skips }
     }
 
     /// All of a root.

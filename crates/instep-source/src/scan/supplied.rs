@@ -3,12 +3,13 @@
 use std::{io, ops::ControlFlow};
 
 use super::{
+    added,
     listed::{Held, held_with},
     merge::Merge,
 };
 use crate::{
     Error, Problem,
-    catalogue::{Observation, Resource},
+    catalogue::{Observation, Resource, State},
     content::{MediaTypes, Root, Supplied, Supplier},
 };
 
@@ -106,6 +107,17 @@ impl<'a> Merge<'a, '_> {
         };
         state.links.extend(siblings.into_iter().map(to_sibling));
         state.media_type = state.media_type.take().or_else(|| Some(media_types.of(&path)));
+        let added = added::add(
+            state,
+            known.as_ref().map(|known| &known.state),
+            &self.options.algorithms,
+            (root, &path),
+        );
+        match added {
+            Ok(true) => {}
+            Ok(false) => self.is_damaged(root, &path),
+            Err(error) => return self.cannot_be_had(root, &path, &error),
+        }
         let same =
             known.as_ref().filter(|known| known.state.digests.agrees_with(&state.digests) == Some(true));
         match same {
@@ -116,7 +128,10 @@ impl<'a> Merge<'a, '_> {
             None => {
                 state.lastmod = Some(self.catalogue.now());
                 match stamp(root, &path) {
-                    Ok(stamp) => resource.stamp = stamp,
+                    Ok(stamp) => {
+                        resource.stamp = stamp;
+                        self.keep(root, &path, &resource.state);
+                    }
                     Err(error) => return self.cannot_be_had(root, &path, &error),
                 }
             }
@@ -124,7 +139,33 @@ impl<'a> Merge<'a, '_> {
         if known.as_ref() == Some(&resource) {
             return Ok(());
         }
-        self.pipeline.observe(Observation::Found(resource))
+        // Nobody reads the list again for it: who follows has to be told what is linked differently now.
+        let relinked = known.is_some_and(|known| known.state.links != resource.state.links);
+        self.pipeline.observe(match relinked {
+            true => Observation::Changed(resource),
+            false => Observation::Found(resource),
+        })
+    }
+
+    /// Copies a new state. One that is past already is not what was said of it, and there is the next one.
+    fn keep(&mut self, root: &Root, path: &[u8], state: &State) {
+        let Some(spool) = self.spool.as_ref().filter(|spool| state.length.is_some_and(|length| spool.takes(length)))
+        else {
+            return;
+        };
+        match root.open(path).and_then(|file| spool.keep(file, &state.digests)) {
+            Ok(kept) => self.kept += u64::from(kept),
+            Err(error) => {
+                let what = format!("cannot be kept, so there is no patch from it and no version of it: {error}");
+                self.monitor.problem(&Problem::warning(root.path(path).display().to_string(), what));
+            }
+        }
+    }
+
+    fn is_damaged(&self, root: &Root, path: &[u8]) {
+        let what = "its bytes are not those that were verified when it came: it is published with what is known of those, and \
+                    who fetches it refuses it; instep sync --repair mends the copy";
+        self.monitor.problem(&Problem::warning(root.path(path).display().to_string(), what));
     }
 
     fn cannot_be_had(&mut self, root: &Root, path: &[u8], error: &io::Error) -> Result<(), Error> {

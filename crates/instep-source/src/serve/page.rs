@@ -119,15 +119,10 @@ fn path(base: &str, name: &str) -> String {
 
 /// `1,234,567`
 fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", thousands(number / 1_000), number % 1_000),
     }
-    text
 }
 
 /// A size as people read it.

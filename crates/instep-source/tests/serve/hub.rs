@@ -43,7 +43,8 @@ impl Call {
     }
 }
 
-/// A subscriber that answers as it is told: what it returns is the status and the body.
+/// A subscriber that answers as it is told: what it returns is the status and the body, which is the place that a redirect
+/// leads to.
 struct Subscriber {
     address: SocketAddr,
     calls: mpsc::Receiver<Call>,
@@ -105,7 +106,8 @@ fn serve_one(
     let (status, text) = behave(&call);
     calls.send(call).ok()?;
     let mut stream = stream;
-    write!(stream, "HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n{text}", text.len()).ok()
+    let location = if status == 302 { format!("Location: {text}\r\n") } else { String::new() };
+    write!(stream, "HTTP/1.1 {status} x\r\n{location}Content-Length: {}\r\n\r\n{text}", text.len()).ok()
 }
 
 fn ask(server: &Server, parameters: &[(&str, &str)]) -> Answer {
@@ -227,6 +229,40 @@ fn w1_callbacks_at_private_addresses_are_refused_and_victims_are_not_flooded() {
     assert!(accepted <= 30 && statuses.iter().filter(|status| **status == 429).count() == 100 - accepted);
     (0..accepted).for_each(|_| drop(victim.next()));
     assert_eq!(asked.load(Ordering::SeqCst), accepted);
+}
+
+#[test]
+fn w1_a_callback_leads_nowhere_else_and_each_challenge_is_new() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let bystander = Subscriber::willing();
+    let elsewhere = bystander.callback();
+    let leading = Subscriber::start(move |_| (302, elsewhere.clone()));
+    let redirecting = leading.address;
+    assert_eq!(subscribe(&server, &format!("http://{redirecting}/"), &[]), 202);
+    let first = leading.next().parameter("hub.challenge");
+    assert_eq!(subscribe(&server, &format!("http://{redirecting}/"), &[]), 202);
+    let second = leading.next().parameter("hub.challenge");
+    assert!(first.is_some() && first != second);
+    let witness = Subscriber::willing();
+    subscribed(&server, &witness, &[]);
+    told(&server, &witness);
+    assert_eq!(bystander.calls.try_iter().count(), 0);
+}
+
+#[test]
+fn w8_nobody_is_unsubscribed_by_another() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let faithful = Subscriber::start(|call| match call.parameter("hub.mode").as_deref() {
+        Some("unsubscribe") => (404, String::new()),
+        _ => (200, call.parameter("hub.challenge").unwrap_or_default()),
+    });
+    subscribed(&server, &faithful, &[]);
+    told(&server, &faithful);
+    let (topic, callback) = (format!("{}{TOPIC}", server.base), faithful.callback());
+    let form = [("hub.mode", "unsubscribe"), ("hub.topic", topic.as_str()), ("hub.callback", callback.as_str())];
+    assert_eq!(ask(&server, &form).status, 202);
+    while faithful.next().parameter("hub.mode").as_deref() != Some("unsubscribe") {}
+    assert_eq!(told(&server, &faithful).method, "POST");
 }
 
 #[test]

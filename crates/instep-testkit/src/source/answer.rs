@@ -138,8 +138,9 @@ impl Answer {
                 self.become_status(status);
                 self.set("Retry-After", value);
             }
-            Fault::Redirect(target) => {
-                self.become_status(302);
+            Fault::Redirect(target) => self.go_wrong(Fault::RedirectAs(302, target)),
+            Fault::RedirectAs(status, target) => {
+                self.become_status(status);
                 self.set("Location", target);
             }
             Fault::Header(name, value) => self.set(name, value),

@@ -9,6 +9,8 @@ pub enum Fault {
     RetryAfter(u16, String),
     /// `302` to this URL.
     Redirect(String),
+    /// Another status that redirects, to this URL.
+    RedirectAs(u16, String),
     /// This header besides the right ones; one of the same name is replaced.
     Header(&'static str, String),
     /// Nothing at all until [`super::FakeSource::release`].

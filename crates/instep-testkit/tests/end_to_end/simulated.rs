@@ -1,6 +1,13 @@
 //! Clients against a Source that does not exist and misbehaves.
 
-use std::{path::Path, process::Command};
+use std::{
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 use instep_testkit::{Run, Server, Tree, free_port, instep, peers};
 
@@ -44,4 +51,105 @@ fn the_reference_client_copies_a_simulated_source() {
     assert!(run.stderr.contains("SYNCED"), "{}", run.stderr);
     let _ = sync(&source.url(), &ours).with_code(0);
     assert_eq!(Tree::of(&theirs), Tree::of(&ours));
+}
+
+/// Changes that each of these Sources goes through.
+const CHANGES: &str = "60";
+
+/// What a Source comes to by its changes, whatever goes wrong on the way.
+fn truth(place: &Path) -> Tree {
+    let source = simulate(&["--rate", "1/h", "--past-changes", CHANGES]);
+    let copy = place.join("truth");
+    let _ = sync(&source.url(), &copy).with_code(0);
+    Tree::of(&copy)
+}
+
+/// `sync --follow`, which says each change after its commit; ends when dropped.
+struct Follower {
+    child: Child,
+    lines: mpsc::Receiver<String>,
+}
+
+impl Follower {
+    fn start(url: &str, copy: &Path) -> Self {
+        let mut command = instep(["sync", url, "--delete", "--max-delete", "100%", "--follow", "--events", "-"]);
+        let command = command.arg(copy).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { child, lines }
+    }
+
+    /// Waits until a copy is as it must become.
+    fn wait_for(&self, copy: &Path, truth: &Tree) {
+        while Tree::of(copy) != *truth {
+            let change = self.lines.recv_timeout(Duration::from_secs(60));
+            assert!(change.is_ok(), "it stands still; {} of {}", Tree::of(copy).names().len(), truth.names().len());
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        drop(Command::new("kill").arg(self.child.id().to_string()).status());
+        drop(self.child.wait());
+    }
+}
+
+fn comes_to_the_truth_in_spite_of(faults: &[&str]) {
+    let place = tempfile::tempdir().unwrap();
+    let (truth, copy) = (truth(place.path()), place.path().join("copy"));
+    let mut options = vec!["--rate", "30/s", "--changes", CHANGES];
+    options.extend(faults.iter().flat_map(|fault| ["--fault", fault]));
+    let source = simulate(&options);
+    Follower::start(&source.url(), &copy).wait_for(&copy, &truth);
+}
+
+#[test]
+fn who_follows_comes_to_the_truth_in_spite_of_latency() {
+    comes_to_the_truth_in_spite_of(&["latency=30ms"]);
+}
+
+#[test]
+fn who_follows_comes_to_the_truth_in_spite_of_errors() {
+    comes_to_the_truth_in_spite_of(&["error=3%"]);
+}
+
+#[test]
+fn who_follows_comes_to_the_truth_in_spite_of_ends_in_the_middle() {
+    comes_to_the_truth_in_spite_of(&["truncate=20%"]);
+}
+
+#[test]
+fn who_follows_comes_to_the_truth_in_spite_of_wrong_bytes() {
+    comes_to_the_truth_in_spite_of(&["corrupt=20%"]);
+}
+
+#[test]
+fn who_follows_comes_to_the_truth_in_spite_of_restarts() {
+    comes_to_the_truth_in_spite_of(&["restart=1s"]);
+}
+
+#[test]
+fn who_follows_comes_to_the_truth_in_spite_of_all_of_it() {
+    comes_to_the_truth_in_spite_of(&["latency=5ms", "error=1%", "truncate=5%", "corrupt=5%", "restart=2s"]);
+}
+
+#[test]
+fn who_meets_a_gap_in_the_changes_comes_to_the_truth() {
+    let place = tempfile::tempdir().unwrap();
+    let (truth, copy) = (truth(place.path()), place.path().join("copy"));
+    let source = simulate(&[
+        "--burst", "30", "--burst-every", "2s", "--changes", CHANGES, "--list-entries", "5", "--fault", "gap=1",
+    ]);
+    let _ = sync(&source.url(), &copy).with_code(0);
+    let before = Tree::of(&copy);
+    // What it held when it came back is older than the lists that are left.
+    let mut run = sync(&source.url(), &copy);
+    while Tree::of(&copy) == before {
+        run = sync(&source.url(), &copy);
+    }
+    assert!(run.stderr.contains("gap") || run.stderr.contains("reach back"), "{}", run.stderr);
+    Follower::start(&source.url(), &copy).wait_for(&copy, &truth);
 }

@@ -1,12 +1,12 @@
 //! A Destination that subscribes at a hub which somebody else wrote.
 
-use std::process::Command;
+use std::{process::Command, time::Duration};
 
 use instep_destination::Outcome;
 use instep_testkit::{FakeSource, Fault, Run, compare, peers};
 use resourcesync::DateTime;
 
-use super::support::{Following, Peer, TOPIC, notification, topical};
+use super::support::{Following, Peer, TOPIC, notification, topical, topical_at};
 
 /// Publishes at the hub as a Source does (CN-9).
 fn publish(hub: &str, topic: &str, body: &str) {
@@ -89,6 +89,33 @@ fn w5_a_payload_that_continues_what_is_held_is_applied_once_without_reading_a_li
 }
 
 #[test]
+fn w5_payloads_in_the_wrong_order_and_a_hundred_times_have_one_effect() {
+    let Some((hub, url)) = Peer::hub(&["--times", "100"]) else { return };
+    let source = topical(Some(&url), &[]);
+    let following = Following::of(&source, &[&url]).with_callbacks();
+    let _ = following.during(|| {
+        hub.next("subscribe");
+        source.wait_for("changelist-000001.xml", 2);
+        let before = source.clock().now();
+        source.put("a.txt", "first");
+        let first = payload(&source, before, &[("a.txt", "updated")]);
+        let between = source.clock().now();
+        source.put("a.txt", "second");
+        source.delete("b.txt");
+        let second = payload(&source, between, &[("a.txt", "updated"), ("b.txt", "deleted")]);
+        publish(&url, &source.url(TOPIC), &second);
+        publish(&url, &source.url(TOPIC), &first);
+        (0..200).for_each(|_| assert_eq!(hub.next("delivered")["status"], 202));
+        following.wait_until(|heard| heard.committed.iter().any(|line| line.starts_with("-")));
+    });
+    assert_equal(&source, &following);
+    let committed = following.heard().committed;
+    for change in ["~", "-"] {
+        assert_eq!(committed.iter().filter(|line| line.starts_with(change)).count(), 1, "{committed:?}");
+    }
+}
+
+#[test]
 fn w5_a_payload_after_a_gap_leads_to_the_change_list() {
     let Some((hub, url)) = Peer::hub(&[]) else { return };
     let source = topical(Some(&url), &[]);
@@ -144,7 +171,7 @@ fn cn_15_a_denied_destination_polls() {
     let Some((hub, url)) = Peer::hub(&["--deny"]) else { return };
     let source = topical(Some(&url), &[]);
     let mut following = Following::of(&source, &[&url]).with_callbacks();
-    following.options.poll = (std::time::Duration::from_millis(20), std::time::Duration::from_millis(100));
+    following.options.poll = (Duration::from_millis(20), Duration::from_millis(100));
     let _ = following.during(|| {
         hub.next("denied");
         following.wait_until(|heard| heard.notes.iter().any(|note| note.contains("denied: not for you")));
@@ -165,5 +192,63 @@ fn a_subscription_takes_over_where_no_websocket_can_be_opened() {
         source.put("a.txt", "changed");
         publish(&url, &source.url(TOPIC), "a hint");
         source.wait_for("a.txt", 2);
+    });
+}
+
+#[test]
+fn a_hub_that_has_moved_is_asked_where_it_is_now_within_the_scope() {
+    let moved = |status: u16, url: &str| {
+        let source = FakeSource::start();
+        source.fail_always("old-hub", Fault::RedirectAs(status, url.to_owned()));
+        let old = source.url("old-hub");
+        topical_at(source, Some(&old), &[])
+    };
+    for status in [307, 308] {
+        let Some((hub, url)) = Peer::hub(&[]) else { return };
+        let source = moved(status, &url);
+        let following = Following::of(&source, &[&url]).with_callbacks();
+        let _ = following.during(|| assert_eq!(hub.next("subscribe")["topic"], source.url(TOPIC)));
+        assert_eq!(hub.next("unsubscribe")["topic"], source.url(TOPIC));
+    }
+    // Another method asks for something else, and out of the scope nobody is asked.
+    let Some((_hub, url)) = Peer::hub(&[]) else { return };
+    for (status, allowed) in [(303, vec![url.as_str()]), (308, Vec::new())] {
+        let source = moved(status, &url);
+        let following = Following::of(&source, &allowed).with_callbacks();
+        let says = |heard: &instep_destination::Heard, what: &str| heard.notes.iter().any(|note| note.contains(what));
+        let _ = following.during(|| following.wait_until(|heard| says(heard, "old-hub refuses") || says(heard, "could not be asked")));
+        assert!(!says(&following.heard(), "subscribed to"), "{status}");
+    }
+}
+
+#[test]
+fn w4_w6_a_renewal_at_another_hub_has_another_callback_and_nothing_is_lost() {
+    let Some((hub, url)) = Peer::hub(&["--lease", "10"]) else { return };
+    let source = topical(Some(&url), &[]);
+    let following = Following::of(&source, &[&url]).with_callbacks();
+    let _ = following.during(|| {
+        let first = hub.next("subscribe");
+        let second = hub.next("subscribe");
+        assert_ne!(first["callback"], second["callback"]);
+        assert_eq!(hub.next("unsubscribe")["callback"], first["callback"]);
+        source.put("a.txt", "changed");
+        publish(&url, &source.url(TOPIC), "a hint");
+        source.wait_for("a.txt", 2);
+    });
+}
+
+#[test]
+fn w4_a_lease_that_is_lost_is_made_up_for_by_polling() {
+    let Some((hub, url)) = Peer::hub(&["--lease", "10"]) else { return };
+    let source = topical(Some(&url), &[]);
+    let mut following = Following::of(&source, &[&url]).with_callbacks();
+    following.options.poll = (Duration::from_millis(20), Duration::from_secs(600));
+    let _ = following.during(|| {
+        hub.next("subscribe");
+        source.wait_for("changelist-000001.xml", 2);
+        drop(hub);
+        source.put("a.txt", "changed");
+        source.wait_for("a.txt", 2);
+        following.wait_until(|heard| heard.notes.iter().any(|note| note.contains("its lease ran out")));
     });
 }

@@ -118,3 +118,17 @@ fn fn_6_a_channel_that_vanished_is_found_in_the_capability_list() {
         source.wait_for("capabilitylist.xml", looks + 1);
     });
 }
+
+#[test]
+fn w9_a_message_without_end_closes_the_channel_and_leads_to_a_look() {
+    let mut channel = Channel::open();
+    let source = topical(None, &[("change", &channel.socket())]);
+    let following = Following::of(&source, &[&channel.origin()]);
+    let _ = following.during(|| {
+        channel.opened.blocking_recv().unwrap();
+        source.wait_for("changelist-000001.xml", 2);
+        source.put("a.txt", "changed");
+        channel.say("x".repeat(2 << 20));
+        source.wait_for("a.txt", 2);
+    });
+}

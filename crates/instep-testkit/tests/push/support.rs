@@ -71,7 +71,12 @@ pub(crate) const TOPIC: &str = "topic";
 
 /// A Source of three resources that has a topic of each kind at a hub; channels over WebSockets only where they are named.
 pub(crate) fn topical(hub: Option<&str>, sockets: &[(&str, &str)]) -> FakeSource {
-    let source = FakeSource::start().with_resources([("a.txt", "one"), ("b.txt", "two"), ("c.txt", "three")]);
+    topical_at(FakeSource::start(), hub, sockets)
+}
+
+/// The same, beginning from a Source that is there.
+pub(crate) fn topical_at(source: FakeSource, hub: Option<&str>, sockets: &[(&str, &str)]) -> FakeSource {
+    let source = source.with_resources([("a.txt", "one"), ("b.txt", "two"), ("c.txt", "three")]);
     let mut entries = String::new();
     if let Some(hub) = hub {
         let topic = source.url(TOPIC);
@@ -111,8 +116,13 @@ pub(crate) struct Following {
 impl Following {
     /// Looks without a word only every ten minutes, so that what happens in a test happens for what was heard.
     pub(crate) fn of(source: &FakeSource, allowed: &[&str]) -> Self {
+        Self::at(source.url(""), allowed)
+    }
+
+    /// The same of any Source.
+    pub(crate) fn at(url: String, allowed: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
-        let mut options = SyncOptions::new(source.url(""), folder.path().join("copy"));
+        let mut options = SyncOptions::new(url, folder.path().join("copy"));
         options.follow = true;
         options.delete = true;
         options.poll = (Duration::from_secs(600), Duration::from_secs(600));

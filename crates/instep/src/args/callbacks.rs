@@ -1,7 +1,11 @@
 //! How hubs reach this Destination.
 
+use std::time::Duration;
+
 use clap::Args;
 use instep_destination::CallbackOptions;
+
+use super::values;
 
 /// How hubs reach this Destination while it follows (WebSub).
 #[derive(Debug, Args)]
@@ -16,6 +20,9 @@ pub(crate) struct Callbacks {
     /// Take deliveries that are signed with SHA-1
     #[arg(long, requires = "callback_url")]
     callback_sha1: bool,
+    /// The lease to ask hubs for; it is renewed after two thirds of what they grant
+    #[arg(long, value_parser = values::duration, requires = "callback_url", value_name = "DURATION")]
+    callback_lease: Option<Duration>,
 }
 
 impl Callbacks {
@@ -24,6 +31,7 @@ impl Callbacks {
         let mut options = CallbackOptions::new(self.callback_url?);
         options.listen = self.callback_listen;
         options.sha1 = self.callback_sha1;
+        options.lease = self.callback_lease.unwrap_or(options.lease);
         Some(options)
     }
 }

@@ -7,15 +7,11 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use instep_source::{Content, DumpPolicy, PublishOptions, serve::ServeOptions};
+use instep_source::{Content, DumpPolicy, PublishOptions};
 
 use super::{publish::publish_once, serve::serve_until_told};
 use crate::{
-    args::{
-        channels::{Admin, Channels},
-        server::Server,
-        source::Source,
-    },
+    args::serving::Serving,
     config::Config,
     copy::CopyContent,
     exit::Exit,
@@ -34,13 +30,7 @@ pub(crate) struct Republish {
     #[arg(required = true)]
     dirs: Vec<PathBuf>,
     #[command(flatten)]
-    server: Server,
-    #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    channels: Channels,
-    #[command(flatten)]
-    admin: Admin,
+    serving: Serving,
 }
 
 const EXAMPLES: &str = "\
@@ -51,48 +41,35 @@ Examples:
 
 impl Republish {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        match (&self.server.listen, &self.server.base_url) {
-            (Some(_), _) => serve_until_told(self.serve_options(config)?, output),
-            (None, Some(_)) => publish_once("republish", &self.publish_options(config)?, output),
+        let Self { dirs, mut serving } = self;
+        serving.source = serving.source.with_state(source_state(&dirs[0]));
+        match (&serving.server.listen, serving.server.base_url.clone()) {
+            (Some(_), _) => {
+                let mut options = serving.options(&dirs[0], config)?;
+                take_content(&mut options.publish, &dirs, config)?;
+                serve_until_told(options, output)
+            }
+            (None, Some(base_url)) => {
+                if dirs.len() > 1 && !serving.source.names_out() {
+                    bail!("several copies need --out, the folder of their documents");
+                }
+                let documents = dirs[0].clone();
+                let mut options =
+                    serving.source.options(&dirs[0], &base_url, documents, DumpPolicy::Never, config)?;
+                take_content(&mut options, &dirs, config)?;
+                publish_once("republish", &options, output)
+            }
             (None, None) => bail!("--base-url says where the copy is served, or --listen serves it"),
         }
     }
+}
 
-    fn publish_options(self, config: &Config) -> anyhow::Result<PublishOptions> {
-        if self.dirs.len() > 1 && !self.source.names_out() {
-            bail!("several copies need --out, the folder of their documents");
-        }
-        let first = self.dirs[0].clone();
-        self.source_options(first, DumpPolicy::Never, config).map(|(options, _)| options)
+/// The copies, unless the configuration says what is in which set.
+fn take_content(options: &mut PublishOptions, dirs: &[PathBuf], config: &Config) -> anyhow::Result<()> {
+    if config.shared("set").is_none() {
+        options.sets[0].content = contents(dirs)?;
     }
-
-    fn serve_options(self, config: &Config) -> anyhow::Result<ServeOptions> {
-        let mut options = ServeOptions::new(&self.dirs[0]);
-        let (documents, dumps) = (options.publish.out.clone(), options.publish.dumps.policy);
-        let (publish, rest) = self.source_options(documents, dumps, config)?;
-        options.publish = publish;
-        let (server, channels, admin) = rest;
-        server.apply(&mut options)?;
-        options.channels = channels.options();
-        options.admin = admin.options()?;
-        Ok(options)
-    }
-
-    fn source_options(
-        self,
-        documents: PathBuf,
-        dumps: DumpPolicy,
-        config: &Config,
-    ) -> anyhow::Result<(PublishOptions, (Server, Channels, Admin))> {
-        let Self { dirs, server, source, channels, admin } = self;
-        let base_url = server.base_url.clone().unwrap_or_default();
-        let source = source.with_state(source_state(&dirs[0]));
-        let mut options = source.options(&dirs[0], &base_url, documents, dumps, config)?;
-        if config.shared("set").is_none() {
-            options.sets[0].content = contents(&dirs)?;
-        }
-        Ok((options, (server, channels, admin)))
-    }
+    Ok(())
 }
 
 /// Where the catalogue of a republished copy is: beside the copy's own state.

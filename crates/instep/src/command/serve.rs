@@ -7,11 +7,7 @@ use instep_source::serve::{self, ServeOptions};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args::{
-        channels::{Admin, Channels},
-        server::Server,
-        source::Source,
-    },
+    args::serving::Serving,
     config::Config,
     exit::Exit,
     runtime,
@@ -27,13 +23,7 @@ pub(crate) struct Serve {
     /// The folder whose files are the resources
     dir: PathBuf,
     #[command(flatten)]
-    source: Source,
-    #[command(flatten)]
-    server: Server,
-    #[command(flatten)]
-    channels: Channels,
-    #[command(flatten)]
-    admin: Admin,
+    serving: Serving,
 }
 
 const EXAMPLES: &str = "\
@@ -44,25 +34,7 @@ Examples:
 
 impl Serve {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        serve_until_told(self.options(config)?, output)
-    }
-
-    fn options(self, config: &Config) -> anyhow::Result<ServeOptions> {
-        let mut options = ServeOptions::new(&self.dir);
-        let (documents, dumps) = (options.publish.out.clone(), options.publish.dumps.policy);
-        let small_snapshot_every = options.publish.lists.small_snapshot_every;
-        options.publish = self.source.options(
-            &self.dir,
-            self.server.base_url.as_deref().unwrap_or_default(),
-            documents,
-            dumps,
-            config,
-        )?;
-        options.publish.lists.small_snapshot_every = small_snapshot_every;
-        self.server.apply(&mut options)?;
-        options.channels = self.channels.options();
-        options.admin = self.admin.options()?;
-        Ok(options)
+        serve_until_told(self.serving.options(&self.dir, config)?, output)
     }
 }
 

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use instep_source::{
-    DumpPolicy,
+    DumpPolicy, PatchOptions,
     serve::{self, ServeOptions, Source},
 };
 use tempfile::TempDir;
@@ -47,6 +47,15 @@ pub(crate) struct Simulate {
     /// How many times faster than that the time of changes passes
     #[arg(long, default_value_t = 1.0, value_name = "TIMES")]
     speed: f64,
+    /// No more changes than so many [default: without end]
+    #[arg(long, value_name = "N")]
+    changes: Option<u64>,
+    /// Begin as after so many changes: what another run with the same seed comes to
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    past_changes: u64,
+    /// Entries at which a Change List closes
+    #[arg(long, default_value_t = 5_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    list_entries: u64,
     /// latency=DURATION, error=SHARE (503), truncate=SHARE, corrupt=SHARE (a wrong byte), gap=N (each Nth closed Change
     /// List is gone), restart=DURATION (how often it goes away for a second); a share is such as 5%
     #[arg(long, value_name = "FAULT=VALUE")]
@@ -77,7 +86,7 @@ Examples:
 enum Profile {
     /// Many resources, a burst of changes a day; Resource List, Resource Dump, Change List
     Arxiv,
-    /// Many small resources, a steady stream of changes; dumps, no Resource List
+    /// Many small resources, a steady stream of changes; dumps with patches, no Resource List
     DbpediaLive,
 }
 
@@ -115,7 +124,7 @@ impl Simulate {
             .with_context(|| format!("Cannot listen on {}", self.listen))?;
         let address = listener.local_addr()?;
         std::fs::create_dir_all(state.join("empty"))?;
-        let generated = Arc::new(Generated::new(
+        let generated = Generated::new(
             state.join("empty").canonicalize()?,
             self.seed,
             self.resources.unwrap_or(match self.profile {
@@ -127,7 +136,8 @@ impl Simulate {
                 Some(Profile::DbpediaLive) => (200, 2_000),
                 _ => (1 << 10, 4 << 10),
             }),
-        ));
+        );
+        let generated = Arc::new(generated.after(self.past_changes));
         let options = self.serve_options(state, &generated, &format!("http://{address}/"));
         let limits = options.limits.clone();
         let told = Arc::clone(monitor) as Arc<dyn instep_source::Monitor>;
@@ -174,10 +184,13 @@ impl Simulate {
             Some(Profile::Arxiv) => options.publish.dumps.policy = DumpPolicy::Always,
             Some(Profile::DbpediaLive) => {
                 options.publish.dumps.policy = DumpPolicy::Always;
+                options.publish.dumps.changes = true;
+                options.publish.patches = Some(PatchOptions::default());
                 options.publish.sets[0].resource_list = false;
             }
             None => {}
         }
+        options.publish.lists.rotation.entries = self.list_entries;
         options.limits.grace = Duration::from_millis(200);
         options.live.watch = false;
         // Nothing but what is told changes.
@@ -190,12 +203,13 @@ impl Simulate {
         let burst =
             self.burst.or((self.profile == Some(Profile::Arxiv) && self.rate.is_none()).then_some(2_000));
         let speed = if self.speed > 0.0 { self.speed } else { 1.0 };
-        match burst {
-            Some(count) => Changes { count, every: self.burst_every.div_f64(speed) },
+        let changes = match burst {
+            Some(count) => Changes::bursts(count, self.burst_every.div_f64(speed)),
             None => {
                 let usual = if self.profile == Some(Profile::DbpediaLive) { 2.0 } else { 1.0 };
                 Changes::at_rate(self.rate.unwrap_or(usual) * speed)
             }
-        }
+        };
+        Changes { first: self.past_changes, most: self.changes, ..changes }
     }
 }

@@ -26,6 +26,9 @@ const BYTES: u64 = 2;
 const KINDS: u64 = 3;
 const CHOICES: u64 = 4;
 
+/// Bytes of a line of a resource.
+const LINE: u64 = 17;
+
 /// Generated resources: four bytes of memory for each, whatever its size.
 #[derive(Debug)]
 pub(crate) struct Generated {
@@ -43,13 +46,22 @@ pub(crate) struct Generated {
 pub(crate) struct Changes {
     pub(crate) count: u32,
     pub(crate) every: Duration,
+    /// The number of the first.
+    pub(crate) first: u64,
+    /// How many there are in all; none: without end.
+    pub(crate) most: Option<u64>,
 }
 
 impl Changes {
     /// So many a second; several at a time where they are many.
     pub(crate) fn at_rate(rate: f64) -> Self {
         let count = (rate / 20.0).ceil().max(1.0);
-        Self { count: count as u32, every: Duration::from_secs_f64((count / rate.max(1e-6)).min(1e6)) }
+        Self::bursts(count as u32, Duration::from_secs_f64((count / rate.max(1e-6)).min(1e6)))
+    }
+
+    /// So many at once, again and again.
+    pub(crate) fn bursts(count: u32, every: Duration) -> Self {
+        Self { count, every, first: 0, most: None }
     }
 }
 
@@ -64,9 +76,17 @@ impl Generated {
         Content::Supplied { supply: Supply(self), prefix: None }
     }
 
+    /// As after so many changes.
+    #[must_use]
+    pub(crate) fn after(self, changes: u64) -> Self {
+        (0..changes).for_each(|number| drop(self.change_one(number)));
+        self
+    }
+
     /// Lets resources change until it is told to end. The k-th change is the same in each run with the same seed.
     pub(crate) async fn change(self: Arc<Self>, changes: Changes, ended: CancellationToken) {
-        let mut number = 0;
+        let mut number = changes.first;
+        let end = changes.most.map_or(u64::MAX, |most| number + most);
         let mut ticks = tokio::time::interval(changes.every.max(Duration::from_millis(1)));
         ticks.tick().await;
         loop {
@@ -74,7 +94,7 @@ impl Generated {
                 _ = ticks.tick() => {}
                 () = ended.cancelled() => return,
             }
-            for _ in 0..changes.count {
+            for _ in 0..u64::from(changes.count).min(end - number) {
                 let path = self.change_one(number);
                 number += 1;
                 if let Some(touched) = self.touched.get() {
@@ -112,14 +132,14 @@ impl Generated {
 
     fn bytes(&self, index: usize, version: i32) -> Vec<u8> {
         let (from, to) = self.sizes;
-        let state = (index as u64) << 32 | u64::from(version.unsigned_abs());
-        let length = from + draw(self.seed, SIZES, state) % (to - from + 1);
+        let length = from + draw(self.seed, SIZES, index as u64) % (to - from + 1);
         let mut bytes = format!("resource {index}, version {version}\n").into_bytes();
-        let mut number = 0;
-        while (bytes.len() as u64) < length {
-            let word = draw(self.seed ^ state, BYTES, number);
+        let (version, lines) = (u64::from(version.unsigned_abs()), length / LINE + 1);
+        for line in 0..lines {
+            // Each version writes one line anew, so that a patch is smaller than what it patches.
+            let written = version.saturating_sub((version + lines - line) % lines);
+            let word = draw(self.seed ^ (index as u64) << 32 ^ written, BYTES, line);
             bytes.extend_from_slice(format!("{word:016x}\n").as_bytes());
-            number += 1;
         }
         bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
         bytes

@@ -6,10 +6,11 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use instep_destination::{Event, Letter, Monitor, Phase, ProblemKind, status};
+use resourcesync::Uri;
 
 /// A monitor that counts beside another one, and writes a file after each run.
 pub(crate) struct Metrics<'a> {
@@ -25,6 +26,7 @@ struct Counts {
     changes: BTreeMap<&'static str, u64>,
     problems: BTreeMap<&'static str, u64>,
     bytes: u64,
+    leases: Vec<(Uri, Duration)>,
 }
 
 const LAST_SUCCESS: &str = "instep_last_success_timestamp_seconds";
@@ -76,6 +78,8 @@ impl<'a> Metrics<'a> {
         text.one("instep_fetch_bytes_total", "counter", counts.bytes as f64);
         let mismatches = counts.problems.get(ProblemKind::Mismatch.as_str()).copied().unwrap_or_default();
         text.one("instep_integrity_fail_total", "counter", mismatches as f64);
+        let leases = counts.leases.iter().map(|(topic, left)| (topic.as_str(), left.as_secs()));
+        text.family("instep_websub_lease_seconds", "gauge", "topic", leases);
         text.0
     }
 
@@ -100,6 +104,7 @@ impl Monitor for Metrics<'_> {
             }
             Event::Problem(problem) => *counts.problems.entry(problem.kind.as_str()).or_default() += 1,
             Event::Progress { bytes } => counts.bytes += bytes,
+            Event::Leases(leases) => counts.leases = leases.to_vec(),
             _ => {}
         }
         drop(counts);
@@ -138,4 +143,24 @@ impl Text {
 
 fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use instep_destination::VoidMonitor;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_lease_is_that_of_the_last_look() {
+        let metrics = Metrics::new(PathBuf::new(), Path::new("nowhere"), &VoidMonitor);
+        let lease = |left| [(Uri::parse("http://a/topic").unwrap(), Duration::from_secs(left))];
+        metrics.event(Event::Leases(&lease(7_200)));
+        metrics.event(Event::Leases(&lease(7_100)));
+        let text = metrics.text(0, 0.0);
+        assert!(text.contains("instep_websub_lease_seconds{topic=\"http://a/topic\"} 7100\n"), "{text}");
+        assert_eq!(text.matches("topic=").count(), 1);
+        metrics.event(Event::Leases(&[]));
+        assert!(!metrics.text(0, 0.0).contains("topic="));
+    }
 }

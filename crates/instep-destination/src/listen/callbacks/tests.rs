@@ -1,9 +1,13 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
-use crate::listen::{Inbox, Kind, State, lease::Ask};
+use crate::listen::{
+    Inbox, Kind, State,
+    lease::{Ask, Lease},
+};
 
 const TOPIC: &str = "http://source/topic";
+const LEASE: Duration = Duration::from_secs(3_600);
 
 /// A server with one subscription, whose hub has confirmed it.
 struct Scene {
@@ -20,7 +24,7 @@ impl Scene {
         let (inbox, state) = (Arc::new(Inbox::default()), Arc::new(State::default()));
         let uri = |text: &str| Uri::parse(text).unwrap();
         let name = (uri("http://source/capabilitylist.xml"), Kind::Changes);
-        let subscription = Subscription::new(uri(TOPIC), 1, name, Arc::clone(&inbox), state);
+        let subscription = Subscription::new(uri(TOPIC), Lease::new(1, LEASE), name, Arc::clone(&inbox), state);
         let subscription = Arc::new(subscription);
         let desk = Desk { subscriptions: Mutex::new(vec![Arc::downgrade(&subscription)]), sha1: false };
         tokio::spawn(accept(listener, Arc::new(desk)));
@@ -116,4 +120,29 @@ async fn w7_what_is_too_large_is_refused() {
         format!("POST /{token} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/xml\r\n");
     let announced = format!("{head}Content-Length: {}\r\n\r\n", MOST_BYTES + 1);
     assert!(scene.send(announced.as_bytes()).await.starts_with("HTTP/1.1 413"));
+    let endless = format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{fits}\r\n1\r\nx\r\n", MOST_BYTES);
+    assert!(scene.send(endless.as_bytes()).await.starts_with("HTTP/1.1 413"));
+}
+
+/// Time passes only while everybody waits.
+#[tokio::test(start_paused = true)]
+async fn w7_who_is_slow_is_given_up_and_keeps_nobody_out() {
+    let scene = Scene::open().await;
+    let token = scene.ask.identity.token.clone();
+    let head = format!("POST /{token} HTTP/1.1\r\nHost: x\r\nContent-Type: text/xml\r\nContent-Length: 1000\r\n");
+    let mut body = TcpStream::connect(scene.address).await.unwrap();
+    body.write_all(format!("{head}\r\n<urlset").as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    body.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 408");
+
+    // Every place is taken by somebody who says nothing, or not all.
+    let mut slow = Vec::new();
+    for number in 0..CONNECTIONS {
+        let mut stream = TcpStream::connect(scene.address).await.unwrap();
+        let said = if number % 2 == 0 { "" } else { head.as_str() };
+        stream.write_all(said.as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    assert_eq!(scene.deliver(&token, &scene.signed("body"), "body").await, (202, true));
 }

@@ -4,6 +4,7 @@ use super::*;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(24 * 3_600);
+const WANTED: Duration = Duration::from_secs(10 * 24 * 3_600);
 
 /// A hub and its subscriber in simulated time.
 struct World {
@@ -21,7 +22,7 @@ struct World {
 impl World {
     fn new(grants: Duration) -> Self {
         Self {
-            lease: Lease::new(1),
+            lease: Lease::new(1, WANTED),
             now: Duration::ZERO,
             grants,
             subscribed: BTreeMap::new(),
@@ -79,7 +80,7 @@ fn w4_a_lease_is_renewed_after_two_thirds_and_never_runs_out() {
     let mut world = World::new(DAY);
     for hour in 1..24 * 30 {
         world.run(HOUR * hour);
-        assert!(world.is_reached() && world.lease.is_held(world.now), "hour {hour}");
+        assert!(world.is_reached() && world.lease.expires(world.now).is_some(), "hour {hour}");
     }
     assert_eq!(world.subscriptions(), 45, "30 days in steps of 16 hours");
     assert_eq!(world.subscribed.len(), 1, "former callbacks are unsubscribed");
@@ -103,12 +104,12 @@ fn w4_a_lease_that_could_not_be_renewed_is_lost_and_comes_back() {
     world.run(HOUR);
     world.answer = Answer::Failed;
     world.run(2 * DAY);
-    assert!(!world.lease.is_held(world.now) && !world.is_reached());
+    assert!(world.lease.expires(world.now).is_none() && !world.is_reached());
     let attempts = world.asked.len();
     assert!((100..400).contains(&attempts), "{attempts}: often enough, and not more");
     world.answer = Answer::Accepted;
     world.run(2 * DAY + PAUSES.1);
-    assert!(world.lease.is_held(world.now) && world.is_reached());
+    assert!(world.lease.expires(world.now).is_some() && world.is_reached());
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn a_hub_that_ends_leases_at_once_is_not_asked_without_end() {
 
 #[test]
 fn a_hub_that_refuses_to_be_told_the_lease_chooses_it() {
-    let mut lease = Lease::new(1);
+    let mut lease = Lease::new(1, WANTED);
     let first = lease.ask(Duration::ZERO, || identity(0)).unwrap();
     assert_eq!(first.lease, Some(WANTED));
     lease.answered(&first, Answer::Refused, Duration::ZERO);
@@ -143,7 +144,7 @@ fn a_hub_that_refuses_to_be_told_the_lease_chooses_it() {
 
 #[test]
 fn another_hub_is_tried_after_a_failure() {
-    let mut lease = Lease::new(2);
+    let mut lease = Lease::new(2, WANTED);
     let first = lease.ask(Duration::ZERO, || identity(0)).unwrap();
     lease.answered(&first, Answer::Failed, Duration::ZERO);
     let second = lease.ask(PAUSES.0, || identity(1)).unwrap();
@@ -157,7 +158,7 @@ fn cn_15_a_denial_ends_what_was_held_and_is_respected_for_a_while() {
     let token = world.asked[0].1.identity.token.clone();
     assert!(!world.lease.deny("a guess", world.now));
     assert!(world.lease.deny(&token, world.now));
-    assert!(!world.lease.is_held(world.now));
+    assert!(world.lease.expires(world.now).is_none());
     world.run(HOUR + AFTER_DENIAL);
     assert_eq!(world.subscriptions(), 1);
     world.run(HOUR + AFTER_DENIAL + SECOND);
@@ -172,7 +173,7 @@ fn what_was_on_its_way_to_a_former_callback_is_taken_and_later_ones_are_gone() {
     let [first, second] = [0, 1].map(|at: usize| world.asked[at].1.identity.token.clone());
     assert_ne!(first, second);
     // Without a verified end the former callback is remembered.
-    let mut lease = Lease::new(1);
+    let mut lease = Lease::new(1, WANTED);
     let ask = lease.ask(Duration::ZERO, || identity(0)).unwrap();
     assert!(lease.verify(&ask.identity.token, Mode::Subscribe, Some(DAY), Duration::ZERO));
     lease.end(HOUR);
@@ -199,11 +200,11 @@ fn cn_19_at_the_end_it_is_unsubscribed_and_nothing_more_is_asked_for() {
 
 #[test]
 fn a_verification_that_comes_twice_or_before_the_answer_is_confirmed() {
-    let mut lease = Lease::new(1);
+    let mut lease = Lease::new(1, WANTED);
     let ask = lease.ask(Duration::ZERO, || identity(0)).unwrap();
     for _ in 0..2 {
         assert!(lease.verify(&ask.identity.token, Mode::Subscribe, Some(DAY), SECOND));
     }
     lease.answered(&ask, Answer::Refused, SECOND);
-    assert!(lease.is_held(HOUR), "what was verified is held, whatever the hub answers then");
+    assert!(lease.expires(HOUR).is_some(), "what was verified is held, whatever the hub answers then");
 }

@@ -7,7 +7,7 @@ use crate::{
     Error,
     http::Origin,
     map::climbs,
-    state::{Action, ActionKind, Actions, Owed, Wanted},
+    state::{Action, ActionKind, Actions, Marks, Owed, Wanted},
     sync::{
         versions::linked,
         wanted::{Extra, wanted_link},
@@ -15,6 +15,16 @@ use crate::{
 };
 
 impl Draft {
+    /// What was named in the inventories before this one counts as named here too.
+    pub(crate) fn go_on_from(&mut self, marks: Marks) {
+        self.marks = marks;
+    }
+
+    /// What was named in the inventory.
+    pub(crate) fn named(&mut self) -> Marks {
+        std::mem::take(&mut self.marks)
+    }
+
     /// Notes what links to versions lead to, from now on.
     pub(crate) fn note_versions(&mut self, versions: Actions) {
         self.versions = Some(versions);

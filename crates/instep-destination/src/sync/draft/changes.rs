@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use resourcesync::{DateTime, Entry};
+use resourcesync::{Capability, DateTime, Entry};
 
 use super::{Draft, Word};
 use crate::{
@@ -37,6 +37,8 @@ impl Draft {
 
     fn fold(&mut self, document: &Document, shape: &Shape, since: Option<&DateTime>) -> Result<(), Error> {
         let speaker = document.origin();
+        // A manifest speaks of what is in its package.
+        let tells_links = document.header.capability() == Some(&Capability::ChangeList);
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let mut window = Window::new();
@@ -58,12 +60,12 @@ impl Draft {
             }
             self.put(&mut window, speaker.as_ref(), &entry, place);
             if window.len() == Self::PART {
-                self.plan_window(std::mem::take(&mut window))?;
+                self.plan_window(std::mem::take(&mut window), tells_links)?;
             }
         }
         let unusable = entries.entries_read() - ordinal;
         self.tell_unusable(document, entries.take_findings(), unusable);
-        self.plan_window(window)
+        self.plan_window(window, tells_links)
     }
 
     fn put(&self, window: &mut Window, speaker: Option<&Origin>, entry: &Entry, place: Place) {
@@ -82,14 +84,14 @@ impl Draft {
         }
     }
 
-    fn plan_window(&mut self, window: Window) -> Result<(), Error> {
+    fn plan_window(&mut self, window: Window, tells_links: bool) -> Result<(), Error> {
         let mut words = BTreeMap::new();
         let mut part = Vec::with_capacity(window.len());
         for (uri, (place, word, wanted)) in window {
             words.insert(uri, (word, place.ordinal));
             part.push(wanted);
         }
-        self.meet(&mut part, |wanted| match words.get(wanted.uri.as_str()) {
+        self.meet(&mut part, tells_links, |wanted| match words.get(wanted.uri.as_str()) {
             Some((word, ordinal)) => (*word, Some(*ordinal)),
             None => (Word::Ignore, None),
         })

@@ -87,9 +87,9 @@ impl Draft {
         linked.sort_by(|a, b| a.uri.cmp(&b.uri));
         linked.dedup_by(|a, b| a.uri == b.uri);
         linked.retain(|link| selected.binary_search_by(|listed| listed.uri.cmp(&link.uri)).is_err());
-        self.meet(&mut selected, |_| (Word::Fetch, None))?;
-        self.meet(&mut linked, |_| (Word::Fetch, None))?;
-        self.meet(&mut others, |_| (Word::Ignore, None))
+        self.meet(&mut selected, false, |_| (Word::Fetch, None))?;
+        self.meet(&mut linked, false, |_| (Word::Fetch, None))?;
+        self.meet(&mut others, false, |_| (Word::Ignore, None))
     }
 
     /// One entry for each resource: equal ones are one (D17); of unlike ones the last is tried, and that is told.

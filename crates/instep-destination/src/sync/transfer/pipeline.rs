@@ -177,6 +177,26 @@ impl Pipeline {
         self.send(Commit::Checkpoint(set, checkpoint)).await
     }
 
+    /// Writes down what else is said of what is held.
+    pub(super) async fn note(&mut self, run: &Run<'_>, set: &SetRun) -> Result<(), Error> {
+        let reader = run.state().reader()?;
+        let mut after = 0;
+        loop {
+            let page = set.with(|draft| draft.actions().of_kind_after(ActionKind::Note, after, PAGE))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            let mut commits = Vec::with_capacity(page.len());
+            for Action { wanted, .. } in page {
+                let held = reader.held(wanted.uri.as_str())?;
+                if let Some(path) = held.as_ref().map(|held| held.path.as_str()) {
+                    run.monitor.event(Event::Noted { uri: wanted.uri.as_str(), path });
+                }
+                commits.push(Commit::Noted { uri: wanted.uri, facts: wanted.facts });
+            }
+            self.send_all(commits).await?;
+        }
+    }
+
     /// Removes what the plan says is gone, in its order, unless the guard refuses it.
     pub(super) async fn delete(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
         if set.refused.is_some() {
@@ -221,7 +241,7 @@ impl Feed {
         loop {
             for action in self.page.by_ref() {
                 self.after = action.sequence;
-                if action.kind != ActionKind::Delete {
+                if action.kind.asks() {
                     return self.task(action).map(Some);
                 }
             }

@@ -1,0 +1,53 @@
+//! Digests that the operator asks for beside those that a supplier vouches for.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+};
+
+use resourcesync::{Algorithm, Digests, Hasher};
+
+use crate::{catalogue::State, content::Root};
+
+const BUFFER: usize = 256 * 1024;
+
+/// Adds the digests by those of the algorithms that are missing: known ones of the same bytes, else they are computed. Whether
+/// the bytes are those that the supplier vouches for; of others nothing is added.
+pub(super) fn add(
+    state: &mut State,
+    known: Option<&State>,
+    algorithms: &[Algorithm],
+    (root, path): (&Root, &[u8]),
+) -> io::Result<bool> {
+    let same = known.filter(|known| known.digests.agrees_with(&state.digests) == Some(true));
+    for digest in same.into_iter().flat_map(|known| known.digests.iter()) {
+        if algorithms.contains(&digest.algorithm) && state.digests.get(&digest.algorithm).is_none() {
+            state.digests.insert(digest.clone());
+        }
+    }
+    let missing: Vec<&Algorithm> =
+        algorithms.iter().filter(|algorithm| state.digests.get(algorithm).is_none()).collect();
+    let Some(vouched) = state.digests.strongest().filter(|_| !missing.is_empty()).cloned() else {
+        return Ok(true);
+    };
+    let computed = digests_of(root.open(path)?, missing.into_iter().chain([&vouched.algorithm]))?;
+    let is_right = computed.get(&vouched.algorithm) == Some(&vouched);
+    if is_right {
+        computed.iter().for_each(|digest| state.digests.insert(digest.clone()));
+    }
+    Ok(is_right)
+}
+
+fn digests_of<'a>(
+    mut file: File,
+    algorithms: impl IntoIterator<Item = &'a Algorithm>,
+) -> io::Result<Digests> {
+    let mut hasher = Hasher::new(algorithms);
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hasher.finish()),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A relay whose upstream is away, or says new things about the same bytes.
+
+use std::{fs, path::Path, process::Command};
+
+use instep_testkit::{FakeSource, Run, Server, free_port, instep};
+
+/// Follows, and serves what it holds.
+fn relay(url: &str, copy: &Path) -> Server {
+    let port = free_port().unwrap();
+    let listen = format!("127.0.0.1:{port}");
+    let mut command = instep(["sync", url, "--follow", "--republish", "--interval", "50ms", "--listen", &listen]);
+    Server::start(command.arg(copy), port).unwrap()
+}
+
+fn get(url: &str) -> String {
+    Run::of(Command::new("curl").args(["-sf", url])).stdout
+}
+
+/// Looks at what a server says until it says this.
+fn until(url: &str, what: &str) -> String {
+    for _ in 0..5_000 {
+        let text = get(url);
+        if text.contains(what) {
+            return text;
+        }
+    }
+    panic!("{what} never came: {}", get(url));
+}
+
+#[test]
+fn a_relay_serves_what_it_holds_while_its_upstream_is_away() {
+    let place = tempfile::tempdir().unwrap();
+    let (files, copy) = (place.path().join("files"), place.path().join("copy"));
+    fs::create_dir(&files).unwrap();
+    fs::write(files.join("a.txt"), "a").unwrap();
+    let port = free_port().unwrap();
+    let serve = || {
+        let mut command = instep(["serve", "--interval", "50ms", "--listen", &format!("127.0.0.1:{port}")]);
+        Server::start(command.arg(&files), port).unwrap()
+    };
+    let upstream = serve();
+    let url = upstream.url();
+    drop(relay(&url, &copy));
+    drop(upstream);
+
+    let relay = relay(&url, &copy);
+    assert_eq!(get(&format!("{}a.txt", relay.url())), "a");
+    let list = get(&format!("{}resourcesync/resourcelist.xml", relay.url()));
+    assert!(list.contains(&format!("rel=\"via\" href=\"{url}a.txt\"")), "{list}");
+    let _back = serve();
+    fs::write(files.join("a.txt"), "changed").unwrap();
+    until(&format!("{}a.txt", relay.url()), "changed");
+}
+
+#[test]
+fn who_holds_nothing_of_a_source_that_is_away_is_told_so_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let url = format!("http://127.0.0.1:{}/", free_port().unwrap());
+    let mut command = instep(["sync", &url, "--follow"]);
+    let run = Run::of(command.arg(place.path().join("copy"))).with_code(4);
+    assert!(run.stderr.contains(&url), "{}", run.stderr);
+}
+
+#[test]
+fn links_that_are_new_over_the_same_bytes_reach_the_change_list_of_a_relay() {
+    let source = FakeSource::start().with_resources([("a.txt", "a"), ("b.txt", "b")]);
+    let place = tempfile::tempdir().unwrap();
+    let relay = relay(&source.url(""), &place.path().join("copy"));
+    let list = format!("{}resourcesync/changelist-000001.xml", relay.url());
+    until(&list, "</urlset>");
+    source.rewrite("changelist-000001.xml", |text| {
+        text.replace("</url>", "<rs:ln rel=\"describedby\" href=\"http://example.org/about\"/></url>")
+    });
+    source.put("a.txt", "a");
+    let told = until(&list, "http://example.org/about");
+    assert!(told.contains(&format!("<loc>{}a.txt</loc>", relay.url())) && told.contains("change=\"updated\""), "{told}");
+    assert!(!told.contains("b.txt"), "{told}");
+    assert_eq!(source.requests_for("a.txt"), 1, "its bytes are held");
+}

@@ -1,0 +1,42 @@
+//! A Source that is served: what is published, how, and how changes are told.
+
+use std::path::Path;
+
+use clap::Args;
+use instep_source::serve::ServeOptions;
+
+use super::{
+    channels::{Admin, Channels},
+    server::Server,
+    source::Source,
+};
+use crate::config::Config;
+
+/// What is published and served.
+#[derive(Debug, Args)]
+pub(crate) struct Serving {
+    #[command(flatten)]
+    pub(crate) source: Source,
+    #[command(flatten)]
+    pub(crate) server: Server,
+    #[command(flatten)]
+    channels: Channels,
+    #[command(flatten)]
+    admin: Admin,
+}
+
+impl Serving {
+    /// The options of a folder that is served.
+    pub(crate) fn options(self, folder: &Path, config: &Config) -> anyhow::Result<ServeOptions> {
+        let mut options = ServeOptions::new(folder);
+        let (documents, dumps) = (options.publish.out.clone(), options.publish.dumps.policy);
+        let small_snapshot_every = options.publish.lists.small_snapshot_every;
+        let base_url = self.server.base_url.as_deref().unwrap_or_default();
+        options.publish = self.source.options(folder, base_url, documents, dumps, config)?;
+        options.publish.lists.small_snapshot_every = small_snapshot_every;
+        self.server.apply(&mut options)?;
+        options.channels = self.channels.options();
+        options.admin = self.admin.options()?;
+        Ok(options)
+    }
+}
