@@ -56,7 +56,11 @@ pub const ALL: &[Job] = &[
     },
     Job { name: "channels", about: "1,000 WebSockets, 100 changes a second", run: push::channels },
     Job { name: "hub", about: "500 subscribers and a dead one, one message", run: push::hub },
-    Job { name: "profiles", about: "two Sources that exist, simulated: a baseline, then their changes", run: push::profiles },
+    Job {
+        name: "profiles",
+        about: "two Sources that exist, simulated: a baseline, then their changes",
+        run: push::profiles,
+    },
     Job { name: "endure", about: "following 50 changes a second, three restarts", run: push::endure },
     Job { name: "memory", about: "publish and sync at 50,000 and at 200,000 files", run: sync::memory },
 ];

@@ -11,11 +11,7 @@ mod state;
 mod subscriber;
 mod subscription;
 
-use std::{
-    collections::BTreeMap,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use resourcesync::Uri;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};

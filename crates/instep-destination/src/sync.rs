@@ -164,7 +164,7 @@ impl Run<'_> {
         let planned = totals.deletions + self.report.deleted;
         let held = resources_held(self.state())? + self.report.deleted;
         let deletions = match inventory {
-            Some(entries) if inferred > 0 || entries == 0 => Deletions::inferred(planned, held, entries),
+            Some(entries) if inferred > 0 => Deletions::inferred(planned, held, entries),
             _ => Deletions::named(planned, held),
         };
         set.refused = check_deletions(deletions, self.options.max_delete, self.options.allow_empty)

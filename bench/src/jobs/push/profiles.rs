@@ -30,12 +30,7 @@ const PROFILES: [Profile; 2] = [
         pace: &["--burst", "2000", "--burst-every", "30s"],
         changes_a_minute: 2_000,
     },
-    Profile {
-        name: "dbpedia-live",
-        resources: 3_770_000.0,
-        pace: &["--rate", "2/s"],
-        changes_a_minute: 100,
-    },
+    Profile { name: "dbpedia-live", resources: 3_770_000.0, pace: &["--rate", "2/s"], changes_a_minute: 100 },
 ];
 
 /// Longer than between two bursts: changes that stay out for so long do not come, as several of one resource may be one.
@@ -50,7 +45,16 @@ pub fn profiles(options: &Options, report: &mut Report) -> Result<()> {
         let source = Simulated::start(&profile, &resources, changes)?;
         let copy = data::empty("profile-copy")?.display().to_string();
         let baseline = Program::start(&["sync", &source.url(), &copy, "--json"])?.watch(0)?;
-        let followed = Program::start(&["sync", &source.url(), &copy, "--json", "--delete", "--follow", "--events", "-"])?;
+        let followed = Program::start(&[
+            "sync",
+            &source.url(),
+            &copy,
+            "--json",
+            "--delete",
+            "--follow",
+            "--events",
+            "-",
+        ])?;
         let followed = followed.watch(changes)?;
         let audit = instep(&["audit", &source.url(), &copy, "-q"]).status()?;
         println!("{} of {resources} resources:\n", profile.name);
@@ -122,8 +126,7 @@ struct Ran {
 impl Program {
     fn start(arguments: &[&str]) -> Result<Self> {
         let mut command = instep(arguments);
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let (sender, lines) = mpsc::channel();
         let output = BufReader::new(child.stdout.take().context("no output")?).lines().map_while(Result::ok);
         thread::spawn(move || {

@@ -107,7 +107,8 @@ impl Client {
         }
         for _ in 0..=HttpOptions::REDIRECTS {
             let response = self.exchange(request, &uri, target, &at).await?;
-            if !is_redirect(response.status) || (request.content.is_some() && !keeps_method(response.status)) {
+            if !is_redirect(response.status) || (request.content.is_some() && !keeps_method(response.status))
+            {
                 return Ok(response);
             }
             let location = response.header(header::LOCATION).and_then(|to| uri.resolve(to.trim()).ok());

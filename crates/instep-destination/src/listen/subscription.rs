@@ -66,7 +66,8 @@ impl Subscription {
             let mut lease = self.lease();
             (lease.verify(token, mode, granted, now), lease.expires(now))
         };
-        let until = expires.filter(|_| confirmed && mode == Mode::Subscribe).map(|expires| self.began + expires);
+        let until =
+            expires.filter(|_| confirmed && mode == Mode::Subscribe).map(|expires| self.began + expires);
         if until.is_some_and(|until| !self.state.set_leased(&self.topic, until)) {
             let lasting = granted.map_or(String::new(), |lease| format!(" for {} s", lease.as_secs()));
             self.inbox.note(format!("subscribed to {} at its hub{lasting}", self.topic));

@@ -112,7 +112,10 @@ impl Told {
 
 /// That the Capability List of a set is gone.
 pub(super) fn withdrawn(place: &SetPlace) -> Written {
-    Written { change: Change::Deleted, ..source_document(place.capability_list(), Capability::CapabilityList) }
+    Written {
+        change: Change::Deleted,
+        ..source_document(place.capability_list(), Capability::CapabilityList)
+    }
 }
 
 fn source_document(uri: resourcesync::Uri, capability: Capability) -> Written {

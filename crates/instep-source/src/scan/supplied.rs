@@ -149,14 +149,16 @@ impl<'a> Merge<'a, '_> {
 
     /// Copies a new state. One that is past already is not what was said of it, and there is the next one.
     fn keep(&mut self, root: &Root, path: &[u8], state: &State) {
-        let Some(spool) = self.spool.as_ref().filter(|spool| state.length.is_some_and(|length| spool.takes(length)))
+        let Some(spool) =
+            self.spool.as_ref().filter(|spool| state.length.is_some_and(|length| spool.takes(length)))
         else {
             return;
         };
         match root.open(path).and_then(|file| spool.keep(file, &state.digests)) {
             Ok(kept) => self.kept += u64::from(kept),
             Err(error) => {
-                let what = format!("cannot be kept, so there is no patch from it and no version of it: {error}");
+                let what =
+                    format!("cannot be kept, so there is no patch from it and no version of it: {error}");
                 self.monitor.problem(&Problem::warning(root.path(path).display().to_string(), what));
             }
         }

@@ -259,7 +259,8 @@ fn w8_nobody_is_unsubscribed_by_another() {
     subscribed(&server, &faithful, &[]);
     told(&server, &faithful);
     let (topic, callback) = (format!("{}{TOPIC}", server.base), faithful.callback());
-    let form = [("hub.mode", "unsubscribe"), ("hub.topic", topic.as_str()), ("hub.callback", callback.as_str())];
+    let form =
+        [("hub.mode", "unsubscribe"), ("hub.topic", topic.as_str()), ("hub.callback", callback.as_str())];
     assert_eq!(ask(&server, &form).status, 202);
     while faithful.next().parameter("hub.mode").as_deref() != Some("unsubscribe") {}
     assert_eq!(told(&server, &faithful).method, "POST");

@@ -60,3 +60,16 @@ fn a_shared_resource_stays_until_no_set_holds_it() {
     in_step(1, [&["own-1.txt"], &["own-2.txt", "shared.txt"]], &["own-1.txt", "own-2.txt", "shared.txt"]);
     in_step(2, [&["own-1.txt"], &["own-2.txt"]], &["own-1.txt", "own-2.txt"]);
 }
+
+#[test]
+fn d35_a_set_that_was_always_empty_refuses_nothing() {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source = FakeSource::start_with(layout).with_resources([("own-1.txt", "of one")]);
+    let copy = Copy::of(source);
+    for second in 0..2 {
+        publish(&copy.source, second, [&["own-1.txt"], &[]]);
+        let run = copy.sync_with(|options| options.delete = true);
+        assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    }
+}

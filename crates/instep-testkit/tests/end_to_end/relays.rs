@@ -8,7 +8,8 @@ use instep_testkit::{FakeSource, Run, Server, free_port, instep};
 fn relay(url: &str, copy: &Path) -> Server {
     let port = free_port().unwrap();
     let listen = format!("127.0.0.1:{port}");
-    let mut command = instep(["sync", url, "--follow", "--republish", "--interval", "50ms", "--listen", &listen]);
+    let mut command =
+        instep(["sync", url, "--follow", "--republish", "--interval", "50ms", "--listen", &listen]);
     Server::start(command.arg(copy), port).unwrap()
 }
 
@@ -73,7 +74,10 @@ fn links_that_are_new_over_the_same_bytes_reach_the_change_list_of_a_relay() {
     });
     source.put("a.txt", "a");
     let told = until(&list, "http://example.org/about");
-    assert!(told.contains(&format!("<loc>{}a.txt</loc>", relay.url())) && told.contains("change=\"updated\""), "{told}");
+    assert!(
+        told.contains(&format!("<loc>{}a.txt</loc>", relay.url())) && told.contains("change=\"updated\""),
+        "{told}"
+    );
     assert!(!told.contains("b.txt"), "{told}");
     assert_eq!(source.requests_for("a.txt"), 1, "its bytes are held");
 }

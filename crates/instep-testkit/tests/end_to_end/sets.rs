@@ -32,7 +32,8 @@ impl Sets {
     /// Serves these sets, again on its port.
     fn serve(&mut self, names: &[&str]) {
         self.server = None;
-        let set = |name: &&str| format!("[[set]]\nname = \"{name}\"\ncontent = \"{name}\"\nprefix = \"{name}/\"\n");
+        let set =
+            |name: &&str| format!("[[set]]\nname = \"{name}\"\ncontent = \"{name}\"\nprefix = \"{name}/\"\n");
         let file = self.path("instep.toml");
         fs::write(&file, names.iter().map(set).collect::<String>()).unwrap();
         let listen = format!("127.0.0.1:{}", self.port);
@@ -83,7 +84,8 @@ fn fn_2_a_set_that_is_taken_out_is_told_to_be_gone_and_nothing_is_deleted_for_it
     assert!(follower.says("y/a.txt"));
     sets.serve(&["x"]);
 
-    let socket = |name: &str| format!("ws://127.0.0.1:{}/resourcesync/{name}/framework-notification", sets.port);
+    let socket =
+        |name: &str| format!("ws://127.0.0.1:{}/resourcesync/{name}/framework-notification", sets.port);
     let (mut last_word, _) = tungstenite::connect(socket("y")).unwrap();
     let message = last_word.read().unwrap().into_text().unwrap();
     let list = format!("<loc>{}resourcesync/y/capabilitylist.xml</loc>", sets.url());

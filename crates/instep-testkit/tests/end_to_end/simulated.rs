@@ -72,7 +72,8 @@ struct Follower {
 
 impl Follower {
     fn start(url: &str, copy: &Path) -> Self {
-        let mut command = instep(["sync", url, "--delete", "--max-delete", "100%", "--follow", "--events", "-"]);
+        let mut command =
+            instep(["sync", url, "--delete", "--max-delete", "100%", "--follow", "--events", "-"]);
         let command = command.arg(copy).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -85,7 +86,12 @@ impl Follower {
     fn wait_for(&self, copy: &Path, truth: &Tree) {
         while Tree::of(copy) != *truth {
             let change = self.lines.recv_timeout(Duration::from_secs(60));
-            assert!(change.is_ok(), "it stands still; {} of {}", Tree::of(copy).names().len(), truth.names().len());
+            assert!(
+                change.is_ok(),
+                "it stands still; {} of {}",
+                Tree::of(copy).names().len(),
+                truth.names().len()
+            );
         }
     }
 }
@@ -141,7 +147,16 @@ fn who_meets_a_gap_in_the_changes_comes_to_the_truth() {
     let place = tempfile::tempdir().unwrap();
     let (truth, copy) = (truth(place.path()), place.path().join("copy"));
     let source = simulate(&[
-        "--burst", "30", "--burst-every", "2s", "--changes", CHANGES, "--list-entries", "5", "--fault", "gap=1",
+        "--burst",
+        "30",
+        "--burst-every",
+        "2s",
+        "--changes",
+        CHANGES,
+        "--list-entries",
+        "5",
+        "--fault",
+        "gap=1",
     ]);
     let _ = sync(&source.url(), &copy).with_code(0);
     let before = Tree::of(&copy);

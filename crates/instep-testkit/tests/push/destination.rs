@@ -215,8 +215,12 @@ fn a_hub_that_has_moved_is_asked_where_it_is_now_within_the_scope() {
     for (status, allowed) in [(303, vec![url.as_str()]), (308, Vec::new())] {
         let source = moved(status, &url);
         let following = Following::of(&source, &allowed).with_callbacks();
-        let says = |heard: &instep_destination::Heard, what: &str| heard.notes.iter().any(|note| note.contains(what));
-        let _ = following.during(|| following.wait_until(|heard| says(heard, "old-hub refuses") || says(heard, "could not be asked")));
+        let says = |heard: &instep_destination::Heard, what: &str| {
+            heard.notes.iter().any(|note| note.contains(what))
+        };
+        let _ = following.during(|| {
+            following.wait_until(|heard| says(heard, "old-hub refuses") || says(heard, "could not be asked"))
+        });
         assert!(!says(&following.heard(), "subscribed to"), "{status}");
     }
 }

@@ -18,7 +18,9 @@ use super::support::Following;
 fn front(to: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || listener.incoming().map_while(Result::ok).for_each(|client| drop(pass_on(client, to))));
+    thread::spawn(move || {
+        listener.incoming().map_while(Result::ok).for_each(|client| drop(pass_on(client, to)))
+    });
     port
 }
 

@@ -10,13 +10,7 @@ use clap::Args;
 use instep_source::{Content, DumpPolicy, PublishOptions};
 
 use super::{publish::publish_once, serve::serve_until_told};
-use crate::{
-    args::serving::Serving,
-    config::Config,
-    copy::CopyContent,
-    exit::Exit,
-    ui::Output,
-};
+use crate::{args::serving::Serving, config::Config, copy::CopyContent, exit::Exit, ui::Output};
 
 /// Publish a synced copy, or several, as a Source of its own: same bytes, each with a link to its original
 ///

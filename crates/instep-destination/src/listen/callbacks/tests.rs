@@ -24,7 +24,8 @@ impl Scene {
         let (inbox, state) = (Arc::new(Inbox::default()), Arc::new(State::default()));
         let uri = |text: &str| Uri::parse(text).unwrap();
         let name = (uri("http://source/capabilitylist.xml"), Kind::Changes);
-        let subscription = Subscription::new(uri(TOPIC), Lease::new(1, LEASE), name, Arc::clone(&inbox), state);
+        let subscription =
+            Subscription::new(uri(TOPIC), Lease::new(1, LEASE), name, Arc::clone(&inbox), state);
         let subscription = Arc::new(subscription);
         let desk = Desk { subscriptions: Mutex::new(vec![Arc::downgrade(&subscription)]), sha1: false };
         tokio::spawn(accept(listener, Arc::new(desk)));
@@ -129,7 +130,8 @@ async fn w7_what_is_too_large_is_refused() {
 async fn w7_who_is_slow_is_given_up_and_keeps_nobody_out() {
     let scene = Scene::open().await;
     let token = scene.ask.identity.token.clone();
-    let head = format!("POST /{token} HTTP/1.1\r\nHost: x\r\nContent-Type: text/xml\r\nContent-Length: 1000\r\n");
+    let head =
+        format!("POST /{token} HTTP/1.1\r\nHost: x\r\nContent-Type: text/xml\r\nContent-Length: 1000\r\n");
     let mut body = TcpStream::connect(scene.address).await.unwrap();
     body.write_all(format!("{head}\r\n<urlset").as_bytes()).await.unwrap();
     let mut answer = [0; 12];
