@@ -6,7 +6,7 @@ use futures_util::{StreamExt as _, stream};
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
 use super::{
-    change_lists::archived_lists,
+    change_lists::{archived_lists, is_gone},
     changes::Changes,
     dump::{Dump, DumpPackage},
     run::Run,
@@ -16,6 +16,7 @@ use crate::{
     Error, ProblemKind,
     discover::CapabilitySet,
     documents::{Document, DocumentError, Documents},
+    error::story,
     http::Origin,
     plan::{Member, check_age, check_inventory_time},
     state::{Checkpoint, DocumentRecord},
@@ -227,7 +228,18 @@ impl Inventory {
             }
             return Ok((checkpoint, Vec::new()));
         }
-        let (reached, packages) = changes.read(run, found, set, checkpoint.clone()).await?;
+        let (reached, packages) = match changes.read(run, found, set, checkpoint.clone()).await {
+            // One lost list never costs the Source (invariant 10): the inventory stands.
+            Err(error) if is_gone(&error) => {
+                let what = format!(
+                    "a Change List since then is gone, so that the copy may be behind: {}",
+                    story(&error)
+                );
+                run.problem(ProblemKind::Document, self.uri.as_str(), &what);
+                return Ok((checkpoint, Vec::new()));
+            }
+            read => read?,
+        };
         let Some(as_of) = run.options.as_of else { return Ok((reached, packages)) };
         // What came later is not passed, and what was read is to be read again.
         set.records.clear();

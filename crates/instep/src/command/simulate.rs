@@ -138,7 +138,7 @@ impl Simulate {
             }),
         );
         let generated = Arc::new(generated.after(self.past_changes));
-        let options = self.serve_options(state, &generated, &format!("http://{address}/"));
+        let options = self.serve_options(state, (&generated, faults), &format!("http://{address}/"));
         let limits = options.limits.clone();
         let told = Arc::clone(monitor) as Arc<dyn instep_source::Monitor>;
         let source = Source::start(options, told).await?;
@@ -172,7 +172,7 @@ impl Simulate {
     fn serve_options(
         &self,
         state: &std::path::Path,
-        generated: &Arc<Generated>,
+        (generated, faults): (&Arc<Generated>, &Faults),
         base_url: &str,
     ) -> ServeOptions {
         let mut options = ServeOptions::new(state);
@@ -191,6 +191,10 @@ impl Simulate {
             None => {}
         }
         options.publish.lists.rotation.entries = self.list_entries;
+        if faults.has_gaps() {
+            // Who meets a gap has to find what the changes have come to.
+            options.publish.lists.small_snapshot_every = Duration::ZERO;
+        }
         options.limits.grace = Duration::from_millis(200);
         options.live.watch = false;
         // Nothing but what is told changes.

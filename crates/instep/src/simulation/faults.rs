@@ -106,6 +106,11 @@ impl Faults {
         }
     }
 
+    /// Whether closed Change Lists are missing.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.gap > 0
+    }
+
     fn meets(&self, share: Share, purpose: u64, number: u64) -> bool {
         share.takes(draw(self.seed, purpose, number))
     }
@@ -128,10 +133,10 @@ async fn answer(State(faults): State<Arc<Faults>>, request: Request, next: Next)
     if faults.meets(faults.error, ERRORS, number) {
         return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response();
     }
-    if faults.is_gap(&path) {
-        return StatusCode::NOT_FOUND.into_response();
-    }
     let response = next.run(request).await;
+    if faults.is_gap(&path) && response.status().is_success() {
+        return unless_closed(response).await;
+    }
     let is_document = path.starts_with("/resourcesync/") || path.starts_with("/.well-known/");
     if is_document || !response.status().is_success() {
         return response;
@@ -143,6 +148,17 @@ async fn answer(State(faults): State<Arc<Faults>>, request: Request, next: Next)
         return with_body(response, truncated).await;
     }
     response
+}
+
+/// The open list stays: it has no `until` yet.
+async fn unless_closed(response: Response) -> Response {
+    let (parts, body) = response.into_parts();
+    let bytes = to_bytes(body, MOST_BYTES).await.unwrap_or_default();
+    let header = bytes.split(|byte| *byte == b'\n').take_while(|line| !line.ends_with(b"<url>"));
+    match header.flat_map(|line| line.windows(6)).any(|word| word == b"until=") {
+        true => StatusCode::NOT_FOUND.into_response(),
+        false => Response::from_parts(parts, Body::from(bytes)),
+    }
 }
 
 async fn with_body(response: Response, change: fn(Bytes) -> Body) -> Response {
