@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, fmt, fs, path::Path};
+use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
 use resourcesync::{Algorithm, Hasher};
 
@@ -19,10 +19,14 @@ impl Tree {
         let files = files.filter_map(Result::ok).filter(|entry| !entry.file_type().is_dir());
         Self(
             files
-                .map(|file| {
+                .filter_map(|file| {
                     let name = file.path().strip_prefix(folder).expect("below the folder").to_string_lossy();
-                    let bytes = fs::read(file.path()).expect("a readable file");
-                    (name.into_owned(), (bytes.len() as u64, digest(&bytes)))
+                    let bytes = match fs::read(file.path()) {
+                        // It went while the folder was read.
+                        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+                        bytes => bytes.expect("a readable file"),
+                    };
+                    Some((name.into_owned(), (bytes.len() as u64, digest(&bytes))))
                 })
                 .collect(),
         )
