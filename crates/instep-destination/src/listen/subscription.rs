@@ -46,7 +46,7 @@ impl Subscription {
     pub(super) fn ask(&self) -> Option<Ask> {
         let now = self.now();
         let ask = self.lease().ask(now, super::subscriber::identity);
-        if self.lease().expires(now).is_none() {
+        if self.lease().expires(now).is_none() && self.state.end_lease() {
             self.lost("its lease ran out");
         }
         ask
@@ -82,6 +82,7 @@ impl Subscription {
     pub(super) fn deny(&self, token: &str, reason: &str) {
         let now = self.now();
         if self.lease().deny(token, now) {
+            self.state.end_lease();
             self.lost(&format!("denied: {}", reason.escape_debug()));
             self.changed.notify_one();
         }
@@ -98,9 +99,7 @@ impl Subscription {
     }
 
     fn lost(&self, why: &str) {
-        if self.state.end_lease() {
-            self.inbox.note(format!("not subscribed to {} any more: {why}; polling meanwhile", self.topic));
-            self.inbox.look();
-        }
+        self.inbox.note(format!("not subscribed to {} any more: {why}; polling meanwhile", self.topic));
+        self.inbox.look();
     }
 }

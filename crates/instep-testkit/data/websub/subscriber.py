@@ -25,10 +25,12 @@ options = options.parse_args()
 secret = secrets.token_hex(20)
 path = "/" + secrets.token_urlsafe(16)
 wanted = {"subscribe"}
+lock = threading.Lock()
 
 
 def tell(**event):
-    print(json.dumps(event), flush=True)
+    with lock:
+        print(json.dumps(event), flush=True)
 
 
 def link(headers, rel):

@@ -214,7 +214,8 @@ fn a_hub_that_has_moved_is_asked_where_it_is_now_within_the_scope() {
     let Some((_hub, url)) = Peer::hub(&[]) else { return };
     for (status, allowed) in [(303, vec![url.as_str()]), (308, Vec::new())] {
         let source = moved(status, &url);
-        let following = Following::of(&source, &allowed).with_callbacks();
+        let mut following = Following::of(&source, &allowed).with_callbacks();
+        following.options.poll = (Duration::from_millis(20), Duration::from_millis(100));
         let says = |heard: &instep_destination::Heard, what: &str| {
             heard.notes.iter().any(|note| note.contains(what))
         };

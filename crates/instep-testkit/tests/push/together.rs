@@ -19,7 +19,9 @@ fn front(to: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
-        listener.incoming().map_while(Result::ok).for_each(|client| drop(pass_on(client, to)))
+        for client in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || pass_on(client, to));
+        }
     });
     port
 }
