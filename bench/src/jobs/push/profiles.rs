@@ -1,5 +1,5 @@
 use std::{
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Write as _},
     net::TcpStream,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -85,14 +85,24 @@ impl Simulated {
         command.args(["--listen", &listen, "--changes", &changes]).args(profile.pace);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
         let mut source = Self { child, port };
-        // Millions of resources take their time until the first publication is complete.
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        // Millions of resources take their time until the dump is there.
+        while !source.offers_dump() {
             if let Some(status) = source.child.try_wait()? {
                 bail!("{command:?} ended: {status}");
             }
             thread::sleep(Duration::from_millis(50));
         }
         Ok(source)
+    }
+
+    fn offers_dump(&self) -> bool {
+        let ask = || {
+            let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+            let request = "GET /resourcesync/capabilitylist.xml HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+            stream.write_all(request.as_bytes())?;
+            std::io::read_to_string(stream)
+        };
+        ask().is_ok_and(|list: String| list.contains("resourcedump.xml"))
     }
 
     fn url(&self) -> String {
