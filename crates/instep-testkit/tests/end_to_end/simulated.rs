@@ -159,3 +159,37 @@ fn who_meets_a_gap_in_the_changes_comes_to_the_truth() {
     assert!(run.stderr.contains("a gap"), "{}", run.stderr);
     Follower::start(&source.url(), &copy).wait_for(&copy, &truth);
 }
+
+/// Waits until a document says something.
+fn until(url: &str, what: &str) {
+    for _ in 0..5_000 {
+        if Run::of(Command::new("curl").args(["-sf", url])).stdout.contains(what) {
+            return;
+        }
+    }
+    panic!("{url} never says {what}");
+}
+
+#[test]
+fn the_profile_of_dbpedia_is_copied_by_its_dump_and_followed_by_patches() {
+    let place = tempfile::tempdir().unwrap();
+    let (truth, copy) = (place.path().join("truth"), place.path().join("copy"));
+    let profile = |options: &[&str]| {
+        let source = simulate(&[&["--profile", "dbpedia-live"], options].concat());
+        until(&format!("{}resourcesync/capabilitylist.xml", source.url()), "resourcedump.xml");
+        source
+    };
+    let at_its_end = profile(&["--rate", "1/h", "--past-changes", CHANGES]);
+    let _ = sync(&at_its_end.url(), &truth).with_code(0);
+    let source = profile(&["--rate", "20/s", "--changes", CHANGES]);
+    let list = Run::of(
+        Command::new("curl").args(["-sf", &format!("{}resourcesync/capabilitylist.xml", source.url())]),
+    );
+    assert!(
+        !list.stdout.contains("resourcelist.xml") && list.stdout.contains("changedump.xml"),
+        "{}",
+        list.stdout
+    );
+    Follower::start(&source.url(), &copy).wait_for(&copy, &Tree::of(&truth));
+    until(&format!("{}resourcesync/changelist-000001.xml", source.url()), "application/vcdiff");
+}
