@@ -152,9 +152,9 @@ fn who_meets_a_gap_in_the_changes_comes_to_the_truth() {
     let _ = sync(&source.url(), &copy).with_code(0);
     let before = Tree::of(&copy);
     // What came since then closed the lists that would tell of it.
-    let mut run = sync(&source.url(), &copy).with_code(0);
+    let mut run = sync(&source.url(), &copy);
     while Tree::of(&copy) == before {
-        run = sync(&source.url(), &copy).with_code(0);
+        run = sync(&source.url(), &copy);
     }
     assert!(run.stderr.contains("a gap"), "{}", run.stderr);
     Follower::start(&source.url(), &copy).wait_for(&copy, &truth);
