@@ -64,25 +64,30 @@ impl Holdings {
     /// When two folders claim the same URIs, a glob or prefix is wrong, or a folder cannot be read.
     pub fn new(options: &PublishOptions, catalogue: &Catalogue) -> Result<Self, Error> {
         let place = Place::new(&options.base_url)?;
-        let (mut roots, mut manifests) = (Vec::new(), Vec::new());
+        let (mut folders, mut manifests) = (Vec::new(), Vec::new());
         for (set, set_options) in (0u8..).zip(&options.sets) {
             let filter = Filter::new(&set_options.include, &set_options.exclude)?;
             for content in &set_options.content {
                 match content {
                     Content::Folder { root, prefix } => {
                         let prefix = root::prefix(prefix.as_deref(), place.base())?;
-                        add_root(&mut roots, root, None, prefix, set, filter.clone())?;
+                        folders.push((prefix, root.as_path(), None, set, filter.clone()));
                     }
                     Content::Supplied { supply, prefix } => {
                         let prefix = root::prefix(prefix.as_deref(), place.base())?;
-                        let folder = supply.0.folder();
-                        add_root(&mut roots, folder, Some(supply), prefix, set, filter.clone())?;
+                        folders.push((prefix, supply.0.folder(), Some(supply), set, filter.clone()));
                     }
                     Content::Manifest { path, root } => {
                         add_manifest(&mut manifests, path, root, place.base(), set, filter.clone());
                     }
                 }
             }
+        }
+        // What lies below another folder is found there.
+        folders.sort_by_key(|(prefix, ..)| prefix.len());
+        let mut roots = Vec::new();
+        for (prefix, folder, supply, set, filter) in folders {
+            add_root(&mut roots, folder, supply, prefix, set, filter)?;
         }
         number(&mut roots, &mut manifests, catalogue)?;
         for root in &mut roots {
@@ -230,6 +235,11 @@ fn add_root(
     filter: Filter,
 ) -> Result<(), Error> {
     let folder = folder.canonicalize().map_err(Error::read(folder))?;
+    let below = |root: &Root| root.leads_to(&folder, &prefix).filter(|_| supply.is_none());
+    if let Some((index, below)) = roots.iter().enumerate().find_map(|(at, root)| Some((at, below(root)?))) {
+        roots[index].add_set(set, filter.below(below));
+        return Ok(());
+    }
     match roots.iter_mut().find(|root| root.prefix == prefix) {
         Some(root) if root.folder == folder && root.supply.as_ref() == supply => root.add_set(set, filter),
         Some(root) => return Err(root::claimed_twice(&prefix, &root.folder, &folder)),

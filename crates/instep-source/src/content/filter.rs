@@ -6,9 +6,11 @@ use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::Error;
 
-/// The globs of one set over paths relative to a root.
+/// The globs of one set over paths relative to a root, or to a folder below it: only what lies there belongs to the set.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
+    /// The folder, with its final slash; empty for the root itself.
+    folder: Vec<u8>,
     include: Option<GlobSet>,
     exclude: Option<GlobSet>,
 }
@@ -17,11 +19,18 @@ impl Filter {
     /// A glob with a slash is held against the whole path, one without against each name in it; what matches a folder
     /// matches all below it.
     pub(super) fn new(include: &[String], exclude: &[String]) -> Result<Self, Error> {
-        Ok(Self { include: globs("include", include)?, exclude: globs("exclude", exclude)? })
+        let (include, exclude) = (globs("include", include)?, globs("exclude", exclude)?);
+        Ok(Self { folder: Vec::new(), include, exclude })
+    }
+
+    /// The same for a folder below the root, given with its final slash.
+    pub(super) fn below(self, folder: Vec<u8>) -> Self {
+        Self { folder, ..self }
     }
 
     /// Whether a file belongs to the set.
     pub(super) fn takes(&self, path: &[u8]) -> bool {
+        let Some(path) = path.strip_prefix(self.folder.as_slice()) else { return false };
         if self.include.is_none() && self.exclude.is_none() {
             return true;
         }
@@ -32,6 +41,11 @@ impl Filter {
 
     /// Whether nothing below a folder can belong to the set.
     pub(super) fn prunes(&self, folder: &[u8]) -> bool {
+        let whole = [folder, b"/"].concat();
+        if self.folder.starts_with(&whole) {
+            return false;
+        }
+        let Some(folder) = folder.strip_prefix(self.folder.as_slice()) else { return true };
         let folder = Path::new(OsStr::from_bytes(folder));
         self.exclude.as_ref().is_some_and(|exclude| exclude.is_match(folder))
     }
@@ -93,6 +107,13 @@ mod tests {
             );
         }
         assert!(filter(&[], &["drafts"]).prunes(b"a/drafts"));
+        let below = filter(&["*.pdf"], &["drafts"]).below(b"a/b/".to_vec());
+        assert!(below.takes(b"a/b/c.pdf") && !below.takes(b"a/c.pdf") && !below.takes(b"a/b/drafts/c.pdf"));
+        for (folder, pruned) in
+            [("a", false), ("a/b", false), ("a/b/c", false), ("c", true), ("a/b/drafts", true)]
+        {
+            assert_eq!(below.prunes(folder.as_bytes()), pruned, "{folder}");
+        }
     }
 
     #[test]

@@ -11,7 +11,11 @@ use std::{
 use resourcesync::Uri;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
-use super::{Supply, filter::Filter, uri, walk};
+use super::{
+    Supply,
+    filter::{self, Filter},
+    uri, walk,
+};
 use crate::{Error, catalogue::FileStamp};
 
 /// A folder, the URI it is served at, and the sets that take files from it. Where somebody supplies its resources, it is
@@ -40,6 +44,15 @@ impl Root {
             .map_err(|error| Error::read(&folder)(error.into()))?;
         let sets = vec![(set, filter)];
         Ok(Self { number: 0, folder, supply, prefix, handle, sets, left_out: Vec::new() })
+    }
+
+    /// Where below this root a folder lies that is served there too, with its final slash.
+    pub(super) fn leads_to(&self, folder: &Path, prefix: &str) -> Option<Vec<u8>> {
+        let below = folder.strip_prefix(&self.folder).ok().filter(|_| self.supply.is_none())?;
+        let path = below.as_os_str().as_bytes();
+        let is_walked = !path.split(|byte| *byte == b'/').any(filter::is_left_out);
+        let is_there = !path.is_empty() && self.path_of_uri(prefix).as_deref() == Some(path);
+        (is_there && is_walked).then(|| [path, b"/"].concat())
     }
 
     /// Another set takes files from the same folder.

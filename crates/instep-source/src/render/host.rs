@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
 
@@ -49,7 +49,7 @@ fn origin(policy: &Policy) -> &str {
 /// The paths on this host below which resources lie.
 fn prefixes(policy: &Policy) -> BTreeSet<&str> {
     let prefixes = policy.sets.iter().flat_map(|set| &set.prefixes);
-    prefixes.filter_map(|prefix| prefix.strip_prefix(origin(policy))).collect()
+    prefixes.filter_map(|(prefix, _)| prefix.strip_prefix(origin(policy))).collect()
 }
 
 /// The header of resources at a path: it names the Capability List of each set that takes resources from the folder
@@ -57,7 +57,18 @@ fn prefixes(policy: &Policy) -> BTreeSet<&str> {
 fn link_at(policy: &Policy, path: &str) -> Option<String> {
     let below = prefixes(policy).into_iter().filter(|prefix| path.starts_with(prefix));
     let nearest = format!("{}{}", origin(policy), below.max_by_key(|prefix| prefix.len())?);
-    let sets = policy.sets.iter().filter(|set| set.prefixes.contains(&nearest));
+    let all = || policy.sets.iter().flat_map(|set| &set.prefixes);
+    let folder = all().find(|(prefix, _)| *prefix == nearest).and_then(|(_, folder)| folder.as_ref());
+    // A set of the folder around it has the same resources, at the same URIs.
+    let is_around = |(prefix, outer): &(String, Option<PathBuf>)| {
+        let rest = nearest.strip_prefix(prefix).map(percent_decode_str);
+        let folders = outer.as_ref().zip(folder).zip(rest);
+        folders.is_some_and(|((outer, inner), rest)| {
+            outer.join(OsStr::from_bytes(&rest.collect::<Vec<_>>())) == *inner
+        })
+    };
+    let is_there = |below: &(String, Option<PathBuf>)| below.0 == nearest || is_around(below);
+    let sets = policy.sets.iter().filter(|set| set.prefixes.iter().any(is_there));
     let links = sets.map(|set| format!("<{}>; rel=\"resourcesync\"", set.place.capability_list()));
     Some(format!("add_header Link '{}';", links.collect::<Vec<_>>().join(", ")))
 }

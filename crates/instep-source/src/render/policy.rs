@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use resourcesync::{Entry, Link, Uri, WriteOptions};
 
 use super::{Place, SetPlace};
@@ -41,8 +43,8 @@ pub struct SetPolicy {
     pub change_list: bool,
     /// What tells the operator's rules for resources from others; empty where there are none.
     pub rules: String,
-    /// The URIs that resources of the set lie below; those of a manifest anywhere else.
-    pub prefixes: Vec<String>,
+    /// The URIs that resources of the set lie below, and the folders they are in; those of a manifest lie anywhere else.
+    pub prefixes: Vec<(String, Option<PathBuf>)>,
     /// Which resources are stored in a content coding.
     pub codings: Vec<CodingRule>,
     /// Further entries of the Capability List.
@@ -88,15 +90,15 @@ impl Policy {
 }
 
 /// What cannot be resolved is refused where the content is opened.
-fn prefix(content: &Content, base: &str) -> String {
-    let (Content::Folder { prefix: Some(prefix), .. } | Content::Supplied { prefix: Some(prefix), .. }) =
-        content
-    else {
-        return base.to_owned();
+fn prefix(content: &Content, base: &str) -> (String, Option<PathBuf>) {
+    let (prefix, folder) = match content {
+        Content::Folder { prefix, root } => (prefix.as_deref(), Some(root.clone())),
+        Content::Supplied { prefix, .. } => (prefix.as_deref(), None),
+        Content::Manifest { .. } => (None, None),
     };
-    let resolved = Uri::parse(base).and_then(|base| base.resolve(prefix)).map(Uri::into_string);
-    let resolved = resolved.unwrap_or_else(|_| base.to_owned());
-    if resolved.ends_with('/') { resolved } else { format!("{resolved}/") }
+    let resolve = |prefix| Uri::parse(base).and_then(|base| base.resolve(prefix)).ok();
+    let uri = prefix.and_then(resolve).map_or_else(|| base.to_owned(), Uri::into_string);
+    (if uri.ends_with('/') { uri } else { format!("{uri}/") }, folder)
 }
 
 fn rules(set: &SetOptions, versions: bool) -> String {

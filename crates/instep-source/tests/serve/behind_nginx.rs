@@ -39,7 +39,7 @@ fn resources_that_are_stored_coded_are_served_as_the_list_says() {
 
 #[test]
 fn each_resource_leads_to_the_sets_that_it_is_in() {
-    let root = folder(&[("a/1.txt", b"1"), ("b c/2.txt", b"2")]);
+    let root = folder(&[("0.txt", b"0"), ("a/1.txt", b"1"), ("b c/2.txt", b"2")]);
     let mut options = PublishOptions::new(root.path(), "http://example.com/");
     let set = |name: &str, folder: &str, prefix: &str| {
         let mut set = SetOptions::new();
@@ -48,8 +48,18 @@ fn each_resource_leads_to_the_sets_that_it_is_in() {
         set.content = vec![Content::Folder { root: root.path().join(folder), prefix }];
         set
     };
-    options.sets = vec![set("one", "a", "a/"), set("two", "b c", "b%20c/"), set("three", "b c", "b%20c/")];
+    options.sets = vec![
+        set("one", "a", "a/"),
+        set("two", "b c", "b%20c/"),
+        set("three", "b c", "b%20c/"),
+        set("all", "", ""),
+    ];
     let report = publish(&options, &VoidMonitor).unwrap();
+    let listed = |set: &str| {
+        let list = root.path().join("resourcesync").join(set).join("resourcelist.xml");
+        std::fs::read_to_string(list).unwrap().matches("<loc>").count()
+    };
+    assert_eq!(["one", "two", "three", "all"].map(listed), [1, 1, 1, 3]);
     let Some(nginx) = Nginx::with(root, &report.host.nginx) else {
         assert!(std::env::var_os("CI").is_none(), "nginx is missing");
         return;
@@ -58,8 +68,10 @@ fn each_resource_leads_to_the_sets_that_it_is_in() {
         let answer = get(nginx.address, target);
         assert_eq!(answer.status, 200, "{target}");
         let link = answer.header("link").unwrap_or_default().to_owned();
-        ["one", "two", "three"].map(|set| link.contains(&format!("/resourcesync/{set}/capabilitylist.xml>")))
+        ["one", "two", "three", "all"]
+            .map(|set| link.contains(&format!("/resourcesync/{set}/capabilitylist.xml>")))
     };
-    assert_eq!(sets("/a/1.txt"), [true, false, false]);
-    assert_eq!(sets("/b%20c/2.txt"), [false, true, true]);
+    assert_eq!(sets("/a/1.txt"), [true, false, false, true]);
+    assert_eq!(sets("/b%20c/2.txt"), [false, true, true, true]);
+    assert_eq!(sets("/0.txt"), [false, false, false, true]);
 }
