@@ -3,11 +3,13 @@
 mod attributes;
 mod decode;
 mod limits;
-mod meter;
 mod names;
 mod obligations;
 mod reader;
+mod scan;
 pub mod schema;
+mod tag;
+mod window;
 mod writer;
 
 pub use decode::Decoded;

@@ -320,7 +320,10 @@ fn words(mut rest: &str) -> impl Iterator<Item = &str> {
 fn read_item(item: &str, digests: &mut Vec<Digest>, report: &mut dyn FnMut(DigestError)) -> bool {
     let urn = item.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("urn:"));
     let plain = if urn { &item[4..] } else { item };
-    let Some((name, text)) = plain.split_once(':').filter(|(name, _)| !name.is_empty()) else { return false };
+    let Some(colon) = plain.bytes().position(|byte| byte == b':').filter(|colon| *colon > 0) else {
+        return false;
+    };
+    let (name, text) = (&plain[..colon], &plain[colon + 1..]);
     let algorithm = Algorithm::parse(name);
     let Some(length) = algorithm.digest_bytes() else {
         report(DigestError::UnknownAlgorithm { algorithm: algorithm.clone() });

@@ -1,8 +1,9 @@
 //! The attributes of `rs:md` and `rs:ln` (Table 3): a bad value costs that value, never the element.
 
-use quick_xml::{XmlVersion, events::BytesStart};
-
-use super::names::{Namespace, Scope, split_prefix};
+use super::{
+    names::{Namespace, Scope, split_prefix},
+    tag::Tag,
+};
 use crate::{
     document::{Attribute, Link, Metadata},
     error::SyntaxErrorKind,
@@ -42,14 +43,14 @@ impl Attributes {
     /// Reads the attributes of one element.
     pub(super) fn read(
         &mut self,
-        start: &BytesStart<'_>,
+        tag: &Tag<'_>,
         scope: &Scope,
         reading: Reading,
         report: Report<'_>,
     ) -> Result<(), SyntaxErrorKind> {
         self.metadata.clear();
         (self.rel, self.href, self.pri, self.unreadable_time) = (None, None, None, false);
-        for_each_attribute(start, reading.most, |key, value| self.set(key, value, scope, reading, report))
+        tag.for_each_attribute(reading.most, |key, value| self.set(key, value, scope, reading, report))
     }
 
     fn set(&mut self, key: &str, value: &str, scope: &Scope, reading: Reading, report: Report<'_>) {
@@ -154,38 +155,6 @@ impl Attributes {
             ..Link::new(rel, href)
         }
     }
-}
-
-/// Hands out each attribute with its value as XML means it; checks what the XML library does not.
-pub(super) fn for_each_attribute(
-    start: &BytesStart<'_>,
-    most: usize,
-    mut take: impl FnMut(&str, &str),
-) -> Result<(), SyntaxErrorKind> {
-    let ill_formed = |what: &dyn std::fmt::Display| SyntaxErrorKind::NotWellFormed(what.to_string());
-    for (index, attribute) in start.attributes().enumerate() {
-        if index >= most {
-            let limit = crate::error::LimitKind::Attributes;
-            return Err(SyntaxErrorKind::Limit { limit, most: most as u64 });
-        }
-        let attribute = attribute.map_err(|error| ill_formed(&error))?;
-        if is_literal(&attribute.value) {
-            take(attribute.key.as_ref(), &attribute.value);
-            continue;
-        }
-        if memchr::memchr(b'<', attribute.value.as_bytes()).is_some() {
-            return Err(SyntaxErrorKind::NotWellFormed("\"<\" in an attribute's value".into()));
-        }
-        let value =
-            attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| ill_formed(&error))?;
-        take(attribute.key.as_ref(), &value);
-    }
-    Ok(())
-}
-
-/// Whether XML means the value as it is written: no reference, no white space but blanks, no `<`.
-fn is_literal(value: &str) -> bool {
-    !value.bytes().fold(false, |special, byte| special | (byte < b' ') | (byte == b'&') | (byte == b'<'))
 }
 
 fn keep<T>(slot: &mut Option<T>, weak: bool, value: impl FnOnce() -> Option<T>) {

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use quick_xml::{XmlVersion, events::BytesStart};
+use quick_xml::errors::IllFormedError;
+
+use super::tag::Tag;
 
 /// The Sitemap protocol's namespace.
 pub(crate) const SITEMAP: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
@@ -81,30 +83,26 @@ pub(crate) struct Scope {
 
 impl Scope {
     /// Takes the declarations of an element at a depth. Returns whether there were any.
-    pub(crate) fn enter(&mut self, start: &BytesStart<'_>, depth: usize) -> bool {
-        let raw = start.attributes_raw().as_bytes();
-        if raw.is_empty() || !memchr::memchr_iter(b'x', raw).any(|at| raw[at..].starts_with(b"xmlns")) {
-            return false;
-        }
+    pub(super) fn enter(&mut self, tag: &Tag<'_>, depth: usize) -> bool {
         let before = self.declared.len();
-        for attribute in start.attributes().with_checks(false).flatten() {
-            let key: &str = attribute.key.as_ref();
-            let prefix = match key.strip_prefix("xmlns") {
-                Some("") => "",
-                Some(rest) if rest.starts_with(':') => &rest[1..],
-                _ => continue,
+        tag.declarations(|rest, uri| {
+            let prefix = match rest {
+                "" => "",
+                _ if rest.starts_with(':') => &rest[1..],
+                _ => return,
             };
-            let uri = attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_default();
             self.declared.push((depth, prefix.into(), Namespace::of(uri.trim())));
-        }
+        });
         self.declared.len() > before
     }
 
-    /// Forgets the declarations of elements at this depth and deeper.
-    pub(crate) fn leave(&mut self, depth: usize) {
+    /// Forgets the declarations of elements at this depth and deeper. Returns whether there were any.
+    pub(crate) fn leave(&mut self, depth: usize) -> bool {
+        let before = self.declared.len();
         while self.declared.last().is_some_and(|(at, ..)| *at >= depth) {
             self.declared.pop();
         }
+        self.declared.len() < before
     }
 
     /// What a prefix means; none where it is not declared.
@@ -131,5 +129,32 @@ impl Scope {
                 (self.resolve(prefix).map_or_else(|| undeclared(prefix), Cow::Borrowed), local)
             }
         }
+    }
+}
+
+/// The names of the elements that were opened and not closed.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    names: String,
+    starts: Vec<usize>,
+}
+
+impl Open {
+    pub(super) fn push(&mut self, name: &str) {
+        self.starts.push(self.names.len());
+        self.names.push_str(name);
+    }
+
+    /// Closes the innermost element.
+    pub(super) fn pop(&mut self, name: &str) -> Result<(), IllFormedError> {
+        let Some(start) = self.starts.pop() else {
+            return Err(IllFormedError::UnmatchedEndTag(name.to_owned()));
+        };
+        if self.names[start..] != *name {
+            let expected = self.names[start..].to_owned();
+            return Err(IllFormedError::MismatchedEndTag { expected, found: name.to_owned() });
+        }
+        self.names.truncate(start);
+        Ok(())
     }
 }

@@ -5,7 +5,15 @@ mod events;
 
 use std::io::BufRead;
 
-use super::{Limits, attributes::Attributes, decode::Decoded, meter::Meter, names::Scope};
+use events::Kind;
+
+use super::{
+    Limits,
+    attributes::Attributes,
+    decode::Decoded,
+    names::{Open, Scope},
+    window::Window,
+};
 use crate::{
     dialect::Dialect,
     document::{Entry, Form, Header},
@@ -66,9 +74,11 @@ impl ReadOptions {
 /// # }
 /// ```
 pub struct DocumentReader<R> {
-    xml: quick_xml::Reader<Meter<R>>,
-    buffer: Vec<u8>,
+    window: Window<R>,
+    open: Open,
     scope: Scope,
+    /// What the names of elements below the root mean in the scope there is; it changes seldom.
+    kinds: Vec<(Box<str>, Kind)>,
     options: ReadOptions,
     header: Header,
     /// Whether an extension under the root is in the namespace of the first drafts.
@@ -141,12 +151,11 @@ impl<R: BufRead> DocumentReader<R> {
     /// # Errors
     /// When the bytes do not arrive, are not XML, or are no Sitemap.
     pub fn new(source: R, options: ReadOptions) -> Result<Self, ReadError> {
-        let mut xml = quick_xml::Reader::from_reader(Meter::new(source, options.limits));
-        xml.config_mut().check_comments = true;
         let mut reader = Self {
-            xml,
-            buffer: Vec::with_capacity(1024),
+            window: Window::new(source, options.limits),
+            open: Open::default(),
             scope: Scope::default(),
+            kinds: Vec::new(),
             options,
             header: Header::bare(Form::List),
             draft_namespace: false,
@@ -181,7 +190,7 @@ impl<R: BufRead> DocumentReader<R> {
 
     /// Bytes read so far, decoded.
     pub fn bytes_read(&self) -> u64 {
-        self.xml.buffer_position()
+        self.window.offset()
     }
 
     /// The findings since they were last taken. Beyond the limit they are only counted.

@@ -1,11 +1,11 @@
-//! Events of the XML library, reduced to what matters here; what it lets pass is checked.
+//! Pieces of XML, reduced to what matters here and checked.
 
-use std::io::BufRead;
+use std::{io::BufRead, ops::Range};
 
 use quick_xml::{
-    Error as XmlError,
+    errors::IllFormedError,
     escape::resolve_xml_entity,
-    events::{BytesRef, BytesStart, Event},
+    events::{BytesRef, BytesText},
 };
 
 use super::{DocumentReader, Next, push};
@@ -14,13 +14,15 @@ use crate::{
     error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind},
     finding::{Finding, Severity},
     xml::{
-        attributes::{Reading, for_each_attribute},
-        meter::Stop,
+        attributes::Reading,
         names::{Namespace, RS, is_draft},
+        scan::Piece,
+        tag::Tag,
+        window::Stop,
     },
 };
 
-/// An event, reduced to what matters here; names are in the reader's scope.
+/// A piece, reduced to what matters here; names are in the reader's scope.
 pub(super) enum Step {
     Start { kind: Kind, empty: bool },
     End,
@@ -45,155 +47,201 @@ pub(super) enum Kind {
 /// How deep the text of an entry's elements stands.
 const TEXT_DEPTH: usize = 3;
 
-fn is_blank(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_whitespace())
-}
+/// How many names of elements are remembered.
+const NAMES: usize = 8;
 
 impl<R: BufRead> DocumentReader<R> {
-    /// The next event within an element at `depth`; none at the end of the input.
+    /// What comes next within an element at `depth`; none at the end of the input.
     ///
-    /// Attributes of `rs:md` and `rs:ln` are read here, while the event's bytes are at hand.
+    /// Attributes of `rs:md` and `rs:ln` are read here, while the tag's text is at hand.
     pub(super) fn step(&mut self, depth: usize) -> Result<Option<Step>, ReadError> {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        let step = self.step_in(&mut buffer, depth);
-        self.buffer = buffer;
-        step
-    }
-
-    fn step_in(&mut self, buffer: &mut Vec<u8>, depth: usize) -> Result<Option<Step>, ReadError> {
         loop {
-            buffer.clear();
-            self.xml.get_mut().start_token();
-            let offset = self.xml.buffer_position();
-            self.step_start = offset;
-            let event = match self.xml.read_event_into(buffer) {
-                Ok(event) => event,
-                Err(error) => return Err(self.xml_error(error)),
-            };
-            match event {
-                Event::Eof => {
-                    self.locate(offset);
+            self.step_start = self.window.offset();
+            let (piece, range) = match self.window.next() {
+                Ok(Some(found)) => found,
+                Ok(None) => {
+                    self.locate(self.step_start);
                     return Ok(None);
                 }
-                Event::Decl(_) if offset > 0 => {
-                    self.locate(offset);
+                Err(stop) => return Err(self.stopped(stop)),
+            };
+            match piece {
+                // Between elements; in a text element blanks may stand between two references.
+                Piece::Blank if depth < TEXT_DEPTH => {}
+                Piece::Blank | Piece::Text => return self.text_piece(range).map(Some),
+                Piece::Start => return self.start(range, depth, false).map(Some),
+                Piece::Empty => return self.start(range, depth, true).map(Some),
+                Piece::End => return self.end(range, depth).map(Some),
+                Piece::Reference => return self.reference(range).map(Some),
+                Piece::CData => {
+                    let inner = range.start + "<![CDATA[".len()..range.end - "]]>".len();
+                    let text = BytesText::from_escaped(&self.window.text()[inner]);
+                    keep(&mut self.text, self.in_leaf, &text.xml10_content());
+                    return Ok(Some(Step::Text));
+                }
+                Piece::Comment => self.comment(range)?,
+                Piece::Declaration if self.step_start > 0 => {
+                    self.locate(self.step_start);
                     self.report("GEN-24", Severity::Error, "an XML declaration late", "it before all else");
                 }
-                Event::Decl(_) | Event::PI(_) | Event::Comment(_) => {}
-                Event::DocType(text) => {
-                    let page =
-                        text.trim_ascii().get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html"));
+                Piece::Declaration | Piece::Instruction => {}
+                Piece::Doctype => {
+                    let named = self.window.text()[range.start + "<!DOCTYPE".len()..].trim_ascii_start();
+                    let page = named.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html"));
                     let found = if page { "a DOCTYPE; this is a web page" } else { "a DOCTYPE" };
-                    self.locate(offset);
+                    self.locate(self.step_start);
                     return Err(self.syntax(SyntaxErrorKind::Doctype(found.into())));
                 }
-                // Between elements; in a text element blanks may stand between two references.
-                Event::Text(text) if depth < TEXT_DEPTH && is_blank(&text) => {}
-                Event::Text(text) => {
-                    // Looking for one byte is much cheaper than for three, and text rarely has it.
-                    if memchr::memchr(b'>', text.as_bytes()).is_some() && text.contains("]]>") {
-                        self.locate(offset);
-                        return Err(self.ill_formed("\"]]>\" in text"));
-                    }
-                    self.keep_text(&text.xml10_content());
-                    return Ok(Some(Step::Text));
-                }
-                Event::CData(text) => {
-                    self.keep_text(&text.xml10_content());
-                    return Ok(Some(Step::Text));
-                }
-                Event::GeneralRef(reference) => {
-                    self.keep_text("");
-                    if let Err(kind) = resolve_reference(&reference, &mut self.text) {
-                        self.locate(offset);
-                        return Err(self.syntax(kind));
-                    }
-                    return Ok(Some(Step::Text));
-                }
-                Event::End(_) => {
-                    self.scope.leave(depth);
-                    return Ok(Some(Step::End));
-                }
-                Event::Start(start) => return self.start(&start, offset, depth, false).map(Some),
-                Event::Empty(start) => return self.start(&start, offset, depth, true).map(Some),
             }
         }
     }
 
-    /// A leaf's text comes in pieces; elsewhere each piece stands for itself.
-    fn keep_text(&mut self, text: &str) {
-        if !self.in_leaf {
-            self.text.clear();
+    fn text_piece(&mut self, range: Range<usize>) -> Result<Step, ReadError> {
+        let text = &self.window.text()[range];
+        // Looking for two bytes is much cheaper than for three, and text rarely has them.
+        if memchr::memchr2(b'>', b'\r', text.as_bytes()).is_none() {
+            keep(&mut self.text, self.in_leaf, text);
+            return Ok(Step::Text);
         }
-        self.text.push_str(text);
+        if text.contains("]]>") {
+            self.locate(self.step_start);
+            return Err(self.ill_formed("\"]]>\" in text"));
+        }
+        keep(&mut self.text, self.in_leaf, &BytesText::from_escaped(text).xml10_content());
+        Ok(Step::Text)
     }
 
-    fn start(
-        &mut self,
-        start: &BytesStart<'_>,
-        offset: u64,
-        depth: usize,
-        empty: bool,
-    ) -> Result<Step, ReadError> {
-        self.locate(offset);
+    fn reference(&mut self, range: Range<usize>) -> Result<Step, ReadError> {
+        keep(&mut self.text, self.in_leaf, "");
+        let name = &self.window.text()[range.start + 1..range.end - 1];
+        if let Err(kind) = resolve_reference(&BytesRef::new(name), &mut self.text) {
+            self.locate(self.step_start);
+            return Err(self.syntax(kind));
+        }
+        Ok(Step::Text)
+    }
+
+    fn comment(&mut self, range: Range<usize>) -> Result<(), ReadError> {
+        let comment = &self.window.text()[range.start + "<!--".len()..range.end - ">".len()];
+        // The hyphens at its end are the first where all is well.
+        let hyphens = comment.find("--").unwrap_or_default();
+        if hyphens + "--".len() < comment.len() {
+            self.locate(self.step_start + ("<!--".len() + hyphens) as u64);
+            return Err(self.not_well_formed(IllFormedError::DoubleHyphenInComment));
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, range: Range<usize>, depth: usize) -> Result<Step, ReadError> {
+        let inner = &self.window.text()[range.start + "</".len()..range.end - ">".len()];
+        let name = match inner.trim_ascii_end() {
+            "" => inner,
+            name => name,
+        };
+        if let Err(error) = self.open.pop(name) {
+            self.locate(self.step_start);
+            return Err(self.not_well_formed(error));
+        }
+        if self.scope.leave(depth) {
+            self.kinds.clear();
+        }
+        Ok(Step::End)
+    }
+
+    fn start(&mut self, range: Range<usize>, depth: usize, empty: bool) -> Result<Step, ReadError> {
+        self.locate(self.step_start);
         if depth >= self.options.limits.depth {
             let most = self.options.limits.depth as u64;
             return Err(self.syntax(SyntaxErrorKind::Limit { limit: LimitKind::Depth, most }));
         }
-        let declares = self.scope.enter(start, depth + 1);
-        let (namespace, local) = self.scope.element(start.name().into_inner());
+        let text = self.window.lend();
+        let inner = range.start + 1..range.end - if empty { "/>".len() } else { ">".len() };
+        let kind = self.element(&Tag::new(&text[inner]), depth, empty);
+        self.window.put_back(text);
+        kind.map(|kind| Step::Start { kind, empty })
+    }
+
+    fn element(&mut self, tag: &Tag<'_>, depth: usize, empty: bool) -> Result<Kind, ReadError> {
+        if !empty {
+            self.open.push(tag.name());
+        }
+        let declares = tag.has_attributes() && self.scope.enter(tag, depth + 1);
+        if declares {
+            self.kinds.clear();
+        }
+        let kind = self.kind(tag.name(), depth)?;
+        match kind {
+            Kind::Md | Kind::Ln => self.read_attributes(tag, kind)?,
+            _ if tag.has_attributes() => self.other_attributes(tag, kind)?,
+            _ => {}
+        }
+        if empty && declares {
+            self.scope.leave(depth + 1);
+            self.kinds.clear();
+        }
+        Ok(kind)
+    }
+
+    /// What an element is, by its name in the scope.
+    fn kind(&mut self, name: &str, depth: usize) -> Result<Kind, ReadError> {
+        if depth > 0
+            && let Some((_, kind)) = self.kinds.iter().find(|(known, _)| **known == *name)
+        {
+            return Ok(*kind);
+        }
+        let (namespace, local) = self.scope.element(name);
         let kind = kind_of(&namespace, local, depth);
         if depth == 0 && self.next != Next::End {
             self.require_root(kind, &namespace, local)?;
         }
+        let stray = stray_namespace(kind, &namespace, local);
         let variant = match &*namespace {
-            Namespace::RsVariant(uri) if depth <= 2 => Some(uri.clone()),
+            Namespace::RsVariant(uri) => Some(uri.clone()),
             _ => None,
         };
-        let stray = stray_namespace(kind, &namespace, local);
-        if kind == Kind::Foreign && !self.scope.declares(start.name().into_inner()) {
-            let found = format!("the prefix of {}, which is not declared", start.name().into_inner());
+        drop(namespace);
+        if kind == Kind::Foreign && !self.scope.declares(name) {
+            let found = format!("the prefix of {name}, which is not declared");
             self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
         }
         if let Some(found) = stray {
             self.report("GEN-2", Severity::Error, found, RS);
         }
-        match kind {
-            Kind::Md | Kind::Ln => {
-                if let Some(uri) = variant {
-                    self.draft_namespace |= depth == 1 && is_draft(&uri);
-                    self.report("GEN-2", Severity::Error, format!("the namespace {uri}"), RS);
-                }
-                let Self { attributes, scope, options, findings, findings_dropped, at, .. } = self;
-                let reading = Reading {
-                    most: options.limits.attributes,
-                    on_link: kind == Kind::Ln,
-                    prefixed: options.dialects,
-                };
-                attributes
-                    .read(start, scope, reading, &mut |rule, severity, found, expected| {
-                        push(
-                            findings,
-                            findings_dropped,
-                            options,
-                            Finding::new(rule, severity, *at, found, expected),
-                        );
-                    })
-                    .map_err(|kind| self.syntax(kind))?;
+        match variant {
+            Some(uri) if depth <= 2 && matches!(kind, Kind::Md | Kind::Ln) => {
+                self.draft_namespace |= depth == 1 && is_draft(&uri);
+                self.report("GEN-2", Severity::Error, format!("the namespace {uri}"), RS);
             }
-            _ if start.attributes_raw().is_empty() => {}
-            _ => self.other_attributes(start, kind)?,
+            // Only of a name that nothing was to be said about nothing need be said again.
+            None if depth > 0
+                && !matches!(kind, Kind::Foreign | Kind::OtherSitemap)
+                && self.kinds.len() < NAMES =>
+            {
+                self.kinds.push((name.into(), kind));
+            }
+            _ => {}
         }
-        if empty && declares {
-            self.scope.leave(depth + 1);
-        }
-        Ok(Step::Start { kind, empty })
+        Ok(kind)
+    }
+
+    fn read_attributes(&mut self, tag: &Tag<'_>, kind: Kind) -> Result<(), ReadError> {
+        let Self { attributes, scope, options, findings, findings_dropped, at, .. } = self;
+        let reading = Reading {
+            most: options.limits.attributes,
+            on_link: kind == Kind::Ln,
+            prefixed: options.dialects,
+        };
+        attributes
+            .read(tag, scope, reading, &mut |rule, severity, found, expected| {
+                push(findings, findings_dropped, options, Finding::new(rule, severity, *at, found, expected));
+            })
+            .map_err(|kind| self.syntax(kind))
     }
 
     /// Attributes of elements that have none in the standard (GEN-22); still they must be XML.
-    fn other_attributes(&mut self, start: &BytesStart<'_>, kind: Kind) -> Result<(), ReadError> {
+    fn other_attributes(&mut self, tag: &Tag<'_>, kind: Kind) -> Result<(), ReadError> {
         let mut stray = None;
-        for_each_attribute(start, self.options.limits.attributes, |key, _| {
+        tag.for_each_attribute(self.options.limits.attributes, |key, _| {
             if !key.starts_with("xmlns") && !key.starts_with("xml:") && matches!(kind, Kind::Entry(_)) {
                 stray.get_or_insert_with(|| key.to_owned());
             }
@@ -233,7 +281,7 @@ impl<R: BufRead> DocumentReader<R> {
     }
 
     pub(super) fn locate(&mut self, offset: u64) {
-        self.at = self.xml.get_mut().position(offset);
+        self.at = self.window.position(offset);
     }
 
     pub(super) fn report(
@@ -255,25 +303,35 @@ impl<R: BufRead> DocumentReader<R> {
         self.syntax(SyntaxErrorKind::NotWellFormed(what.into()))
     }
 
-    fn xml_error(&mut self, error: XmlError) -> ReadError {
-        let offset = self.xml.error_position().max(self.at.offset);
-        self.locate(offset);
-        match error {
-            XmlError::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref::<Stop>()) {
-                Some(Stop::Limit(limit, most)) => {
-                    self.syntax(SyntaxErrorKind::Limit { limit: *limit, most: *most })
-                }
-                Some(Stop::Control(offset)) => {
-                    self.locate(*offset);
-                    self.ill_formed("a control character that XML does not allow")
-                }
-                None => ReadError::Io(std::io::Error::new(error.kind(), error)),
-            },
-            XmlError::IllFormed(quick_xml::errors::IllFormedError::MissingEndTag(_))
-            | XmlError::Syntax(_) => self.syntax(SyntaxErrorKind::Truncated),
-            other => self.ill_formed(&other.to_string()),
+    fn not_well_formed(&self, error: IllFormedError) -> ReadError {
+        self.ill_formed(&quick_xml::Error::from(error).to_string())
+    }
+
+    fn stopped(&mut self, stop: Stop) -> ReadError {
+        self.locate(self.step_start.max(self.at.offset));
+        match stop {
+            Stop::Io(error) => ReadError::Io(error),
+            Stop::Limit(limit, most) => self.syntax(SyntaxErrorKind::Limit { limit, most }),
+            Stop::Control(offset) => {
+                self.locate(offset);
+                self.ill_formed("a control character that XML does not allow")
+            }
+            Stop::Encoding(offset) => {
+                self.locate(offset);
+                self.ill_formed("bytes that are no UTF-8")
+            }
+            Stop::Unclosed => self.syntax(SyntaxErrorKind::Truncated),
+            Stop::Reference => self.not_well_formed(IllFormedError::UnclosedReference),
         }
     }
+}
+
+/// A leaf's text comes in pieces; elsewhere each piece stands for itself.
+fn keep(text: &mut String, in_leaf: bool, piece: &str) {
+    if !in_leaf {
+        text.clear();
+    }
+    text.push_str(piece);
 }
 
 /// Appends what a reference stands for. Only characters and the five entities of XML itself are known.

@@ -1,0 +1,140 @@
+//! Where the pieces of XML end. What stands in them is read by the XML library.
+//!
+//! The library's own reader copies each piece out of its source and looks at each for UTF-8 anew, which costs more than all that is
+//! done with an entry; its reader of slices cannot be kept beside the window that it would borrow. A document without a DTD has
+//! so few shapes of pieces that finding their ends is this page; a test holds it against the library.
+
+use memchr::{memchr, memchr2, memchr3, memmem};
+
+/// What a piece of XML is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Text of nothing but white space.
+    Blank,
+    Text,
+    /// `&name;`
+    Reference,
+    CData,
+    Comment,
+    /// The XML declaration.
+    Declaration,
+    /// A processing instruction.
+    Instruction,
+    /// A DOCTYPE as far as its names go; nobody reads on.
+    Doctype,
+    Start,
+    /// The tag of an element without content.
+    Empty,
+    End,
+}
+
+/// What no further byte can make a piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// `<!` or `<?` and nothing that can follow it.
+    Markup,
+    /// `&` without its `;`.
+    Reference,
+}
+
+const COMMENT: &[u8] = b"<!--";
+const CDATA: &[u8] = b"<![CDATA[";
+const DOCTYPE: &[u8] = b"<!DOCTYPE";
+
+/// The piece at the front and its length in bytes; none where more must be read to know.
+#[inline]
+pub(super) fn front(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
+    match bytes {
+        [] => Ok(None),
+        [b'<', ..] => markup(bytes),
+        [b'&', rest @ ..] => match memchr3(b';', b'&', b'<', rest) {
+            Some(end) if rest[end] == b';' => Ok(Some((Piece::Reference, end + 2))),
+            Some(_) => Err(Fault::Reference),
+            None => Ok(None),
+        },
+        _ => Ok(text(bytes)),
+    }
+}
+
+/// Text up to its end in the document.
+pub(super) fn last_text(bytes: &[u8]) -> (Piece, usize) {
+    let piece = if bytes.iter().all(|byte| is_blank(*byte)) { Piece::Blank } else { Piece::Text };
+    (piece, bytes.len())
+}
+
+/// The name in a tag whose content this is.
+pub(super) fn name_bytes(content: &[u8]) -> usize {
+    content.iter().position(|byte| is_blank(*byte)).unwrap_or(content.len())
+}
+
+pub(super) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+#[inline]
+fn text(bytes: &[u8]) -> Option<(Piece, usize)> {
+    let blanks = bytes.iter().position(|byte| !is_blank(*byte))?;
+    if bytes[blanks] == b'<' {
+        return Some((Piece::Blank, blanks));
+    }
+    let more = memchr2(b'<', b'&', &bytes[blanks..])?;
+    Some((if more == 0 { Piece::Blank } else { Piece::Text }, blanks + more))
+}
+
+#[inline]
+fn markup(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
+    match bytes.get(1) {
+        None => Ok(None),
+        Some(b'/') => Ok(tag(bytes).map(|end| (Piece::End, end))),
+        Some(b'?') => instruction(bytes),
+        Some(b'!') => bang(bytes),
+        Some(_) => {
+            Ok(tag(bytes).map(|end| (if bytes[end - 2] == b'/' { Piece::Empty } else { Piece::Start }, end)))
+        }
+    }
+}
+
+/// The end of a tag: the first `>` that stands in no value.
+#[inline]
+fn tag(bytes: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += bytes[at..].iter().position(|byte| matches!(byte, b'>' | b'"' | b'\''))?;
+        match bytes[at] {
+            b'>' => return Some(at + 1),
+            quote => at += 2 + memchr(quote, &bytes[at + 1..])?,
+        }
+    }
+}
+
+fn instruction(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
+    let piece = match bytes.strip_prefix(b"<?xml") {
+        Some([byte, ..]) if is_blank(*byte) || *byte == b'?' => Piece::Declaration,
+        _ => Piece::Instruction,
+    };
+    match memmem::find(&bytes[1..], b"?>") {
+        // The question mark of `<?>` cannot be both.
+        Some(0) => Err(Fault::Markup),
+        Some(end) => Ok(Some((piece, end + 3))),
+        None => Ok(None),
+    }
+}
+
+fn bang(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
+    let closed = |piece, opening: &[u8], closing: &[u8]| {
+        let end = memmem::find(&bytes[opening.len()..], closing);
+        Ok(end.map(|end| (piece, opening.len() + end + closing.len())))
+    };
+    let begun = bytes.len().min(DOCTYPE.len());
+    if bytes.starts_with(COMMENT) {
+        closed(Piece::Comment, COMMENT, b"-->")
+    } else if bytes.starts_with(CDATA) {
+        closed(Piece::CData, CDATA, b"]]>")
+    } else if bytes[..begun].eq_ignore_ascii_case(&DOCTYPE[..begun]) {
+        Ok(memchr2(b'>', b'[', bytes).map(|end| (Piece::Doctype, end + 1)))
+    } else if COMMENT.starts_with(bytes) || CDATA.starts_with(bytes) {
+        Ok(None)
+    } else {
+        Err(Fault::Markup)
+    }
+}

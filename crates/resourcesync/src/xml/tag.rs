@@ -1,0 +1,182 @@
+//! A start tag and its attributes.
+
+use std::borrow::Cow;
+
+use quick_xml::{XmlVersion, events::BytesStart};
+
+use super::scan;
+use crate::error::{LimitKind, SyntaxErrorKind};
+
+/// How many attributes a tag may have to be read without the library.
+const FEW: usize = 8;
+
+/// What stands between `<` and `>`.
+#[derive(Debug)]
+pub(super) struct Tag<'t> {
+    content: &'t str,
+    name_bytes: usize,
+    plain: Option<Plain<'t>>,
+}
+
+/// Attributes whose values XML means as they are written: nearly all there are.
+#[derive(Debug, Default)]
+struct Plain<'t> {
+    attributes: [(&'t str, &'t str); FEW],
+    count: usize,
+}
+
+impl<'t> Tag<'t> {
+    pub(super) fn new(content: &'t str) -> Self {
+        let name_bytes = scan::name_bytes(content.as_bytes());
+        let raw = &content[name_bytes..];
+        Self { content, name_bytes, plain: if raw.is_empty() { None } else { Plain::read(raw) } }
+    }
+
+    pub(super) fn name(&self) -> &'t str {
+        &self.content[..self.name_bytes]
+    }
+
+    /// Whether there may be attributes.
+    pub(super) fn has_attributes(&self) -> bool {
+        self.name_bytes < self.content.len()
+    }
+
+    /// The namespace declarations: each attribute's name after `xmlns`, and the URI.
+    pub(super) fn declarations(&self, mut take: impl FnMut(&str, &str)) {
+        match &self.plain {
+            Some(plain) => plain.iter().for_each(|(key, value)| {
+                if let Some(rest) = key.strip_prefix("xmlns") {
+                    take(rest, value);
+                }
+            }),
+            None if self.content[self.name_bytes..].contains("xmlns") => {
+                for attribute in self.event().attributes().with_checks(false).flatten() {
+                    if let Some(rest) = attribute.key.as_ref().strip_prefix("xmlns") {
+                        take(rest, &attribute.normalized_value(XmlVersion::Implicit1_0).unwrap_or_default());
+                    }
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Hands out each attribute with its value as XML means it; checks what the XML library does not.
+    pub(super) fn for_each_attribute(
+        &self,
+        most: usize,
+        mut take: impl FnMut(&str, &str),
+    ) -> Result<(), SyntaxErrorKind> {
+        let too_many = SyntaxErrorKind::Limit { limit: LimitKind::Attributes, most: most as u64 };
+        if let Some(plain) = &self.plain {
+            plain.iter().take(most).for_each(|(key, value)| take(key, value));
+            return if plain.count > most { Err(too_many) } else { Ok(()) };
+        }
+        if !self.has_attributes() {
+            return Ok(());
+        }
+        let ill_formed = |what: &dyn std::fmt::Display| SyntaxErrorKind::NotWellFormed(what.to_string());
+        for (index, attribute) in self.event().attributes().enumerate() {
+            if index >= most {
+                return Err(too_many);
+            }
+            let attribute = attribute.map_err(|error| ill_formed(&error))?;
+            let value = match is_literal(&attribute.value) {
+                true => Cow::Borrowed(&*attribute.value),
+                false if attribute.value.contains('<') => {
+                    return Err(SyntaxErrorKind::NotWellFormed("\"<\" in an attribute's value".into()));
+                }
+                false => {
+                    attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| ill_formed(&error))?
+                }
+            };
+            take(attribute.key.as_ref(), &value);
+        }
+        Ok(())
+    }
+
+    fn event(&self) -> BytesStart<'t> {
+        BytesStart::from_content(self.content, self.name_bytes)
+    }
+}
+
+impl<'t> Plain<'t> {
+    /// None where something is not plain; then the library has to look.
+    fn read(mut rest: &'t str) -> Option<Self> {
+        let mut plain = Self::default();
+        loop {
+            let attribute = rest.trim_ascii_start();
+            if attribute.is_empty() {
+                return Some(plain);
+            }
+            if attribute.len() == rest.len() || plain.count == FEW {
+                return None;
+            }
+            let name_bytes = attribute.bytes().position(|byte| !is_name(byte))?;
+            let (name, quoted) = attribute.split_at(name_bytes);
+            let quote = match quoted.as_bytes() {
+                [b'=', quote @ (b'"' | b'\''), ..] => *quote,
+                _ => return None,
+            };
+            let end = memchr::memchr(quote, &quoted.as_bytes()[2..])?;
+            let (value, after) = (&quoted[2..2 + end], &quoted[3 + end..]);
+            if name.is_empty() || !is_literal(value) || plain.iter().any(|(other, _)| *other == name) {
+                return None;
+            }
+            plain.attributes[plain.count] = (name, value);
+            plain.count += 1;
+            rest = after;
+        }
+    }
+
+    fn iter(&self) -> std::slice::Iter<'_, (&'t str, &'t str)> {
+        self.attributes[..self.count].iter()
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'-' | b'_' | b'.')
+}
+
+/// Whether XML means the value as it is written: no reference, no white space but blanks, no `<`.
+fn is_literal(value: &str) -> bool {
+    !value.bytes().fold(false, |special, byte| special | (byte < b' ') | (byte == b'&') | (byte == b'<'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::Tag;
+
+    fn read(tag: &Tag<'_>) -> Result<Vec<(String, String)>, String> {
+        let mut read = Vec::new();
+        tag.for_each_attribute(64, |key, value| read.push((key.to_owned(), value.to_owned())))
+            .map(|()| read)
+            .map_err(|kind| kind.to_string())
+    }
+
+    fn noise() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            " ", "\n", "a", "rs:b", "=", "\"", "'", "=\"c\"", "='d e'", "&amp;", "&", ">", "/", "ä", "=\"1\" ",
+            " x=\"\"", " xmlns:y=\"z\"",
+        ]);
+        prop::collection::vec(part, 0..10).prop_map(|parts| format!("t{}", parts.concat()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn plain_attributes_are_what_the_library_reads(content in noise()) {
+            let tag = Tag::new(&content);
+            let by_the_library = Tag { plain: None, ..Tag::new(&content) };
+            prop_assert_eq!(read(&tag), read(&by_the_library));
+            let declared = |tag: &Tag<'_>| {
+                let mut declared = Vec::new();
+                tag.declarations(|rest, uri| declared.push((rest.to_owned(), uri.to_owned())));
+                declared
+            };
+            prop_assert_eq!(declared(&tag), declared(&by_the_library));
+        }
+    }
+}
