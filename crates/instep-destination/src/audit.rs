@@ -10,7 +10,7 @@ use crate::{
     state::{ActionKind, Checkpoint, State, StateError},
     sync::{Changes, Copy, Draft, Inventory, Run, SetRun},
 };
-use hash::{Hashing, Verdict};
+use hash::{Hashed, Hashing, Verdict};
 use tempfile::TempDir;
 
 /// Compares the copy with its Source (DST-5): what the Resource List and the changes since then promise with what is
@@ -26,12 +26,15 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
     }
     let mut audit = Audit { monitor, report: AuditReport::default(), plans: Vec::new(), origins: None };
     let as_sync = audit_as_sync(options);
-    let mut copy = match &options.url {
-        Some(_) => audit.compare_with_source(&as_sync, options.origin).await?,
-        None => Copy::open(&as_sync)?,
+    let (hashed, _copy) = match &options.url {
+        Some(_) => audit.compare_with_source(&as_sync, options).await?,
+        None => {
+            let copy = Copy::open(&as_sync)?;
+            (hash(options, &copy, copy.state().reader()?), copy)
+        }
     };
     monitor.event(Event::Phase(Phase::Hashing));
-    audit.compare_with_disk(options, &mut copy).await?;
+    audit.compare_with_disk(hashed).await?;
     audit.report.elapsed = started.elapsed();
     Ok(audit.report)
 }
@@ -63,6 +66,17 @@ async fn read_inventory(
     Ok(inventory.complete)
 }
 
+/// Begins to hash what a state says is held; the lists of the Source are read beside it.
+fn hash(options: &AuditOptions, copy: &Copy, state: State) -> Hashed {
+    let hashing = Hashing {
+        store: Arc::clone(&copy.store),
+        verify: options.verify,
+        sample: options.sample,
+        shutdown: options.shutdown.clone(),
+    };
+    hashing.begin(state)
+}
+
 /// What a run's copy holds, by the URIs of the originals.
 fn origins(run: &Run<'_>) -> Result<(State, TempDir), Error> {
     let spool = run.copy.spool();
@@ -80,11 +94,20 @@ struct Audit<'a> {
 }
 
 impl Audit<'_> {
-    async fn compare_with_source(&mut self, options: &SyncOptions, origin: bool) -> Result<Copy, Error> {
-        let mut run = Run::begin(options, self.monitor)?;
-        if origin {
+    async fn compare_with_source(
+        &mut self,
+        as_sync: &SyncOptions,
+        options: &AuditOptions,
+    ) -> Result<(Hashed, Copy), Error> {
+        let mut run = Run::begin(as_sync, self.monitor)?;
+        if options.origin {
             self.origins = Some(origins(&run)?);
         }
+        let held = match &self.origins {
+            None => run.state().reader()?,
+            Some((origins, _)) => origins.reader()?,
+        };
+        let hashed = hash(options, &run.copy, held);
         let source = run.discover().await?;
         run.enter(Phase::Reading);
         let (mut complete, mut named) = (true, None);
@@ -114,7 +137,7 @@ impl Audit<'_> {
             }
         }
         self.report.failed += run.report.skipped;
-        Ok(run.copy)
+        Ok((hashed, run.copy))
     }
 
     /// All that a Source without an inventory tells of: what it does not name cannot be audited.
@@ -163,22 +186,12 @@ impl Audit<'_> {
         self.monitor.event(Event::Itemized(item));
     }
 
-    async fn compare_with_disk(&mut self, options: &AuditOptions, copy: &mut Copy) -> Result<(), Error> {
-        let hashing = Hashing {
-            store: Arc::clone(&copy.store),
-            verify: options.verify,
-            sample: options.sample,
-            shutdown: options.shutdown.clone(),
-        };
-        let mut reader = match &self.origins {
-            None => copy.state().reader()?,
-            Some((origins, _)) => origins.reader()?,
-        };
-        let complete = hashing
-            .run(&mut reader, &mut |held, verdict, bytes| {
-                self.report.bytes += bytes;
-                self.monitor.event(Event::Progress { bytes });
-                self.judge(held.uri.as_str(), verdict)
+    async fn compare_with_disk(&mut self, hashed: Hashed) -> Result<(), Error> {
+        let complete = hashed
+            .each(&mut |looked| {
+                self.report.bytes += looked.bytes;
+                self.monitor.event(Event::Progress { bytes: looked.bytes });
+                self.judge(&looked.uri, looked.verdict)
             })
             .await?;
         self.report.interrupted = !complete;

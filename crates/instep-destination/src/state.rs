@@ -32,6 +32,7 @@ pub use record::{Checkpoint, DocumentRecord, Facts, Held, Owed, PassedEntry, Set
 pub use runs::{Problem, Run, RunId};
 
 pub(crate) use intent::{Ledger, Operation, Waits};
+pub(crate) use record::HeldFile;
 
 /// Why the state cannot be read or written.
 #[derive(Debug, thiserror::Error)]

@@ -142,12 +142,12 @@ impl Run<'_> {
             sample: 1.0,
             shutdown: self.options.shutdown.clone(),
         };
-        let mut reader = self.state().reader()?;
+        let hashed = hashing.begin(self.state().reader()?);
         let broken = &mut self.broken;
-        hashing
-            .run(&mut reader, &mut |held, verdict, _| {
-                if matches!(verdict, Verdict::Missing | Verdict::Differs(_)) {
-                    broken.insert(held.uri.as_str().to_owned());
+        hashed
+            .each(&mut |looked| {
+                if matches!(looked.verdict, Verdict::Missing | Verdict::Differs(_)) {
+                    broken.insert(looked.uri.into());
                 }
                 Ok(())
             })

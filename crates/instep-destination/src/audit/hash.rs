@@ -1,6 +1,7 @@
 //! Held files against what the state says of them, several at a time.
 
 use std::{
+    collections::VecDeque,
     io::{self, ErrorKind, Read},
     sync::Arc,
 };
@@ -8,13 +9,13 @@ use std::{
 use futures_util::{StreamExt as _, stream::FuturesOrdered};
 use rand::Rng as _;
 use resourcesync::{Algorithm, Digests, Hasher};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     Error, Verify,
     error::story,
-    state::{Held, State},
+    state::{HeldFile, State},
     store::{Store, StoreError},
 };
 
@@ -41,57 +42,110 @@ pub(crate) struct Hashing {
     pub(crate) shutdown: CancellationToken,
 }
 
+/// A file that was looked at.
+#[derive(Debug)]
+pub(crate) struct Looked {
+    pub(crate) uri: Box<str>,
+    pub(crate) verdict: Verdict,
+    /// Bytes read.
+    pub(crate) bytes: u64,
+}
+
+/// Files that are being hashed, in the order of their URIs; dropped, the hashing ends.
+#[derive(Debug)]
+pub(crate) struct Hashed {
+    batches: mpsc::Receiver<Vec<Looked>>,
+    task: JoinHandle<Result<bool, Error>>,
+    _ends: DropGuard,
+}
+
+impl Hashed {
+    /// Tells what became of each. Whether it came to the end.
+    pub(crate) async fn each(
+        mut self,
+        tell: &mut (dyn FnMut(Looked) -> Result<(), Error> + Send),
+    ) -> Result<bool, Error> {
+        while let Some(batch) = self.batches.recv().await {
+            batch.into_iter().try_for_each(&mut *tell)?;
+        }
+        self.task.await?
+    }
+}
+
 impl Hashing {
-    /// Files read from the state and given to a thread at a time.
-    const BATCH: usize = 64;
+    /// Files read from the state at a time.
+    const PAGE: usize = 1024;
+    /// Bytes that a thread is given at a time, by what the state says of them; so a few large files go to all threads.
+    const BATCH_BYTES: u64 = 1 << 20;
     /// Batches under way for each thread: so many that none waits for the next rows.
-    const AHEAD: usize = 4;
+    const AHEAD: usize = 2;
+    /// Batches that wait until somebody asks for them.
+    const WAITING: usize = 64;
     const BUFFER: usize = 128 << 10;
 
-    /// Hashes what is held. Whether it came to the end.
-    pub(crate) async fn run(
-        &self,
-        state: &mut State,
-        each: &mut (dyn FnMut(&Held, Verdict, u64) -> Result<(), Error> + Send),
-    ) -> Result<bool, Error> {
+    /// Begins to hash what is held, up to a bounded part of it before somebody asks.
+    pub(crate) fn begin(mut self, mut state: State) -> Hashed {
+        let (sender, batches) = mpsc::channel(Self::WAITING);
+        self.shutdown = self.shutdown.child_token();
+        let ends = self.shutdown.clone().drop_guard();
+        let task = tokio::spawn(async move { self.run(&mut state, &sender).await });
+        Hashed { batches, task, _ends: ends }
+    }
+
+    async fn run(&self, state: &mut State, sender: &mpsc::Sender<Vec<Looked>>) -> Result<bool, Error> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let mut after = Some(String::new());
+        let mut after = Some(Box::<str>::default());
+        let mut page = VecDeque::new();
         let mut hashing = FuturesOrdered::new();
         loop {
-            while hashing.len() < threads * Self::AHEAD
-                && let Some(last) = after.take()
-            {
-                let mut batch = state.held_after(Some(&last), Self::BATCH)?;
-                after = batch.last().map(|held| held.uri.as_str().to_owned());
-                if self.sample < 1.0 {
-                    batch.retain(|_| rand::rng().random_bool(self.sample.clamp(0.0, 1.0)));
+            while hashing.len() < threads * Self::AHEAD {
+                if page.is_empty()
+                    && let Some(last) = after.take()
+                {
+                    page = state.files_after(&last, Self::PAGE)?;
+                    after = page.back().map(|file: &HeldFile| file.uri.clone());
                 }
-                hashing.push_back(self.hash(batch));
+                if page.is_empty() {
+                    break;
+                }
+                hashing.push_back(self.hash(take_batch(&mut page, Self::BATCH_BYTES)));
             }
-            let Some(hashed) = hashing.next().await else { return Ok(true) };
-            for (held, verdict, bytes) in hashed? {
-                each(&held, verdict, bytes)?;
-            }
-            if self.shutdown.is_cancelled() {
+            let Some(looked) = hashing.next().await else { return Ok(true) };
+            if sender.send(looked?).await.is_err() || self.shutdown.is_cancelled() {
                 return Ok(false);
             }
         }
     }
 
-    fn hash(&self, batch: Vec<Held>) -> JoinHandle<Vec<(Held, Verdict, u64)>> {
-        let (store, verify) = (Arc::clone(&self.store), self.verify);
+    fn hash(&self, mut batch: Vec<HeldFile>) -> JoinHandle<Vec<Looked>> {
+        if self.sample < 1.0 {
+            batch.retain(|_| rand::rng().random_bool(self.sample.clamp(0.0, 1.0)));
+        }
+        let (store, verify, shutdown) = (Arc::clone(&self.store), self.verify, self.shutdown.clone());
         tokio::task::spawn_blocking(move || {
             let mut buffer = vec![0; Self::BUFFER];
-            let look = |held: Held| {
-                let (verdict, bytes) = look_at(&*store, &held, verify, &mut buffer);
-                (held, verdict, bytes)
+            let look = |file: HeldFile| {
+                let (verdict, bytes) = look_at(&*store, &file, verify, &mut buffer);
+                Looked { uri: file.uri, verdict, bytes }
             };
-            batch.into_iter().map(look).collect()
+            batch.into_iter().take_while(|_| !shutdown.is_cancelled()).map(look).collect()
         })
     }
 }
 
-fn look_at(store: &dyn Store, held: &Held, verify: Verify, buffer: &mut [u8]) -> (Verdict, u64) {
+/// Files from the front, until they are this many bytes; one at least.
+fn take_batch(page: &mut VecDeque<HeldFile>, most: u64) -> Vec<HeldFile> {
+    let mut bytes = 0_u64;
+    let many = page.iter().take_while(|file| {
+        let fits = bytes < most;
+        bytes = bytes.saturating_add(file.length.unwrap_or(most));
+        fits
+    });
+    let many = many.count();
+    page.drain(..many).collect()
+}
+
+fn look_at(store: &dyn Store, held: &HeldFile, verify: Verify, buffer: &mut [u8]) -> (Verdict, u64) {
     let mut file = match store.read(&held.path) {
         Ok(file) => file,
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -100,12 +154,12 @@ fn look_at(store: &dyn Store, held: &Held, verify: Verify, buffer: &mut [u8]) ->
         Err(error @ StoreError::Blocked { .. }) => return (Verdict::Differs(story(&error)), 0),
         Err(error) => return (Verdict::Failed(story(&error)), 0),
     };
-    match digest(&mut *file, &held.facts.digests, verify, buffer) {
-        Ok((length, _)) if held.facts.length.is_some_and(|expected| expected != length) => {
-            let expected = held.facts.length.unwrap_or_default();
+    match digest(&mut *file, &held.digests, verify, buffer) {
+        Ok((length, _)) if held.length.is_some_and(|expected| expected != length) => {
+            let expected = held.length.unwrap_or_default();
             (Verdict::Differs(format!("{length} bytes instead of {expected}")), length)
         }
-        Ok((length, found)) => match found.agrees_with(&held.facts.digests) {
+        Ok((length, found)) => match found.agrees_with(&held.digests) {
             Some(false) => (Verdict::Differs("other bytes".to_owned()), length),
             _ => (Verdict::Same, length),
         },

@@ -31,6 +31,19 @@ impl Origin {
         Ok(Self { secure, host, port })
     }
 
+    /// Whether a URI begins with this origin as it is written here. No stands for: look closer.
+    pub(crate) fn begins(&self, uri: &str) -> bool {
+        let (scheme, usual) = if self.secure { ("https://", 443) } else { ("http://", 80) };
+        let after = uri.strip_prefix(scheme).and_then(|rest| rest.strip_prefix(self.host.as_str()));
+        let (port, rest) = match after.map(|after| (after.strip_prefix(':'), after)) {
+            Some((Some(port), _)) => port.split_at(port.find('/').unwrap_or(port.len())),
+            Some((None, after)) => ("", after),
+            None => return false,
+        };
+        rest.starts_with('/')
+            && (if port.is_empty() { self.port == usual } else { port.parse() == Ok(self.port) })
+    }
+
     /// Whether it is `https`.
     pub fn is_secure(&self) -> bool {
         self.secure

@@ -1,6 +1,8 @@
+use std::collections::VecDeque;
+
 use rusqlite::{CachedStatement, OptionalExtension as _, Row, params};
 
-use super::{Facts, Held, SetId, State, StateError, codec};
+use super::{Facts, Held, HeldFile, SetId, State, StateError, codec};
 use crate::map::CopyPath;
 
 /// The columns of [`read`], after the URI.
@@ -12,15 +14,14 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Held> {
 }
 
 pub(super) fn read_with(row: &Row<'_>, uri: resourcesync::Uri) -> rusqlite::Result<Held> {
-    let path = row.get_ref(10)?.as_str()?;
-    let outside = || codec::unreadable(10, std::io::Error::other(format!("{path:?} is no path of a copy")));
-    Ok(Held {
-        uri,
-        id: row.get(1)?,
-        sets: row.get(2)?,
-        facts: codec::facts(row, 3)?,
-        path: CopyPath::from_state(path).ok_or_else(outside)?,
-    })
+    Ok(Held { uri, id: row.get(1)?, sets: row.get(2)?, facts: codec::facts(row, 3)?, path: path(row, 10)? })
+}
+
+fn path(row: &Row<'_>, column: usize) -> rusqlite::Result<CopyPath> {
+    let path = row.get_ref(column)?.as_str()?;
+    let outside =
+        || codec::unreadable(column, std::io::Error::other(format!("{path:?} is no path of a copy")));
+    CopyPath::from_state(path).ok_or_else(outside)
 }
 
 impl State {
@@ -48,6 +49,26 @@ impl State {
                 .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE uri > ?1 ORDER BY uri LIMIT ?2"))?
                 .query_map((after.unwrap_or_default(), limit as i64), read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        page().map_err(|source| self.error(source))
+    }
+
+    /// The files of the next resources in order of their URIs.
+    pub(crate) fn files_after(&self, after: &str, limit: usize) -> Result<VecDeque<HeldFile>, StateError> {
+        let read = |row: &Row<'_>| {
+            Ok(HeldFile {
+                uri: row.get_ref(0)?.as_str()?.into(),
+                path: path(row, 1)?,
+                length: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+                digests: codec::digests_from_blob(row.get_ref(3)?.as_blob()?),
+            })
+        };
+        let sql = "SELECT uri, path, length, digests FROM held WHERE uri > ?1 ORDER BY uri LIMIT ?2";
+        let page = || {
+            self.connection
+                .prepare_cached(sql)?
+                .query_map((after, limit as i64), read)?
+                .collect::<rusqlite::Result<VecDeque<_>>>()
         };
         page().map_err(|source| self.error(source))
     }

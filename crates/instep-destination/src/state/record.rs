@@ -43,6 +43,17 @@ impl SetId {
     }
 }
 
+/// The file of a resource that the copy holds: what an audit needs to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeldFile {
+    /// The resource's URI.
+    pub(crate) uri: Box<str>,
+    pub(crate) path: CopyPath,
+    /// Bytes.
+    pub(crate) length: Option<u64>,
+    pub(crate) digests: Digests,
+}
+
 /// A resource that the copy holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

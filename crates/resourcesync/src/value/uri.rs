@@ -74,11 +74,17 @@ impl Uri {
     }
 }
 
-/// Whether this is a web URI without user, port, escape or fragment: most are, and need no parser. Any order of these characters is
+/// Whether this is a web URI without user, escape or fragment: most are, and need no parser. Any order of these characters is
 /// a host with a path and a query.
 fn is_plain(text: &str) -> bool {
-    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| PLAIN[usize::from(byte)]))
+    let Some(rest) = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) else {
+        return false;
+    };
+    let plain = |text: &str| text.bytes().all(|byte| PLAIN[usize::from(byte)]);
+    let Some((host, port_and_path)) = rest.split_once(':') else { return !rest.is_empty() && plain(rest) };
+    let digits = port_and_path.bytes().take_while(u8::is_ascii_digit).count();
+    let path = &port_and_path[digits..];
+    !host.is_empty() && plain(host) && (path.is_empty() || path.starts_with('/')) && plain(path)
 }
 
 /// What RFC 3986 allows in hosts, paths and queries alike, and the characters between these.
@@ -126,7 +132,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_needs_no_parser_is_a_uri_to_the_parser(rest in "[ -~]{0,12}", scheme in "https?://|http:|") {
+        fn what_needs_no_parser_is_a_uri_to_the_parser(rest in "[ -~]{0,12}|[ab./]{0,3}:[0-9:]{0,3}[/a?]{0,3}", scheme in "https?://|http:|") {
             let text = format!("{scheme}{rest}");
             let parsed = fluent_uri::UriRef::parse(text.as_str());
             prop_assert!(!is_plain(&text) || parsed.is_ok_and(|uri| uri.has_scheme() && uri.has_authority()));

@@ -157,8 +157,23 @@ mod tests {
 
     fn noise() -> impl Strategy<Value = String> {
         let part = prop::sample::select(vec![
-            " ", "\n", "a", "rs:b", "=", "\"", "'", "=\"c\"", "='d e'", "&amp;", "&", ">", "/", "ä", "=\"1\" ",
-            " x=\"\"", " xmlns:y=\"z\"",
+            " ",
+            "\n",
+            "a",
+            "rs:b",
+            "=",
+            "\"",
+            "'",
+            "=\"c\"",
+            "='d e'",
+            "&amp;",
+            "&",
+            ">",
+            "/",
+            "ä",
+            "=\"1\" ",
+            " x=\"\"",
+            " xmlns:y=\"z\"",
         ]);
         prop::collection::vec(part, 0..10).prop_map(|parts| format!("t{}", parts.concat()))
     }
