@@ -17,6 +17,30 @@ use super::{
 
 const RECORDING: &str = "recording observations";
 
+macro_rules! insert {
+    ($conflict:literal) => {
+        concat!(
+            "INSERT INTO resource (",
+            resource_columns!(),
+            ")
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+             ON CONFLICT (key) DO ",
+            $conflict
+        )
+    };
+}
+
+const INSERT: &str = insert!("NOTHING");
+/// The row that was there keeps the time since when, and counts the change.
+const REPLACE: &str = insert!(
+    "UPDATE SET
+     file_length = excluded.file_length, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
+     inode = excluded.inode, rehash = excluded.rehash, sets = excluded.sets, uri = excluded.uri,
+     lastmod = excluded.lastmod, length = excluded.length, digests = excluded.digests,
+     media_type = excluded.media_type, encoding = excluded.encoding, changefreq = excluded.changefreq,
+     links = excluded.links, file = excluded.file, changes = changes + excluded.changes"
+);
+
 /// The tables while a transaction is open, with the counters that are written once at its end.
 pub(super) struct Ledger<'a> {
     connection: &'a Connection,
@@ -24,6 +48,8 @@ pub(super) struct Ledger<'a> {
     pub(super) head: Head,
     tallies: Tallies,
     reader: StateReader,
+    /// Whether the resource recorded last was a new one.
+    expects_new: bool,
 }
 
 /// By how much the totals of each set change.
@@ -45,6 +71,7 @@ impl<'a> Ledger<'a> {
             head,
             tallies: [Tally::default(); 64],
             reader: StateReader::default(),
+            expects_new: false,
         })
     }
 
@@ -126,12 +153,21 @@ impl<'a> Ledger<'a> {
         recorded: &mut Recorded,
         same_bytes: impl FnOnce(&State) -> bool,
     ) -> Result<(), CatalogueError> {
-        let Some(held) = self.held(&resource.key)? else {
+        // New resources come together; a row that is not there is looked for but once.
+        let held = match self.expects_new && self.put(INSERT, resource, 0)? {
+            true => None,
+            false => self.held(&resource.key)?,
+        };
+        let Some(held) = held else {
+            if !self.expects_new {
+                self.put(INSERT, resource, 0)?;
+            }
+            self.expects_new = true;
             recorded.created += 1;
-            self.put(resource, 0)?;
             self.tally(resource, 1);
             return self.log(&Change::Created, resource.sets, &resource.uri, (None, &resource.state));
         };
+        self.expects_new = false;
         if same_bytes(&held.state) {
             return self.same(held, resource, recorded);
         }
@@ -263,45 +299,34 @@ impl<'a> Ledger<'a> {
         rows.next().doing(RECORDING)?.map(|row| read_resource(row, &mut self.reader)).transpose()
     }
 
-    /// Writes the row of a resource; one that was there keeps the time since when, and counts the change.
-    fn put(&mut self, resource: &Resource, changes: u8) -> Result<(), CatalogueError> {
+    /// Writes the row of a resource. False where one is there that stays.
+    fn put(&mut self, sql: &'static str, resource: &Resource, changes: u8) -> Result<bool, CatalogueError> {
         let stamp = resource.stamp.as_ref();
         let columns = StateColumns::new(&resource.state);
-        self.prepare(concat!(
-            "INSERT INTO resource (",
-            resource_columns!(),
-            ")
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, 0)
-             ON CONFLICT (key) DO UPDATE SET
-             file_length = excluded.file_length, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
-             inode = excluded.inode, rehash = excluded.rehash, sets = excluded.sets, uri = excluded.uri,
-             lastmod = excluded.lastmod, length = excluded.length, digests = excluded.digests,
-             media_type = excluded.media_type, encoding = excluded.encoding, changefreq = excluded.changefreq,
-             links = excluded.links, file = excluded.file, changes = changes + ?18"
-        ))?
-        .execute(columns.between(
-            params![
-                resource.key,
-                stamp.map(|stamp| stamp.length as i64),
-                stamp.map(|stamp| stamp.mtime_ns),
-                stamp.map(|stamp| stamp.ctime_ns),
-                stamp.map(|stamp| stamp.inode as i64),
-                resource.rehash,
-                resource.sets as i64,
-                resource.uri.as_str()
-            ],
-            params![
-                resource.file.as_ref().map(|file| file.as_os_str().as_bytes()),
-                self.timeline.last(),
-                changes
-            ],
-        ))
-        .doing(RECORDING)
-        .map(drop)
+        self.prepare(sql)?
+            .execute(columns.between(
+                params![
+                    resource.key,
+                    stamp.map(|stamp| stamp.length as i64),
+                    stamp.map(|stamp| stamp.mtime_ns),
+                    stamp.map(|stamp| stamp.ctime_ns),
+                    stamp.map(|stamp| stamp.inode as i64),
+                    resource.rehash,
+                    resource.sets as i64,
+                    resource.uri.as_str()
+                ],
+                params![
+                    resource.file.as_ref().map(|file| file.as_os_str().as_bytes()),
+                    self.timeline.last(),
+                    changes
+                ],
+            ))
+            .doing(RECORDING)
+            .map(|rows| rows > 0)
     }
 
     fn replace(&mut self, held: &Resource, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
-        self.put(next, changes)?;
+        self.put(REPLACE, next, changes)?;
         self.tally(held, -1);
         self.tally(next, 1);
         Ok(())

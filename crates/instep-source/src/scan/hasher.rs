@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read},
+    sync::LazyLock,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -154,7 +155,7 @@ fn standing(file: &File) -> io::Result<FileStamp> {
 
 /// Waits until a write must leave another time than one at `mtime_ns`; whether it had to.
 pub(super) fn await_tick(mtime_ns: i64) -> bool {
-    let wait = tick();
+    let wait = *TICK;
     let waits = (mtime_ns - now_ns()).unsigned_abs() <= wait.as_nanos() as u64;
     if waits {
         thread::sleep(wait);
@@ -163,11 +164,11 @@ pub(super) fn await_tick(mtime_ns: i64) -> bool {
 }
 
 /// Longer than a tick of the clock that gives files their times: two writes within one tick leave equal times.
-fn tick() -> Duration {
+static TICK: LazyLock<Duration> = LazyLock::new(|| {
     let resolution = clock_getres(ClockId::RealtimeCoarse);
     let resolution = Duration::new(resolution.tv_sec.unsigned_abs(), resolution.tv_nsec as u32);
     (2 * resolution).clamp(LEAST_TICK, MOST_TICK)
-}
+});
 
 /// Whether a write after the hashing could leave this stamp as it is. Where times are fine, [`standing`] has seen to it that none can;
 /// the time of the inode tells, as nothing but the file system sets it.
