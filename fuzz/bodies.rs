@@ -5,7 +5,7 @@ use std::io::Cursor;
 
 use resourcesync::{
     DateTime, Digests, Document, DocumentReader, Entry, Limits, ReadOptions, WriteOptions, discovery,
-    package::{Directory, PackageLimits},
+    package::{Package, PackageLimits},
     validate::Validator,
 };
 
@@ -77,10 +77,9 @@ pub(crate) fn discover(data: &[u8]) {
 
 /// The directory of a package is read, or refused; the bytes of members are within it.
 pub(crate) fn package(data: &[u8]) {
-    let directory =
-        Directory::read(&mut Cursor::new(data), PackageLimits::new()).expect("bytes in memory arrive");
-    if directory.problems.is_empty() {
-        for member in &directory.members {
+    if let Ok(mut package) = Package::open(Cursor::new(data), PackageLimits::new()) {
+        for member in package.members() {
+            let member = member.expect("bytes in memory arrive");
             assert!(member.data_start + member.compressed <= data.len() as u64);
         }
     }

@@ -104,8 +104,9 @@ fn the_same_resources_give_the_same_package() {
         publish(&options, &VoidMonitor).unwrap();
         let (_, packages) = read(&options, "resourcedump.xml");
         let file = File::open(document(&options, &name_of(&packages[0].loc))).unwrap();
-        let package = Package::open(file, PackageLimits::new()).unwrap();
-        let bitstreams = package.members().filter(|member| &*member.name != "manifest.xml");
+        let mut package = Package::open(file, PackageLimits::new()).unwrap();
+        let bitstreams =
+            package.members().map(Result::unwrap).filter(|member| &*member.name != "manifest.xml");
         bitstreams.map(|it| (it.name.clone(), it.crc, it.compressed)).collect::<Vec<_>>()
     });
     assert_eq!(packages[0], packages[1]);
@@ -157,7 +158,7 @@ fn batch(publisher: &Publisher, selection: BatchSelection) -> Result<(Document, 
     batches.build(selected, &mut file, &VoidMonitor)?;
     let mut package = Package::open(file, PackageLimits::new()).unwrap();
     let manifest = package.read_manifest(ReadOptions::new()).unwrap();
-    let names = package.members().map(|member| member.name.clone());
+    let names = package.members().map(|member| member.unwrap().name);
     let names: Vec<_> = names.filter(|name| &**name != "manifest.xml").collect();
     let read = |name: Box<str>| {
         let mut text = String::new();

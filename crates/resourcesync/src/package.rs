@@ -34,10 +34,7 @@ mod member;
 mod records;
 mod writer;
 
-use std::{
-    collections::BTreeMap,
-    io::{self, BufReader, Read, Seek},
-};
+use std::io::{self, BufReader, Read, Seek};
 
 pub use arriving::ArrivingPackage;
 pub use directory::{Directory, Member, PackageLimits, Problem};
@@ -105,7 +102,7 @@ pub enum PackageError {
 #[derive(Debug)]
 pub struct Package<R> {
     source: R,
-    members: BTreeMap<Box<str>, Member>,
+    directory: Directory,
 }
 
 impl<R: Read + Seek> Package<R> {
@@ -114,17 +111,17 @@ impl<R: Read + Seek> Package<R> {
     /// # Errors
     /// When the bytes do not arrive, or the package must be refused.
     pub fn open(mut source: R, limits: PackageLimits) -> Result<Self, PackageError> {
-        let directory = Directory::read(&mut source, limits)?;
-        if let Some(problem) = directory.problems.into_iter().next() {
-            return Err(PackageError::Refused(problem));
+        let mut directory = Directory::read(&mut source, limits)?;
+        if !directory.problems.is_empty() {
+            return Err(PackageError::Refused(directory.problems.swap_remove(0)));
         }
-        let members = directory.members.into_iter().map(|member| (member.name.clone(), member)).collect();
-        Ok(Self { source, members })
+        Ok(Self { source, directory })
     }
 
-    /// The members that hold bytes, by name.
-    pub fn members(&self) -> impl Iterator<Item = &Member> {
-        self.members.values().filter(|member| !member.is_folder())
+    /// The members that hold bytes, in the order of the directory, which is read again.
+    pub fn members(&mut self) -> impl Iterator<Item = io::Result<Member>> {
+        let members = self.directory.members(&mut self.source);
+        members.filter(|member| member.as_ref().map_or(true, |member| !member.is_folder()))
     }
 
     /// Opens the manifest to read its entries one by one (ZIP-3).
@@ -158,18 +155,25 @@ impl<R: Read + Seek> Package<R> {
     }
 
     /// Whether the directory has exactly this member, at its place and with its sizes and checksum.
-    pub fn has(&self, member: &Member) -> bool {
-        self.members.get(&member.name) == Some(member)
+    ///
+    /// # Errors
+    /// When the bytes do not arrive.
+    pub fn has(&mut self, member: &Member) -> io::Result<bool> {
+        let found = self.directory.find(&mut self.source, &member.name)?;
+        Ok(found.is_some_and(|found| found == *member))
     }
 
     /// The member at a path; none where it leads nowhere (ZIP-6).
-    pub fn member(&self, path: &PackagePath) -> Option<&Member> {
-        self.members.get(path.member().ok()?)
+    ///
+    /// # Errors
+    /// When the bytes do not arrive.
+    pub fn member(&mut self, path: &PackagePath) -> io::Result<Option<Member>> {
+        path.member().map_or(Ok(None), |name| self.directory.find(&mut self.source, name))
     }
 
     fn open_member(&mut self, name: &str) -> Result<MemberReader<'_, R>, PackageError> {
-        match self.members.get(name).filter(|member| !member.is_folder()) {
-            Some(member) => Ok(MemberReader::open(&mut self.source, member)?),
+        match self.directory.find(&mut self.source, name)?.filter(|member| !member.is_folder()) {
+            Some(member) => Ok(MemberReader::open(&mut self.source, &member)?),
             None => Err(PackageError::NoMember { name: name.to_owned() }),
         }
     }

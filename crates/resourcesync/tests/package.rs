@@ -48,6 +48,24 @@ fn what_is_written_reads_back_and_is_reproducible() {
 }
 
 #[test]
+fn members_are_found_by_name_in_a_directory_of_many_blocks() {
+    let names: Vec<String> =
+        (0..3_000).map(|n| format!("/{}/{n:05}", "x".repeat(if n % 100 == 7 { 4_000 } else { 9 }))).collect();
+    let members: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, name.as_bytes())).collect();
+    let mut package = Package::open(Cursor::new(package(&members)), PackageLimits::new()).unwrap();
+    for name in names.iter().rev() {
+        let member = package.member(&PackagePath::new(name.as_str())).unwrap().unwrap();
+        assert!(package.has(&member).unwrap());
+        let mut text = String::new();
+        package.bitstream(&PackagePath::new(name.as_str())).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(&text, name);
+    }
+    assert_eq!(package.member(&PackagePath::new("/x/00000")).unwrap(), None);
+    let in_order: Vec<_> = package.members().map(|member| format!("/{}", member.unwrap().name)).collect();
+    assert_eq!(in_order[1..], names);
+}
+
+#[test]
 fn the_packages_of_the_fixtures_are_judged_as_their_names_say() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../instep-testkit/data/constructed/zip");
     for (name, rule) in [

@@ -10,6 +10,8 @@ use crate::value::PackagePath;
 
 const ENTRY: &[u8] = b"PK\x01\x02";
 const ENTRY_SIZE: usize = 46;
+/// Bytes of the longest entry: with name, extra field and comment as long as they can be.
+pub(super) const ENTRY_MOST: usize = ENTRY_SIZE + 3 * 0xffff;
 pub(super) const LOCAL: &[u8] = b"PK\x03\x04";
 pub(super) const LOCAL_SIZE: usize = 30;
 const UNICODE_PATH: u16 = 0x7075;
@@ -22,6 +24,7 @@ const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
 /// A member as the directory has it.
+#[derive(Debug)]
 pub(super) struct DirectoryEntry {
     pub(super) member: Member,
     pub(super) header_at: u64,

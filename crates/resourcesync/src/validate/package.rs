@@ -106,7 +106,7 @@ impl Validator {
         let last_only = report.header.as_ref().is_some_and(|header| header.dialect.repeats_paths());
         // From the end, so that of several entries with one path the last is met first.
         for promise in promises.iter().rev() {
-            let Some(member) = package.member(&promise.path) else {
+            let Some(member) = package.member(&promise.path)? else {
                 let found = format!("no member for path=\"{}\"", promise.path);
                 judged.weigh(
                     "ZIP-6",
@@ -131,7 +131,11 @@ impl Validator {
         }
         let changes =
             report.header.as_ref().and_then(Header::capability) == Some(&Capability::ChangeDumpManifest);
-        for member in package.members().filter(|member| !named.contains(&*member.name)) {
+        for member in package.members() {
+            let member = member?;
+            if named.contains(&*member.name) {
+                continue;
+            }
             let found = format!("the member {:?}, which no entry names", member.name);
             out.weigh(
                 "ZIP-6",
