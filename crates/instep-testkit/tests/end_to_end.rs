@@ -11,6 +11,8 @@ mod events;
 mod exit_codes;
 #[path = "end_to_end/hostile.rs"]
 mod hostile;
+#[path = "end_to_end/kills.rs"]
+mod kills;
 #[path = "end_to_end/operator.rs"]
 mod operator;
 #[path = "end_to_end/patches.rs"]
