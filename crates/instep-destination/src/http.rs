@@ -17,6 +17,7 @@ mod retry;
 mod scope;
 mod stream;
 mod tls;
+mod traffic;
 mod width;
 
 pub use body::Body;
@@ -28,3 +29,4 @@ pub use message::{Request, Response, Validators};
 pub use options::HttpOptions;
 pub use origin::Origin;
 pub use scope::Scope;
+pub use traffic::Traffic;

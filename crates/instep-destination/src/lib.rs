@@ -35,4 +35,4 @@ pub use options::{
 pub use plan::Strategy;
 pub use report::{AuditReport, Outcome, Status, SyncReport};
 pub use status::status;
-pub use sync::sync;
+pub use sync::{now, sync};

@@ -4,6 +4,8 @@ use std::{fmt, sync::Mutex, time::Duration};
 
 use resourcesync::Uri;
 
+use crate::http::Traffic;
+
 /// Hears of everything that happens in a run; nothing comes back by it.
 ///
 /// # Contract
@@ -41,6 +43,18 @@ pub enum Event<'a> {
     },
     /// The topics that are subscribed to at hubs, each with what is left of its lease (CN-14): at the end of each look.
     Leases(&'a [(Uri, Duration)]),
+    /// What a host was asked for, since the last such event about it.
+    Traffic {
+        /// Scheme, host and port.
+        host: &'a str,
+        /// What came of it.
+        traffic: &'a Traffic,
+    },
+    /// A run ended; while following, each look at the Source is one.
+    Ended {
+        /// The exit code that it would have for itself.
+        exit_code: u8,
+    },
     /// Something went wrong; the work goes on.
     Problem(Problem<'a>),
     /// Something was read otherwise than it was written; nothing is lost by it.
@@ -271,6 +285,8 @@ pub struct Heard {
     pub noted: Vec<String>,
     /// The last leases.
     pub leases: Vec<(Uri, Duration)>,
+    /// The exit codes of runs that ended, in order.
+    pub ended: Vec<u8>,
 }
 
 impl TestMonitor {
@@ -291,7 +307,8 @@ impl Monitor for TestMonitor {
         let line = |item: Item<'_>| format!("{} {}", item.letter, item.uri);
         let told = |problem: Problem<'_>| (problem.kind, problem.uri.to_owned(), problem.what.to_string());
         match event {
-            Event::Phase(_) => {}
+            Event::Phase(_) | Event::Traffic { .. } => {}
+            Event::Ended { exit_code } => heard.ended.push(exit_code),
             Event::Noted { uri, .. } => heard.noted.push(uri.to_owned()),
             Event::Leases(leases) => heard.leases = leases.to_vec(),
             Event::Note(text) => heard.notes.push(text.to_owned()),

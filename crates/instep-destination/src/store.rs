@@ -41,6 +41,10 @@ pub enum NameKind {
 /// What is staged is invisible until it is placed. Placing and removing are atomic: each name holds the old bytes or the new ones at
 /// every instant. Nothing is durable before its `sync_` call returns. No step leaves the copy, whatever links were planted in it.
 pub trait Store: fmt::Debug + Send + Sync {
+    /// The copy is free for another run, though tasks of this one may still hold the store: all that these can reach is staging,
+    /// which the next run empties.
+    fn let_go(&self) {}
+
     /// A new file to write, digesting while it is written.
     ///
     /// # Errors

@@ -37,6 +37,7 @@ pub(crate) use copy::Copy;
 pub(crate) use draft::Draft;
 pub(crate) use inventory::Inventory;
 pub(crate) use run::Run;
+pub use run::now;
 pub(crate) use set::SetRun;
 pub(crate) use versions::resources_held;
 use way::Carrier;

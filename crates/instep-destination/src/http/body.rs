@@ -19,7 +19,7 @@ pub struct Body {
     timeout: Duration,
     window: Option<Window>,
     bandwidth: Option<Arc<Pace>>,
-    _permits: Permits,
+    permits: Permits,
 }
 
 /// A stretch of time in which 1 KiB for each second must arrive (D28).
@@ -36,7 +36,7 @@ impl Body {
         bandwidth: Option<Arc<Pace>>,
         permits: Permits,
     ) -> Self {
-        Self { carried, uri, timeout, window: None, bandwidth, _permits: permits }
+        Self { carried, uri, timeout, window: None, bandwidth, permits }
     }
 
     /// The next piece; none at the end.
@@ -45,6 +45,7 @@ impl Body {
     /// When the transfer breaks off or stalls. An end before `Content-Length` bytes is such a break.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         let Some(data) = poll_fn(|context| self.poll_data(context)).await? else { return Ok(None) };
+        self.permits.count(data.len() as u64);
         if let Some(bandwidth) = &self.bandwidth {
             bandwidth.take(data.len() as u64).await;
         }

@@ -15,7 +15,7 @@ use resourcesync::Uri;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{
-    Body, HttpError, HttpOptions, Origin, Phase, Refusal, Request, Response,
+    Body, HttpError, HttpOptions, Origin, Phase, Refusal, Request, Response, Traffic,
     connect::{BoxError, Connector},
     connection::{Carried, Connection, Message},
     error::is_transient,
@@ -76,7 +76,13 @@ impl Client {
 
     /// The attempts that one piece of work has.
     pub fn attempts(&self) -> Attempts {
-        Attempts { left: self.0.options.retries, made: 0, backoff: self.0.options.backoff }
+        let client = self.clone();
+        Attempts { client, left: self.0.options.retries, made: 0, backoff: self.0.options.backoff }
+    }
+
+    /// What each host was asked for since this was called last.
+    pub(crate) fn take_traffic(&self) -> Vec<(String, Traffic)> {
+        self.0.hosts.take_traffic()
     }
 
     /// Sends a request until an answer comes that another attempt would not better; its status may be any that is not transient.
@@ -164,6 +170,7 @@ impl Client {
         shared.requests.fetch_add(1, Relaxed);
         let asked = Instant::now();
         let answer = self.ask(&host, message, uri).await.inspect_err(|error| {
+            host.note(Traffic::unanswered);
             if matches!(error, HttpError::Timeout { .. }) {
                 host.timed_out();
             }
@@ -172,7 +179,9 @@ impl Client {
             }
         })?;
         let (head, carried) = answer.into_parts();
-        self.judge(&host, uri, head.status, &head.headers, asked.elapsed())?;
+        let latency = asked.elapsed();
+        host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
+        self.judge(&host, uri, head.status, &head.headers, latency)?;
         let body = Body::new(
             carried,
             uri.as_str().into(),
@@ -267,6 +276,7 @@ impl fmt::Debug for Client {
 /// The attempts that one piece of work has left.
 #[derive(Debug)]
 pub struct Attempts {
+    client: Client,
     left: u32,
     made: u32,
     backoff: Duration,
@@ -289,6 +299,9 @@ impl Attempts {
         }
         tracing::debug!(%error, left = self.left, "another attempt");
         self.left -= 1;
+        if let Some(origin) = error.uri().and_then(|uri| Origin::parse(uri).ok()) {
+            self.client.0.hosts.get(&origin).note(|traffic| traffic.retries += 1);
+        }
         sleep(retry::backoff(self.backoff, self.made, rand::random())).await;
         self.made += 1;
         Ok(())

@@ -83,6 +83,18 @@ impl HttpError {
         }
     }
 
+    /// What was asked for, where it is one thing.
+    pub(crate) fn uri(&self) -> Option<&str> {
+        match self {
+            Self::Refused { uri, .. }
+            | Self::Connect { uri, .. }
+            | Self::Transfer { uri, .. }
+            | Self::Timeout { uri, .. }
+            | Self::Status { uri, .. } => Some(uri),
+            Self::HostDown { .. } | Self::Option { .. } => None,
+        }
+    }
+
     /// The status, where the server answered.
     pub fn status(&self) -> Option<StatusCode> {
         match self {

@@ -15,12 +15,26 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{HttpError, HttpOptions, Origin, open::Open, pace::Pace, width::Width};
+use super::{HttpError, HttpOptions, Origin, Traffic, open::Open, pace::Pace, width::Width};
 
 /// The right to one transfer, given back when dropped.
 pub(crate) struct Permits {
-    _host: OwnedSemaphorePermit,
+    host: Arc<Host>,
+    _share: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
+}
+
+impl Permits {
+    /// Bytes of a body arrived.
+    pub(crate) fn count(&self, bytes: u64) {
+        self.host.note(|traffic| traffic.bytes += bytes);
+    }
+}
+
+impl Drop for Permits {
+    fn drop(&mut self) {
+        self.host.note(|traffic| traffic.transfers -= 1);
+    }
 }
 
 /// Every host that was asked, by origin.
@@ -40,6 +54,7 @@ pub(crate) struct Host {
     failures: AtomicU32,
     rate: Option<Pace>,
     rest: Mutex<Option<Rest>>,
+    traffic: Mutex<Traffic>,
 }
 
 /// A time in which a host is left alone.
@@ -64,7 +79,13 @@ impl Host {
             failures: AtomicU32::new(0),
             rate: hosts.rate.map(Pace::new),
             rest: Mutex::new(None),
+            traffic: Mutex::default(),
         }
+    }
+
+    /// Notes what was asked for and what came of it.
+    pub(crate) fn note<T>(&self, note: impl FnOnce(&mut Traffic) -> T) -> T {
+        note(&mut self.traffic.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A response came that is no failure, so long after it was asked for.
@@ -168,7 +189,7 @@ impl Hosts {
 
     /// Waits until one more transfer from this host is in order. The host's share comes first, so that those who wait for one slow
     /// host hold nothing that others need.
-    pub(crate) async fn admit(&self, host: &Host) -> Result<Permits, HttpError> {
+    pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permits, HttpError> {
         let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
         host.rested().await?;
         let share = Arc::clone(&host.share).acquire_owned().await.map_err(closed)?;
@@ -177,7 +198,22 @@ impl Hosts {
             rate.take(1).await;
         }
         let all = Arc::clone(&self.all).acquire_owned().await.map_err(closed)?;
-        Ok(Permits { _host: share, _all: all })
+        host.note(|traffic| traffic.transfers += 1);
+        Ok(Permits { host: Arc::clone(host), _share: share, _all: all })
+    }
+
+    /// What each host was asked for since this was called last.
+    pub(crate) fn take_traffic(&self) -> Vec<(String, Traffic)> {
+        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = hosts.values().map(|host| {
+            let most_transfers = host.width.lock().unwrap_or_else(PoisonError::into_inner).now();
+            let taken = host.note(|traffic| {
+                let transfers = traffic.transfers;
+                std::mem::replace(traffic, Traffic { transfers, ..Traffic::default() })
+            });
+            (host.origin.to_string(), Traffic { most_transfers, ..taken })
+        });
+        taken.filter(|(_, traffic)| !traffic.is_nothing()).collect()
     }
 }
 

@@ -69,7 +69,7 @@ pub struct FolderStore {
     folds_names: bool,
     next: AtomicU64,
     names: Mutex<Names>,
-    _lock: Lock,
+    lock: Mutex<Option<Lock>>,
 }
 
 /// Which folders have names to sync, and the one that was used last.
@@ -98,7 +98,8 @@ impl FolderStore {
         let names = Mutex::default();
         let path = path.to_owned();
         let next = AtomicU64::new(1);
-        Ok(Self { path, root, staging, options, backup, folds_names, next, names, _lock: lock })
+        let lock = Mutex::new(Some(lock));
+        Ok(Self { path, root, staging, options, backup, folds_names, next, names, lock })
     }
 
     /// The folder of everything that is ours: state, plan.
@@ -157,6 +158,12 @@ impl FolderStore {
         ))
     }
 
+    /// Bytes that are free where a copy lies, if that can be told.
+    pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
+        let space = rustix::fs::statvfs(path).ok()?;
+        Some(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+
     fn sync_file_system(&self) -> Result<(), StoreError> {
         rustix::fs::syncfs(self.root.fd())
             .map_err(|error| explain("sync", &self.path.display().to_string(), error))
@@ -168,6 +175,10 @@ impl FolderStore {
 }
 
 impl Store for FolderStore {
+    fn let_go(&self) {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError> {
         loop {
             let name = self.fresh_name();

@@ -3,6 +3,7 @@ use std::{
     io::{Read as _, Seek as _, Write as _},
     os::fd::OwnedFd,
     path::Path,
+    time::Duration,
 };
 
 use rustix::{
@@ -13,6 +14,10 @@ use rustix::{
 use super::{StoreError, beneath::explain};
 
 const NAME: &str = "lock";
+
+/// How often it is tried, so far apart: who only looks whether it is taken has it for an instant.
+const ATTEMPTS: u32 = 4;
+const APART: Duration = Duration::from_millis(5);
 
 /// Held while this value lives; a killed holder frees it at once.
 #[derive(Debug)]
@@ -27,7 +32,7 @@ impl Lock {
         let fd = rustix::fs::openat(own, NAME, flags, Mode::from_raw_mode(0o600))
             .map_err(|error| explain("open the lock", NAME, error))?;
         let mut file = File::from(fd);
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match try_lock(&file) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 let mut owner = String::new();
@@ -46,4 +51,14 @@ impl Lock {
         write(&mut file).map_err(|error| StoreError::io("write the lock", NAME, error))?;
         Ok(Self { _file: file })
     }
+}
+
+fn try_lock(file: &File) -> Result<(), Errno> {
+    for _ in 1..ATTEMPTS {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(APART),
+            result => return result,
+        }
+    }
+    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)
 }

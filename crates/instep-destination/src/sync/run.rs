@@ -42,6 +42,8 @@ pub(crate) struct Run<'a> {
     /// Bytes that the fetcher has told of.
     pub(crate) fetched: u64,
     pub(crate) started: Instant,
+    /// When it was told last what hosts were asked for.
+    told_traffic: Instant,
     /// What a request took while the Source was looked at.
     pub(crate) latency: Duration,
 }
@@ -86,6 +88,7 @@ impl<'a> Run<'a> {
             problems: BTreeMap::new(),
             fetched: 0,
             started: Instant::now(),
+            told_traffic: Instant::now(),
             latency: Duration::ZERO,
         })
     }
@@ -191,8 +194,32 @@ impl<'a> Run<'a> {
         self.report.skipped += set.with(|draft| draft.troubles.tell(self.monitor));
     }
 
-    /// The report, once everything is done; how the run ended is written down either way.
+    /// Tells what hosts were asked for, now and then.
+    pub(crate) fn tell_traffic(&mut self) {
+        if self.told_traffic.elapsed() >= TRAFFIC_EVERY {
+            self.tell_all_traffic();
+        }
+    }
+
+    fn tell_all_traffic(&mut self) {
+        self.told_traffic = Instant::now();
+        for (host, traffic) in self.client.take_traffic() {
+            self.monitor.event(Event::Traffic { host: &host, traffic: &traffic });
+        }
+    }
+
+    /// The report, once everything is done; how the run ended is written down either way, and the copy is free for the next.
     pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
+        self.tell_all_traffic();
+        let (store, monitor) = (Arc::clone(&self.copy.store), self.monitor);
+        let ended = self.write_end(result);
+        store.let_go();
+        let exit_code = ended.as_ref().map_or_else(Error::exit_code, SyncReport::exit_code);
+        monitor.event(Event::Ended { exit_code });
+        ended
+    }
+
+    fn write_end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
         if let Err(error) = result {
             let ended = (error.exit_code(), story(&error));
             let problems: Vec<_> = self.problems.into_values().collect();
@@ -212,6 +239,9 @@ impl<'a> Run<'a> {
     }
 }
 
+/// How often it is told what hosts were asked for, while resources arrive.
+const TRAFFIC_EVERY: Duration = Duration::from_secs(1);
+
 fn condition(text: &str) -> Result<Condition, Error> {
     text.parse().map_err(|what| Error::Usage { what })
 }
@@ -226,7 +256,7 @@ fn refuse_unoffered(options: &SyncOptions) -> Result<(), Error> {
 }
 
 /// Now, by this machine's clock: for the log of runs and the age of a Source, never for what is newer.
-pub(crate) fn now() -> DateTime {
+pub fn now() -> DateTime {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     DateTime::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
