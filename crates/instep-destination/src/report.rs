@@ -150,11 +150,25 @@ pub struct Status {
     pub checkpoint: Option<DateTime>,
     /// When the last run ended, by this machine's clock.
     pub last_run: Option<DateTime>,
+    /// How the last run that ended did.
+    pub last_exit_code: Option<u8>,
+    /// What it did and why, or what ended it.
+    pub last_summary: Option<String>,
+    /// The problems it had, by kind: how many, and what was said about the first.
+    pub last_problems: BTreeMap<String, (u64, String)>,
+    /// Bytes that are free where the copy lies.
+    pub free: Option<u64>,
     /// Whether a run has the copy now.
     pub running: bool,
 }
 
 impl Status {
+    /// How long ago the state was that the copy is in step with; `now` is this machine's clock.
+    pub fn lag(&self, now: DateTime) -> Option<Duration> {
+        let micros = now.unix_micros() - self.checkpoint?.unix_micros();
+        Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
+    }
+
     /// Of an empty copy.
     pub fn new(dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -166,6 +180,10 @@ impl Status {
             problems: BTreeMap::new(),
             checkpoint: None,
             last_run: None,
+            last_exit_code: None,
+            last_summary: None,
+            last_problems: BTreeMap::new(),
+            free: None,
             running: false,
         }
     }

@@ -5,8 +5,9 @@ use std::{fs::File, path::Path};
 use rustix::fs::FlockOperation;
 
 use crate::{
-    Error, Status,
-    state::{Owed, SetId, State},
+    Error, Status, Strategy,
+    state::{Owed, Problem, SetId, State},
+    store::FolderStore,
     sync::{Copy, resources_held},
 };
 
@@ -36,7 +37,19 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
         };
         count_problems(&state, set, &mut status)?;
     }
-    status.last_run = state.last_run()?.and_then(|(run, _)| run.finished);
+    if let Some((run, problems)) = state.last_ended_run()? {
+        status.last_run = run.finished;
+        status.last_exit_code = run.exit_code;
+        let way = Some(run.what).filter(|way| way != Strategy::Nothing.as_str());
+        status.last_summary = run.summary.map(|summary| match way {
+            Some(way) => format!("by {way}: {summary}"),
+            None => summary,
+        });
+        let told = |problem: Problem| (problem.count, problem.message);
+        status.last_problems =
+            problems.into_iter().map(|problem| (problem.kind.clone(), told(problem))).collect();
+    }
+    status.free = FolderStore::free_bytes(dir);
     status.running = is_locked(&Copy::lock_file(dir));
     Ok(status)
 }

@@ -105,11 +105,26 @@ impl State {
     /// # Errors
     /// When the state cannot be read.
     pub fn last_run(&self) -> Result<Option<(Run, Vec<Problem>)>, StateError> {
+        self.newest_run("TRUE")
+    }
+
+    /// The last run that came to an end, and its problems.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn last_ended_run(&self) -> Result<Option<(Run, Vec<Problem>)>, StateError> {
+        self.newest_run("finished IS NOT NULL")
+    }
+
+    fn newest_run(&self, condition: &str) -> Result<Option<(Run, Vec<Problem>)>, StateError> {
         let read = || {
             let run = self
                 .connection
                 .query_row(
-                    "SELECT id, started, finished, what, exit_code, summary FROM run ORDER BY id DESC LIMIT 1",
+                    &format!(
+                        "SELECT id, started, finished, what, exit_code, summary FROM run WHERE {condition}
+                         ORDER BY id DESC LIMIT 1"
+                    ),
                     [],
                     read_run,
                 )

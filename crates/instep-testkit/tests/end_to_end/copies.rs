@@ -142,6 +142,15 @@ fn figures_are_written_after_each_run() {
     assert_eq!(value("instep_resources_total{state=\"owed\"}"), 1.0);
     assert_eq!(value("instep_problems_total{kind=\"missing\"}"), 1.0);
     assert_eq!(value("instep_last_success_timestamp_seconds"), success);
+    let of_host =
+        |name: &str, more: &str| value(&format!("{name}{{host=\"http://{}\"{more}}}", kept.source.host()));
+    assert_eq!(of_host("instep_fetch_total", ",code=\"404\""), of_host("instep_fetch_errors_total", ""));
+    assert!(of_host("instep_fetch_errors_total", "") >= 1.0);
+    assert!(of_host("instep_received_bytes_total", "") > 0.0);
+    assert!(of_host("instep_fetch_seconds_count", "") >= of_host("instep_fetch_total", ",code=\"200\""));
+    assert_eq!(of_host("instep_retry_total", ""), 0.0);
+    assert_eq!(of_host("instep_transfers", ""), 0.0);
+    assert!(value("instep_disk_free_bytes") > 0.0);
 }
 
 #[test]

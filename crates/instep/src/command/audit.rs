@@ -111,7 +111,7 @@ fn tell(output: &Output, report: &AuditReport) {
             line.push_str(&format!(", {} {what}", count(number)));
         }
     }
-    output.line(format!("{line}; {} hashed in {}", bytes(report.bytes), elapsed(report.elapsed)));
+    output.closing(format!("{line}; {} hashed in {}", bytes(report.bytes), elapsed(report.elapsed)));
 }
 
 fn summary(report: &AuditReport) -> serde_json::Value {

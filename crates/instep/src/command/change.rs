@@ -73,7 +73,7 @@ impl Change {
         let Recorded { created, updated, deleted, sequence, .. } = recorded;
         let when = if by == "listener" { "published now" } else { "published next time" };
         let figures = format!("+{} ~{} -{}", count(created), count(updated), count(deleted));
-        output.line(format!("Recorded: {figures}; {when}"));
+        output.closing(format!("Recorded: {figures}; {when}"));
         output.object(
             "summary",
             json!({

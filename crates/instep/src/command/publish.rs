@@ -104,16 +104,16 @@ fn tell(output: &Output, report: &PublishReport) {
         count(report.unchanged)
     );
     let written = counted(report.documents.len() as u64, "document");
-    output.line(format!(
+    output.closing(format!(
         "{state}: {changes}; {}, {}; {written} written in {}",
         counted(report.resources, "resource"),
         bytes(report.bytes),
         elapsed(report.elapsed)
     ));
-    output.line(format!("Source Description: {}", report.source_description));
+    output.closing(format!("Source Description: {}", report.source_description));
     if let Some(kept) = report.kept_states {
         let states = counted(kept.states, "past and present state");
-        output.line(format!("Kept for Change Dumps and patches: {states}, {}", bytes(kept.bytes)));
+        output.closing(format!("Kept for Change Dumps and patches: {states}, {}", bytes(kept.bytes)));
     }
     if !report.documents.is_empty() {
         tell_host(output, &report.host);

@@ -1,6 +1,6 @@
 //! `instep status`: what is held, how far behind, what went wrong.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::{
     exit::Exit,
     ui::{
         Output,
-        format::{bytes, counted, name},
+        format::{bytes, count, counted, elapsed, name},
     },
 };
 
@@ -29,12 +29,28 @@ impl Status {
         output.line(format!("Copy        {}", status.dir.display()));
         output.line(format!("Source      {}", name(&or_none(status.url.clone()))));
         output.line(format!("Held        {}, {}", counted(status.held, "resource"), bytes(status.bytes)));
-        output.line(format!("Up to       {}", or_none(time(status.checkpoint))));
+        let behind = status.lag(instep_destination::now()).map(|lag| format!("; {} ago", elapsed(lag)));
         output.line(format!(
-            "Last run    {}{}",
+            "Up to       {}{}",
+            or_none(time(status.checkpoint)),
+            behind.unwrap_or_default()
+        ));
+        if let Some(free) = status.free {
+            output.line(format!("Free        {}", bytes(free)));
+        }
+        let how = status.last_exit_code.map(|code| format!("; {}", Exit::from_code(code).meaning()));
+        output.line(format!(
+            "Last run    {}{}{}",
             or_none(time(status.last_run)),
+            how.unwrap_or_default(),
             if status.running { "; one runs now" } else { "" }
         ));
+        if let Some(summary) = &status.last_summary {
+            output.line(format!("            {}", name(summary)));
+        }
+        for (kind, (number, first)) in &status.last_problems {
+            output.line(format!("Problems    {} {kind}; the first: {}", count(*number), name(first)));
+        }
         if status.owed > 0 {
             let kinds: Vec<_> =
                 status.problems.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
@@ -51,6 +67,11 @@ impl Status {
                 "problems": status.problems,
                 "checkpoint": time(status.checkpoint),
                 "last_run": time(status.last_run),
+                "last_exit_code": status.last_exit_code,
+                "last_summary": status.last_summary,
+                "last_problems": status.last_problems.iter().map(|(kind, (number, _))| (kind, number)).collect::<BTreeMap<_, _>>(),
+                "lag_seconds": status.lag(instep_destination::now()).map(|lag| lag.as_secs_f64()),
+                "free_bytes": status.free,
                 "running": status.running,
             }),
         );

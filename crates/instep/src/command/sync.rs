@@ -150,7 +150,7 @@ impl Sync {
             Some(relay) => runtime.block_on(relay.run(&options, monitor, output)),
         };
         if let Some(metrics) = &metrics
-            && let Err(error) = metrics.write(exit_code(&report))
+            && let Err(error) = metrics.end(exit_code(&report))
         {
             output.note(format!("The figures are not written: {error}"));
         }
@@ -159,7 +159,7 @@ impl Sync {
         if has_events_on_stdout {
             output.note(told(&report));
         } else {
-            output.line(told(&report));
+            output.closing(told(&report));
         }
         output.object("summary", summary(&url, &dir, &report));
         Ok(match report.outcome {

@@ -1,18 +1,20 @@
 //! Figures of a copy in the text form of Prometheus, for the textfile collector of its node exporter.
 
+mod text;
+
 use std::{
     collections::BTreeMap,
-    fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use instep_destination::{Event, Letter, Monitor, Phase, ProblemKind, status};
+use instep_destination::{Event, Letter, Monitor, Phase, ProblemKind, http::Traffic, status};
 use resourcesync::Uri;
+use text::Text;
 
-/// A monitor that counts beside another one, and writes a file after each run.
+/// A monitor that counts beside another one, and writes a file after each run and now and then while one goes on.
 pub(crate) struct Metrics<'a> {
     file: PathBuf,
     dir: PathBuf,
@@ -25,74 +27,161 @@ pub(crate) struct Metrics<'a> {
 struct Counts {
     changes: BTreeMap<&'static str, u64>,
     problems: BTreeMap<&'static str, u64>,
+    hosts: BTreeMap<String, Traffic>,
     bytes: u64,
     leases: Vec<(Uri, Duration)>,
+    /// When a run ended last, by this machine's clock, and its exit code.
+    ended: Option<(f64, u8)>,
+    succeeded: Option<f64>,
+    written: Option<Instant>,
 }
 
 const LAST_SUCCESS: &str = "instep_last_success_timestamp_seconds";
 
+/// Hosts with figures of their own; further ones are one.
+const MOST_HOSTS: usize = 50;
+
+/// How often the file is written while a run goes on.
+const EVERY: Duration = Duration::from_secs(15);
+
 impl<'a> Metrics<'a> {
     /// Writes to `file` what the copy in `dir` is.
     pub(crate) fn new(file: PathBuf, dir: &Path, beside: &'a dyn Monitor) -> Self {
-        Self { file, dir: dir.to_owned(), beside, counts: Mutex::default() }
+        let counts = Counts { succeeded: last_success(&file), ..Counts::default() };
+        Self { file, dir: dir.to_owned(), beside, counts: Mutex::new(counts) }
+    }
+
+    /// Writes the file after a run that ended so.
+    pub(crate) fn end(&self, exit_code: u8) -> io::Result<()> {
+        self.counts().end(exit_code, now());
+        self.write()
+    }
+
+    fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the file: whole, or not at all.
-    pub(crate) fn write(&self, exit_code: u8) -> io::Result<()> {
-        let text = self.text(exit_code, now());
+    fn write(&self) -> io::Result<()> {
+        let mut text = Text::default();
+        self.tell_copy(&mut text, now());
+        let mut counts = self.counts();
+        counts.tell(&mut text);
+        counts.written = Some(Instant::now());
         let mut beside = self.file.clone().into_os_string();
         beside.push(".new");
-        fs::write(&beside, text)?;
+        fs::write(&beside, text.into_string())?;
         fs::rename(&beside, &self.file)
     }
 
-    fn text(&self, exit_code: u8, now: f64) -> String {
-        let mut text = Text::default();
-        if let Ok(copy) = status(&self.dir) {
-            let states = [("held", copy.held), ("owed", copy.owed)];
-            text.family("instep_resources_total", "gauge", "state", states);
-            text.one("instep_held_bytes", "gauge", copy.bytes as f64);
-            if let Some(reached) = copy.checkpoint {
-                text.one("instep_lag_seconds", "gauge", (now - reached.unix_micros() as f64 / 1e6).max(0.0));
-            }
+    fn tell_copy(&self, text: &mut Text, now: f64) {
+        let Ok(copy) = status(&self.dir) else { return };
+        let states = [("held", copy.held), ("owed", copy.owed)];
+        text.family(
+            "instep_resources_total",
+            "gauge",
+            states.map(|(state, number)| label("state", state, number)),
+        );
+        text.one("instep_held_bytes", "gauge", copy.bytes as f64);
+        if let Some(reached) = copy.checkpoint {
+            text.one("instep_lag_seconds", "gauge", (now - reached.unix_micros() as f64 / 1e6).max(0.0));
         }
-        let success = if exit_code == 0 { Some(now) } else { self.last_success() };
-        if let Some(success) = success {
+        if let Some(free) = copy.free {
+            text.one("instep_disk_free_bytes", "gauge", free as f64);
+        }
+    }
+
+    /// A file that is not written costs figures, and nothing else.
+    fn write_or_warn(&self) {
+        if let Err(error) = self.write() {
+            tracing::warn!(%error, file = %self.file.display(), "the figures are not written");
+        }
+    }
+}
+
+impl Counts {
+    fn end(&mut self, exit_code: u8, now: f64) {
+        self.ended = Some((now, exit_code));
+        if exit_code == 0 {
+            self.succeeded = Some(now);
+        }
+    }
+
+    fn add_traffic(&mut self, host: &str, traffic: &Traffic) {
+        let is_known = self.hosts.contains_key(host) || self.hosts.len() < MOST_HOSTS;
+        self.hosts.entry(if is_known { host } else { "other" }.to_owned()).or_default().add(traffic);
+    }
+
+    fn tell(&self, text: &mut Text) {
+        if let Some(success) = self.succeeded {
             text.one(LAST_SUCCESS, "gauge", success);
         }
-        text.one("instep_last_run_timestamp_seconds", "gauge", now);
-        text.one("instep_last_run_exit_code", "gauge", exit_code.into());
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((ended, exit_code)) = self.ended {
+            text.one("instep_last_run_timestamp_seconds", "gauge", ended);
+            text.one("instep_last_run_exit_code", "gauge", exit_code.into());
+        }
         text.family(
             "instep_changes_total",
             "counter",
-            "change",
-            counts.changes.iter().map(|(k, v)| (*k, *v)),
+            self.changes.iter().map(|(k, v)| label("change", k, *v)),
         );
         text.family(
             "instep_problems_total",
             "counter",
-            "kind",
-            counts.problems.iter().map(|(k, v)| (*k, *v)),
+            self.problems.iter().map(|(k, v)| label("kind", k, *v)),
         );
-        text.one("instep_fetch_bytes_total", "counter", counts.bytes as f64);
-        let mismatches = counts.problems.get(ProblemKind::Mismatch.as_str()).copied().unwrap_or_default();
+        text.one("instep_fetch_bytes_total", "counter", self.bytes as f64);
+        let mismatches = self.problems.get(ProblemKind::Mismatch.as_str()).copied().unwrap_or_default();
         text.one("instep_integrity_fail_total", "counter", mismatches as f64);
-        let leases = counts.leases.iter().map(|(topic, left)| (topic.as_str(), left.as_secs()));
-        text.family("instep_websub_lease_seconds", "gauge", "topic", leases);
-        text.0
+        let leases = self.leases.iter().map(|(topic, left)| label("topic", topic.as_str(), left.as_secs()));
+        text.family("instep_websub_lease_seconds", "gauge", leases);
+        self.tell_hosts(text);
     }
 
-    /// A run that failed keeps the time of the last one that did not.
-    fn last_success(&self) -> Option<f64> {
-        let text = fs::read_to_string(&self.file).ok()?;
-        text.lines().find_map(|line| line.strip_prefix(LAST_SUCCESS)?.trim().parse().ok())
+    fn tell_hosts(&self, text: &mut Text) {
+        let answers = self.hosts.iter().flat_map(|(host, traffic)| {
+            let host = ("host", host.clone());
+            traffic
+                .answers
+                .iter()
+                .map(move |(code, number)| ([host.clone(), ("code", code.to_string())], *number))
+        });
+        text.family("instep_fetch_total", "counter", answers);
+        let each = |figure: fn(&Traffic) -> u64| {
+            self.hosts.iter().map(move |(host, traffic)| label("host", host, figure(traffic)))
+        };
+        text.family("instep_fetch_errors_total", "counter", each(errors));
+        text.family("instep_retry_total", "counter", each(|traffic| traffic.retries));
+        text.family("instep_received_bytes_total", "counter", each(|traffic| traffic.bytes));
+        text.family("instep_transfers", "gauge", each(|traffic| traffic.transfers as u64));
+        text.family("instep_transfers_limit", "gauge", each(|traffic| traffic.most_transfers as u64));
+        text.kind("instep_fetch_seconds", "histogram");
+        for (host, traffic) in &self.hosts {
+            let waited = (&traffic.latencies[..], traffic.waited.as_secs_f64());
+            text.histogram("instep_fetch_seconds", ("host", host), &Traffic::BOUNDS, waited);
+        }
     }
+}
+
+/// Requests without an answer, or with one that is an error.
+fn errors(traffic: &Traffic) -> u64 {
+    traffic.answers.iter().filter(|(code, _)| **code == 0 || **code >= 400).map(|(_, number)| number).sum()
+}
+
+fn label(name: &'static str, value: &str, number: u64) -> ([(&'static str, String); 1], u64) {
+    ([(name, value.to_owned())], number)
+}
+
+/// A process that has not succeeded yet keeps the time at which one before it did.
+fn last_success(file: &Path) -> Option<f64> {
+    let text = fs::read_to_string(file).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(LAST_SUCCESS)?.trim().parse().ok())
 }
 
 impl Monitor for Metrics<'_> {
     fn event(&self, event: Event<'_>) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts();
+        let mut is_due = false;
         match &event {
             Event::Committed(item) => {
                 let change = match item.letter {
@@ -104,40 +193,21 @@ impl Monitor for Metrics<'_> {
             }
             Event::Problem(problem) => *counts.problems.entry(problem.kind.as_str()).or_default() += 1,
             Event::Progress { bytes } => counts.bytes += bytes,
+            Event::Traffic { host, traffic } => {
+                counts.add_traffic(host, traffic);
+                is_due = counts.written.get_or_insert_with(Instant::now).elapsed() >= EVERY;
+            }
             Event::Leases(leases) => counts.leases = leases.to_vec(),
+            Event::Ended { exit_code } => counts.end(*exit_code, now()),
+            // While following, each look is a run of its own.
+            Event::Phase(Phase::Waiting) => is_due = true,
             _ => {}
         }
         drop(counts);
-        // While following, each look is a run of its own.
-        if matches!(event, Event::Phase(Phase::Waiting))
-            && let Err(error) = self.write(0)
-        {
-            tracing::warn!(%error, file = %self.file.display(), "the figures are not written");
+        if is_due {
+            self.write_or_warn();
         }
         self.beside.event(event);
-    }
-}
-
-/// Lines of the text form.
-#[derive(Debug, Default)]
-struct Text(String);
-
-impl Text {
-    fn one(&mut self, name: &str, kind: &str, value: f64) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}\n{name} {value}");
-    }
-
-    fn family<'k>(
-        &mut self,
-        name: &str,
-        kind: &str,
-        label: &str,
-        values: impl IntoIterator<Item = (&'k str, u64)>,
-    ) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}");
-        for (key, value) in values {
-            let _ = writeln!(self.0, "{name}{{{label}=\"{key}\"}} {value}");
-        }
     }
 }
 
@@ -155,12 +225,17 @@ mod tests {
     fn what_is_left_of_a_lease_is_that_of_the_last_look() {
         let metrics = Metrics::new(PathBuf::new(), Path::new("nowhere"), &VoidMonitor);
         let lease = |left| [(Uri::parse("http://a/topic").unwrap(), Duration::from_secs(left))];
+        let told = || {
+            let mut text = Text::default();
+            metrics.counts().tell(&mut text);
+            text.into_string()
+        };
         metrics.event(Event::Leases(&lease(7_200)));
         metrics.event(Event::Leases(&lease(7_100)));
-        let text = metrics.text(0, 0.0);
+        let text = told();
         assert!(text.contains("instep_websub_lease_seconds{topic=\"http://a/topic\"} 7100\n"), "{text}");
         assert_eq!(text.matches("topic=").count(), 1);
         metrics.event(Event::Leases(&[]));
-        assert!(!metrics.text(0, 0.0).contains("topic="));
+        assert!(!told().contains("topic="));
     }
 }

@@ -43,6 +43,13 @@ impl Output {
         }
     }
 
+    /// What a command that did something says at its end, for people; its exit code says enough to who wants quiet.
+    pub(crate) fn closing(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            self.line(text);
+        }
+    }
+
     /// A result that has a form of its own, for people and programs alike.
     pub(crate) fn raw(&self, text: &str) {
         write_line(io::stdout(), text);
@@ -70,7 +77,9 @@ impl Output {
     /// Says why the command failed, and how it therefore ends.
     pub(crate) fn failed(&self, error: &anyhow::Error) -> Exit {
         let exit = exit_of(error);
-        let text = format!("{error:#}");
+        // What ends with a code of the program's own says why in its context.
+        let told = error.chain().filter(|cause| cause.downcast_ref::<Exit>().is_none());
+        let text = told.map(ToString::to_string).collect::<Vec<_>>().join(": ");
         if self.json {
             let fields = json!({ "message": text, "exit_code": exit.code(), "meaning": exit.meaning() });
             write_line(io::stdout(), &typed("error", fields));

@@ -57,10 +57,11 @@ pub(super) fn judge(targets: &[String], options: ValidateOptions) -> anyhow::Res
 
 /// The file itself, or the documents and packages below a folder.
 fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let cannot =
-        || anyhow::Error::new(Exit::Unreachable).context(format!("Cannot read {}", target.display()));
-    if !target.is_dir() {
-        return if target.exists() { Ok(vec![target.to_owned()]) } else { Err(cannot()) };
+    let cannot = |error: io::Error| {
+        anyhow::Error::new(Exit::Unreachable).context(format!("Cannot read {}: {error}", target.display()))
+    };
+    if !fs::metadata(target).map_err(cannot)?.is_dir() {
+        return Ok(vec![target.to_owned()]);
     }
     let (mut folders, mut files) = (vec![target.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
