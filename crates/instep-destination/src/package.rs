@@ -121,8 +121,8 @@ impl OpenPackage {
     }
 
     /// Whether a member that was read before the directory was there is as the directory has it.
-    pub(crate) fn has(&self, member: &Member) -> bool {
-        self.zip.has(member)
+    pub(crate) fn has(&mut self, member: &Member) -> bool {
+        self.zip.has(member).unwrap_or(false)
     }
 
     /// Stages the bitstream of an entry of the manifest, if it is what the entry says: for a thread that may block.

@@ -24,5 +24,7 @@ mod ours;
 mod selecting;
 #[path = "destination/sets.rs"]
 mod sets;
+#[path = "destination/times.rs"]
+mod times;
 #[path = "destination/versions.rs"]
 mod versions;

@@ -26,10 +26,10 @@ pub struct CommitOptions {
 }
 
 impl CommitOptions {
-    /// 4,096 resources, 64 MiB or 1 s, whichever comes first.
+    /// 2,048 resources, 64 MiB or 1 s, whichever comes first.
     pub fn new() -> Self {
         Self {
-            most_resources: 4_096,
+            most_resources: 2_048,
             most_bytes: 64 << 20,
             longest_wait: Duration::from_secs(1),
             durability: Durability::Group,

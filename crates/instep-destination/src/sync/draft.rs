@@ -3,6 +3,7 @@
 mod aside;
 mod changes;
 mod list;
+mod undo;
 
 use std::collections::BTreeSet;
 
@@ -46,6 +47,11 @@ pub(crate) struct Draft {
     marks: Marks,
     /// Whether the plan may hold an earlier word about a URI.
     spoken: bool,
+    /// Whether it begins with what is owed.
+    begins_with_owed: bool,
+    /// Whether something changed that may be a metadata record: then what it describes is chosen again.
+    pub(crate) met_a_record: bool,
+    undoing: Option<undo::Undoing>,
     /// Entries of the inventory.
     pub(crate) entries: u64,
     /// Those of them that are wanted.
@@ -97,6 +103,9 @@ impl Draft {
             versions: None,
             marks,
             spoken: false,
+            begins_with_owed: false,
+            met_a_record: false,
+            undoing: None,
             entries: 0,
             listed: 0,
             unchanged: 0,
@@ -110,6 +119,20 @@ impl Draft {
             troubles: Troubles::default(),
             in_scope: None,
         })
+    }
+
+    /// Forgets what was read: an inventory is read again (D39). What is owed stays.
+    pub(crate) fn start_over(&mut self) -> Result<(), Error> {
+        self.actions.forget_after(0)?;
+        if let Some(versions) = &mut self.versions {
+            versions.forget_after(0)?;
+        }
+        self.marks = self.state.marks()?;
+        (self.entries, self.listed, self.unchanged, self.inferred) = (0, 0, 0, 0);
+        self.joining.clear();
+        self.settled.clear();
+        self.spoken = false;
+        if self.begins_with_owed { self.plan_owed() } else { Ok(()) }
     }
 
     /// What is to be done, in order.
@@ -162,6 +185,7 @@ impl Draft {
 
     /// What is owed comes first (invariant 5).
     pub(crate) fn plan_owed(&mut self) -> Result<(), Error> {
+        self.begins_with_owed = true;
         let mut after: Option<String> = None;
         loop {
             let page = self.state.owed_after(self.set, after.as_deref(), Self::PAGE)?;

@@ -1,13 +1,15 @@
 //! What the Source has: its Resource List or the index over several (§10).
 
+mod as_of;
 mod generation;
 
 use futures_util::{StreamExt as _, stream};
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
 use super::{
-    change_lists::{archived_lists, is_gone},
+    change_lists::is_gone,
     changes::Changes,
+    draft::Draft,
     dump::{Dump, DumpPackage},
     run::Run,
     set::SetRun,
@@ -18,13 +20,16 @@ use crate::{
     documents::{Document, DocumentError, Documents},
     error::story,
     http::Origin,
-    plan::{Member, check_age, check_inventory_time},
+    plan::{check_age, check_inventory_time},
     state::{Checkpoint, DocumentRecord},
 };
 use generation::Generation;
 
 /// Members of an index fetched ahead.
 const AHEAD: usize = 4;
+
+/// How often an inventory is read that is published anew under the reading (D39).
+const READINGS: usize = 3;
 
 /// An inventory that was read.
 #[derive(Debug)]
@@ -96,58 +101,76 @@ impl Inventory {
         if !anew && same_instant(applied, at) {
             return Ok(None);
         }
+        let (inventory, document) = Self::plan(run, offer.uri.clone(), document, set).await?;
         let mut record = run.record(&offer.uri, &document);
-        record.at = at;
+        record.at = document.header.metadata.as_ref().and_then(|root| root.at);
         set.records.push(record);
-        Self::plan(run, offer.uri.clone(), &document, set).await.map(Some)
+        Ok(Some(inventory))
     }
 
-    /// Plans a Resource List or what an index over several leads to.
-    async fn plan(run: &mut Run<'_>, uri: Uri, document: &Document, set: &mut SetRun) -> Result<Self, Error> {
-        let at = document.header.metadata.as_ref().and_then(|root| root.at);
-        let mut inventory = Self { at, complete: true, uri };
-        match document.header.form {
-            Form::List => set.read_list(document).await?,
-            Form::Index => inventory.read_members(run, document, set).await?,
-        }
-        run.tell(set);
-        Ok(inventory)
-    }
-
-    /// Plans the newest Resource List that is not younger than a time: the current one, or one of the archive.
-    async fn read_as_of(
+    /// Plans the Resource List once more if it is another one than the plan before was made of. It counts as read in the next
+    /// run only, which looks for what it no longer names.
+    pub(crate) async fn read_newer(
         run: &mut Run<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
-        as_of: DateTime,
-    ) -> Result<Self, Error> {
-        let mut lists: Vec<Member> = Vec::new();
-        if let Some(archive) = found.get(&Capability::ResourceListArchive) {
-            lists = archived_lists(run, found, &archive.uri).await?;
-        }
-        if let Some(current) = found.get(&Capability::ResourceList) {
-            let document = run.open(&current.uri, found.capability_list.as_ref(), None).await?;
-            let at = document.and_then(|document| document.header.metadata?.at);
-            lists.push(Member { at, ..Member::new(current.uri.clone()) });
-        }
-        let begun = |list: &&Member| list.at.is_some_and(|at| at.instant() < as_of.end());
-        let newest = lists.iter().filter(begun).max_by_key(|list| list.at.map(|at| at.instant()));
-        let Some(list) = newest else {
-            let what = format!("The Source offers no Resource List of {as_of} or before");
-            return Err(Error::Usage { what });
+    ) -> Result<(), Error> {
+        let Some(offer) = found.get(&Capability::ResourceList) else { return Ok(()) };
+        let Some(read) = set.records.iter().find(|record| record.uri == offer.uri).cloned() else {
+            return Ok(());
         };
-        let document = run.open(&list.uri, found.capability_list.as_ref(), None).await?;
-        let gone =
-            || Error::NotResourceSync { url: list.uri.as_str().to_owned(), what: "it is gone".to_owned() };
-        Self::plan(run, list.uri.clone(), &document.ok_or_else(gone)?, set).await
+        let opened = run.open(&offer.uri, found.capability_list.as_ref(), Some(&read)).await?;
+        let at = |document: &Document| document.header.metadata.as_ref().and_then(|root| root.at);
+        match opened.filter(|document| !same_instant(read.at, at(document))) {
+            Some(document) => Self::plan(run, offer.uri.clone(), document, set).await.map(drop),
+            None => Ok(()),
+        }
     }
 
+    /// Plans a Resource List or what an index over several leads to. One that is published anew while it is read is read again
+    /// (D39): gives the document that was planned.
+    async fn plan(
+        run: &mut Run<'_>,
+        uri: Uri,
+        mut document: Document,
+        set: &mut SetRun,
+    ) -> Result<(Self, Document), Error> {
+        let mut readings = 0;
+        loop {
+            readings += 1;
+            let at = document.header.metadata.as_ref().and_then(|root| root.at);
+            let mut inventory = Self { at, complete: true, uri: uri.clone() };
+            let stood = match document.header.form {
+                Form::List => set.read_list(&document).await.map(|()| true)?,
+                Form::Index => inventory.read_members(run, &document, set).await?,
+            };
+            run.tell(set);
+            if stood {
+                return Ok((inventory, document));
+            }
+            let now = match readings < READINGS {
+                true => run.open(&document.uri, Some(&document.uri), None).await?,
+                false => None,
+            };
+            let Some(now) = now else {
+                inventory.complete = false;
+                let what = "it was published anew whenever its parts were read: what it no longer lists is kept for now";
+                run.problem(ProblemKind::Document, document.uri.as_str(), &what);
+                return Ok((inventory, document));
+            };
+            run.note("the inventory was published anew while its parts were read: it is read again");
+            set.work(Draft::start_over).await?;
+            document = now;
+        }
+    }
+
+    /// Plans what the members of an index list; whether all of it was of one state.
     async fn read_members(
         &mut self,
         run: &mut Run<'_>,
         index: &Document,
         set: &mut SetRun,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let (generation, members) = Generation::of(index)?;
         let mut is_mixed = false;
         if members.contains(&index.uri) {
@@ -192,15 +215,9 @@ impl Inventory {
                 break;
             }
         }
-        // Only what is inferred from absence needs one state of all parts; it waits for the next run.
-        let infers = self.complete && run.options.delete;
-        if infers && (is_mixed || !generation.stands(run, index).await) {
-            self.complete = false;
-            let what =
-                "it was published anew while its parts were read: what it no longer lists is kept for now";
-            run.problem(ProblemKind::Document, index.uri.as_str(), &what);
-        }
-        Ok(())
+        // Where each part says that it is the one the index means, only what is inferred from absence needs more.
+        let doubtful = self.complete && (run.options.delete || generation.is_silent());
+        Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
     }
 
     /// Folds the changes since the inventory over the plan, as far as Change Lists or Change Dumps reach back to it;
@@ -218,6 +235,11 @@ impl Inventory {
             // Without a time the list itself is all that can be held on to.
             checkpoint.document = Some(self.uri.clone());
             return Ok((checkpoint, Vec::new()));
+        }
+        if let Some((at, as_of)) = self.at.zip(run.options.as_of)
+            && at.instant() >= as_of.end()
+        {
+            return Self::taken_back(run, found, set, (at, as_of)).await;
         }
         let changes = Changes::look(run, found, &checkpoint, true).await?;
         if !changes.are_complete() {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use resourcesync::Uri;
 
-use super::{Carrier, changes::Changes, run::Run, set::SetRun};
+use super::{Carrier, Inventory, changes::Changes, run::Run, set::SetRun};
 use crate::{Error, Outcome, Phase, ProblemKind, commit::Commit, discover::CapabilitySet, state::Checkpoint};
 use pipeline::Pipeline;
 
@@ -124,7 +124,7 @@ impl Run<'_> {
         set.refused.map_or(Ok(()), Err)
     }
 
-    /// Reads the changes once more: a plan of what is new in it, and where that leads.
+    /// Reads the changes once more, the inventory where no changes are told (D39): a plan of what is new in it, and where that leads.
     async fn look_again(
         &mut self,
         found: &CapabilitySet,
@@ -134,12 +134,14 @@ impl Run<'_> {
     ) -> Result<(Checkpoint, SetRun), Error> {
         let mut plan = self.new_plan(done.id, false)?;
         (plan.records, plan.refused) = (done.records, done.refused);
-        let changes = Changes::look(self, found, &reached, true).await?;
-        if !changes.are_offered() {
-            return Ok((reached, plan));
-        }
         plan.with(|draft| draft.watch(unexplained.keys().cloned()));
-        let (later, _) = changes.read(self, found, &mut plan, reached).await?;
+        let changes = Changes::look(self, found, &reached, true).await?;
+        let later = if changes.are_offered() {
+            changes.read(self, found, &mut plan, reached).await?.0
+        } else {
+            Inventory::read_newer(self, found, &mut plan).await?;
+            reached
+        };
         for uri in plan.with(|draft| std::mem::take(&mut draft.explained)) {
             unexplained.remove(&uri);
         }

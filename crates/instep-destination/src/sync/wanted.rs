@@ -113,7 +113,8 @@ pub(crate) fn wanted_link(link: &Link) -> Wanted {
     wanted
 }
 
-fn resource(uri: &Uri) -> Uri {
+/// The URI of a resource: without the fragment (D6).
+pub(crate) fn resource(uri: &Uri) -> Uri {
     let text = without_fragment(uri);
     if text.len() == uri.as_str().len() {
         uri.clone()

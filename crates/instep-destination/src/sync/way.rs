@@ -1,6 +1,6 @@
 //! Which way brings a copy in step, and what brings the bytes.
 
-use resourcesync::{Capability, Relation, Uri};
+use resourcesync::{Capability, DateTime, Relation, Uri};
 
 use super::{
     change_lists::{ChangeLists, Kind, is_gone},
@@ -8,14 +8,14 @@ use super::{
     draft::Draft,
     dump::{Dump, DumpPackage},
     inventory::Inventory,
-    run::Run,
+    run::{Run, now},
     set::SetRun,
 };
 use crate::{
     Error, Strategy, Via,
     discover::CapabilitySet,
     http::Origin,
-    plan::{Choice, Situation, baseline, carrier_of_changes, choose, could_pay},
+    plan::{Choice, Situation, baseline, carrier_of_changes, check_age, choose, could_pay},
     state::{Checkpoint, SetId},
 };
 
@@ -64,7 +64,7 @@ impl Run<'_> {
     /// Changes where they reach back to the checkpoint, else the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
         let held = self.state().checkpoint(set.id)?;
-        let anew = self.must_look_anew(set.id)?;
+        let mut anew = self.must_look_anew(set.id)?;
         let changes = match &held {
             Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, false).await?,
             _ => Changes::default(),
@@ -77,6 +77,12 @@ impl Run<'_> {
                     *set = self.new_plan(set.id, true)?;
                     let reason = format!("a gap: a Change List since then is gone ({error})");
                     choice = Choice { strategy: Strategy::List, reason };
+                }
+                Ok(_) if set.with(|draft| draft.met_a_record) && found.has_inventory() => {
+                    *set = self.new_plan(set.id, true)?;
+                    let reason = "metadata records changed: what they describe is chosen again".to_owned();
+                    choice = Choice { strategy: Strategy::List, reason };
+                    anew = true;
                 }
                 planned => return planned,
             }
@@ -107,11 +113,27 @@ impl Run<'_> {
             changes = Changes::look(self, found, &since, true).await?;
         }
         let (checkpoint, packages) = changes.read(self, found, set, since.clone()).await?;
+        self.refuse_frozen(found, &checkpoint).await?;
         if !set.new_documents {
             return Ok(Planned::nothing(choice.reason));
         }
         let (choice, carrier) = self.carrier_of_changes(found, set, choice, (&since, packages)).await?;
         Ok(Planned { choice, checkpoint: Some(checkpoint), inventory: None, carrier })
+    }
+
+    /// Refuses a Source that is frozen, where the operator says when it is (D37). One that tells of no changes may be quiet: then
+    /// the time of its inventory counts.
+    async fn refuse_frozen(&mut self, found: &CapabilitySet, reached: &Checkpoint) -> Result<(), Error> {
+        let max_age = self.options.max_age;
+        let times = [reached.datetime, reached.newest].into_iter().flatten();
+        let newest = times.max_by_key(DateTime::instant);
+        let Err(refused) = check_age(newest.as_ref(), now(), max_age) else { return Ok(()) };
+        let Some(offer) = found.get(&Capability::ResourceList) else { return Err(refused) };
+        let list = self.open(&offer.uri, found.capability_list.as_ref(), None).await?;
+        match list.and_then(|list| list.header.metadata?.at) {
+            Some(at) => check_age(Some(&at), now(), max_age),
+            None => Err(refused),
+        }
     }
 
     /// The cheapest way for the bytes of a baseline, now that their number is known.

@@ -33,6 +33,30 @@ fn following_stays_in_step_until_it_is_told_to_end() {
 }
 
 #[test]
+fn each_look_tells_how_it_ended() {
+    let copy = Copy::of_three();
+    assert_eq!(copy.sync().heard.ended, [0]);
+    copy.source.put("b.txt", "never there");
+    copy.source.fail_always("b.txt", instep_testkit::Fault::Status(404));
+    assert_eq!(copy.sync().heard.ended, [3]);
+    let frozen = copy.sync_with(|options| options.max_age = Some(Duration::from_secs(1)));
+    assert_eq!(frozen.heard.ended, [frozen.exit_code()]);
+    let again =
+        copy.sync_with(|options| (options.follow, options.max_age) = (true, Some(Duration::from_secs(1))));
+    assert_eq!(again.heard.ended.first(), Some(&again.exit_code()));
+}
+
+#[test]
+fn a_run_that_ended_leaves_the_copy_to_the_next_at_once() {
+    let copy = Copy::of_three();
+    copy.source.fail_always("c.txt", instep_testkit::Fault::Stall(1));
+    for round in 0..20 {
+        copy.source.put("a.txt", format!("round {round}"));
+        assert_eq!(copy.sync().exit_code(), 0, "round {round}");
+    }
+}
+
+#[test]
 fn a_status_tells_what_is_held_and_owed() {
     let copy = Copy::of_three();
     copy.source.fail_always("b.txt", instep_testkit::Fault::Status(404));
@@ -42,6 +66,13 @@ fn a_status_tells_what_is_held_and_owed() {
     assert_eq!(status.problems.get("missing"), Some(&1));
     assert!(status.checkpoint.is_some() && status.last_run.is_some() && !status.running);
     assert_eq!(status.url, Some(copy.source.url("")));
+    assert_eq!(status.last_exit_code, Some(3));
+    let (number, first) = &status.last_problems["missing"];
+    assert!(*number == 1 && first.contains("404"), "{number} {first}");
+    assert!(status.free.is_some_and(|free| free > 0));
+    let reached = status.checkpoint.unwrap();
+    let later = resourcesync::DateTime::from_unix_micros(reached.unix_micros() + 90_000_000);
+    assert_eq!(status.lag(later), Some(Duration::from_secs(90)));
 }
 
 #[test]

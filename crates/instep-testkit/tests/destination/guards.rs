@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use instep_destination::{Error, Guard, MaxDelete};
 use instep_testkit::{FakeSource, Fault, Tree};
 
@@ -112,32 +114,91 @@ fn an_incomplete_inventory_deletes_nothing() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
-#[test]
-fn d39_parts_of_two_states_delete_nothing() {
+/// A copy of three resources in parts of one, and one of them gone since.
+fn in_parts() -> Copy {
     let copy = Copy::laid_out(|layout| {
         layout.part_entries = Some(1);
         layout.change_list = false;
     });
     assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.delete("a.txt");
     copy.source.snapshot();
-    copy.source.fail("resourcelist-0002.xml", [Fault::Hold]);
-    let delete = |options: &mut instep_destination::SyncOptions| options.delete = true;
     copy.source.forget_requests();
+    copy
+}
+
+const PART: &str = "resourcelist-0002.xml";
+
+#[test]
+fn d39_parts_of_two_states_delete_nothing() {
+    let copy = in_parts();
+    copy.source.rewrite(PART, |text| text.replacen("at=\"2026", "at=\"2027", 1));
+    let delete = |options: &mut instep_destination::SyncOptions| options.delete = true;
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().deleted), (3, 0));
+    assert_eq!(copy.source.requests_for(PART), 3, "it is read three times and no more");
+    let told = run.heard.problems.iter().filter(|(_, _, what)| what.contains("published anew"));
+    assert_eq!(told.count(), 1);
+    copy.source.heal();
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d39_a_list_published_anew_under_the_reading_is_read_again() {
+    let copy = in_parts();
+    let readings = AtomicUsize::new(0);
+    copy.source.rewrite(PART, move |text| match readings.fetch_add(1, Ordering::SeqCst) {
+        0 | 1 => text.replacen("at=\"2026", "at=\"2027", 1),
+        _ => text,
+    });
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1));
+    assert_eq!(copy.source.requests_for(PART), 3);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d39_a_resource_that_moves_between_parts_while_they_are_read_is_not_lost() {
+    let copy = in_parts();
+    copy.source.fail(PART, [Fault::Hold]);
     let run = std::thread::scope(|scope| {
-        let run = scope.spawn(|| copy.sync_with(delete));
-        copy.source.wait_for("resourcelist-0002.xml", 1);
+        let run = scope.spawn(|| copy.sync_with(|options| options.delete = true));
+        copy.source.wait_for(PART, 1);
         copy.source.put("0.txt", "it moves each resource to the next part");
         copy.source.snapshot();
         copy.source.release();
         run.join().unwrap()
     });
-    assert_eq!((run.exit_code(), run.report().deleted), (3, 0));
-    assert!(run.heard.problems.iter().any(|(_, _, what)| what.contains("published anew")));
-    copy.source.delete("a.txt");
-    copy.source.snapshot();
-    let run = copy.sync_with(delete);
-    assert_eq!((run.exit_code(), run.report().deleted), (0, 1));
+    assert_eq!((run.exit_code(), run.report().created, run.report().deleted), (0, 1, 1));
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn d39_a_resource_newer_than_its_list_is_explained_by_the_next_list() {
+    let copy = Copy::laid_out(|layout| layout.change_list = false);
+    copy.source.fail("b.txt", [Fault::Hold]);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync());
+        copy.source.wait_for("b.txt", 1);
+        copy.source.put("b.txt", "newer than the list that was read");
+        copy.source.snapshot();
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard.problems);
+    assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!(copy.sync().report().created, 0);
+}
+
+#[test]
+fn d39_a_resource_that_no_list_explains_stays_a_problem() {
+    let copy = Copy::laid_out(|layout| layout.change_list = false);
+    copy.source.misstate("b.txt", |entry| entry.metadata.length = Some(1));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().failed), (3, 1));
+    assert_eq!(copy.read("b.txt"), None);
 }
 
 #[test]
@@ -170,6 +231,11 @@ fn d37_a_frozen_source_is_refused_where_the_operator_says_so() {
     let age = std::time::Duration::from_secs(3600);
     let run = copy.sync_with(|options| options.max_age = Some(age));
     assert_eq!(guard(&run), Some(Guard::Frozen), "the fake Source's clock stands at the begin of 2026");
+    assert_eq!(copy.sync().exit_code(), 0);
+    let run = copy.sync_with(|options| options.max_age = Some(age));
+    assert_eq!(guard(&run), Some(Guard::Frozen), "also where only changes would be read");
+    let ages = std::time::Duration::from_secs(50 * 365 * 86_400);
+    assert_eq!(copy.sync_with(|options| options.max_age = Some(ages)).exit_code(), 0);
 }
 
 #[test]

@@ -105,25 +105,6 @@ fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
 }
 
 #[test]
-fn d38_a_second_change_in_the_same_instant_is_applied() {
-    let copy = Copy::of_three();
-    copy.source.rewrite("changelist-000001.xml", |text| {
-        let mut parts = text.split("datetime=\"");
-        let head = parts.next().unwrap_or_default().to_owned();
-        parts.fold(head, |text, part| {
-            let rest = part.split_once('"').map_or("", |(_, rest)| rest);
-            format!("{text}datetime=\"2026-01-01T01:00:00Z\"{rest}")
-        })
-    });
-    copy.sync();
-    copy.source.put("a.txt", "first");
-    copy.sync();
-    copy.source.put("b.txt", "second, at the same time");
-    assert_eq!(copy.sync().exit_code(), 0);
-    assert_eq!(copy.differences(), [""; 0]);
-}
-
-#[test]
 fn entries_without_any_time_are_followed_by_position() {
     let copy = Copy::laid_out(|layout| layout.lastmod = false);
     copy.source.rewrite("changelist-000001.xml", |text| {

@@ -56,6 +56,19 @@ fn a_change_is_chosen_by_its_record_too() {
 }
 
 #[test]
+fn a_record_that_changes_chooses_its_resources_again() {
+    let copy = Copy::of_three();
+    copy.source.put("about/b.json", "{\"year\": 1915}");
+    copy.source.snapshot();
+    link(&copy, "b.txt", Relation::DescribedBy, "about/b.json", None);
+    assert_eq!((choosing(&copy, "/year > 2000").exit_code(), held(&copy)), (0, vec![]));
+    copy.source.put("about/b.json", "{\"year\": 2015}");
+    let run = choosing(&copy, "/year > 2000");
+    assert_eq!((run.exit_code(), held(&copy)), (0, vec!["b.txt"]), "{:?}", run.heard.notes);
+    assert_eq!(choosing(&copy, "/year > 2000").report().created, 0);
+}
+
+#[test]
 fn a_record_that_does_not_come_leaves_its_resource_owed() {
     let copy = described();
     copy.source.fail_always("about/a.json", instep_testkit::Fault::Status(404));

@@ -184,3 +184,44 @@ fn the_state_of_a_moment_is_asked_from_the_time_gate() {
     let asked = copy.source.requests().into_iter().find(|request| request.path == "gate/a").unwrap();
     assert!(asked.headers.contains_key("accept-datetime"), "{:?}", asked.headers);
 }
+
+/// A Source whose only Resource List is younger than a moment; after it `a.txt` changed and `e.txt` came.
+fn with_a_later_list() -> (Copy, DateTime) {
+    let copy = Copy::of_three();
+    copy.source.put("b.txt", "a second version");
+    let then = copy.source.clock().now();
+    copy.source.put("a.txt", "too late");
+    copy.source.put("e.txt", "too late");
+    link(&copy, "a.txt", Relation::TimeGate, "gate/a", None);
+    copy.source.serve("gate/a", "one");
+    (copy, then)
+}
+
+#[test]
+fn a_moment_before_the_oldest_list_is_had_by_taking_changes_back() {
+    let (copy, then) = with_a_later_list();
+    copy.source.snapshot();
+    let run = copy.sync_with(|options| options.as_of = Some(then));
+    assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
+    assert_eq!(copy.read("b.txt").as_deref(), Some("a second version"));
+    assert_eq!(copy.read("e.txt"), None);
+    assert!(run.heard.notes.iter().any(|note| note.contains("taken back")), "{:?}", run.heard.notes);
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn what_is_not_offered_of_a_moment_is_said_and_nothing_later_is_taken_for_it() {
+    let (copy, then) = with_a_later_list();
+    copy.source.put("d/c.txt", "too late, and no TimeGate");
+    copy.source.snapshot();
+    let run = copy.sync_with(|options| options.as_of = Some(then));
+    assert_eq!((run.exit_code(), copy.read("d/c.txt")), (3, None));
+    let told =
+        run.heard.problems.iter().any(|(_, uri, what)| uri.ends_with("d/c.txt") && what.contains("TimeGate"));
+    assert!(told, "{:?}", run.heard.problems);
+    copy.source.gap();
+    let run = copy.sync_with(|options| options.as_of = Some(then));
+    assert_eq!(run.exit_code(), 2, "no changes reach back to that moment any more");
+}

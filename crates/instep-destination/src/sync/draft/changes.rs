@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use resourcesync::{Capability, DateTime, Entry};
+use resourcesync::{Capability, DateTime, Entry, Relation};
 
 use super::{Draft, Word};
 use crate::{
@@ -49,7 +49,11 @@ impl Draft {
             let before = since.zip(place.time).is_some_and(|(since, time)| time.end() <= since.instant());
             let after =
                 self.policy.as_of.zip(place.time).is_some_and(|(as_of, time)| time.instant() >= as_of.end());
-            if ordinal <= shape.known || before || after || !self.in_scope(speaker.as_ref(), &entry.loc) {
+            if ordinal <= shape.known || before || !self.in_scope(speaker.as_ref(), &entry.loc) {
+                continue;
+            }
+            self.note_undoing(&entry, place.time, after)?;
+            if after {
                 continue;
             }
             if self.versions.is_some()
@@ -58,6 +62,7 @@ impl Draft {
             {
                 self.note_links(speaker.as_ref(), &entry)?;
             }
+            self.met_a_record |= self.may_be_record(&entry);
             self.put(&mut window, speaker.as_ref(), &entry, place);
             if window.len() == Self::PART {
                 self.plan_window(std::mem::take(&mut window), tells_links)?;
@@ -66,6 +71,12 @@ impl Draft {
         let unusable = entries.entries_read() - ordinal;
         self.tell_unusable(document, entries.take_findings(), unusable);
         self.plan_window(window, tells_links)
+    }
+
+    /// Whether resources may be chosen by what it says. A resource that no record describes is never chosen, so that what has none
+    /// is a record, or of no interest.
+    fn may_be_record(&self, entry: &Entry) -> bool {
+        self.policy.condition.is_some() && entry.link_for(&Relation::DescribedBy).is_none()
     }
 
     fn put(&self, window: &mut Window, speaker: Option<&Origin>, entry: &Entry, place: Place) {

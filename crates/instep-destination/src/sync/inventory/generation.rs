@@ -31,6 +31,11 @@ impl Generation {
         matches!((stated, at), (Some(stated), Some(at)) if stated.end() <= at.instant())
     }
 
+    /// Whether it does not say of each member which one is meant.
+    pub(super) fn is_silent(&self) -> bool {
+        self.members.values().any(Option::is_none)
+    }
+
     /// Whether the index is still what it was before its members were read.
     pub(super) async fn stands(&self, run: &mut Run<'_>, index: &Document) -> bool {
         match run.open(&index.uri, Some(&index.uri), None).await {

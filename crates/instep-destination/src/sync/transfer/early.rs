@@ -3,12 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use resourcesync::package::{Member, PackageError as ZipError};
+use resourcesync::{
+    Uri,
+    package::{Member, PackageError as ZipError},
+};
 
 use super::{
     pipeline::Pipeline,
     settle::Placer,
-    unpack::{Fit, promise},
+    unpack::{Fit, Taken, promise},
 };
 use crate::{
     Error, ProblemKind,
@@ -16,17 +19,19 @@ use crate::{
     error::story,
     fetch::Arrival,
     package::{Arriving, OpenPackage, PackageError, PackageReader, Packages},
-    state::Wanted,
     store::StagedName,
     sync::{draft::Draft, dump::DumpPackage, run::Run, set::SetRun},
 };
 
 /// Staged files that wait for a directory; what comes after them is unpacked when that is there.
-const MOST: usize = 8_192;
+const MOST: usize = 4_096;
+
+/// Those of them that are handed on at a time.
+const AT_A_TIME: usize = 256;
 
 /// A resource that is staged and waits.
 struct Early {
-    wanted: Wanted,
+    uri: Uri,
     arrival: Arrival,
     member: Member,
 }
@@ -77,22 +82,26 @@ impl Pipeline {
         (arriving, fit): (Arriving, Fit),
     ) -> Result<Result<OpenPackage, PackageError>, Error> {
         let (reader, rest) = arriving.split();
-        let mut early = set.work(move |draft| stage_early(draft, reader, fit)).await?;
-        let whole = rest.whole(packages).await;
-        if !whole.as_ref().is_ok_and(|open| early.iter().all(|one| open.has(&one.member))) {
+        let early = set.work(move |draft| stage_early(draft, reader, fit)).await?;
+        let mut whole = rest.whole(packages).await;
+        let confirm = move |_: &mut Draft| {
+            let is_confirmed = whole.as_mut().is_ok_and(|open| early.iter().all(|one| open.has(&one.member)));
+            Ok((whole, early, is_confirmed))
+        };
+        let (whole, mut early, is_confirmed) = set.work(confirm).await?;
+        if !is_confirmed {
             let names: Vec<StagedName> = early.drain(..).map(|one| one.arrival.staged.name).collect();
             run.copy.store.discard(&names);
         }
         let placer = Placer::new(run, set.id);
-        let mut commits = Vec::with_capacity(early.len());
-        for Early { wanted, arrival, .. } in early {
-            if let Ok(commit) = placer.place(&wanted, None, arrival) {
-                set.with(|draft| draft.done(wanted.uri.as_str()))?;
-                run.report.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
-                commits.push(commit);
-            }
+        let mut early = early.into_iter();
+        while early.len() > 0 {
+            let some: Vec<Early> = early.by_ref().take(AT_A_TIME).collect();
+            let placer = placer.clone();
+            let taken = set.work(move |draft| settle(draft, some, &placer)).await?;
+            run.report.unchanged += taken.unchanged;
+            self.send_all(taken.commits).await?;
         }
-        self.send_all(commits).await?;
         run.progress(run.fetcher.bytes());
         self.tell_ready(run);
         Ok(whole)
@@ -112,8 +121,25 @@ fn stage_early(draft: &mut Draft, mut reader: PackageReader, fit: Fit) -> Result
         promise(&mut entry, &action);
         if let Some(arrival) = reader.stage(&entry, &member) {
             taken.insert(action.sequence);
-            early.push(Early { wanted: action.wanted, arrival, member });
+            early.push(Early { uri: action.wanted.uri, arrival, member });
         }
     }
     Ok(early)
+}
+
+/// What is committed for what was confirmed; the plan has the rest of what is known of it.
+fn settle(draft: &mut Draft, early: Vec<Early>, placer: &Placer) -> Result<Taken, Error> {
+    let mut taken = Taken::default();
+    for Early { uri, arrival, .. } in early {
+        let Some(action) = draft.wants_bytes_of(uri.as_str())? else {
+            placer.store.discard(&[arrival.staged.name]);
+            continue;
+        };
+        if let Ok(commit) = placer.place(&action.wanted, None, arrival) {
+            draft.done(uri.as_str())?;
+            taken.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
+            taken.commits.push(commit);
+        }
+    }
+    Ok(taken)
 }

@@ -31,7 +31,7 @@ const PAGE: usize = 500;
 /// Bunches that wait while a group is committed, and commits in all of them: so many that nobody else has to wait, and no
 /// more, however slow the disk is.
 const BUNCHES: usize = 128;
-const ROOM: usize = 8_192;
+const ROOM: usize = 4_096;
 
 /// Resources that wait to be fetched, and arrivals that wait to be committed.
 const QUEUE: usize = 512;
@@ -309,6 +309,7 @@ impl Run<'_> {
         if more > 0 {
             self.monitor.event(Event::Progress { bytes: more });
         }
+        self.tell_traffic();
     }
 
     /// Tells what is committed now.

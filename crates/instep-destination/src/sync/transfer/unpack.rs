@@ -1,6 +1,7 @@
 //! Resources that come in packages: of dumps, or of batches asked for.
 
 use resourcesync::{Change, Digests, Entry, Relation, Uri, patch::PatchFormat};
+use tokio::sync::mpsc;
 
 use super::{patches, pipeline::Pipeline, settle::Placer, versions};
 use crate::{
@@ -18,13 +19,14 @@ use crate::{
 
 /// What a plan takes from a package.
 #[derive(Debug, Default)]
-struct Taken {
-    commits: Vec<Commit>,
-    unchanged: u64,
+pub(super) struct Taken {
+    pub(super) commits: Vec<Commit>,
+    pub(super) unchanged: u64,
 }
 
-/// Resources unpacked before they are handed on.
+/// Resources unpacked before they are handed on, and how often before those are committed.
 const AT_A_TIME: usize = 256;
+const AHEAD: usize = 2;
 
 /// The most resources of one batch, and their bytes as far as they are known: what instep's own Source gives at once.
 const BATCH_RESOURCES: usize = 10_000;
@@ -147,7 +149,7 @@ impl Pipeline {
         }
     }
 
-    /// Stages, on a thread that may block, what the plan wants of a package, and commits it.
+    /// Stages, on one thread that may block, what the plan wants of a package, and commits it meanwhile.
     async fn unpack(
         &mut self,
         run: &mut Run<'_>,
@@ -156,22 +158,33 @@ impl Pipeline {
         (fit, keep): (Fit, Option<SetId>),
     ) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
-        let mut entries = open.manifest.read()?;
-        let mut package = open;
-        loop {
-            let placer = placer.clone();
-            let work = move |draft: &mut Draft| {
-                let taken = take_some(draft, &mut package, &mut entries, (&placer, fit, keep))?;
-                Ok((package, entries, taken))
-            };
-            let (left, rest, taken) = set.work(work).await?;
-            let Some(taken) = taken else { return Ok(()) };
-            (package, entries) = (left, rest);
-            run.report.unchanged += taken.unchanged;
-            self.send_all(taken.commits).await?;
-            run.progress(run.fetcher.bytes());
-            self.tell_ready(run);
-        }
+        let (sender, receiver) = mpsc::channel::<Taken>(AHEAD);
+        let work = set.work(move |draft| {
+            let (mut entries, mut package) = (open.manifest.read()?, open);
+            while let Some(taken) = take_some(draft, &mut package, &mut entries, (&placer, fit, keep))? {
+                if sender.blocking_send(taken).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        let commit = async {
+            // Where this ends early, its end of the channel goes, and the thread ends too.
+            let mut receiver = receiver;
+            while let Some(taken) = receiver.recv().await {
+                run.report.unchanged += taken.unchanged;
+                self.send_all(taken.commits).await?;
+                run.progress(run.fetcher.bytes());
+                self.tell_ready(run);
+                // A budget that is spent does not cost what is here already.
+                if run.options.shutdown.is_cancelled() {
+                    break;
+                }
+            }
+            Ok::<(), Error>(())
+        };
+        let (worked, committed) = tokio::join!(work, commit);
+        worked.and(committed)
     }
 }
 
