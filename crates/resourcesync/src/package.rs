@@ -41,6 +41,8 @@ pub use directory::{Directory, Member, PackageLimits, Problem};
 pub use member::MemberReader;
 pub use writer::PackageWriter;
 
+use member::Inflater;
+
 use crate::{
     document::Document,
     error::ReadError,
@@ -103,6 +105,7 @@ pub enum PackageError {
 pub struct Package<R> {
     source: R,
     directory: Directory,
+    inflater: Inflater,
 }
 
 impl<R: Read + Seek> Package<R> {
@@ -115,7 +118,7 @@ impl<R: Read + Seek> Package<R> {
         if !directory.problems.is_empty() {
             return Err(PackageError::Refused(directory.problems.swap_remove(0)));
         }
-        Ok(Self { source, directory })
+        Ok(Self { source, directory, inflater: Inflater::new() })
     }
 
     /// The members that hold bytes, in the order of the directory, which is read again.
@@ -173,7 +176,7 @@ impl<R: Read + Seek> Package<R> {
 
     fn open_member(&mut self, name: &str) -> Result<MemberReader<'_, R>, PackageError> {
         match self.directory.find(&mut self.source, name)?.filter(|member| !member.is_folder()) {
-            Some(member) => Ok(MemberReader::open(&mut self.source, &member)?),
+            Some(member) => Ok(MemberReader::open(&mut self.source, &mut self.inflater, &member)?),
             None => Err(PackageError::NoMember { name: name.to_owned() }),
         }
     }

@@ -3,6 +3,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::{
     Member, MemberReader,
     entry::{LOCAL, LOCAL_SIZE, has_plain_form, read_block},
+    member::Inflater,
     records::Fields,
 };
 
@@ -12,12 +13,13 @@ use super::{
 pub struct ArrivingPackage<R> {
     source: R,
     next: u64,
+    inflater: Inflater,
 }
 
 impl<R: Read + Seek> ArrivingPackage<R> {
     /// From its first byte. Reading and seeking wait for what has not arrived.
     pub fn new(source: R) -> Self {
-        Self { source, next: 0 }
+        Self { source, next: 0, inflater: Inflater::new() }
     }
 
     /// The next member; none at the directory, and where only the directory tells how long a member is.
@@ -49,7 +51,7 @@ impl<R: Read + Seek> ArrivingPackage<R> {
     /// # Errors
     /// When the bytes do not arrive.
     pub fn bytes(&mut self, member: &Member) -> io::Result<MemberReader<'_, R>> {
-        MemberReader::open(&mut self.source, member)
+        MemberReader::open(&mut self.source, &mut self.inflater, member)
     }
 }
 

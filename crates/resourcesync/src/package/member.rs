@@ -1,33 +1,30 @@
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
+use std::{
+    fmt,
+    io::{self, Read, Seek, SeekFrom, Take},
+};
 
-use flate2::{Crc, bufread::DeflateDecoder};
+use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use super::Member;
 
 /// The bytes of a member, decompressed. More bytes than announced, fewer, or other ones are an error at the end.
 #[derive(Debug)]
 pub struct MemberReader<'p, R> {
-    bytes: Bytes<'p, R>,
+    raw: Take<&'p mut R>,
+    /// None where the member is stored.
+    inflater: Option<&'p mut Inflater>,
     crc: Crc,
     left: u64,
     expected_crc: u32,
 }
 
-#[derive(Debug)]
-enum Bytes<'p, R> {
-    Stored(Take<&'p mut R>),
-    Deflated(Box<DeflateDecoder<BufReader<Take<&'p mut R>>>>),
-}
-
 impl<'p, R: Read + Seek> MemberReader<'p, R> {
-    pub(super) fn open(source: &'p mut R, member: &Member) -> io::Result<Self> {
+    pub(super) fn open(source: &'p mut R, inflater: &'p mut Inflater, member: &Member) -> io::Result<Self> {
         source.seek(SeekFrom::Start(member.data_start))?;
         let raw = source.take(member.compressed);
-        let bytes = match member.deflated {
-            false => Bytes::Stored(raw),
-            true => Bytes::Deflated(Box::new(DeflateDecoder::new(BufReader::with_capacity(32 << 10, raw)))),
-        };
-        Ok(Self { bytes, crc: Crc::new(), left: member.length, expected_crc: member.crc })
+        inflater.begin();
+        let inflater = member.deflated.then_some(inflater);
+        Ok(Self { raw, inflater, crc: Crc::new(), left: member.length, expected_crc: member.crc })
     }
 }
 
@@ -36,20 +33,76 @@ impl<R: Read> Read for MemberReader<'_, R> {
         if buffer.is_empty() {
             return Ok(0);
         }
-        let amount = match &mut self.bytes {
-            Bytes::Stored(bytes) => bytes.read(buffer),
-            Bytes::Deflated(bytes) => bytes.read(buffer),
+        let amount = match &mut self.inflater {
+            None => self.raw.read(buffer),
+            Some(inflater) => inflater.read(&mut self.raw, buffer),
         }?;
         self.crc.update(&buffer[..amount]);
-        let damaged = |what| Err(io::Error::new(io::ErrorKind::InvalidData, what));
         match self.left.checked_sub(amount as u64) {
-            None => return damaged("The member is longer than its directory entry says"),
+            None => return Err(damaged("The member is longer than its directory entry says")),
             Some(left) => self.left = left,
         }
         match amount {
-            0 if self.left > 0 => damaged("The member is shorter than its directory entry says"),
-            0 if self.crc.sum() != self.expected_crc => damaged("The member's checksum is wrong"),
+            0 if self.left > 0 => Err(damaged("The member is shorter than its directory entry says")),
+            0 if self.crc.sum() != self.expected_crc => Err(damaged("The member's checksum is wrong")),
             _ => Ok(amount),
         }
     }
+}
+
+/// What decompressing needs. It goes from member to member: making it takes more than decompressing a small one.
+pub(super) struct Inflater {
+    state: Decompress,
+    input: Box<[u8]>,
+    start: usize,
+    end: usize,
+    is_done: bool,
+}
+
+impl Inflater {
+    const INPUT: usize = 32 << 10;
+
+    pub(super) fn new() -> Self {
+        let input = vec![0; Self::INPUT].into();
+        Self { state: Decompress::new(false), input, start: 0, end: 0, is_done: false }
+    }
+
+    fn begin(&mut self) {
+        self.state.reset(false);
+        (self.start, self.end, self.is_done) = (0, 0, false);
+    }
+
+    /// The next decompressed bytes; none at the end.
+    fn read(&mut self, raw: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+        while !self.is_done {
+            if self.start == self.end {
+                (self.start, self.end) = (0, raw.read(&mut self.input)?);
+            }
+            let input = &self.input[self.start..self.end];
+            let flush = if input.is_empty() { FlushDecompress::Finish } else { FlushDecompress::None };
+            let (taken, given) = (self.state.total_in(), self.state.total_out());
+            let status = self.state.decompress(input, buffer, flush);
+            let status = status.map_err(|_| damaged("The member is not compressed as it says"))?;
+            let (taken, given) = (self.state.total_in() - taken, self.state.total_out() - given);
+            self.start += taken as usize;
+            self.is_done = status == Status::StreamEnd;
+            if given > 0 {
+                return Ok(given as usize);
+            }
+            if !self.is_done && taken == 0 && flush == FlushDecompress::Finish {
+                return Err(damaged("The member breaks off"));
+            }
+        }
+        Ok(0)
+    }
+}
+
+impl fmt::Debug for Inflater {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inflater").field("is_done", &self.is_done).finish_non_exhaustive()
+    }
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
