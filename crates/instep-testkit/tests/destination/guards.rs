@@ -129,10 +129,21 @@ fn in_parts() -> Copy {
 
 const PART: &str = "resourcelist-0002.xml";
 
+/// The index has another `at` each time it is asked for, so many times.
+fn published_anew(copy: &Copy, times: usize) {
+    let asked = AtomicUsize::new(0);
+    copy.source.rewrite("resourcelist.xml", move |text| {
+        let number = asked.fetch_add(1, Ordering::SeqCst).min(times);
+        let (head, tail) = text.split_once(" at=\"").unwrap();
+        let (_, tail) = tail.split_once('"').unwrap();
+        format!("{head} at=\"2027-01-01T00:00:{number:02}Z\"{tail}")
+    });
+}
+
 #[test]
 fn d39_parts_of_two_states_delete_nothing() {
     let copy = in_parts();
-    copy.source.rewrite(PART, |text| text.replacen("at=\"2026", "at=\"2027", 1));
+    published_anew(&copy, 59);
     let delete = |options: &mut instep_destination::SyncOptions| options.delete = true;
     let run = copy.sync_with(delete);
     assert_eq!((run.exit_code(), run.report().deleted), (3, 0));
@@ -147,16 +158,23 @@ fn d39_parts_of_two_states_delete_nothing() {
 
 #[test]
 fn d39_a_list_published_anew_under_the_reading_is_read_again() {
+    for delete in [true, false] {
+        let copy = in_parts();
+        published_anew(&copy, 4);
+        let run = copy.sync_with(|options| options.delete = delete);
+        assert_eq!((run.exit_code(), run.report().deleted), (0, delete.into()), "{:?}", run.heard.problems);
+        assert_eq!(copy.source.requests_for(PART), 3);
+    }
+}
+
+#[test]
+fn d39_a_part_that_is_younger_than_the_index_says_is_of_another_state() {
     let copy = in_parts();
-    let readings = AtomicUsize::new(0);
-    copy.source.rewrite(PART, move |text| match readings.fetch_add(1, Ordering::SeqCst) {
-        0 | 1 => text.replacen("at=\"2026", "at=\"2027", 1),
-        _ => text,
+    copy.source.rewrite("resourcelist.xml", |text| {
+        text.replace("</loc>", "</loc><rs:md at=\"2026-01-01T00:00:00Z\"/>")
     });
     let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), run.report().deleted), (0, 1));
-    assert_eq!(copy.source.requests_for(PART), 3);
-    assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!((run.exit_code(), run.report().deleted), (3, 0));
 }
 
 #[test]
