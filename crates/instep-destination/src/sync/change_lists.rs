@@ -2,7 +2,10 @@
 
 use resourcesync::{Capability, DateTime, Form, Uri};
 
-use super::{run::Run, set::SetRun};
+use super::{
+    run::{Run, now},
+    set::SetRun,
+};
 use crate::{
     Error, Guard, ProblemKind,
     discover::CapabilitySet,
@@ -226,6 +229,9 @@ pub(super) async fn archived_lists(
     Ok(members)
 }
 
+/// Microseconds that a Source may be ahead of this machine.
+const A_DAY: i64 = 24 * 3_600 * 1_000_000;
+
 /// Moves a checkpoint to the end of a list.
 pub(super) fn pass(
     checkpoint: &mut Checkpoint,
@@ -234,7 +240,10 @@ pub(super) fn pass(
     until: Option<DateTime>,
     shape: Shape,
 ) {
-    for time in [from, until, shape.newest].into_iter().flatten() {
+    // A clock that is far ahead would hide everything that comes after it (D38).
+    let latest = now().unix_micros().saturating_add(A_DAY);
+    let times = [from, until, shape.newest].into_iter().flatten();
+    for time in times.filter(|time| time.unix_micros() <= latest) {
         if checkpoint.datetime.is_none_or(|held| held.instant() < time.instant()) {
             checkpoint.datetime = Some(time);
         }

@@ -196,10 +196,10 @@ fn d39_a_resource_that_moves_between_parts_while_they_are_read_is_not_lost() {
 #[test]
 fn d39_a_resource_newer_than_its_list_is_explained_by_the_next_list() {
     let copy = Copy::laid_out(|layout| layout.change_list = false);
-    copy.source.fail("b.txt", [Fault::Hold]);
+    copy.source.fail("resourcelist.xml", [Fault::Hold]);
     let run = std::thread::scope(|scope| {
         let run = scope.spawn(|| copy.sync());
-        copy.source.wait_for("b.txt", 1);
+        copy.source.wait_for("resourcelist.xml", 1);
         copy.source.put("b.txt", "newer than the list that was read");
         copy.source.snapshot();
         copy.source.release();
