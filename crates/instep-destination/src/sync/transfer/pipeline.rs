@@ -179,6 +179,9 @@ impl Pipeline {
 
     /// Writes down what else is said of what is held.
     pub(super) async fn note(&mut self, run: &Run<'_>, set: &SetRun) -> Result<(), Error> {
+        if set.with(|draft| draft.actions().totals(ActionKind::Note).0) == 0 {
+            return Ok(());
+        }
         let reader = run.state().reader()?;
         let mut after = 0;
         loop {
