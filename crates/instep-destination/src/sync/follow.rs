@@ -49,8 +49,7 @@ struct Following<'a> {
 impl Following<'_> {
     /// Round after round; how it ended.
     async fn go_on(&mut self) -> Result<Outcome, Error> {
-        let look = || Heard { look: true, ..Heard::default() };
-        let mut heard = look();
+        let mut heard = Heard { look: true, ..Heard::default() };
         loop {
             let mut failed = false;
             let pause = match self.round(&heard).await {
@@ -67,7 +66,7 @@ impl Following<'_> {
             self.monitor.event(Event::Leases(&self.listener.leases()));
             self.monitor.event(Event::Phase(Phase::Waiting));
             heard = tokio::select! {
-                () = sleep(pause) => look(),
+                () = sleep(pause) => Heard { look: true, ..self.listener.take() },
                 () = self.listener.news() => self.listener.take(),
                 () = self.options.shutdown.cancelled() => return Ok(Outcome::Interrupted),
             };
