@@ -200,7 +200,12 @@ struct Admin {
 
 impl Admin {
     fn find(folder: &Path) -> Result<Self> {
-        let text = fs::read_to_string(folder.join(".instep/admin.json"))?;
+        let file = folder.join(".instep/admin.json");
+        let began = Instant::now();
+        while !file.exists() && began.elapsed() < Duration::from_secs(10) {
+            thread::sleep(PROBE);
+        }
+        let text = fs::read_to_string(file)?;
         let field = |name: &str| {
             let rest = text.split(&format!("\"{name}\":\"")).nth(1).context("admin.json")?;
             rest.split('"').next().map(str::to_owned).context("admin.json")
