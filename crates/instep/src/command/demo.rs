@@ -132,8 +132,9 @@ impl Stage<'_> {
         let files = run.number("created");
         let rate = files as f64 / run.elapsed.as_secs_f64().max(0.001);
         let figures = format!(
-            "{}, {}, each verified, in {}",
+            "{} by {}, {} received, each verified, in {}",
             counted(files, "file"),
+            run.text("strategy"),
             bytes(run.number("bytes")),
             elapsed(run.elapsed)
         );

@@ -246,20 +246,10 @@ impl<'h> EntryCheck<'h> {
         }
         let listed = rules.is(Form::List, &Capability::CapabilityList);
         if listed && !self.capabilities.insert(capability.clone()) {
-            out.add("CAP-8", at, format!("capability=\"{capability}\" again"), "each capability once");
-            if is_channel(capability) {
-                out.also(
-                    "CN-2",
-                    at,
-                    format!("capability=\"{capability}\" again"),
-                    "one channel of each kind",
-                );
-                out.also(
-                    "N8-1",
-                    at,
-                    format!("capability=\"{capability}\" again"),
-                    "one channel of each kind",
-                );
+            let found = format!("capability=\"{capability}\" again");
+            out.add("CAP-8", at, found.clone(), "each capability once");
+            for rule in ["CN-2", "N8-1"].into_iter().filter(|_| is_channel(capability)) {
+                out.also(rule, at, found.clone(), "one channel of each kind");
             }
         }
         if listed && is_channel(capability) && !has_channel_scheme(loc) {

@@ -82,6 +82,11 @@ impl Run {
     pub(super) fn number(&self, name: &str) -> u64 {
         self.summary[name].as_u64().unwrap_or_default()
     }
+
+    /// A word of the summary; empty where it has none.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.summary[name].as_str().unwrap_or_default()
+    }
 }
 
 impl Server {
