@@ -1,6 +1,8 @@
 //! Names below a folder that is held open: no link is followed on the way, wherever it was planted (D3, D4).
 
 use std::{
+    fs::File,
+    io::{Read as _, Take},
     os::fd::{AsFd, OwnedFd},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -39,8 +41,8 @@ impl Root {
         self.walk(folder, FOLDER).map_err(|error| explain("open the folder", folder, error))
     }
 
-    /// A plain file below.
-    pub(super) fn file(&self, path: &str) -> Result<std::fs::File, StoreError> {
+    /// A plain file below, up to the size it has now: its end then needs no further look.
+    pub(super) fn file(&self, path: &str) -> Result<Take<File>, StoreError> {
         // NONBLOCK: a planted pipe must not hold us up.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = self.walk(path, flags).map_err(|error| explain("open", path, error))?;
@@ -48,7 +50,7 @@ impl Root {
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(StoreError::Blocked { path: path.to_owned(), by: "something that is no file" });
         }
-        Ok(fd.into())
+        Ok(File::from(fd).take(u64::try_from(stat.st_size).unwrap_or_default()))
     }
 
     pub(super) fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
