@@ -24,8 +24,10 @@ use crate::{
 
 /// A package is tried so often with a file that changes while it is packed; then the file is left out.
 const ATTEMPTS: u8 = 3;
-/// How often a batch starts again before the bytes of all its resources are set aside: some Sources change all the time.
+/// How often a package starts again before the bytes of all its resources are set aside: some Sources change all the time.
 const RESTARTS: u32 = 2;
+/// Bytes that are set aside for a package of a dump, at most; a larger one starts again until nothing changes.
+const MOST_ASIDE: u64 = 256 << 20;
 
 /// What packages are made of and how.
 pub(super) struct Packer<'a> {
@@ -60,7 +62,9 @@ impl Packer<'_> {
         documents: &mut BTreeMap<String, DocumentFact>,
     ) -> Result<PackageFact, Error> {
         let (name, mut length) = (names.set.place.name(&names.package), 0);
-        let manifest = self.until_true(&name, header, contents, u32::MAX, &mut |manifest, items| {
+        let bytes: u64 = contents.iter().filter_map(|content| content.state().length).sum();
+        let restarts = if bytes <= MOST_ASIDE { RESTARTS } else { u32::MAX };
+        let manifest = self.until_true(&name, header, contents, restarts, &mut |manifest, items| {
             let mut differs = None;
             length = sink.stage(&name, Rank::Part, &mut |stage| {
                 differs = self.write_package(&name, stage, manifest, items)?;
