@@ -348,6 +348,13 @@ impl Meeting<'_> {
         }
         Ok(())
     }
+
+    /// Whether the links of current bytes are others now. Of what several inventories list, none is written anew for each of
+    /// them; and what is the target of a link has no links there.
+    fn says_more(&self, held: &Held, wanted: &Wanted) -> bool {
+        let counts = self.tells_links || (!wanted.facts.links.is_empty() && held.is_only_in(self.set));
+        counts && held.facts.links != wanted.facts.links
+    }
 }
 
 /// A URI up to where its path begins.
@@ -356,15 +363,6 @@ fn root(uri: &Uri) -> &str {
     let authority = text.find("//").map_or(text.len(), |slashes| slashes + 2);
     let end = text[authority..].find(['/', '?', '#']);
     end.map_or(text, |length| &text[..authority + length])
-}
-
-impl Meeting<'_> {
-    /// Whether the links of current bytes are others now. Of what several inventories list, none is written anew for each of
-    /// them; and what is the target of a link has no links there.
-    fn says_more(&self, held: &Held, wanted: &Wanted) -> bool {
-        let counts = self.tells_links || (!wanted.facts.links.is_empty() && held.is_only_in(self.set));
-        counts && held.facts.links != wanted.facts.links
-    }
 }
 
 fn facts(facts: &crate::state::Facts) -> Facts<'_> {

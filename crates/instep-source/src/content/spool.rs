@@ -278,6 +278,7 @@ mod tests {
         let held = [&one, &two, &three].map(|digests| spool.find(digests).unwrap().is_some());
         assert_eq!(held, [false, false, true]);
     }
+
     #[test]
     fn trimming_looks_at_no_state_while_there_is_room() {
         let folder = tempfile::tempdir().unwrap();

@@ -34,9 +34,8 @@ pub(super) enum Written<'a> {
     },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-#[derive(Default)]
 pub(super) struct WrittenFacts<'a> {
     length: u64,
     digests: Cow<'a, str>,
