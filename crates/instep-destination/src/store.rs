@@ -249,17 +249,8 @@ pub fn digest_file(
         file => file?,
     };
     let mut hasher = Hasher::new(algorithms);
-    let mut length = 0;
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(Some((length, hasher.finish()))),
-            Ok(read) => {
-                hasher.update(&buffer[..read]);
-                length += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(StoreError::io("read", path.as_str(), error)),
-        }
-    }
+    let length = hasher
+        .take_all(&mut *file, &mut vec![0; 1 << 16])
+        .map_err(|error| StoreError::io("read", path.as_str(), error))?;
+    Ok(Some((length, hasher.finish())))
 }

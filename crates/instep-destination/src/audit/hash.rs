@@ -178,16 +178,6 @@ fn digest(
         Verify::All => offered.verifiable().map(|digest| digest.algorithm.clone()).collect(),
     };
     let mut hasher = Hasher::new(&algorithms);
-    let mut length = 0;
-    loop {
-        match file.read(buffer) {
-            Ok(0) => return Ok((length, hasher.finish())),
-            Ok(read) => {
-                length += read as u64;
-                hasher.update(&buffer[..read]);
-            }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let length = hasher.take_all(file, buffer)?;
+    Ok((length, hasher.finish()))
 }

@@ -97,11 +97,6 @@ impl Shelf {
 /// SHA-256 as a `hash` attribute has it.
 fn digest(source: &mut impl Read) -> io::Result<String> {
     let mut hasher = Hasher::new([&Algorithm::Sha256]);
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        match source.read(&mut buffer)? {
-            0 => return Ok(hasher.finish().to_string()),
-            read => hasher.update(&buffer[..read]),
-        }
-    }
+    hasher.take_all(source, &mut vec![0; 64 << 10])?;
+    Ok(hasher.finish().to_string())
 }

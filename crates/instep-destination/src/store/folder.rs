@@ -203,16 +203,9 @@ impl Store for FolderStore {
             return Ok(None);
         };
         let mut hasher = Hasher::new(algorithms);
-        let mut length = 0;
-        let mut buffer = vec![0; 1 << 16];
-        loop {
-            let read = file.read(&mut buffer).map_err(|error| StoreError::io("read", &part, error))?;
-            if read == 0 {
-                break;
-            }
-            hasher.update(&buffer[..read]);
-            length += read as u64;
-        }
+        let length = hasher
+            .take_all(&mut file, &mut vec![0; 1 << 16])
+            .map_err(|error| StoreError::io("read", &part, error))?;
         Ok(Some((StagingFile::resumed(self.sink(file, name), name, hasher, length), validator)))
     }
 

@@ -1,9 +1,6 @@
 //! Digests that the operator asks for beside those that a supplier vouches for.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-};
+use std::{fs::File, io};
 
 use resourcesync::{Algorithm, Digests, Hasher};
 
@@ -43,11 +40,6 @@ fn digests_of<'a>(
     algorithms: impl IntoIterator<Item = &'a Algorithm>,
 ) -> io::Result<Digests> {
     let mut hasher = Hasher::new(algorithms);
-    let mut buffer = vec![0; BUFFER];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hasher.finish()),
-            read => hasher.update(&buffer[..read]),
-        }
-    }
+    hasher.take_all(&mut file, &mut vec![0; BUFFER])?;
+    Ok(hasher.finish())
 }

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::io::{self, Read};
 
 use md5::Digest as _;
 
@@ -37,6 +38,35 @@ impl Hasher {
                 State::Md5(md5) => md5.update(bytes),
                 State::Sha1(sha1) => sha1.update(bytes),
                 State::Sha2(_, context) => context.update(bytes),
+            }
+        }
+    }
+
+    /// Takes everything that a reader yields, through a buffer; how many bytes that were.
+    ///
+    /// # Errors
+    /// When the bytes do not arrive.
+    ///
+    /// ```
+    /// # use resourcesync::{Algorithm, Hasher};
+    /// # fn main() -> std::io::Result<()> {
+    /// let mut hasher = Hasher::new(&[Algorithm::Md5]);
+    /// assert_eq!(hasher.take_all(&mut &b"text"[..], &mut [0; 64])?, 4);
+    /// assert_eq!(hasher.finish().to_string(), "md5:1cb251ec0d568de6a929b520c4aed8d1");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn take_all(&mut self, reader: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<u64> {
+        let mut taken = 0;
+        loop {
+            match reader.read(buffer) {
+                Ok(0) => return Ok(taken),
+                Ok(read) => {
+                    self.update(&buffer[..read]);
+                    taken += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
     }

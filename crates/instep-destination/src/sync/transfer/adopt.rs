@@ -1,7 +1,5 @@
 //! Files that lie in the copy already, though no state knows them: an older copy, or one that another client made.
 
-use std::io::Read as _;
-
 use resourcesync::{Algorithm, Hasher};
 
 use super::{pipeline::Pipeline, settle::Placer};
@@ -58,16 +56,9 @@ fn read(placer: &Placer, path: &crate::map::CopyPath, wanted: &Wanted) -> Result
         wanted.facts.digests.strongest().map(|digest| digest.algorithm.clone()).into_iter().collect();
     let mut hasher = Hasher::new(&strongest);
     let mut file = placer.store.read(path)?;
-    let mut buffer = vec![0; 64 << 10];
-    let mut length = 0;
-    loop {
-        let read = file.read(&mut buffer).map_err(|error| StoreError::io("read", path.as_str(), error))?;
-        if read == 0 {
-            break;
-        }
-        length += read as u64;
-        hasher.update(&buffer[..read]);
-    }
+    let length = hasher
+        .take_all(&mut *file, &mut vec![0; 64 << 10])
+        .map_err(|error| StoreError::io("read", path.as_str(), error))?;
     let mut facts = wanted.facts.clone();
     (facts.length, facts.digests) = (Some(length), hasher.finish());
     Ok(facts)

@@ -68,11 +68,7 @@ pub(super) fn algorithms(hash: &Digests) -> Vec<Algorithm> {
 
 /// The digests of everything that a reader yields.
 pub(super) fn digests(mut reader: impl Read, algorithms: &[Algorithm]) -> io::Result<Digests> {
-    let (mut hasher, mut buffer) = (Hasher::new(algorithms), vec![0; 64 << 10]);
-    loop {
-        match reader.read(&mut buffer)? {
-            0 => return Ok(hasher.finish()),
-            read => hasher.update(&buffer[..read]),
-        }
-    }
+    let mut hasher = Hasher::new(algorithms);
+    hasher.take_all(&mut reader, &mut vec![0; 64 << 10])?;
+    Ok(hasher.finish())
 }
