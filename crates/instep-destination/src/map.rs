@@ -129,10 +129,12 @@ impl Mapper {
 
 /// Whether a URI climbs with `..`: it names another resource than it seems to, and no Source has need of it (D1).
 pub(crate) fn climbs(uri: &Uri) -> bool {
+    let begins_with_dot = |pair: &[u8]| pair == b"/." || pair == b"/%";
+    if !uri.as_str().as_bytes().windows(2).any(begins_with_dot) {
+        return false;
+    }
     let path = uri.as_str().split(['?', '#']).next().unwrap_or_default();
-    path.split('/').skip(3).any(|segment| {
-        segment.starts_with(['.', '%']) && segment.to_ascii_lowercase().replace("%2e", ".") == ".."
-    })
+    path.split('/').skip(3).any(|segment| segment.to_ascii_lowercase().replace("%2e", ".") == "..")
 }
 
 /// The URI without its fragment: what tells resources apart (D6).

@@ -16,6 +16,7 @@ mod record;
 mod runs;
 mod schema;
 mod sets;
+mod written;
 
 use std::{
     io,

@@ -21,8 +21,9 @@ impl<'a> Transfer<'a> {
     pub(super) fn new<T>(shared: &'a Shared, from: &Uri, task: &'a Task<T>) -> Self {
         let mut request = Request::get(from.clone());
         // Without a speaker a place speaks for itself.
-        let own = || Origin::parse(task.uri.as_str()).ok().filter(|_| *from != task.uri);
-        request.speaker = task.speaker.clone().or_else(own);
+        let own = || Origin::parse(task.uri.as_str()).ok();
+        let elsewhere = *from != task.uri;
+        request.speaker = task.speaker.clone().or_else(|| elsewhere.then(own).flatten());
         request.moment.clone_from(&task.moment);
         request.held = task.held.clone().filter(|held| !held.is_empty());
         Self {

@@ -141,13 +141,12 @@ fn quiet() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
 
+/// Host and port as they are written; the usual port and user information are left out.
 fn host_header(target: &http::Uri) -> Option<HeaderValue> {
-    let host = target.host()?;
-    let usual = if target.scheme_str() == Some("https") { 443 } else { 80 };
-    match target.port_u16().filter(|port| *port != usual) {
-        Some(port) => HeaderValue::try_from(format!("{host}:{port}")).ok(),
-        None => HeaderValue::from_str(host).ok(),
-    }
+    let authority = target.authority()?.as_str();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let usual = if target.scheme_str() == Some("https") { ":443" } else { ":80" };
+    HeaderValue::from_str(host.strip_suffix(usual).or_else(|| host.strip_suffix(':')).unwrap_or(host)).ok()
 }
 
 /// A body, and the connection that it comes over. The connection is free again when the body has come to its end.

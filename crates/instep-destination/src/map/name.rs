@@ -15,8 +15,8 @@ pub(super) const FIRST_AT: &str = "%40%40";
 
 /// The names of a path of decoded segments and its query, separated by slashes.
 pub(super) fn path_of(segments: &[Cow<'_, [u8]>], query: Option<&str>) -> String {
-    let mut path = String::new();
     let Some((last, folders)) = segments.split_last() else { return INDEX.to_owned() };
+    let mut path = String::with_capacity(segments.iter().map(|segment| segment.len() + 1).sum());
     for folder in folders {
         path.push_str(if folder.is_empty() { EMPTY } else { "" });
         push_escaped(&mut path, folder);

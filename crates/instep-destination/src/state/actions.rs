@@ -5,7 +5,7 @@ use std::{
 
 use rusqlite::{CachedStatement, Connection, Row, params};
 
-use super::{StateError, Wanted, codec};
+use super::{StateError, Wanted, codec, written::WrittenFacts};
 
 /// What is to be done for one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,9 +82,8 @@ impl Actions {
                     "PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA cache_size = -4096;
                      BEGIN;
                      CREATE TABLE action (
-                         sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL,
-                         length INTEGER, digests BLOB NOT NULL, lastmod TEXT, datetime TEXT, etag TEXT, media_type TEXT,
-                         links TEXT, extra TEXT
+                         sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL, length INTEGER,
+                         facts BLOB NOT NULL, extra TEXT
                      );",
                 )
                 .map_err(sqlite)?;
@@ -108,11 +107,10 @@ impl Actions {
 
     /// Adds many, one after the other.
     pub(crate) fn pushing(&self) -> Result<Pushing<'_>, StateError> {
-        let sql = "INSERT INTO action (kind, uri, length, digests, lastmod, datetime, etag, media_type, links, extra)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        let sql = "INSERT INTO action (kind, uri, length, facts, extra) VALUES (?1, ?2, ?3, ?4, ?5)";
         let statement = self.connection.prepare_cached(sql);
         let statement = statement.map_err(|source| StateError::sqlite(&self.path, source))?;
-        Ok(Pushing { statement, actions: self })
+        Ok(Pushing { statement, actions: self, facts: Vec::new() })
     }
 
     /// The next actions in their order: none before the first, else after the sequence of the last one seen.
@@ -229,8 +227,7 @@ impl Actions {
         let page = || {
             self.connection
                 .prepare_cached(&format!(
-                    "SELECT sequence, kind, uri, length, digests, lastmod, datetime, etag, media_type, links, extra FROM action
-                     WHERE {condition}"
+                    "SELECT sequence, kind, uri, facts, extra FROM action WHERE {condition}"
                 ))?
                 .query_map(parameters, read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
@@ -243,25 +240,26 @@ impl Actions {
 pub(crate) struct Pushing<'a> {
     statement: CachedStatement<'a>,
     actions: &'a Actions,
+    /// Those of the last action, as they were written.
+    facts: Vec<u8>,
 }
 
 impl Pushing<'_> {
     pub(crate) fn push(&mut self, kind: ActionKind, wanted: &Wanted) -> Result<(), StateError> {
-        let facts = &wanted.facts;
+        let failed = |source| StateError::sqlite(&self.actions.path, source);
+        self.facts.clear();
+        let facts = postcard::to_extend(&WrittenFacts::of(&wanted.facts), std::mem::take(&mut self.facts));
+        self.facts = facts.map_err(|error| failed(codec::unwritable(error)))?;
+        let length = wanted.facts.length;
         let pushed = self.statement.execute(params![
             kind as u8,
             wanted.uri.as_str(),
-            facts.length.map(u64::cast_signed),
-            codec::digests_to_blob(&facts.digests),
-            codec::datetime_text(facts.lastmod.as_ref()),
-            codec::datetime_text(facts.datetime.as_ref()),
-            facts.etag.as_deref(),
-            facts.media_type.as_ref().map(|kind| kind.as_str()),
-            codec::links_text(&facts.links),
+            length.map(u64::cast_signed),
+            self.facts,
             wanted.extra.as_deref(),
         ]);
-        pushed.map_err(|source| StateError::sqlite(&self.actions.path, source))?;
-        let bytes = facts.length.unwrap_or_default();
+        pushed.map_err(failed)?;
+        let bytes = length.unwrap_or_default();
         self.actions.recount(kind as usize, |(count, sum)| (count + 1, sum.saturating_add(bytes)));
         Ok(())
     }
@@ -277,8 +275,9 @@ impl Drop for Actions {
 fn read(row: &Row<'_>) -> rusqlite::Result<Action> {
     let kind = ActionKind::ALL.get(row.get::<_, usize>(1)?).copied();
     let mut wanted = Wanted::new(codec::uri(row, 2)?);
-    wanted.facts = codec::facts(row, 3)?;
-    wanted.extra = codec::boxed(row, 10)?;
+    let facts = postcard::from_bytes::<WrittenFacts<'_>>(row.get_ref(3)?.as_blob()?);
+    wanted.facts = facts.map_err(|error| codec::unreadable(3, error))?.facts();
+    wanted.extra = codec::boxed(row, 4)?;
     let unknown = || codec::unreadable(1, std::io::Error::other("no kind of action"));
     Ok(Action { sequence: row.get(0)?, kind: kind.ok_or_else(unknown)?, wanted })
 }

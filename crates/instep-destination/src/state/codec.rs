@@ -1,7 +1,5 @@
 //! Values as SQLite has them.
 
-use std::fmt::Write as _;
-
 use resourcesync::{Algorithm, Change, DateTime, Digest, Digests, Link, MediaType, Uri};
 use rusqlite::types::ValueRef;
 
@@ -9,7 +7,8 @@ use super::Facts;
 
 /// Algorithm, length, bytes; one after the other. Algorithms that cannot be computed here are not kept.
 pub(super) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
-    let mut blob = Vec::with_capacity(34);
+    // The usual two: MD5 and SHA-256.
+    let mut blob = Vec::with_capacity(2 + 16 + 2 + 32);
     for digest in digests.verifiable() {
         let place = Algorithm::KNOWN.iter().position(|known| *known == digest.algorithm);
         if let (Some(place), Some(bytes)) = (place, digest.bytes()) {
@@ -32,14 +31,6 @@ pub(super) fn digests_from_blob(mut blob: &[u8]) -> Digests {
         blob = rest;
     }
     digests
-}
-
-/// As the `hash` attribute has them.
-pub(super) fn digests_text(digests: &Digests) -> String {
-    let mut text = String::with_capacity(112);
-    // A text takes all.
-    let _ = write!(text, "{digests}");
-    text
 }
 
 pub(super) fn datetime_text(datetime: Option<&DateTime>) -> Option<String> {
@@ -95,4 +86,8 @@ pub(super) fn unreadable(
     error: impl std::error::Error + Send + Sync + 'static,
 ) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
+}
+
+pub(super) fn unwritable(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

@@ -12,7 +12,7 @@ use crate::map::CopyPath;
 use written::Written;
 
 /// Bytes that an operation mostly takes in an intent.
-const USUAL_BYTES: usize = 384;
+const USUAL_BYTES: usize = 224;
 
 /// A group that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,10 +87,11 @@ impl State {
     /// Writes down what a group is going to do; durable when this returns, unless durability is off.
     pub(crate) fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError> {
         let written: Vec<Written<'_>> = operations.iter().map(Written::from).collect();
-        let mut text = Vec::with_capacity(written.len() * USUAL_BYTES);
-        serde_json::to_writer(&mut text, &written).map_err(|error| self.error(to_sql(error)))?;
+        let bytes = Vec::with_capacity(written.len() * USUAL_BYTES);
+        let bytes =
+            postcard::to_extend(&written, bytes).map_err(|error| self.error(codec::unwritable(error)))?;
         self.connection
-            .execute("INSERT INTO intent (operations) VALUES (?1)", [text])
+            .execute("INSERT INTO intent (operations) VALUES (?1)", [bytes])
             .map(|_| IntentId(self.connection.last_insert_rowid()))
             .map_err(|source| self.error(source))
     }
@@ -101,7 +102,7 @@ impl State {
             self.connection
                 .prepare("SELECT id, operations FROM intent ORDER BY id")?
                 .query_map([], |row| {
-                    let written: Vec<Written<'_>> = serde_json::from_slice(row.get_ref(1)?.as_bytes()?)
+                    let written: Vec<Written<'_>> = postcard::from_bytes(row.get_ref(1)?.as_bytes()?)
                         .map_err(|error| codec::unreadable(1, error))?;
                     let operations = written.into_iter().map(Operation::try_from).collect::<Result<_, _>>();
                     Ok((IntentId(row.get(0)?), operations.map_err(|error| codec::unreadable(1, error))?))
@@ -236,8 +237,4 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
         sets::put_document(connection, document)?;
     }
     Ok(())
-}
-
-fn to_sql(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
-    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

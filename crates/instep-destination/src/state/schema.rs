@@ -5,13 +5,13 @@ use rusqlite::Connection;
 use super::StateError;
 
 /// The version that this program writes.
-const KNOWN: u32 = 3;
+const KNOWN: u32 = 4;
 
 /// The first bytes of "instep", so that `file` and people can tell.
 const APPLICATION_ID: u32 = 0x696e_7374;
 
 /// Each leads from the version of its place to the next.
-const MIGRATIONS: [&str; KNOWN as usize] = [VERSION_1, VERSION_2, VERSION_3];
+const MIGRATIONS: [&str; KNOWN as usize] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 const VERSION_1: &str = "
 CREATE TABLE held (
@@ -55,6 +55,13 @@ CREATE TABLE change (
 const VERSION_3: &str = "
 ALTER TABLE held ADD COLUMN links TEXT;
 ALTER TABLE owed ADD COLUMN links TEXT;
+";
+
+/// Intents are written in another form. One that an older program left under way is given up: what it had placed is found by the
+/// next run, or by an audit.
+const VERSION_4: &str = "
+DROP TABLE intent;
+CREATE TABLE intent (id INTEGER PRIMARY KEY, operations BLOB NOT NULL);
 ";
 
 /// Brings the tables to the version known here; what is older is copied beside the file first.

@@ -184,7 +184,7 @@ impl Store for FolderStore {
             let name = self.fresh_name();
             self.check_reserve(name.0)?;
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            match rustix::fs::openat(&self.staging, &*name.to_string(), flags, Mode::from_raw_mode(0o666)) {
+            match rustix::fs::openat(&self.staging, name.entry(), flags, Mode::from_raw_mode(0o666)) {
                 Ok(fd) => return Ok(StagingFile::new(self.sink(fd.into(), name), name, algorithms)),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(explain("stage", &name.to_string(), error)),
@@ -226,13 +226,13 @@ impl Store for FolderStore {
 
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        rustix::fs::openat(&self.staging, &*name.to_string(), flags, Mode::empty())
+        rustix::fs::openat(&self.staging, name.entry(), flags, Mode::empty())
             .map(File::from)
             .map_err(|error| explain("open", &name.to_string(), error))
     }
 
     fn is_staged(&self, name: StagedName) -> Result<bool, StoreError> {
-        match rustix::fs::statat(&self.staging, name.to_string(), AtFlags::SYMLINK_NOFOLLOW) {
+        match rustix::fs::statat(&self.staging, name.entry(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(_) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(explain("look at", &name.to_string(), error)),
@@ -247,11 +247,10 @@ impl Store for FolderStore {
             return self.sync_file_system();
         }
         for name in names {
-            let name = name.to_string();
             let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-            rustix::fs::openat(&self.staging, &name, flags, Mode::empty())
+            rustix::fs::openat(&self.staging, name.entry(), flags, Mode::empty())
                 .and_then(rustix::fs::fdatasync)
-                .map_err(|error| explain("sync", &name, error))?;
+                .map_err(|error| explain("sync", &name.to_string(), error))?;
         }
         Ok(())
     }
@@ -278,7 +277,7 @@ impl Store for FolderStore {
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }
-        rustix::fs::renameat(&self.staging, &*name.to_string(), folder, path.name())
+        rustix::fs::renameat(&self.staging, name.entry(), folder, path.name())
             .map_err(|error| explain("place", path.as_str(), error))
     }
 
@@ -292,7 +291,7 @@ impl Store for FolderStore {
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }
-        match rustix::fs::renameat(folder, path.name(), &self.staging, into.to_string()) {
+        match rustix::fs::renameat(folder, path.name(), &self.staging, into.entry()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(explain("remove", path.as_str(), error)),
         }
@@ -361,7 +360,7 @@ impl Store for FolderStore {
     fn discard(&self, names: &[StagedName]) {
         for name in names {
             // Swept at the next start at the latest.
-            let _ = rustix::fs::unlinkat(&self.staging, name.to_string(), AtFlags::empty());
+            let _ = rustix::fs::unlinkat(&self.staging, name.entry(), AtFlags::empty());
         }
     }
 

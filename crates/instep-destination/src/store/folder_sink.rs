@@ -55,7 +55,7 @@ impl Drop for FolderSink {
     fn drop(&mut self) {
         if !self.finished && self.part.is_none() {
             // Swept at the next start at the latest.
-            let _ = rustix::fs::unlinkat(&self.staging, self.name.to_string(), AtFlags::empty());
+            let _ = rustix::fs::unlinkat(&self.staging, self.name.entry(), AtFlags::empty());
         }
     }
 }

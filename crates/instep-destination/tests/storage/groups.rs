@@ -154,6 +154,28 @@ fn a_state_of_a_newer_version_is_refused_and_left_alone() {
 }
 
 #[test]
+fn what_is_held_outlives_a_change_of_form_and_a_copy_of_before_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.sqlite");
+    let mut copy = open(Arc::new(MemoryStore::new()), &path, None);
+    copy.add("http://h/a", b"1");
+    copy.flush();
+    drop(copy);
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(
+        "DROP TABLE intent; CREATE TABLE intent (id INTEGER PRIMARY KEY, operations TEXT NOT NULL);
+         INSERT INTO intent (operations) VALUES ('[]'); PRAGMA user_version = 3;",
+    )
+    .unwrap();
+    drop(old);
+    let state = State::open(&path).unwrap();
+    assert_eq!(state.held("http://h/a").unwrap().unwrap().path.as_str(), "a");
+    let before = rusqlite::Connection::open(dir.path().join("state.version-3.sqlite")).unwrap();
+    let left: u32 = before.query_row("SELECT COUNT(*) FROM intent", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 1);
+}
+
+#[test]
 fn a_reader_sees_what_is_committed_while_the_committer_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let mut copy = open_folder(dir.path());

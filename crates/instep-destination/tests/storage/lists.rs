@@ -7,7 +7,7 @@ use instep_destination::{
     store::MemoryStore,
 };
 use proptest::prelude::*;
-use resourcesync::DateTime;
+use resourcesync::{DateTime, Digests, Link, MediaType, Relation};
 
 use super::bench::{open, uri};
 
@@ -96,9 +96,15 @@ fn actions_come_back_in_their_order_and_by_their_uri() {
         let mut wanted = Wanted::new(uri(&name(number)));
         wanted.facts.length = Some(number.into());
         wanted.facts.lastmod = DateTime::parse("2013").ok();
+        wanted.facts.datetime = DateTime::parse("2013-01-03T09:00:00.25+01:00").ok();
+        wanted.facts.digests = Digests::parse("md5:1584abdf8ebdc9802ac0c6a7402c03b6", |_| {});
+        wanted.facts.etag = Some("\"x\"".into());
+        wanted.facts.media_type = Some(MediaType::new("text/plain"));
+        wanted.facts.links = vec![Link::new(Relation::Via, uri("http://o/x"))];
         wanted.extra = Some("mirror".into());
         let kind = if number % 2 == 0 { ActionKind::Create } else { ActionKind::Delete };
-        actions.push(&Action::new(kind, wanted)).unwrap();
+        actions.push(&Action::new(kind, wanted.clone())).unwrap();
+        assert_eq!(actions.for_uri(&name(number)).unwrap().unwrap().wanted, wanted);
     }
     let first = actions.after(0, 3).unwrap();
     let uris: Vec<_> = first.iter().map(|action| action.wanted.uri.to_string()).collect();

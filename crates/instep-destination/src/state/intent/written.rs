@@ -1,24 +1,23 @@
-//! Operations as an intent has them: JSON, where what goes without saying is left out.
+//! Operations as an intent has them.
 
 use std::{borrow::Cow, fmt, io};
 
-use resourcesync::{DateTime, Digests, Link, MediaType, Uri};
+use resourcesync::Uri;
 use serde::{Deserialize, Serialize};
 
-use super::{Facts, Operation};
-use crate::{map::CopyPath, state::codec};
+use super::Operation;
+use crate::{map::CopyPath, state::written::WrittenFacts};
 
 #[derive(Serialize, Deserialize)]
 pub(super) enum Written<'a> {
     Place {
         uri: Cow<'a, str>,
         path: Cow<'a, str>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Cow<'a, str>>,
         staged: u64,
         sets: i64,
+        #[serde(borrow)]
         facts: WrittenFacts<'a>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         replaces: bool,
     },
     Remove {
@@ -32,23 +31,6 @@ pub(super) enum Written<'a> {
         to: Cow<'a, str>,
         staged: u64,
     },
-}
-
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct WrittenFacts<'a> {
-    length: u64,
-    digests: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lastmod: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    datetime: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    etag: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    media_type: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    links: Option<Cow<'a, str>>,
 }
 
 impl<'a> From<&'a Operation> for Written<'a> {
@@ -75,35 +57,6 @@ impl<'a> From<&'a Operation> for Written<'a> {
     }
 }
 
-impl<'a> WrittenFacts<'a> {
-    fn of(facts: &'a Facts) -> Self {
-        Self {
-            length: facts.length.unwrap_or_default(),
-            digests: codec::digests_text(&facts.digests).into(),
-            lastmod: codec::datetime_text(facts.lastmod.as_ref()).map(Cow::Owned),
-            datetime: codec::datetime_text(facts.datetime.as_ref()).map(Cow::Owned),
-            etag: facts.etag.as_deref().map(Cow::Borrowed),
-            media_type: facts.media_type.as_ref().map(|kind| Cow::Borrowed(kind.as_str())),
-            links: codec::links_text(&facts.links).map(Cow::Owned),
-        }
-    }
-
-    fn facts(self) -> io::Result<Facts> {
-        let time = |text: Option<Cow<'_, str>>| {
-            text.map(|text| DateTime::parse(&text)).transpose().map_err(io::Error::other)
-        };
-        Ok(Facts {
-            length: Some(self.length),
-            digests: Digests::parse(&self.digests, |_| {}),
-            lastmod: time(self.lastmod)?,
-            datetime: time(self.datetime)?,
-            etag: self.etag.map(|etag| etag.into_owned().into()),
-            media_type: self.media_type.as_deref().map(MediaType::new),
-            links: self.links.as_deref().and_then(Link::list_from_json).unwrap_or_default(),
-        })
-    }
-}
-
 impl TryFrom<Written<'_>> for Operation {
     type Error = io::Error;
 
@@ -117,7 +70,7 @@ impl TryFrom<Written<'_>> for Operation {
                 key: key.map(Cow::into_owned),
                 staged,
                 sets,
-                facts: facts.facts()?,
+                facts: facts.facts(),
                 replaces,
             },
             Written::Remove { uri, path, staged } => {
