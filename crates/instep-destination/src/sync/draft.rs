@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use resourcesync::{DateTime, Relation, Uri};
 
-use super::troubles::Troubles;
+use super::{troubles::Troubles, wanted::following};
 use crate::{
     Error, PlanTotals,
     http::{Origin, Scope},
@@ -337,9 +337,13 @@ impl Meeting<'_> {
             (Word::Delete, Some(_)) if self.delete => Some(ActionKind::Delete),
             (Word::Delete | Word::Ignore, _) => None,
         };
-        match kind {
-            Some(kind) => self.pushing.push(kind, wanted)?,
-            None => {
+        let earlier_version = earlier.as_ref().filter(|earlier| earlier.kind == ActionKind::Update);
+        match (kind, earlier_version) {
+            (Some(ActionKind::Update), Some(earlier)) => {
+                self.pushing.push(ActionKind::Update, &following(wanted.clone(), &earlier.wanted))?;
+            }
+            (Some(kind), _) => self.pushing.push(kind, wanted)?,
+            (None, _) => {
                 *self.unchanged += u64::from(word == Word::Fetch);
                 if earlier.is_some() || news {
                     self.settled.push(uri.to_owned());

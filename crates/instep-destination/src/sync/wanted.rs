@@ -1,9 +1,13 @@
 //! What an entry promises, as the plan keeps it.
 
+mod steps;
+
 use resourcesync::{Entry, Link, Relation, Uri};
 use serde::{Deserialize, Serialize};
 
 use crate::{map::without_fragment, state::Wanted};
+
+pub(crate) use steps::{Step, following};
 
 /// What is found again when a resource is fetched, beside its facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +22,9 @@ pub(crate) struct Extra {
     /// Patches against the version before, each with its media type (§14.3).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) patches: Vec<(String, String)>,
+    /// The versions that were promised before it, oldest first: a patch may need them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) steps: Vec<Step>,
     /// Where this version stays when the resource moves on (§14.6).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) mementos: Vec<String>,

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use instep_destination::{SyncOptions, SyncReport, VoidMonitor, sync};
 use instep_source::{PatchOptions, PublishOptions, publish};
-use instep_testkit::FakeSource;
+use instep_testkit::{FakeSource, Fault};
 use tempfile::TempDir;
 
 /// A published folder, the server that has its files, and a copy.
@@ -133,14 +133,31 @@ fn a_damaged_patch_costs_no_more_than_the_resource() {
 }
 
 #[test]
-fn a_patch_of_another_version_than_the_held_one_is_not_used() {
+fn several_changes_of_a_resource_come_as_the_patches_of_each() {
     let place = Place::new();
     place.sync();
-    place.change_all();
+    for version in 8..11 {
+        place.write("c.bin", &binary(version));
+        place.publish();
+    }
+    assert_eq!(place.sync().updated, 1);
+    place.assert_copied();
+    assert_eq!((place.requested(".vcdiff"), place.requested("c.bin")), (3, 0));
+}
+
+#[test]
+fn where_a_patch_between_is_gone_the_resource_itself_is_fetched() {
+    let place = Place::new();
+    place.sync();
+    place.write("c.bin", &binary(8));
     place.publish();
+    let patches = place.files().join("resourcesync/patches/000000");
+    let patch = fs::read_dir(&patches).unwrap().next().unwrap().unwrap().path();
+    let served = patch.strip_prefix(place.files()).unwrap().to_str().unwrap().to_owned();
     place.write("c.bin", &binary(9));
     place.publish();
+    place.server.fail_always(&served, Fault::Status(410));
     assert_eq!(place.sync().exit_code(), 0);
     place.assert_copied();
-    assert_eq!(place.requested("c.bin"), 1);
+    assert_eq!((place.requested(".vcdiff"), place.requested("c.bin")), (1, 1));
 }

@@ -9,7 +9,7 @@ use crate::{
     http::Origin,
     plan::{self, Mark, Place, Shape, Survey, supersedes},
     state::Wanted,
-    sync::wanted::wanted,
+    sync::wanted::{following, wanted},
 };
 
 /// The newest word about each resource of a stretch of changes.
@@ -89,10 +89,12 @@ impl Draft {
         let alternate = self.preferred(speaker, entry).filter(|_| word == Word::Fetch);
         let mut wanted = alternate.unwrap_or_else(|| wanted(entry, word == Word::Ask));
         wanted.facts.datetime = place.time;
-        let uri = wanted.uri.as_str();
-        if window.get(uri).is_none_or(|(earlier, ..)| supersedes(place, *earlier)) {
-            window.insert(uri.to_owned(), (place, word, wanted));
+        match window.get(wanted.uri.as_str()) {
+            Some((earlier, ..)) if !supersedes(place, *earlier) => return,
+            Some((_, Word::Fetch, earlier)) if word == Word::Fetch => wanted = following(wanted, earlier),
+            _ => {}
         }
+        window.insert(wanted.uri.as_str().to_owned(), (place, word, wanted));
     }
 
     fn plan_window(&mut self, window: Window, tells_links: bool) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use resourcesync::{MediaType, Uri, patch::PatchFormat};
+use resourcesync::{Digests, MediaType, Uri, patch::PatchFormat};
 
 use super::{pipeline::Pipeline, settle::Placer};
 use crate::{
@@ -10,7 +10,11 @@ use crate::{
     fetch::Arrival,
     http::{Client, Origin, Request, Validators},
     state::{Action, ActionKind, State, Wanted},
-    sync::{run::Run, set::SetRun, wanted::Extra},
+    sync::{
+        run::Run,
+        set::SetRun,
+        wanted::{Extra, Step},
+    },
 };
 
 /// Actions looked at together.
@@ -18,9 +22,16 @@ const PAGE: usize = 500;
 /// Held versions and patches are in memory while one is applied to the other.
 pub(super) const MOST_BYTES: usize = 8 << 20;
 
-/// A patch that can be tried.
+/// A version that patches may make.
 struct Offer {
     wanted: Wanted,
+    /// The versions on the way to it, and the version itself.
+    way: Vec<Version>,
+}
+
+/// A version, and the patches that make it of the one before.
+struct Version {
+    digests: Digests,
     patches: Vec<(Uri, PatchFormat)>,
 }
 
@@ -35,8 +46,8 @@ impl Pipeline {
             let Some(last) = page.last() else { break };
             after = last.sequence;
             for offer in page.into_iter().filter_map(offer) {
-                let Some(held) = held_bytes(&placer, &reader, &offer.wanted)? else { continue };
-                let Some(bytes) = patched(&run.client, &offer, held).await else { continue };
+                let Some(held) = held_version(&placer, &reader, &offer.wanted)? else { continue };
+                let Some(bytes) = offer.make(&run.client, held).await else { continue };
                 let Some(arrival) = stage(&placer, &offer.wanted, &bytes) else { continue };
                 let Ok(commit) = placer.place(&offer.wanted, None, arrival) else { continue };
                 set.with(|draft| draft.done(offer.wanted.uri.as_str()))?;
@@ -48,39 +59,69 @@ impl Pipeline {
 }
 
 fn offer(action: Action) -> Option<Offer> {
-    let Extra { patches, .. } = Extra::of(&action.wanted);
+    let Extra { steps, patches, .. } = Extra::of(&action.wanted);
+    if patches.is_empty() {
+        return None;
+    }
     let known = |(uri, media_type): (String, String)| {
         Some((Uri::parse(&uri).ok()?, PatchFormat::of(&MediaType::new(&media_type))?))
     };
-    let patches: Vec<_> = patches.into_iter().filter_map(known).collect();
-    (!patches.is_empty()).then_some(Offer { wanted: action.wanted, patches })
+    let last = (action.wanted.facts.digests.clone(), patches);
+    let steps = steps.into_iter().map(|Step { hash, patches }| (Digests::parse(&hash, |_| {}), patches));
+    let version = |(digests, patches): (Digests, Vec<_>)| Version {
+        digests,
+        patches: patches.into_iter().filter_map(known).collect(),
+    };
+    let way = steps.chain([last]).map(version).collect();
+    Some(Offer { wanted: action.wanted, way })
 }
 
-/// The held version, where it is small enough to be patched in memory.
-pub(super) fn held_bytes(placer: &Placer, reader: &State, wanted: &Wanted) -> Result<Option<Vec<u8>>, Error> {
+impl Offer {
+    /// What the patches make of the held version, one after the other: exactly what is wanted, by its digest.
+    async fn make(&self, client: &Client, (mut bytes, held): (Vec<u8>, Digests)) -> Option<Vec<u8>> {
+        // A patch lies within the scope of its resource.
+        let speaker = Origin::parse(self.wanted.uri.as_str()).ok()?;
+        let is_held = |version: &Version| version.digests.agrees_with(&held) == Some(true);
+        let begin = self.way.iter().rposition(is_held).map_or(0, |at| at + 1);
+        if self.way[begin..].iter().any(|version| version.patches.is_empty()) {
+            return None;
+        }
+        for version in &self.way[begin..] {
+            bytes = version.made_of(&bytes, client, &speaker).await?;
+        }
+        Some(bytes)
+    }
+}
+
+impl Version {
+    /// What the first patch that fits makes of the version before.
+    async fn made_of(&self, before: &[u8], client: &Client, speaker: &Origin) -> Option<Vec<u8>> {
+        for (uri, format) in &self.patches {
+            let request = Request::get(uri.clone()).on_behalf_of(speaker.clone());
+            let Ok(response) = client.send(&request).await else { continue };
+            let Ok(mut response) = response.successful() else { continue };
+            let Ok(Some(patch)) = response.body.read_up_to(MOST_BYTES).await else { continue };
+            match format.apply(before, &patch, &self.digests, MOST_BYTES) {
+                Ok(bytes) => return Some(bytes),
+                Err(error) => tracing::debug!(%uri, %error, "the patch is not used"),
+            }
+        }
+        None
+    }
+}
+
+/// The held version and its digests, where it is small enough to be patched in memory.
+pub(super) fn held_version(
+    placer: &Placer,
+    reader: &State,
+    wanted: &Wanted,
+) -> Result<Option<(Vec<u8>, Digests)>, Error> {
     let Some(held) = reader.held(wanted.uri.as_str())? else { return Ok(None) };
     let small = held.facts.length.is_some_and(|length| length <= MOST_BYTES as u64);
     let Ok(file) = placer.store.read(&held.path) else { return Ok(None) };
     let mut bytes = Vec::new();
     let read = file.take(MOST_BYTES as u64).read_to_end(&mut bytes);
-    Ok((small && read.is_ok()).then_some(bytes))
-}
-
-/// What the first patch that fits makes of the held version: exactly what is wanted, by its digest.
-async fn patched(client: &Client, offer: &Offer, held: Vec<u8>) -> Option<Vec<u8>> {
-    // A patch lies within the scope of its resource.
-    let speaker = Origin::parse(offer.wanted.uri.as_str()).ok()?;
-    for (uri, format) in &offer.patches {
-        let request = Request::get(uri.clone()).on_behalf_of(speaker.clone());
-        let Ok(response) = client.send(&request).await else { continue };
-        let Ok(mut response) = response.successful() else { continue };
-        let Ok(Some(patch)) = response.body.read_up_to(MOST_BYTES).await else { continue };
-        match format.apply(&held, &patch, &offer.wanted.facts.digests, MOST_BYTES) {
-            Ok(bytes) => return Some(bytes),
-            Err(error) => tracing::debug!(%uri, %error, "the patch is not used"),
-        }
-    }
-    None
+    Ok((small && read.is_ok()).then_some((bytes, held.facts.digests)))
 }
 
 pub(super) fn stage(placer: &Placer, wanted: &Wanted, bytes: &[u8]) -> Option<Arrival> {

@@ -232,7 +232,7 @@ fn arrival(
     }
     let mut wanted = Wanted::new(entry.loc.clone());
     (wanted.facts.digests, wanted.facts.lastmod) = (entry.metadata.hash.clone(), entry.lastmod);
-    let Some(held) = patches::held_bytes(placer, draft.state(), &wanted)? else { return Ok(None) };
+    let Some((held, _)) = patches::held_version(placer, draft.state(), &wanted)? else { return Ok(None) };
     for link in entry.links_for(&Relation::Patch) {
         let format = link.media_type.as_ref().and_then(PatchFormat::of);
         let patch = link.path.as_ref().and_then(|path| package.read(path, patches::MOST_BYTES));
