@@ -1,47 +1,46 @@
-use std::time::Duration;
+use std::{
+    sync::{Arc, mpsc},
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, Result};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::mpsc,
-    time::{Instant, sleep_until},
+    sync::mpsc::{UnboundedSender, unbounded_channel},
 };
 
 /// Hands connections on to another port, each byte so much later: half of the round trip in each direction.
 pub fn proxy(port: &str, upstream: &str, round_trip_ms: &str) -> Result<u64> {
     let (port, upstream): (u16, u16) = (port.parse()?, upstream.parse()?);
-    let delay = Duration::from_millis(round_trip_ms.parse::<u64>()?) / 2;
+    let line = Arc::new(Line::open(Duration::from_millis(round_trip_ms.parse::<u64>()?) / 2));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.context("the proxy's port")?;
         loop {
             let (near, _) = listener.accept().await?;
+            let line = Arc::clone(&line);
             tokio::spawn(async move {
                 let Ok(far) = TcpStream::connect(("127.0.0.1", upstream)).await else { return };
                 let _ = (near.set_nodelay(true), far.set_nodelay(true));
                 let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
-                tokio::join!(carry(near_in, far_out, delay), carry(far_in, near_out, delay));
+                tokio::join!(carry(near_in, far_out, &line), carry(far_in, near_out, &line));
             });
         }
     })
 }
 
 /// What is read now is written after the delay; reading goes on meanwhile.
-async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, delay: Duration) {
-    let (sender, mut line) = mpsc::channel::<(Instant, Vec<u8>)>(1_024);
+async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, line: &Line) {
+    let (sender, mut due) = unbounded_channel();
     let read = async move {
         let mut buffer = vec![0; 64 << 10];
         while let Ok(read @ 1..) = from.read(&mut buffer).await {
-            let due = Instant::now() + delay;
-            if sender.send((due, buffer[..read].to_vec())).await.is_err() {
-                break;
-            }
+            line.put(buffer[..read].to_vec(), sender.clone());
         }
     };
     let write = async move {
-        while let Some((due, bytes)) = line.recv().await {
-            sleep_until(due).await;
+        while let Some(bytes) = due.recv().await {
             if to.write_all(&bytes).await.is_err() {
                 break;
             }
@@ -49,4 +48,33 @@ async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin
         let _ = to.shutdown().await;
     };
     tokio::join!(read, write);
+}
+
+/// Bytes on their way, and where they come out.
+type Piece = (Instant, Vec<u8>, UnboundedSender<Vec<u8>>);
+
+/// Holds everything for the same time. It is a thread: a timer of the runtime is late by a millisecond and more, and a
+/// round trip by four.
+struct Line {
+    delay: Duration,
+    pieces: mpsc::Sender<Piece>,
+}
+
+impl Line {
+    fn open(delay: Duration) -> Self {
+        let (pieces, received) = mpsc::channel::<Piece>();
+        std::thread::spawn(move || {
+            for (due, bytes, out) in received {
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                // Nobody reads any more where the connection is closed.
+                let _ = out.send(bytes);
+            }
+        });
+        Self { delay, pieces }
+    }
+
+    fn put(&self, bytes: Vec<u8>, out: UnboundedSender<Vec<u8>>) {
+        // The thread ends with the program.
+        let _ = self.pieces.send((Instant::now() + self.delay, bytes, out));
+    }
 }
