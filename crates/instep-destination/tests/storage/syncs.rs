@@ -6,17 +6,19 @@ use super::bench::open_folder;
 
 const COPY: &str = "INSTEP_TEST_SYNCED_COPY";
 const GROUPS: &str = "INSTEP_TEST_GROUPS";
+const FOLDERS: &str = "INSTEP_TEST_FOLDERS";
 const CALLS: &str = "fsync,fdatasync,syncfs,sync,msync,sync_file_range";
 
 /// Not a test by itself: what runs under `strace`. Each group has new files, new folders, a replaced file and one that goes.
 #[test]
 fn child() {
     let Some(path) = std::env::var_os(COPY) else { return };
-    let groups: u32 = std::env::var(GROUPS).unwrap().parse().unwrap();
+    let number = |name| std::env::var(name).unwrap().parse::<u32>().unwrap();
+    let (groups, folders) = (number(GROUPS), number(FOLDERS));
     let mut copy = open_folder(Path::new(&path));
     for group in 0..groups {
         for number in 0..100 {
-            copy.add(&format!("http://h/d{group}/{}/{number}", number % 40), b"small");
+            copy.add(&format!("http://h/d{group}/{}/{number}", number % folders), b"small");
         }
         copy.add("http://h/replaced", format!("in group {group}").as_bytes());
         if group > 0 {
@@ -27,7 +29,7 @@ fn child() {
     copy.committer.finish().unwrap();
 }
 
-fn sync_calls(groups: u32) -> Option<usize> {
+fn sync_calls(groups: u32, folders: u32) -> Option<usize> {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("trace");
     let status = Command::new("strace")
@@ -37,6 +39,7 @@ fn sync_calls(groups: u32) -> Option<usize> {
         .args(["--exact", "syncs::child", "--nocapture"])
         .env(COPY, dir.path().join("copy"))
         .env(GROUPS, groups.to_string())
+        .env(FOLDERS, folders.to_string())
         .output();
     let output = status.ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -46,11 +49,13 @@ fn sync_calls(groups: u32) -> Option<usize> {
 
 #[test]
 fn a_group_waits_for_the_disk_at_most_six_times() {
-    let (Some(few), Some(many)) = (sync_calls(2), sync_calls(12)) else {
-        assert!(std::env::var("CI").is_err(), "strace is missing");
-        eprintln!("left out, strace is missing: a_group_waits_for_the_disk_at_most_six_times");
-        return;
-    };
-    let each = (many - few) as f64 / 10.0;
-    assert!((1.0..=6.0).contains(&each), "{each} sync calls for each group ({few} for 2, {many} for 12)");
+    for folders in [1, 4, 20, 40] {
+        let (Some(few), Some(many)) = (sync_calls(2, folders), sync_calls(12, folders)) else {
+            assert!(std::env::var("CI").is_err(), "strace is missing");
+            eprintln!("left out, strace is missing: a_group_waits_for_the_disk_at_most_six_times");
+            return;
+        };
+        let each = (many - few) as f64 / 10.0;
+        assert!((1.0..=6.0).contains(&each), "{each} sync calls for each group of {folders} folders");
+    }
 }
