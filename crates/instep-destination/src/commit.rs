@@ -156,7 +156,7 @@ impl Committer {
                 }
             }
         }
-        flushed(self.finish()?);
+        flushed(self.conclude()?);
         Ok(())
     }
 
@@ -210,15 +210,21 @@ impl Committer {
         }
     }
 
+    /// Commits the last group, and hands over what no group has.
+    fn conclude(&mut self) -> Result<Flushed, CommitError> {
+        let mut flushed = self.flush()?;
+        if flushed.untold.is_none() {
+            flushed.untold = self.tell_changes()?;
+        }
+        Ok(flushed)
+    }
+
     /// Commits the last group of a run and makes the state durable.
     ///
     /// # Errors
     /// When store or state fail.
     pub fn finish(&mut self) -> Result<Flushed, CommitError> {
-        let mut flushed = self.flush()?;
-        if flushed.untold.is_none() {
-            flushed.untold = self.tell_changes()?;
-        }
+        let flushed = self.conclude()?;
         if self.options.durability != Durability::None {
             self.state.fold_log()?;
         }

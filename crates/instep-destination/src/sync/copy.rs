@@ -140,7 +140,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Writes down how the run ended.
+    /// Writes down how the run ended, and makes that durable with all that it did.
     pub(crate) fn finish(
         &mut self,
         strategy: Strategy,
@@ -152,7 +152,11 @@ impl Copy {
         run.finished = Some(now());
         run.exit_code = Some(exit_code);
         run.summary = Some(summary);
-        Ok(self.state_mut()?.finish_run(&run, problems)?)
+        self.state_mut()?.finish_run(&run, problems)?;
+        if let Some(committer) = &mut self.committer {
+            committer.finish()?;
+        }
+        Ok(())
     }
 }
 

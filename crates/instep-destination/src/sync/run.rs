@@ -21,6 +21,9 @@ use crate::{
     state::{DocumentRecord, Problem as LoggedProblem, SetId, State},
 };
 
+/// How often it is told what hosts were asked for, while resources arrive.
+const TRAFFIC_EVERY: Duration = Duration::from_secs(1);
+
 /// A run.
 pub(crate) struct Run<'a> {
     pub(crate) options: &'a SyncOptions,
@@ -238,9 +241,6 @@ impl<'a> Run<'a> {
         Ok(self.report)
     }
 }
-
-/// How often it is told what hosts were asked for, while resources arrive.
-const TRAFFIC_EVERY: Duration = Duration::from_secs(1);
 
 fn condition(text: &str) -> Result<Condition, Error> {
     text.parse().map_err(|what| Error::Usage { what })
