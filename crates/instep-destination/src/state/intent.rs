@@ -1,6 +1,6 @@
 mod written;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use resourcesync::{Change, Link, Uri};
 use rusqlite::{Connection, params};
@@ -149,12 +149,14 @@ impl State {
         self.tune(&[("synchronous", value)])
     }
 
-    /// Folds the log back into the file, which makes all of it durable.
+    /// Folds the log back into the file, which makes all of it durable, and empties it: the next run need not read it again. Where
+    /// somebody reads meanwhile it is folded, and left as it is.
     pub(crate) fn fold_log(&mut self) -> Result<(), StateError> {
         self.set_waits(Waits::Order)?;
-        self.connection
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-            .map_err(|source| self.error(source))
+        self.connection.busy_timeout(Duration::ZERO).map_err(|source| self.error(source))?;
+        let folded = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        self.tune(&[])?;
+        folded.map_err(|source| self.error(source))
     }
 
     pub(super) fn next_id(&self) -> rusqlite::Result<i64> {
