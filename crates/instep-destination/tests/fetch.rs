@@ -182,7 +182,8 @@ async fn a_very_large_resource_comes_in_parts_where_the_server_allows() {
         bench.source.put("a", body.clone());
         bench.source.fail("a", faults.clone());
         assert!(bench.bytes(&bench.expecting("a", &body)).await == body, "{faults:?}");
-        assert_eq!(bench.source.requests_for("a") > 4, in_parts, "{faults:?}");
+        // The first part and the whole; where it goes on in parts, one more at least.
+        assert_eq!(bench.source.requests_for("a") > 2, in_parts, "{faults:?}");
         assert_eq!(bench.staged_files(), 1, "{faults:?}");
     }
 }
