@@ -31,10 +31,9 @@ use crate::map::CopyPath;
 const OWN: &str = ".instep";
 const STAGING: &str = "staging";
 
-/// Up to so many files are synced each by itself, and so many folders; more are synced with their file system. A group that
-/// has many files waits for the disk six times at most, however many folders they lie in.
-const MOST_FILES_SYNCED_ONE_BY_ONE: usize = 32;
-const MOST_FOLDERS_SYNCED_ONE_BY_ONE: usize = 2;
+/// Up to so many files or folders each is synced by itself; more are synced with their file system: a group waits for the disk
+/// six times at most, however many files it has and wherever they lie.
+const MOST_SYNCED_ONE_BY_ONE: usize = 2;
 
 /// Free space is looked at once in so many staged files.
 const STAGED_BETWEEN_LOOKS: u64 = 32;
@@ -245,7 +244,7 @@ impl Store for FolderStore {
         if self.options.durability == Durability::None {
             return Ok(());
         }
-        if names.len() > MOST_FILES_SYNCED_ONE_BY_ONE {
+        if names.len() > MOST_SYNCED_ONE_BY_ONE {
             return self.sync_file_system();
         }
         for name in names {
@@ -339,7 +338,7 @@ impl Store for FolderStore {
         if self.options.durability == Durability::None {
             return Ok(());
         }
-        if touched.len() > MOST_FOLDERS_SYNCED_ONE_BY_ONE {
+        if touched.len() > MOST_SYNCED_ONE_BY_ONE {
             return self.sync_file_system();
         }
         for folder in touched {

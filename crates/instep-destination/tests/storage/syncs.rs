@@ -6,6 +6,7 @@ use super::bench::open_folder;
 
 const COPY: &str = "INSTEP_TEST_SYNCED_COPY";
 const GROUPS: &str = "INSTEP_TEST_GROUPS";
+const FILES: &str = "INSTEP_TEST_FILES";
 const FOLDERS: &str = "INSTEP_TEST_FOLDERS";
 const CALLS: &str = "fsync,fdatasync,syncfs,sync,msync,sync_file_range";
 
@@ -14,10 +15,10 @@ const CALLS: &str = "fsync,fdatasync,syncfs,sync,msync,sync_file_range";
 fn child() {
     let Some(path) = std::env::var_os(COPY) else { return };
     let number = |name| std::env::var(name).unwrap().parse::<u32>().unwrap();
-    let (groups, folders) = (number(GROUPS), number(FOLDERS));
+    let (groups, files, folders) = (number(GROUPS), number(FILES), number(FOLDERS));
     let mut copy = open_folder(Path::new(&path));
     for group in 0..groups {
-        for number in 0..100 {
+        for number in 0..files {
             copy.add(&format!("http://h/d{group}/{}/{number}", number % folders), b"small");
         }
         copy.add("http://h/replaced", format!("in group {group}").as_bytes());
@@ -29,7 +30,7 @@ fn child() {
     copy.committer.finish().unwrap();
 }
 
-fn sync_calls(groups: u32, folders: u32) -> Option<usize> {
+fn sync_calls(groups: u32, (files, folders): (u32, u32)) -> Option<usize> {
     let dir = tempfile::tempdir().unwrap();
     let trace = dir.path().join("trace");
     let status = Command::new("strace")
@@ -39,6 +40,7 @@ fn sync_calls(groups: u32, folders: u32) -> Option<usize> {
         .args(["--exact", "syncs::child", "--nocapture"])
         .env(COPY, dir.path().join("copy"))
         .env(GROUPS, groups.to_string())
+        .env(FILES, files.to_string())
         .env(FOLDERS, folders.to_string())
         .output();
     let output = status.ok()?;
@@ -49,13 +51,16 @@ fn sync_calls(groups: u32, folders: u32) -> Option<usize> {
 
 #[test]
 fn a_group_waits_for_the_disk_at_most_six_times() {
-    for folders in [1, 4, 20, 40] {
-        let (Some(few), Some(many)) = (sync_calls(2, folders), sync_calls(12, folders)) else {
+    for shape in [(3, 1), (12, 3), (100, 1), (100, 20), (100, 40)] {
+        let (Some(few), Some(many)) = (sync_calls(2, shape), sync_calls(12, shape)) else {
             assert!(std::env::var("CI").is_err(), "strace is missing");
             eprintln!("left out, strace is missing: a_group_waits_for_the_disk_at_most_six_times");
             return;
         };
         let each = (many - few) as f64 / 10.0;
-        assert!((1.0..=6.0).contains(&each), "{each} sync calls for each group of {folders} folders");
+        assert!(
+            (1.0..=6.0).contains(&each),
+            "{each} sync calls for each group of (files, folders) {shape:?}"
+        );
     }
 }
