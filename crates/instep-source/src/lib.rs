@@ -9,7 +9,7 @@ mod monitor;
 pub mod notify;
 mod options;
 mod publish;
-pub mod render;
+mod render;
 pub mod scan;
 pub mod serve;
 pub mod sink;
@@ -21,4 +21,5 @@ pub use options::{
     Archives, CodingRule, Content, DumpOptions, DumpPolicy, FrequencyRule, GenericRule, LinkRule,
     ListOptions, PatchOptions, PublishOptions, Rotation, SetOptions, VersionOptions,
 };
-pub use publish::{Compaction, HostSetup, PublishReport, Publisher, Redirect, check, preview, publish};
+pub use publish::{Compaction, PublishReport, Publisher, check, preview, publish};
+pub use render::{HostSetup, Place, Redirect, SetPlace};

@@ -22,13 +22,13 @@ use crate::{
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
     content::{Holdings, Spool},
     dump::{BatchLimits, Batches, BuiltDumps},
-    render::{Before, Facts, Now, Place, Policy, SetFacts, SetView, host_setup, render},
+    render::{Before, Now, Place, Policy, PublishedSet, PublishedSource, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
 };
 use lock::Lock;
-pub(crate) use published::facts_of;
-pub use report::{HostSetup, PublishReport, Redirect};
+pub(crate) use published::published_set;
+pub use report::PublishReport;
 pub(crate) use upkeep::compact;
 pub use upkeep::{Compaction, check, preview};
 pub(crate) use versions::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
@@ -216,7 +216,7 @@ impl Publisher {
             None => FolderSink::new(&self.options.out, "lists", self.options.gzip_twins),
         };
         for set in self.unwanted_dumps(&snapshot)? {
-            before.facts.sets.entry(set).or_default().resource_dump = None;
+            before.published.sets.entry(set).or_default().resource_dump = None;
         }
         self.pack_changes(&snapshot, &mut before, now, &mut sink, monitor)?;
         let views = self.views(&snapshot);
@@ -229,7 +229,7 @@ impl Publisher {
         if !documents.is_empty() {
             self.drop_patches(first_offered)?;
         }
-        tell_changes(&before.facts, &snapshot, monitor)?;
+        tell_changes(&before.published, &snapshot, monitor)?;
         let mut report = PublishReport::new(now.at, self.place());
         for view in views {
             let totals = view.totals()?;
@@ -248,20 +248,20 @@ impl Publisher {
     fn place_documents(
         &self,
         before: &Before,
-        mut next: Facts,
+        mut next: PublishedSource,
         now: Now,
         sink: &mut FolderSink,
         monitor: &dyn Monitor,
     ) -> Result<Vec<String>, Error> {
         let expired = next.expire(self.options.lists.grace, now.at);
-        if next == before.facts && !before.repair && sink.is_empty() {
+        if next == before.published && !before.repair && sink.is_empty() {
             return Ok(Vec::new());
         }
         monitor.phase(Phase::Commit);
         published::begin(&self.catalogue, &next)?;
         let placed = sink.commit(&expired)?;
         // Who tells of this publication still reads what it added: so much was needed before it.
-        let needed = upkeep::needed_after(&before.facts).unwrap_or(0);
+        let needed = upkeep::needed_after(&before.published).unwrap_or(0);
         published::complete(&self.catalogue, next, needed)?;
         placed.iter().for_each(|(name, bytes)| monitor.document(name, *bytes));
         Ok(placed.into_iter().map(|(name, _)| name).collect())
@@ -282,8 +282,8 @@ impl Publisher {
 }
 
 /// Tells, once they are published, the changes since the last publication.
-fn tell_changes(before: &Facts, snapshot: &Snapshot, monitor: &dyn Monitor) -> Result<(), Error> {
-    let through = |set: &SetFacts| Some(set.change_list.as_ref()?.through);
+fn tell_changes(before: &PublishedSource, snapshot: &Snapshot, monitor: &dyn Monitor) -> Result<(), Error> {
+    let through = |set: &PublishedSet| Some(set.change_list.as_ref()?.through);
     let Some(told) = before.sets.values().filter_map(through).max() else { return Ok(()) };
     for change in snapshot.changes(u64::MAX, told) {
         let change = change?;

@@ -1,4 +1,7 @@
-//! PURE: (snapshot, changes, policy, now) to the documents to write.
+//! The documents of a publication. PURE: sets, policy and time are given; documents go to a sink.
+//!
+//! `place` names the documents, `published` records what is in place; lists, dumps and archives stand beside each other
+//! on these two; `set` orders the documents of one set, `source` those of the whole Source.
 
 mod about;
 mod archive;
@@ -6,30 +9,35 @@ mod capability_list;
 mod change_dump;
 mod change_list;
 mod entry;
-mod facts;
 mod host;
+mod moment;
+mod packages;
 mod pages;
 mod place;
 mod policy;
+mod published;
 mod resource_dump;
 mod resource_list;
 mod robots;
 mod rotation;
-mod story;
+mod set;
+mod source;
+mod view;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use entry::{change_entry, resource_entry};
-pub use facts::{
-    ArchiveBrief, ArchiveFacts, ArchivedChanges, ArchivedFact, ChangeDumpFacts, ChangeListFacts,
-    ChangePackageFact, DocumentFact, DumpFacts, Facts, Moment, PackageFact, ResourceListFacts, SetFacts,
+pub(crate) use host::host_setup;
+pub use host::{HostSetup, Redirect};
+pub(crate) use moment::Moment;
+pub(crate) use place::{DOCUMENTS, SOURCE_DESCRIPTION, part_name};
+pub use place::{Place, SetPlace};
+pub(crate) use policy::{Policy, SetPolicy};
+pub(crate) use published::{
+    ArchivedDocuments, PublishedChangeDump, PublishedChangePackage, PublishedDocument, PublishedPackage,
+    PublishedResourceDump, PublishedSet, PublishedSource,
 };
-pub use host::host_setup;
-pub use place::{DOCUMENTS, Place, SOURCE_DESCRIPTION, SetPlace};
-pub use policy::{Policy, SetPolicy};
-pub(crate) use resource_list::part_name;
-pub use rotation::Span;
-pub use story::{Before, Built, Now, SetView, render};
-pub use writer::ReadArchive;
+pub(crate) use source::render;
+pub(crate) use view::{Before, Now, SetView};

@@ -10,7 +10,7 @@ use crate::{
     Error, Monitor,
     catalogue::{Catalogue, ChangeRecord, Snapshot},
     content::Holdings,
-    render::{Policy, SetFacts, SetPolicy},
+    render::{Policy, PublishedSet, SetPolicy},
 };
 
 /// What a reader asks to have in one package.
@@ -159,7 +159,7 @@ impl Batches {
 
     /// The last change of each resource, in the order of these changes (CDM-4).
     fn changes(&self, set: u8, since: DateTime, snapshot: &Snapshot) -> Result<Vec<Content>, Error> {
-        let published = crate::publish::facts_of(snapshot, &self.set(set)?.name)?;
+        let published = crate::publish::published_set(snapshot, &self.set(set)?.name)?;
         let after = sequence_before(&published, since)?;
         let mut last: BTreeMap<Uri, ChangeRecord> = BTreeMap::new();
         for change in snapshot.changes(1 << set, after) {
@@ -193,7 +193,7 @@ impl Batches {
 }
 
 /// The sequence number that all changes since then come after; the published lists have to reach back so far.
-fn sequence_before(published: &SetFacts, since: DateTime) -> Result<u64, Error> {
+fn sequence_before(published: &PublishedSet, since: DateTime) -> Result<u64, Error> {
     let Some(lists) = &published.change_list else {
         return Err(Error::option("change list", "this set has none"));
     };

@@ -10,7 +10,10 @@ use crate::{
     Error, Monitor, Problem,
     catalogue::{ChangeRecord, Snapshot},
     content::{Holdings, Spool},
-    render::{ChangeDumpFacts, ChangePackageFact, DocumentFact, Moment, Now, Policy, SetPolicy, part_name},
+    render::{
+        Moment, Now, Policy, PublishedChangeDump, PublishedChangePackage, PublishedDocument, SetPolicy,
+        part_name,
+    },
     sink::FolderSink,
 };
 
@@ -28,7 +31,11 @@ pub(crate) struct ChangePackages<'a> {
 
 impl ChangePackages<'_> {
     /// How many changes no package has yet, and when the first of them was.
-    pub(crate) fn pending(&self, set: u8, held: &ChangeDumpFacts) -> Result<Option<(u64, Moment)>, Error> {
+    pub(crate) fn pending(
+        &self,
+        set: u8,
+        held: &PublishedChangeDump,
+    ) -> Result<Option<(u64, Moment)>, Error> {
         let count = self.snapshot.count_changes(1 << set, held.through)?;
         let first = self.snapshot.changes(1 << set, held.through).next().transpose()?;
         Ok(first.map(|first| (count, Moment(first.datetime))))
@@ -38,10 +45,10 @@ impl ChangePackages<'_> {
     pub(crate) fn pack(
         &self,
         (number, set): (u8, &SetPolicy),
-        held: ChangeDumpFacts,
+        held: PublishedChangeDump,
         sink: &mut FolderSink,
-        documents: &mut BTreeMap<String, DocumentFact>,
-    ) -> Result<ChangeDumpFacts, Error> {
+        documents: &mut BTreeMap<String, PublishedDocument>,
+    ) -> Result<PublishedChangeDump, Error> {
         let mut contents = Vec::new();
         for change in self.snapshot.changes(1 << number, held.through) {
             contents.extend(self.content(change?)?);
@@ -59,8 +66,8 @@ impl ChangePackages<'_> {
         let names = Packaged { set, package: stem("zip"), manifest: stem("xml") };
         let package = packer.package(names, &manifest_header(set, from, until), contents, sink, documents)?;
         let mut packages = held.packages;
-        packages.push(ChangePackageFact { from, until, package });
-        Ok(ChangeDumpFacts { through: self.now.sequence, until, packages, ..held })
+        packages.push(PublishedChangePackage { from, until, package });
+        Ok(PublishedChangeDump { through: self.now.sequence, until, packages, ..held })
     }
 
     /// A line of the manifest. A state that was not kept, and is the resource's no longer, is not in it.

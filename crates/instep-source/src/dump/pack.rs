@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Error, Monitor, Problem,
     content::{Holdings, Spool},
-    render::{DocumentFact, PackageFact, SetPolicy},
+    render::{PublishedDocument, PublishedPackage, SetPolicy},
     sink::{FolderSink, Rank, Sink, Stage},
 };
 
@@ -59,8 +59,8 @@ impl Packer<'_> {
         header: &Header,
         contents: Vec<Content>,
         sink: &mut FolderSink,
-        documents: &mut BTreeMap<String, DocumentFact>,
-    ) -> Result<PackageFact, Error> {
+        documents: &mut BTreeMap<String, PublishedDocument>,
+    ) -> Result<PublishedPackage, Error> {
         let (name, mut length) = (names.set.place.name(&names.package), 0);
         let bytes: u64 = contents.iter().filter_map(|content| content.state().length).sum();
         let restarts = if bytes <= MOST_ASIDE { RESTARTS } else { u32::MAX };
@@ -73,12 +73,12 @@ impl Packer<'_> {
             Ok(differs)
         })?;
         let hash = hash(sink, &name)?.to_string();
-        documents.insert(name, DocumentFact { length, digest: None });
+        documents.insert(name, PublishedDocument { length, digest: None });
         let copy = names.set.place.name(&names.manifest);
         let write = &mut |file: &mut dyn Write| file.write_all(&manifest).map_err(Error::write(&copy));
         let length_of_copy = sink.write(&copy, Rank::Part, write)?;
-        documents.insert(copy, DocumentFact { length: length_of_copy, digest: None });
-        Ok(PackageFact { package: names.package, manifest: names.manifest, length, hash })
+        documents.insert(copy, PublishedDocument { length: length_of_copy, digest: None });
+        Ok(PublishedPackage { package: names.package, manifest: names.manifest, length, hash })
     }
 
     /// Writes a package of these resources into a file.

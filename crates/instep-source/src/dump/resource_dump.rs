@@ -10,7 +10,9 @@ use crate::{
     DumpOptions, Error, Monitor, Phase, Progress,
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
-    render::{DocumentFact, DumpFacts, Moment, PackageFact, Policy, SetPolicy, part_name},
+    render::{
+        Moment, Policy, PublishedDocument, PublishedPackage, PublishedResourceDump, SetPolicy, part_name,
+    },
     sink::FolderSink,
 };
 
@@ -30,8 +32,8 @@ pub struct DumpJob {
 #[derive(Debug)]
 pub struct BuiltDumps {
     pub(crate) sink: FolderSink,
-    pub(crate) sets: BTreeMap<String, DumpFacts>,
-    pub(crate) documents: BTreeMap<String, DocumentFact>,
+    pub(crate) sets: BTreeMap<String, PublishedResourceDump>,
+    pub(crate) documents: BTreeMap<String, PublishedDocument>,
 }
 
 impl DumpJob {
@@ -47,8 +49,8 @@ impl DumpJob {
             let Some(set) = self.policy.sets.get(usize::from(*number)) else { continue };
             let snapshot = self.catalogue.snapshot()?;
             let dump = Dump { job: &self, set, snapshot: &snapshot, monitor };
-            let facts = dump.build(*number, &mut sink, &mut documents)?;
-            sets.insert(set.name.clone(), facts);
+            let published = dump.build(*number, &mut sink, &mut documents)?;
+            sets.insert(set.name.clone(), published);
         }
         Ok(BuiltDumps { sink, sets, documents })
     }
@@ -67,8 +69,8 @@ impl Dump<'_> {
         &self,
         number: u8,
         sink: &mut FolderSink,
-        documents: &mut BTreeMap<String, DocumentFact>,
-    ) -> Result<DumpFacts, Error> {
+        documents: &mut BTreeMap<String, PublishedDocument>,
+    ) -> Result<PublishedResourceDump, Error> {
         let mut resources = self.snapshot.resources(1 << number).peekable();
         let (mut packages, mut done, mut bytes) = (Vec::new(), 0, 0);
         let total = self.snapshot.totals(number)?.resources;
@@ -84,7 +86,7 @@ impl Dump<'_> {
             self.monitor.progress(progress);
         }
         let head = self.snapshot.head();
-        Ok(DumpFacts {
+        Ok(PublishedResourceDump {
             at: Moment(self.snapshot.at()),
             completed: Moment(self.job.catalogue.now()),
             sequence: head.sequence,
@@ -98,8 +100,8 @@ impl Dump<'_> {
         number: usize,
         part: Vec<Resource>,
         sink: &mut FolderSink,
-        documents: &mut BTreeMap<String, DocumentFact>,
-    ) -> Result<PackageFact, Error> {
+        documents: &mut BTreeMap<String, PublishedDocument>,
+    ) -> Result<PublishedPackage, Error> {
         let at = self.snapshot.at();
         let (package, manifest) =
             (part_name("resourcedump", at, number, "zip"), part_name("resourcedump", at, number, "xml"));

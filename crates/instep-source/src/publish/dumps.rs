@@ -10,7 +10,7 @@ use crate::{
     catalogue::Snapshot,
     content::Spool,
     dump::{BuiltDumps, ChangePackages, DumpJob},
-    render::{Before, ChangeDumpFacts, DumpFacts, Now},
+    render::{Before, Now, PublishedChangeDump, PublishedResourceDump},
     sink::FolderSink,
 };
 
@@ -24,10 +24,10 @@ impl Publisher {
     /// When the catalogue cannot be read.
     pub fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
         let snapshot = self.catalogue.snapshot()?;
-        let facts = published::load(&snapshot)?.facts;
+        let published = published::load(&snapshot)?.published;
         let mut due = Vec::new();
         for (number, set) in (0u8..).zip(&self.policy.sets) {
-            let held = facts.sets.get(&set.name).and_then(|set| set.resource_dump.as_ref());
+            let held = published.sets.get(&set.name).and_then(|set| set.resource_dump.as_ref());
             if self.wants_dump(&snapshot, number)? && self.is_dump_due(&snapshot, held) {
                 due.push(number);
             }
@@ -56,9 +56,9 @@ impl Publisher {
     /// Takes built packages for what is in place, and goes on with their sink.
     pub(super) fn take_built(&self, built: BuiltDumps, before: &mut Before) -> FolderSink {
         for (set, dump) in built.sets {
-            before.built.entry(set).or_default().resources = Some(dump);
+            before.staged.entry(set).or_default().resources = Some(dump);
         }
-        before.facts.documents.extend(built.documents);
+        before.published.documents.extend(built.documents);
         built.sink
     }
 
@@ -73,7 +73,7 @@ impl Publisher {
     ) -> Result<(), Error> {
         let spool = Spool::of(&self.options).filter(|_| self.options.dumps.changes);
         let Some(spool) = &spool else {
-            before.facts.sets.values_mut().for_each(|set| set.change_dump = None);
+            before.published.sets.values_mut().for_each(|set| set.change_dump = None);
             return Ok(());
         };
         let (policy, holdings) = (&self.policy, &self.holdings);
@@ -82,7 +82,7 @@ impl Publisher {
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
-            let held = before.facts.sets.get(&set.name).and_then(|set| set.change_dump.clone());
+            let held = before.published.sets.get(&set.name).and_then(|set| set.change_dump.clone());
             let held = held.map_or_else(|| starting(snapshot, number, now.at), Ok)?;
             let pending = packages.pending(number, &held)?;
             due |= pending.is_some_and(|(count, first)| {
@@ -92,10 +92,10 @@ impl Publisher {
         }
         for (number, set, held, pending) in held_all {
             let dump = match due && pending {
-                true => packages.pack((number, set), held, sink, &mut before.facts.documents)?,
+                true => packages.pack((number, set), held, sink, &mut before.published.documents)?,
                 false => held,
             };
-            before.built.entry(set.name.clone()).or_default().changes = Some(dump);
+            before.staged.entry(set.name.clone()).or_default().changes = Some(dump);
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Publisher {
         })
     }
 
-    fn is_dump_due(&self, snapshot: &Snapshot, held: Option<&DumpFacts>) -> bool {
+    fn is_dump_due(&self, snapshot: &Snapshot, held: Option<&PublishedResourceDump>) -> bool {
         held.is_none_or(|held| {
             held.revision != snapshot.head().revision
                 && held.at.is_older_than(self.options.dumps.every, snapshot.at())
@@ -129,7 +129,7 @@ impl Publisher {
 
 /// An empty Change Dump from the `at` of this publication, as the first Change List: who has the Resource List of that moment can go on
 /// with it.
-fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<ChangeDumpFacts, Error> {
+fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<PublishedChangeDump, Error> {
     let mut through = 0;
     for change in snapshot.changes(1 << set, 0) {
         let change = change?;
@@ -138,5 +138,5 @@ fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<ChangeDumpFact
         }
         through = change.sequence;
     }
-    Ok(ChangeDumpFacts::starting(at, through))
+    Ok(PublishedChangeDump::starting(at, through))
 }

@@ -15,7 +15,7 @@ use crate::{
     Error, Monitor, PatchOptions, Problem,
     catalogue::{ChangeRecord, Patch, Snapshot},
     content::Spool,
-    render::{DOCUMENTS, Facts},
+    render::{DOCUMENTS, PublishedSource},
     sink::{FolderSink, Rank, Sink},
 };
 
@@ -82,13 +82,13 @@ impl Publisher {
 const PATCHES: &str = "patches";
 
 /// The first change that a list of any set names; none where there are no lists.
-pub(super) fn first_offered(facts: &Facts) -> Option<u64> {
-    let first = |set: &crate::render::SetFacts| {
+pub(super) fn first_offered(published: &PublishedSource) -> Option<u64> {
+    let first = |set: &crate::render::PublishedSet| {
         let lists = set.change_list.as_ref()?;
         let listed = lists.closed.iter().chain([&lists.open]).map(|span| span.after);
         listed.chain(set.archive.after).min().map(|after| after + 1)
     };
-    facts.sets.values().filter_map(first).min()
+    published.sets.values().filter_map(first).min()
 }
 
 /// What was tried already; at first, what no open list would show.
@@ -96,8 +96,8 @@ fn tried(snapshot: &Snapshot) -> Result<u64, Error> {
     if let Some(tried) = snapshot.meta(TRIED)?.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()) {
         return Ok(tried);
     }
-    let facts = published::load(snapshot)?.facts;
-    let open = facts.sets.values().filter_map(|set| Some(set.change_list.as_ref()?.open.after));
+    let published = published::load(snapshot)?.published;
+    let open = published.sets.values().filter_map(|set| Some(set.change_list.as_ref()?.open.after));
     Ok(open.min().unwrap_or_default())
 }
 

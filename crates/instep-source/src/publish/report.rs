@@ -1,8 +1,14 @@
+//! The result of a publication.
+
 use std::time::Duration;
 
 use resourcesync::{DateTime, Uri};
 
-use crate::{content::Kept, render::Place, scan::ScanReport};
+use crate::{
+    content::Kept,
+    render::{HostSetup, Place},
+    scan::ScanReport,
+};
 
 /// What a publication did.
 #[derive(Clone, Debug)]
@@ -71,26 +77,4 @@ impl PublishReport {
     pub fn is_nothing_new(&self) -> bool {
         self.created + self.updated + self.deleted == 0 && self.documents.is_empty()
     }
-}
-
-/// What an operator adds to the host, so that a Source below a path, or resources themselves, lead to the documents.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct HostSetup {
-    /// The redirect from the host's well-known URI (DISC-1); none where the Source Description is there already.
-    pub well_known: Option<Redirect>,
-    /// Lines for the host's `robots.txt` (DISC-5); none where it was written.
-    pub robots: Vec<String>,
-    /// A snippet for nginx: media types, the redirect, and `Link` headers (DISC-4).
-    pub nginx: String,
-}
-
-/// One URI that leads to another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Redirect {
-    /// The path that is asked for.
-    pub from: String,
-    /// Where it leads.
-    pub to: Uri,
 }

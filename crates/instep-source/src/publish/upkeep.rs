@@ -7,7 +7,7 @@ use crate::{
     Error, Monitor, PublishOptions,
     catalogue::{Catalogue, Recorded},
     content::Holdings,
-    render::{Facts, Policy, SetFacts},
+    render::{Policy, PublishedSet, PublishedSource},
     scan::{self, Difference, Said, ScanOptions, ScanReport, record_said},
 };
 
@@ -96,19 +96,19 @@ pub fn preview(
 
 /// The same as [`Publisher::compact`], for who has only the catalogue.
 pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
-    let (facts, head) = {
+    let (published, head) = {
         let snapshot = catalogue.snapshot()?;
-        (published::load(&snapshot)?.facts, snapshot.head())
+        (published::load(&snapshot)?.published, snapshot.head())
     };
-    let through = needed_after(&facts).unwrap_or(0).min(head.sequence);
+    let through = needed_after(&published).unwrap_or(0).min(head.sequence);
     catalogue.forget_changes(through)?;
     let (before, after) = catalogue.compact()?;
     Ok(Compaction { forgotten: through.saturating_sub(head.forgotten), before, after })
 }
 
 /// The sequence number after which documents show changes, or count them; none where there are no documents.
-pub(super) fn needed_after(facts: &Facts) -> Option<u64> {
-    let of_set = |set: &SetFacts| {
+pub(super) fn needed_after(published: &PublishedSource) -> Option<u64> {
+    let of_set = |set: &PublishedSet| {
         let lists = set.change_list.iter().flat_map(|lists| lists.closed.iter().chain([&lists.open]));
         let listed = lists.map(|span| span.after).chain(set.archive.after);
         let packed = set.change_dump.iter().map(|dump| dump.through);
@@ -116,5 +116,5 @@ pub(super) fn needed_after(facts: &Facts) -> Option<u64> {
         let dumped = set.resource_dump.iter().map(|dump| dump.sequence);
         listed.chain(packed).chain(counted).chain(dumped).min()
     };
-    facts.sets.values().filter_map(of_set).min()
+    published.sets.values().filter_map(of_set).min()
 }

@@ -1,3 +1,5 @@
+//! Pages that describe the Source and its sets to people (SD-5, SD-9).
+
 use maud::{DOCTYPE, html};
 use resourcesync::Uri;
 

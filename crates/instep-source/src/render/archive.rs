@@ -1,11 +1,18 @@
+//! The archives of a set: snapshots that were superseded, lists and dumps that were closed (ResourceSync Archives).
+
 use std::mem;
 
 use resourcesync::{Capability, DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy, Span, change_dump, change_list,
-    facts::{ArchiveBrief, ArchiveFacts, ArchivedChanges, ArchivedFact, ChangePackageFact, Moment},
-    pages, resource_dump, resource_list,
+    Policy, SetPolicy,
+    moment::Moment,
+    packages, pages,
+    place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST, archive_name, snapshot_name},
+    published::{
+        ArchiveSummary, ArchivedChangeDump, ArchivedDocuments, ArchivedSnapshot, PublishedChangePackage,
+    },
+    rotation::Span,
     writer::Documents,
 };
 use crate::{Archives, Error, sink::Rank};
@@ -15,13 +22,24 @@ pub(super) struct Archive<'a> {
     policy: &'a Policy,
     set: &'a SetPolicy,
     limits: Archives,
-    held: &'a ArchiveBrief,
-    facts: Option<ArchiveFacts>,
+    held: &'a ArchiveSummary,
+    archived: Option<ArchivedDocuments>,
     now: DateTime,
 }
 
+/// The documents of a set, besides its Resource List, that have archives.
+#[derive(Clone, Copy)]
+pub(super) struct Offers<'a> {
+    /// The closed Change Lists that the index names; `None` if the set has no Change List.
+    pub(super) closed_lists: Option<&'a [Span]>,
+    /// `true` if the set has a Resource Dump.
+    pub(super) resource_dump: bool,
+    /// `true` if the set has a Change Dump.
+    pub(super) change_dump: bool,
+}
+
 /// A snapshot that was in place until this publication.
-pub(super) struct Superseded<'a> {
+pub(super) struct SupersededSnapshot<'a> {
     pub(super) at: Moment,
     pub(super) completed: Moment,
     /// The document that stands for it.
@@ -35,29 +53,29 @@ impl<'a> Archive<'a> {
     pub(super) fn open(
         policy: &'a Policy,
         set: &'a SetPolicy,
-        held: &'a ArchiveBrief,
+        held: &'a ArchiveSummary,
         now: DateTime,
     ) -> Option<Self> {
-        policy.archives.map(|limits| Self { policy, set, limits, held, facts: None, now })
+        policy.archives.map(|limits| Self { policy, set, limits, held, archived: None, now })
     }
 
-    fn facts(&mut self, documents: &mut Documents<'_>) -> Result<&mut ArchiveFacts, Error> {
-        if self.facts.is_none() {
-            self.facts = Some(documents.archive(&self.set.name)?);
+    fn archived(&mut self, documents: &mut Documents<'_>) -> Result<&mut ArchivedDocuments, Error> {
+        if self.archived.is_none() {
+            self.archived = Some(documents.archive(&self.set.name)?);
         }
-        Ok(self.facts.get_or_insert_default())
+        Ok(self.archived.get_or_insert_default())
     }
 
     /// Takes in a Resource List, at most one in each time of `snapshot_every`: a small one is renewed far more often.
     pub(super) fn resource_list(
         &mut self,
-        list: &Superseded<'_>,
+        list: &SupersededSnapshot<'_>,
         documents: &mut Documents<'_>,
     ) -> Result<(), Error> {
         let every = self.policy.lists.snapshot_every;
         let due = self.held.last_list.is_none_or(|last| last.is_older_than(every, list.at.0));
         if due && let Some(kept) = self.preserve(list, documents)? {
-            self.facts(documents)?.resource_lists.push(kept);
+            self.archived(documents)?.resource_lists.push(kept);
         }
         Ok(())
     }
@@ -65,11 +83,11 @@ impl<'a> Archive<'a> {
     /// Takes in a Resource Dump.
     pub(super) fn resource_dump(
         &mut self,
-        dump: &Superseded<'_>,
+        dump: &SupersededSnapshot<'_>,
         documents: &mut Documents<'_>,
     ) -> Result<(), Error> {
         if let Some(kept) = self.preserve(dump, documents)? {
-            self.facts(documents)?.resource_dumps.push(kept);
+            self.archived(documents)?.resource_dumps.push(kept);
         }
         Ok(())
     }
@@ -81,7 +99,7 @@ impl<'a> Archive<'a> {
         documents: &mut Documents<'_>,
     ) -> Result<(), Error> {
         if !leaving.is_empty() {
-            self.facts(documents)?.change_lists.extend(leaving);
+            self.archived(documents)?.change_lists.extend(leaving);
         }
         Ok(())
     }
@@ -89,12 +107,12 @@ impl<'a> Archive<'a> {
     /// Takes in the packages that leave the Change Dump, as a closed dump.
     pub(super) fn change_packages(
         &mut self,
-        packages: Vec<ChangePackageFact>,
+        packages: Vec<PublishedChangePackage>,
         documents: &mut Documents<'_>,
     ) -> Result<(), Error> {
         if let (Some(first), Some(last)) = (packages.first(), packages.last()) {
             let (from, until) = (first.from, last.until);
-            self.facts(documents)?.change_dumps.push(ArchivedChanges { packages, from, until });
+            self.archived(documents)?.change_dumps.push(ArchivedChangeDump { packages, from, until });
         }
         Ok(())
     }
@@ -102,16 +120,16 @@ impl<'a> Archive<'a> {
     /// Gives the document of a snapshot a name that stays.
     fn preserve(
         &self,
-        snapshot: &Superseded<'_>,
+        snapshot: &SupersededSnapshot<'_>,
         documents: &mut Documents<'_>,
-    ) -> Result<Option<ArchivedFact>, Error> {
+    ) -> Result<Option<ArchivedSnapshot>, Error> {
         let name = self.set.place.name(snapshot.name);
         let document = snapshot_name(snapshot.name, snapshot.at.0);
         if !documents.preserve(&name, &self.set.place.name(&document))? {
             return Ok(None);
         }
         let parts = snapshot.parts.iter().filter(|part| **part != name).cloned().collect();
-        Ok(Some(ArchivedFact {
+        Ok(Some(ArchivedSnapshot {
             at: snapshot.at,
             completed: snapshot.completed,
             since: Moment(self.now),
@@ -121,22 +139,20 @@ impl<'a> Archive<'a> {
     }
 
     /// Writes the archives of what is offered, drops what is too old or too much, and keeps the documents of the rest.
-    /// `dumps` says whether there are a Resource Dump and a Change Dump. Where all stays as it is, nothing of what they
-    /// keep is looked at.
+    /// If all stays as it is, nothing of what they keep is read.
     pub(super) fn render(
         mut self,
-        closed: Option<&[Span]>,
-        dumps: (bool, bool),
+        offers: Offers<'_>,
         documents: &mut Documents<'_>,
         offered: &mut Vec<Entry>,
-    ) -> Result<ArchiveBrief, Error> {
-        let shown = self.shown(closed, dumps);
-        let is_as_it_was = self.facts.is_none() && shown == self.held.shown && !self.is_too_much();
+    ) -> Result<ArchiveSummary, Error> {
+        let shown = self.shown(offers);
+        let is_as_it_was = self.archived.is_none() && shown == self.held.shown && !self.is_too_much();
         let brief = match is_as_it_was && documents.keep_all(&self.held.documents) {
             true => self.held.clone(),
             false => {
-                let facts = mem::take(self.facts(documents)?);
-                self.write(facts, shown, closed, dumps, documents)?
+                let archived = mem::take(self.archived(documents)?);
+                self.write(archived, shown, offers, documents)?
             }
         };
         offered.extend(brief.offered.iter().map(|of| self.offer(of)));
@@ -149,74 +165,75 @@ impl<'a> Archive<'a> {
     }
 
     /// What the archives depend on besides what they keep.
-    fn shown(&self, closed: Option<&[Span]>, dumps: (bool, bool)) -> String {
-        let numbers =
-            closed.map(|closed| (closed.first().map(|it| it.number), closed.last().map(|it| it.number)));
+    fn shown(&self, offers: Offers<'_>) -> String {
+        let numbers = offers
+            .closed_lists
+            .map(|closed| (closed.first().map(|it| it.number), closed.last().map(|it| it.number)));
+        let dumps = (offers.resource_dump, offers.change_dump);
         format!("{numbers:?} {dumps:?} {} {}", self.set.resource_list, self.policy.lists.entries)
     }
 
     fn write(
         &self,
-        mut facts: ArchiveFacts,
+        mut archived: ArchivedDocuments,
         shown: String,
-        closed: Option<&[Span]>,
-        dumps: (bool, bool),
+        offers: Offers<'_>,
         documents: &mut Documents<'_>,
-    ) -> Result<ArchiveBrief, Error> {
-        self.expire(&mut facts);
+    ) -> Result<ArchiveSummary, Error> {
+        self.expire(&mut archived);
         let mut archives = Vec::new();
         if self.set.resource_list {
-            archives.push((resource_list::NAME, self.snapshots(&facts.resource_lists)));
+            archives.push((RESOURCE_LIST, self.snapshots(&archived.resource_lists)));
         }
-        if dumps.0 || !facts.resource_dumps.is_empty() {
-            archives.push((resource_dump::NAME, self.snapshots(&facts.resource_dumps)));
+        if offers.resource_dump || !archived.resource_dumps.is_empty() {
+            archives.push((RESOURCE_DUMP, self.snapshots(&archived.resource_dumps)));
         }
-        if let Some(closed) = closed {
-            let lists = facts.change_lists.iter().chain(closed);
-            archives.push((change_list::NAME, lists.map(|it| change_list::member(self.set, it)).collect()));
+        if let Some(closed) = offers.closed_lists {
+            let lists = archived.change_lists.iter().chain(closed);
+            archives.push((CHANGE_LIST, lists.map(|it| it.member(self.set)).collect()));
         }
-        if dumps.1 || !facts.change_dumps.is_empty() {
-            let left = facts.change_dumps.iter();
-            let entries = left.map(|dump| self.change_dump(dump, &facts, documents));
-            archives.push((change_dump::NAME, entries.collect::<Result<Vec<_>, _>>()?));
+        if offers.change_dump || !archived.change_dumps.is_empty() {
+            let left = archived.change_dumps.iter();
+            let entries = left.map(|dump| self.change_dump(dump, &archived, documents));
+            archives.push((CHANGE_DUMP, entries.collect::<Result<Vec<_>, _>>()?));
         }
-        let mut brief = ArchiveBrief {
-            oldest: facts.oldest(),
-            most: facts.most(),
-            last_list: facts.resource_lists.last().map(|list| list.at),
-            after: facts.change_lists.first().map(|list| list.after),
+        let mut brief = ArchiveSummary {
+            oldest: archived.oldest(),
+            most: archived.most(),
+            last_list: archived.resource_lists.last().map(|list| list.at),
+            after: archived.change_lists.first().map(|list| list.after),
             shown,
-            ..ArchiveBrief::default()
+            ..ArchiveSummary::default()
         };
         for (of, entries) in archives {
             brief.documents.extend(self.document(of, &entries, documents)?);
             brief.offered.push(of.to_owned());
         }
-        self.take_over(facts, documents);
+        self.take_over(archived, documents);
         Ok(brief)
     }
 
     /// Keeps the documents of what the archives keep, and no others.
-    fn take_over(&self, mut facts: ArchiveFacts, documents: &mut Documents<'_>) {
+    fn take_over(&self, mut archived: ArchivedDocuments, documents: &mut Documents<'_>) {
         let name = |document: &String| self.set.place.name(document);
-        let snapshots = facts.resource_lists.iter().chain(&facts.resource_dumps);
+        let snapshots = archived.resource_lists.iter().chain(&archived.resource_dumps);
         let snapshots = snapshots.flat_map(|it| it.parts.iter().cloned().chain([name(&it.document)]));
-        let lists = facts.change_lists.iter().map(|span| name(&change_list::list_name(span)));
-        let packages = facts.change_dumps.iter().flat_map(|dump| &dump.packages);
-        let packages = packages.flat_map(|package| change_dump::files(self.set, package));
-        let dumps = facts.change_dumps.iter().map(|dump| name(&change_dump_name(dump)));
-        let names = snapshots.chain(lists).chain(packages).chain(dumps);
-        let kept = names.filter_map(|name| Some((documents.take_over(&name, &facts)?, name)));
+        let lists = archived.change_lists.iter().map(|span| name(&span.document()));
+        let members = archived.change_dumps.iter().flat_map(|dump| &dump.packages);
+        let members = members.flat_map(|package| packages::change_files(self.set, package));
+        let dumps = archived.change_dumps.iter().map(|dump| name(&change_dump_name(dump)));
+        let names = snapshots.chain(lists).chain(members).chain(dumps);
+        let kept = names.filter_map(|name| Some((documents.take_over(&name, &archived)?, name)));
         let kept = kept.map(|(fact, name)| (name, fact)).collect();
-        let before: Vec<_> = mem::replace(&mut facts.documents, kept).into_keys().collect();
-        documents.keep_archive(&self.set.name, &before, facts);
+        let before: Vec<_> = mem::replace(&mut archived.documents, kept).into_keys().collect();
+        documents.keep_archive(&self.set.name, &before, archived);
     }
 
     /// Writes a closed Change Dump; returns its entry in the archive (ARC-10).
     fn change_dump(
         &self,
-        dump: &ArchivedChanges,
-        kept: &ArchiveFacts,
+        dump: &ArchivedChangeDump,
+        kept: &ArchivedDocuments,
         documents: &mut Documents<'_>,
     ) -> Result<Entry, Error> {
         let document = change_dump_name(dump);
@@ -233,28 +250,28 @@ impl<'a> Archive<'a> {
             metadata.until = Some(dump.until.0);
         }
         header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
-        let entries: Vec<_> = dump.packages.iter().map(|it| change_dump::entry(self.set, it)).collect();
+        let entries: Vec<_> = dump.packages.iter().map(|it| packages::change_entry(self.set, it)).collect();
         documents.small(&name, Rank::Part, &header, &self.policy.write, &entries)?;
         Ok(entry)
     }
 
-    fn expire(&self, facts: &mut ArchiveFacts) {
+    fn expire(&self, archived: &mut ArchivedDocuments) {
         let (limits, now) = (self.limits, self.now);
-        for snapshots in [&mut facts.resource_lists, &mut facts.resource_dumps] {
+        for snapshots in [&mut archived.resource_lists, &mut archived.resource_dumps] {
             snapshots.retain(|it| !it.since.is_older_than(limits.age, now));
             snapshots.drain(..snapshots.len().saturating_sub(limits.count));
         }
-        let dumps = &mut facts.change_dumps;
+        let dumps = &mut archived.change_dumps;
         dumps.retain(|it| !it.until.is_older_than(limits.age, now));
         dumps.drain(..dumps.len().saturating_sub(limits.count));
-        let lists = &mut facts.change_lists;
+        let lists = &mut archived.change_lists;
         lists.retain(|it| it.until.is_none_or(|until| !until.is_older_than(limits.age, now)));
         lists.drain(..lists.len().saturating_sub(limits.count));
     }
 
     /// The entries of archived snapshots (ARC-7, ARC-8).
-    fn snapshots(&self, snapshots: &[ArchivedFact]) -> Vec<Entry> {
-        let entry = |snapshot: &ArchivedFact| {
+    fn snapshots(&self, snapshots: &[ArchivedSnapshot]) -> Vec<Entry> {
+        let entry = |snapshot: &ArchivedSnapshot| {
             let mut entry = Entry::new(self.set.place.uri(&snapshot.document));
             entry.metadata.at = Some(snapshot.at.0);
             entry.metadata.completed = Some(snapshot.completed.0);
@@ -290,26 +307,13 @@ impl<'a> Archive<'a> {
 /// The capability of the archive of a document.
 fn archive_of(of: &str) -> Capability {
     match of {
-        resource_list::NAME => Capability::ResourceListArchive,
-        resource_dump::NAME => Capability::ResourceDumpArchive,
-        change_dump::NAME => Capability::ChangeDumpArchive,
+        RESOURCE_LIST => Capability::ResourceListArchive,
+        RESOURCE_DUMP => Capability::ResourceDumpArchive,
+        CHANGE_DUMP => Capability::ChangeDumpArchive,
         _ => Capability::ChangeListArchive,
     }
 }
 
-fn change_dump_name(dump: &ArchivedChanges) -> String {
-    snapshot_name(change_dump::NAME, dump.until.0)
-}
-
-/// The link from a document to its archive (ARC-4).
-pub(super) fn link(policy: &Policy, set: &SetPolicy, of: &str) -> Option<Link> {
-    policy.archives.map(|_| Link::new(Relation::Archives, set.place.uri(&archive_name(of))))
-}
-
-fn archive_name(of: &str) -> String {
-    format!("{}-archive.xml", of.trim_end_matches(".xml"))
-}
-
-fn snapshot_name(of: &str, at: DateTime) -> String {
-    format!("{}-{}.xml", of.trim_end_matches(".xml"), resource_list::stamp(at))
+fn change_dump_name(dump: &ArchivedChangeDump) -> String {
+    snapshot_name(CHANGE_DUMP, dump.until.0)
 }

@@ -1,11 +1,15 @@
+//! The Capability List of a set (§9) and the Source Description (§8).
+
 use resourcesync::{Capability, Entry, Form, Header, Link, Metadata, Relation};
 
-use super::{Policy, SetPolicy, about, place::SOURCE_DESCRIPTION, writer::Documents};
+use super::{
+    Policy, SetPolicy, about,
+    place::{CAPABILITY_LIST, SOURCE_DESCRIPTION},
+    writer::Documents,
+};
 use crate::{Error, sink::Rank};
 
-pub(super) const NAME: &str = "capabilitylist.xml";
-
-/// The Capability List of a set (§9): one entry per capability that can be fetched.
+/// Writes the Capability List of a set (§9): one entry per capability that can be fetched.
 pub(super) fn render(
     policy: &Policy,
     set: &SetPolicy,
@@ -16,10 +20,10 @@ pub(super) fn render(
     header.links.push(Link::new(Relation::DescribedBy, about::set_page(policy, set)));
     header.links.push(Link::new(Relation::Up, policy.place.source_description()));
     header.links.extend(set.capability_links.iter().cloned());
-    documents.small(&set.place.name(NAME), Rank::CapabilityList, &header, &policy.write, offered)
+    documents.small(&set.place.name(CAPABILITY_LIST), Rank::CapabilityList, &header, &policy.write, offered)
 }
 
-/// The Source Description (§8): one entry per set.
+/// Writes the Source Description (§8): one entry per set.
 pub(super) fn render_source_description(policy: &Policy, documents: &mut Documents<'_>) -> Result<(), Error> {
     let mut header = Header::new(Form::List, Capability::Description);
     header.links.push(Link::new(Relation::DescribedBy, about::source_page(policy)));

@@ -1,58 +1,57 @@
+//! The Change Dump of a set (§13).
+
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy, archive,
-    facts::{ChangeDumpFacts, ChangePackageFact},
-    pages,
-    resource_dump::{contents, package_metadata},
+    Policy, SetPolicy, packages, pages,
+    place::CHANGE_DUMP,
+    published::{PublishedChangeDump, PublishedChangePackage},
     writer::Documents,
 };
 use crate::Error;
 
-pub(super) const NAME: &str = "changedump.xml";
-
-/// Writes the Change Dump over packages in place (§13.1); it stays open, packages are added (CD-2). When there are too
-/// many, the older half leaves it; what is missing leaves it with all before.
+/// Writes the Change Dump over packages in place (§13.1). It stays open: packages are added to it (CD-2). If it has
+/// too many packages, the older half leaves it, so that the archive gets whole dumps and not one package at a time. A
+/// missing package leaves it together with all before it, because a dump must not have a gap.
+///
+/// Returns the dump and the packages that leave it; `None` if there is no dump.
 pub(super) fn render(
     policy: &Policy,
     set: &SetPolicy,
-    held: Option<ChangeDumpFacts>,
+    held: Option<PublishedChangeDump>,
     documents: &mut Documents<'_>,
-) -> Result<Option<(ChangeDumpFacts, Vec<ChangePackageFact>)>, Error> {
-    let Some(mut facts) = held else { return Ok(None) };
-    let (packages, most) = (facts.packages.len(), policy.lists.closed_lists);
-    let surplus = if packages > most { packages - most / 2 } else { 0 };
-    let leaving: Vec<_> = facts.packages.drain(..surplus).collect();
-    let missing = facts.packages.iter().rposition(|package| !documents.keep_immutable(&files(set, package)));
-    facts.packages.drain(..missing.map_or(0, |last| last + 1));
-    facts.from = facts.packages.first().map_or(facts.until, |first| first.from);
-    let entries: Vec<_> = facts.packages.iter().map(|package| entry(set, package)).collect();
-    let header = |form| header(policy, set, &facts, form);
-    pages::render(policy, set, NAME, &header, |part| Entry::new(set.place.uri(part)), &entries, documents)?;
-    Ok(Some((facts, leaving)))
+) -> Result<Option<(PublishedChangeDump, Vec<PublishedChangePackage>)>, Error> {
+    let Some(mut published) = held else { return Ok(None) };
+    let (count, most) = (published.packages.len(), policy.lists.closed_lists);
+    let surplus = if count > most { count - most / 2 } else { 0 };
+    let leaving: Vec<_> = published.packages.drain(..surplus).collect();
+    let missing = published
+        .packages
+        .iter()
+        .rposition(|package| !documents.keep_immutable(&packages::change_files(set, package)));
+    published.packages.drain(..missing.map_or(0, |last| last + 1));
+    published.from = published.packages.first().map_or(published.until, |first| first.from);
+    let entries: Vec<_> =
+        published.packages.iter().map(|package| packages::change_entry(set, package)).collect();
+    let header = |form| header(policy, set, &published, form);
+    pages::render(
+        policy,
+        set,
+        CHANGE_DUMP,
+        &header,
+        |part| Entry::new(set.place.uri(part)),
+        &entries,
+        documents,
+    )?;
+    Ok(Some((published, leaving)))
 }
 
-/// The names, below `out`, of a package and the copy of its manifest.
-pub(super) fn files(set: &SetPolicy, package: &ChangePackageFact) -> Vec<String> {
-    [&package.package.package, &package.package.manifest].map(|name| set.place.name(name)).to_vec()
-}
-
-/// The entry of a package (CD-7 to CD-10).
-pub(super) fn entry(set: &SetPolicy, package: &ChangePackageFact) -> Entry {
-    let mut entry = Entry::new(set.place.uri(&package.package.package));
-    entry.metadata = package_metadata(&package.package);
-    entry.metadata.from = Some(package.from.0);
-    entry.metadata.until = Some(package.until.0);
-    entry.links.push(contents(set, &package.package));
-    entry
-}
-
-fn header(policy: &Policy, set: &SetPolicy, facts: &ChangeDumpFacts, form: Form) -> Header {
+fn header(policy: &Policy, set: &SetPolicy, published: &PublishedChangeDump, form: Form) -> Header {
     let mut header = Header::new(form, Capability::ChangeDump);
     if let Some(metadata) = &mut header.metadata {
-        metadata.from = Some(facts.from.0);
+        metadata.from = Some(published.from.0);
     }
     header.links.push(Link::new(Relation::Up, set.place.capability_list()));
-    header.links.extend(archive::link(policy, set, NAME));
+    header.links.extend(policy.archive_link(set, CHANGE_DUMP));
     header
 }

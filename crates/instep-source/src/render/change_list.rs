@@ -1,20 +1,23 @@
-use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
+//! The Change Lists of a set (§12), and the index over them.
+
+use resourcesync::{Capability, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy, Span, archive,
+    Policy, SetPolicy,
     entry::change_entry,
-    facts::{ChangeListFacts, Moment},
+    moment::Moment,
+    place::CHANGE_LIST,
+    published::PublishedChangeLists,
+    rotation::Span,
     rotation::rotate,
-    story::{Now, SetView},
+    view::{Now, SetView},
     writer::Documents,
 };
 use crate::{Error, Rotation, sink::Rank};
 
-pub(super) const NAME: &str = "changelist.xml";
-
 /// The lists as they will be.
 pub(super) struct ChangeLists {
-    facts: ChangeListFacts,
+    published: PublishedChangeLists,
     /// The number of the first list that is not in place as it will be.
     first_new: u64,
 }
@@ -22,7 +25,7 @@ pub(super) struct ChangeLists {
 impl ChangeLists {
     /// The earliest moment since when every change is in the lists.
     pub(super) fn reaches_back_to(&self) -> Moment {
-        self.facts.closed.first().unwrap_or(&self.facts.open).from
+        self.published.closed.first().unwrap_or(&self.published.open).from
     }
 }
 
@@ -30,7 +33,7 @@ impl ChangeLists {
 pub(super) fn plan(
     policy: &Policy,
     view: &dyn SetView,
-    held: Option<ChangeListFacts>,
+    held: Option<PublishedChangeLists>,
     now: Now,
 ) -> Result<ChangeLists, Error> {
     let single = policy.lists.single_changelist;
@@ -56,12 +59,15 @@ pub(super) fn plan(
     if single {
         closed.drain(..closed.len().saturating_sub(1));
     }
-    Ok(ChangeLists { facts: ChangeListFacts { through: now.sequence, single, closed, open }, first_new })
+    Ok(ChangeLists {
+        published: PublishedChangeLists { through: now.sequence, single, closed, open },
+        first_new,
+    })
 }
 
 /// An empty open list from the `at` of the first publication. What was logged before then is not in it; what an
 /// application recorded while the content was looked at is.
-fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<ChangeListFacts, Error> {
+fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<PublishedChangeLists, Error> {
     let mut through = 0;
     for change in view.changes(0) {
         let change = change?;
@@ -71,7 +77,7 @@ fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<ChangeListFact
         through = change.sequence;
     }
     let open = Span::open(1, now.at, through);
-    Ok(ChangeListFacts { through, single, closed: Vec::new(), open })
+    Ok(PublishedChangeLists { through, single, closed: Vec::new(), open })
 }
 
 /// Writes the lists that changed, and the index over them. Lists older than `needed_from` leave the index when it has
@@ -83,42 +89,30 @@ pub(super) fn render(
     lists: ChangeLists,
     needed_from: Option<Moment>,
     documents: &mut Documents<'_>,
-) -> Result<(ChangeListFacts, Vec<Span>), Error> {
-    let ChangeLists { mut facts, first_new } = lists;
+) -> Result<(PublishedChangeLists, Vec<Span>), Error> {
+    let ChangeLists { mut published, first_new } = lists;
     let writer = ListWriter { policy, set, view };
-    if facts.single {
-        writer.single(&facts, first_new, documents)?;
-        return Ok((facts, Vec::new()));
+    if published.single {
+        writer.single(&published, first_new, documents)?;
+        return Ok((published, Vec::new()));
     }
-    let surplus = facts.closed.len().saturating_sub(policy.lists.closed_lists);
+    let surplus = published.closed.len().saturating_sub(policy.lists.closed_lists);
     let leaves = |span: &&Span| needed_from.is_none_or(|needed| span.until <= Some(needed));
-    let leaving = facts.closed.iter().take(surplus).take_while(leaves).count();
-    let leaving: Vec<_> = facts.closed.drain(..leaving).collect();
+    let leaving = published.closed.iter().take(surplus).take_while(leaves).count();
+    let leaving: Vec<_> = published.closed.drain(..leaving).collect();
     // So many changes that a list closes and leaves at once: the archive still has it.
     for span in leaving.iter().filter(|span| policy.archives.is_some() && span.number >= first_new) {
-        writer.list(&set.place.name(&list_name(span)), span, true, documents)?;
+        writer.list(&set.place.name(&span.document()), span, true, documents)?;
     }
     // A new list is in place before the one that refers to it by its end: the open one comes first.
-    for span in [&facts.open].into_iter().chain(facts.closed.iter().rev()) {
-        let name = set.place.name(&list_name(span));
+    for span in [&published.open].into_iter().chain(published.closed.iter().rev()) {
+        let name = set.place.name(&span.document());
         if span.number >= first_new || !documents.keep(&name) {
             writer.list(&name, span, true, documents)?;
         }
     }
-    writer.index(&facts, documents)?;
-    Ok((facts, leaving))
-}
-
-pub(super) fn list_name(span: &Span) -> String {
-    format!("changelist-{:06}.xml", span.number)
-}
-
-/// The entry of a list in the index or the archive.
-pub(super) fn member(set: &SetPolicy, span: &Span) -> Entry {
-    let mut entry = Entry::new(set.place.uri(&list_name(span)));
-    entry.metadata.from = Some(span.from.0);
-    entry.metadata.until = span.until.map(|until| until.0);
-    entry
+    writer.index(&published, documents)?;
+    Ok((published, leaving))
 }
 
 struct ListWriter<'a> {
@@ -137,7 +131,7 @@ impl ListWriter<'_> {
     ) -> Result<(), Error> {
         let mut header = self.header(Form::List, span.from, span.until);
         if in_index {
-            header.links.push(Link::new(Relation::Index, self.set.place.uri(NAME)));
+            header.links.push(Link::new(Relation::Index, self.set.place.uri(CHANGE_LIST)));
         }
         let entries = usize::try_from(span.entries).unwrap_or(usize::MAX);
         documents.stream(name, Rank::Part, &header, &self.policy.write, &mut |page| {
@@ -149,30 +143,30 @@ impl ListWriter<'_> {
     /// One plain list of what the open span and the one before it hold.
     fn single(
         &self,
-        facts: &ChangeListFacts,
+        published: &PublishedChangeLists,
         first_new: u64,
         documents: &mut Documents<'_>,
     ) -> Result<(), Error> {
-        let mut whole = facts.open.clone();
-        if let Some(before) = facts.closed.last() {
+        let mut whole = published.open.clone();
+        if let Some(before) = published.closed.last() {
             whole.from = before.from;
             whole.after = before.after;
             whole.entries += before.entries;
         }
-        let name = self.set.place.name(NAME);
-        if facts.open.number >= first_new || !documents.keep(&name) {
+        let name = self.set.place.name(CHANGE_LIST);
+        if published.open.number >= first_new || !documents.keep(&name) {
             self.list(&name, &whole, false, documents)?;
         }
         Ok(())
     }
 
     /// The index names the closed lists with their end, and the open one without (CLI-8 to CLI-10).
-    fn index(&self, facts: &ChangeListFacts, documents: &mut Documents<'_>) -> Result<(), Error> {
+    fn index(&self, published: &PublishedChangeLists, documents: &mut Documents<'_>) -> Result<(), Error> {
         let entries: Vec<_> =
-            facts.closed.iter().chain([&facts.open]).map(|span| member(self.set, span)).collect();
-        let from = facts.closed.first().unwrap_or(&facts.open).from;
+            published.closed.iter().chain([&published.open]).map(|span| span.member(self.set)).collect();
+        let from = published.closed.first().unwrap_or(&published.open).from;
         let header = self.header(Form::Index, from, None);
-        documents.small(&self.set.place.name(NAME), Rank::Index, &header, &self.policy.write, &entries)
+        documents.small(&self.set.place.name(CHANGE_LIST), Rank::Index, &header, &self.policy.write, &entries)
     }
 
     fn header(&self, form: Form, from: Moment, until: Option<Moment>) -> Header {
@@ -182,7 +176,7 @@ impl ListWriter<'_> {
             metadata.until = until.map(|until| until.0);
         }
         header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
-        header.links.extend(archive::link(self.policy, self.set, NAME));
+        header.links.extend(self.policy.archive_link(self.set, CHANGE_LIST));
         header
     }
 }

@@ -1,3 +1,5 @@
+//! Resources and changes as entries of documents.
+
 use resourcesync::{Change, Entry};
 
 use crate::catalogue::{ChangeRecord, Resource, State};

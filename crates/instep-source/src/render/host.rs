@@ -1,16 +1,37 @@
+//! Settings of the host that documents cannot have themselves.
+
 use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
 
 use percent_encoding::percent_decode_str;
+use resourcesync::Uri;
 
 use super::{Policy, place::SOURCE_DESCRIPTION, robots};
-use crate::{
-    CodingRule,
-    content::MediaTypes,
-    publish::{HostSetup, Redirect},
-};
+use crate::{CodingRule, content::MediaTypes};
+
+/// What an operator adds to the host, so that a Source below a path, or resources themselves, lead to the documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HostSetup {
+    /// The redirect from the host's well-known URI (DISC-1); none where the Source Description is there already.
+    pub well_known: Option<Redirect>,
+    /// Lines for the host's `robots.txt` (DISC-5); none where it was written.
+    pub robots: Vec<String>,
+    /// A snippet for nginx: media types, the redirect, and `Link` headers (DISC-4).
+    pub nginx: String,
+}
+
+/// One URI that leads to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Redirect {
+    /// The path that is asked for.
+    pub from: String,
+    /// Where it leads.
+    pub to: Uri,
+}
 
 /// What belongs at the host's root and into the server's configuration, besides the documents.
-pub fn host_setup(policy: &Policy) -> HostSetup {
+pub(crate) fn host_setup(policy: &Policy) -> HostSetup {
     let place = &policy.place;
     let at_root = place.is_host_root();
     let well_known = (!at_root)

@@ -1,3 +1,5 @@
+//! Documents of entries that are at hand, in parts if there are too many.
+
 use resourcesync::{Entry, Form, Header, Link, Relation};
 
 use super::{Policy, SetPolicy, writer::Documents};

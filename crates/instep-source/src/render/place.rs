@@ -1,13 +1,51 @@
-use resourcesync::Uri;
+//! The names of the documents below `out`, and their URIs below the base URL.
+
+use resourcesync::{DateTime, Uri};
 use url::Url;
 
 use crate::Error;
 
-/// The folder, below `out` and below the base URL, that documents lie in.
-pub const DOCUMENTS: &str = "resourcesync";
+/// The folder of the documents, below `out` and below the base URL.
+pub(crate) const DOCUMENTS: &str = "resourcesync";
 
-/// Where the Source Description lies below the base URL (SD-2).
-pub const SOURCE_DESCRIPTION: &str = ".well-known/resourcesync";
+/// The name of the Source Description below the base URL (SD-2).
+pub(crate) const SOURCE_DESCRIPTION: &str = ".well-known/resourcesync";
+
+/// The name of the crawlers' file below the base URL; it is shared with the operator.
+pub(crate) const ROBOTS: &str = "robots.txt";
+
+/// The Capability List of a set.
+pub(super) const CAPABILITY_LIST: &str = "capabilitylist.xml";
+/// The Resource List of a set, or the index over its parts.
+pub(super) const RESOURCE_LIST: &str = "resourcelist.xml";
+/// The plain Sitemap beside the Resource List.
+pub(super) const SITEMAP: &str = "sitemap.xml";
+/// The Change List of a set, or the index over its lists.
+pub(super) const CHANGE_LIST: &str = "changelist.xml";
+/// The Resource Dump of a set.
+pub(super) const RESOURCE_DUMP: &str = "resourcedump.xml";
+/// The Change Dump of a set.
+pub(super) const CHANGE_DUMP: &str = "changedump.xml";
+
+/// Returns the name of a part of a snapshot. It has the time of the snapshot, so that no two snapshots share a part.
+pub(crate) fn part_name(kind: &str, at: DateTime, number: usize, extension: &str) -> String {
+    format!("{kind}-{}-{number:04}.{extension}", stamp(at))
+}
+
+/// Returns the name that the document of a snapshot has in an archive.
+pub(super) fn snapshot_name(of: &str, at: DateTime) -> String {
+    format!("{}-{}.xml", of.trim_end_matches(".xml"), stamp(at))
+}
+
+/// Returns the name of the archive of a document.
+pub(super) fn archive_name(of: &str) -> String {
+    format!("{}-archive.xml", of.trim_end_matches(".xml"))
+}
+
+/// A datetime without the characters that file names should not have.
+fn stamp(at: DateTime) -> String {
+    at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect()
+}
 
 /// Names of documents below `out`, and their URIs below the base URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +54,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// Takes a base URL with or without a final slash, with or without a path.
+    /// Parses a base URL, with or without a final slash, with or without a path.
     ///
     /// # Errors
-    /// When it is not an `http` or `https` URL, or has a query or fragment.
+    /// If it is not an `http` or `https` URL, or has a query or fragment.
     pub fn new(base_url: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::option("base URL", format!("{base_url:?} {what}"));
         let url = Url::parse(base_url).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
@@ -36,38 +74,38 @@ impl Place {
         Ok(Self { base })
     }
 
-    /// The base URL, with its final slash.
+    /// Returns the base URL, with its final slash.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// The path of the base URL: `/` where it has none.
+    /// Returns the path of the base URL, with its final slash.
     pub fn path(&self) -> &str {
         let host = self.base.find("://").map_or(0, |scheme| scheme + 3);
         self.base[host..].find('/').map_or("/", |slash| &self.base[host + slash..])
     }
 
-    /// Whether the base URL is the host's root.
+    /// Returns `true` if the base URL is the root of its host.
     pub fn is_host_root(&self) -> bool {
         self.path() == "/"
     }
 
-    /// The URI of a document by its name below `out`; names are ours and need no escape.
+    /// Returns the URI of a document. Names of documents need no escapes.
     pub fn uri(&self, name: &str) -> Uri {
         Uri::parse(&format!("{}{name}", self.base)).unwrap_or_default()
     }
 
-    /// The name of the document with this URI, where it lies below the base URL.
+    /// Returns the name of the document with this URI; `None` if it is not below the base URL.
     pub fn name<'a>(&self, uri: &'a str) -> Option<&'a str> {
         uri.strip_prefix(&self.base)
     }
 
-    /// The Source Description's URI.
+    /// Returns the URI of the Source Description.
     pub fn source_description(&self) -> Uri {
         self.uri(SOURCE_DESCRIPTION)
     }
 
-    /// The documents of a set.
+    /// Returns the names and URIs of the documents of a set.
     pub fn set(&self, name: &str) -> SetPlace {
         let folder = if name.is_empty() { DOCUMENTS.to_owned() } else { format!("{DOCUMENTS}/{name}") };
         SetPlace { place: self.clone(), folder }
@@ -82,22 +120,22 @@ pub struct SetPlace {
 }
 
 impl SetPlace {
-    /// The name, below `out`, of a document of the set.
+    /// Returns the name, below `out`, of a document of the set.
     pub fn name(&self, document: &str) -> String {
         format!("{}/{document}", self.folder)
     }
 
-    /// The URI of a document of the set.
+    /// Returns the URI of a document of the set.
     pub fn uri(&self, document: &str) -> Uri {
         self.place.uri(&self.name(document))
     }
 
-    /// The Capability List's URI.
+    /// Returns the URI of the Capability List.
     pub fn capability_list(&self) -> Uri {
-        self.uri("capabilitylist.xml")
+        self.uri(CAPABILITY_LIST)
     }
 
-    /// The place of the Source.
+    /// Returns the names and URIs of the Source.
     pub fn source(&self) -> &Place {
         &self.place
     }

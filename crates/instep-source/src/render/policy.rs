@@ -1,14 +1,16 @@
+//! The decisions of the operator that documents depend on.
+
 use std::path::PathBuf;
 
-use resourcesync::{Entry, Link, Uri, WriteOptions};
+use resourcesync::{Entry, Link, Relation, Uri, WriteOptions};
 
-use super::{Place, SetPlace};
+use super::{Place, SetPlace, place::archive_name};
 use crate::{Archives, CodingRule, Content, Error, ListOptions, PublishOptions, SetOptions};
 
 /// What the documents of a Source depend on besides its content.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Policy {
+pub(crate) struct Policy {
     /// Names and URIs.
     pub place: Place,
     /// How lists are made and renewed.
@@ -30,7 +32,7 @@ pub struct Policy {
 /// What the documents of one set depend on besides its content.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct SetPolicy {
+pub(crate) struct SetPolicy {
     /// Its name; empty for the only set.
     pub name: String,
     /// Names and URIs.
@@ -58,7 +60,7 @@ impl Policy {
     ///
     /// # Errors
     /// When the options contradict each other or cannot be followed.
-    pub fn new(options: &PublishOptions) -> Result<Self, Error> {
+    pub(crate) fn new(options: &PublishOptions) -> Result<Self, Error> {
         let place = Place::new(&options.base_url)?;
         check_sets(options)?;
         check_lists(&options.lists)?;
@@ -86,6 +88,11 @@ impl Policy {
             sitemap_twin: options.sitemap_twin,
             robots: options.robots,
         })
+    }
+
+    /// Returns the link from a document to its archive (ARC-4); `None` if there are no archives.
+    pub(super) fn archive_link(&self, set: &SetPolicy, of: &str) -> Option<Link> {
+        self.archives.map(|_| Link::new(Relation::Archives, set.place.uri(&archive_name(of))))
     }
 }
 

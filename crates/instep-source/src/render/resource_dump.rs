@@ -1,76 +1,52 @@
-use resourcesync::{Capability, Digests, Entry, Form, Header, Link, MediaType, Metadata, Relation};
+//! The Resource Dump of a set (§11).
+
+use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy, archive,
-    facts::{DumpFacts, PackageFact},
-    pages,
+    Policy, SetPolicy, packages, pages, place::RESOURCE_DUMP, published::PublishedResourceDump,
     writer::Documents,
 };
 use crate::Error;
 
-pub(super) const NAME: &str = "resourcedump.xml";
-
-/// Writes the Resource Dump over packages in place (§11.1), and an index where there are more than one document
-/// holds (RD-11); none where a package is missing.
+/// Writes the Resource Dump over packages in place (§11.1), with an index if one document does not hold them all
+/// (RD-11). Returns `None` if a package is missing.
 pub(super) fn render(
     policy: &Policy,
     set: &SetPolicy,
-    held: Option<DumpFacts>,
+    held: Option<PublishedResourceDump>,
     documents: &mut Documents<'_>,
-) -> Result<Option<DumpFacts>, Error> {
-    let Some(facts) = held else { return Ok(None) };
-    if !documents.keep_immutable(&files(set, &facts)) {
+) -> Result<Option<PublishedResourceDump>, Error> {
+    let Some(published) = held else { return Ok(None) };
+    if !documents.keep_immutable(&packages::resource_files(set, &published)) {
         return Ok(None);
     }
-    let entries: Vec<_> = facts.packages.iter().map(|package| package_entry(set, &facts, package)).collect();
+    let entries: Vec<_> =
+        published.packages.iter().map(|package| packages::resource_entry(set, &published, package)).collect();
     let member = |part: &str| {
         let mut member = Entry::new(set.place.uri(part));
-        member.metadata.at = Some(facts.at.0);
-        member.metadata.completed = Some(facts.completed.0);
+        member.metadata.at = Some(published.at.0);
+        member.metadata.completed = Some(published.completed.0);
         member
     };
-    pages::render(policy, set, NAME, &|form| header(policy, set, &facts, form), member, &entries, documents)?;
-    Ok(Some(facts))
+    pages::render(
+        policy,
+        set,
+        RESOURCE_DUMP,
+        &|form| header(policy, set, &published, form),
+        member,
+        &entries,
+        documents,
+    )?;
+    Ok(Some(published))
 }
 
-/// The names, below `out`, of the packages and the copies of their manifests.
-pub(super) fn files(set: &SetPolicy, facts: &DumpFacts) -> Vec<String> {
-    let names = facts.packages.iter().flat_map(|package| [&package.package, &package.manifest]);
-    names.map(|name| set.place.name(name)).collect()
-}
-
-fn header(policy: &Policy, set: &SetPolicy, facts: &DumpFacts, form: Form) -> Header {
+fn header(policy: &Policy, set: &SetPolicy, published: &PublishedResourceDump, form: Form) -> Header {
     let mut header = Header::new(form, Capability::ResourceDump);
     if let Some(metadata) = &mut header.metadata {
-        metadata.at = Some(facts.at.0);
-        metadata.completed = Some(facts.completed.0);
+        metadata.at = Some(published.at.0);
+        metadata.completed = Some(published.completed.0);
     }
     header.links.push(Link::new(Relation::Up, set.place.capability_list()));
-    header.links.extend(archive::link(policy, set, NAME));
+    header.links.extend(policy.archive_link(set, RESOURCE_DUMP));
     header
-}
-
-fn package_entry(set: &SetPolicy, facts: &DumpFacts, package: &PackageFact) -> Entry {
-    let mut entry = Entry::new(set.place.uri(&package.package));
-    entry.metadata = package_metadata(package);
-    entry.metadata.at = Some(facts.at.0);
-    entry.metadata.completed = Some(facts.completed.0);
-    entry.links.push(contents(set, package));
-    entry
-}
-
-/// What is said of the file of a package (RD-7, RD-8).
-pub(super) fn package_metadata(package: &PackageFact) -> Metadata {
-    let mut metadata = Metadata::new();
-    metadata.hash = Digests::parse(&package.hash, |_| ());
-    metadata.length = Some(package.length);
-    metadata.media_type = Some(MediaType::new("application/zip"));
-    metadata
-}
-
-/// The link to the copy of a package's manifest (RD-9).
-pub(super) fn contents(set: &SetPolicy, package: &PackageFact) -> Link {
-    let mut link = Link::new(Relation::Contents, set.place.uri(&package.manifest));
-    link.media_type = Some(MediaType::new("application/xml"));
-    link
 }

@@ -1,33 +1,33 @@
+//! The Resource List of a set (§10), and the plain Sitemap beside it.
+
 use std::{iter::Peekable, time::Duration};
 
-use resourcesync::{Capability, DateTime, Entry, Form, Header, Link, Relation};
+use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy, archive,
+    Policy, SetPolicy,
     entry::resource_entry,
-    facts::{Moment, ResourceListFacts},
-    story::{Now, SetView},
-    writer::{Documents, Page},
+    moment::Moment,
+    place::{RESOURCE_LIST, SITEMAP, part_name},
+    published::PublishedResourceList,
+    view::{Now, SetView},
+    writer::{DocumentPage, Documents},
 };
 use crate::{Error, catalogue::Resource, sink::Rank};
 
-pub(super) const NAME: &str = "resourcelist.xml";
-
-/// The plain Sitemap beside it.
-pub(super) const SITEMAP: &str = "sitemap.xml";
-
-/// A list that only grew its Change List is renewed when more than one resource in so many changed.
+/// The Resource List is renewed if more than one resource in this number changed since its snapshot: reading so many
+/// changes costs a new reader more than reading a new list.
 const RENEWED_AT: u64 = 10;
 
-/// Where a Source stays open it is not renewed for that more often, however fast everything changes.
+/// The least time between two renewals for that reason, however fast resources change.
 const RENEWED_EVERY: Duration = Duration::from_secs(10);
 
-/// Whether a new snapshot has to be published. Nothing changed: none, unless the operator asks for it.
+/// Returns `true` if a new snapshot has to be published. If nothing changed, none is, unless the operator asks for it.
 pub(super) fn is_due(
     policy: &Policy,
     set: &SetPolicy,
     view: &dyn SetView,
-    held: Option<&ResourceListFacts>,
+    held: Option<&PublishedResourceList>,
     changes_reach_back_to: Option<Moment>,
     now: Now,
 ) -> Result<bool, Error> {
@@ -58,61 +58,51 @@ pub(super) fn is_due(
     Ok((is_old && (changes > 0 || described)) || changes * RENEWED_AT > held.resources)
 }
 
-/// Writes a new snapshot where one is due, or where the old one is not in place.
+/// Writes a new snapshot if one is due or a document of the old one is missing.
 pub(super) fn render(
     policy: &Policy,
     set: &SetPolicy,
     view: &dyn SetView,
-    held: Option<ResourceListFacts>,
+    held: Option<PublishedResourceList>,
     due: bool,
     now: Now,
     documents: &mut Documents<'_>,
-) -> Result<ResourceListFacts, Error> {
-    let in_place = |held: &ResourceListFacts, documents: &mut Documents<'_>| {
+) -> Result<PublishedResourceList, Error> {
+    let in_place = |held: &PublishedResourceList, documents: &mut Documents<'_>| {
         documents.keep_all(&held.documents) && documents.keep_all(&held.twin)
     };
     if let Some(held) = held.filter(|held| !due && in_place(held, documents)) {
         return Ok(held);
     }
-    let write = |kind, documents: &mut Documents<'_>| -> Result<Vec<String>, Error> {
-        SnapshotLists { policy, set, view, now, kind }.render(documents)
+    let write = |form, documents: &mut Documents<'_>| -> Result<Vec<String>, Error> {
+        SnapshotLists { policy, set, view, now, form }.render(documents)
     };
-    Ok(ResourceListFacts {
+    Ok(PublishedResourceList {
         at: Moment(now.at),
         completed: Moment(now.completed),
         sequence: now.sequence,
         revision: now.revision,
         resources: view.totals()?.resources,
         rules: set.rules.clone(),
-        documents: write(Kind::ResourceList, documents)?,
-        twin: if policy.sitemap_twin { write(Kind::Sitemap, documents)? } else { Vec::new() },
+        documents: write(SnapshotForm::ResourceList, documents)?,
+        twin: if policy.sitemap_twin { write(SnapshotForm::Sitemap, documents)? } else { Vec::new() },
     })
 }
 
-/// The name of a part: of its snapshot, so that no two snapshots share one.
-pub(crate) fn part_name(kind: &str, at: DateTime, number: usize, extension: &str) -> String {
-    format!("{kind}-{}-{number:04}.{extension}", stamp(at))
-}
+type ResourceStream<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, Error>> + 'a>>;
 
-/// A datetime as a name has it.
-pub(super) fn stamp(at: DateTime) -> String {
-    at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect()
-}
-
-type Resources<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, Error>> + 'a>>;
-
-/// What is written of a snapshot.
+/// The form in which a snapshot is written.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum SnapshotForm {
     ResourceList,
-    /// Without the elements of ResourceSync.
+    /// A Sitemap without the elements of ResourceSync.
     Sitemap,
 }
 
-impl Kind {
+impl SnapshotForm {
     fn name(self) -> &'static str {
         match self {
-            Self::ResourceList => NAME,
+            Self::ResourceList => RESOURCE_LIST,
             Self::Sitemap => SITEMAP,
         }
     }
@@ -123,11 +113,11 @@ struct SnapshotLists<'a> {
     set: &'a SetPolicy,
     view: &'a dyn SetView,
     now: Now,
-    kind: Kind,
+    form: SnapshotForm,
 }
 
 impl SnapshotLists<'_> {
-    /// Writes one document, or parts and the index over them; returns their names.
+    /// Writes one document, or parts and the index over them. Returns their names.
     fn render(&self, documents: &mut Documents<'_>) -> Result<Vec<String>, Error> {
         if self.view.totals()?.resources <= self.policy.lists.entries
             && let Some(name) = self.single(documents)?
@@ -137,9 +127,9 @@ impl SnapshotLists<'_> {
         self.parts(documents)
     }
 
-    /// The whole set in one document; none when it does not fit.
+    /// Writes the whole set into one document; returns `None` if it does not fit.
     fn single(&self, documents: &mut Documents<'_>) -> Result<Option<String>, Error> {
-        let name = self.set.place.name(self.kind.name());
+        let name = self.set.place.name(self.form.name());
         let mut complete = false;
         documents.stream(&name, Rank::Part, &self.header(Form::List), &self.policy.write, &mut |page| {
             let mut resources = self.view.resources().peekable();
@@ -150,16 +140,16 @@ impl SnapshotLists<'_> {
         Ok(complete.then_some(name))
     }
 
-    /// The set in parts, and the index over them.
+    /// Writes the set in parts, and the index over them.
     fn parts(&self, documents: &mut Documents<'_>) -> Result<Vec<String>, Error> {
         let mut header = self.header(Form::List);
-        if self.kind == Kind::ResourceList {
-            header.links.push(Link::new(Relation::Index, self.set.place.uri(NAME)));
+        if self.form == SnapshotForm::ResourceList {
+            header.links.push(Link::new(Relation::Index, self.set.place.uri(RESOURCE_LIST)));
         }
         let mut resources = self.view.resources().peekable();
         let (mut names, mut entries) = (Vec::new(), Vec::new());
         while resources.peek().is_some() {
-            let stem = self.kind.name().trim_end_matches(".xml");
+            let stem = self.form.name().trim_end_matches(".xml");
             let part = part_name(stem, self.now.at, names.len() + 1, "xml");
             let name = self.set.place.name(&part);
             documents.stream(&name, Rank::Part, &header, &self.policy.write, &mut |page| {
@@ -168,21 +158,21 @@ impl SnapshotLists<'_> {
             entries.push(self.member(&part));
             names.push(name);
         }
-        let name = self.set.place.name(self.kind.name());
+        let name = self.set.place.name(self.form.name());
         documents.small(&name, Rank::Index, &self.header(Form::Index), &self.policy.write, &entries)?;
         names.push(name);
         Ok(names)
     }
 
-    /// Writes as many resources as the document takes.
-    fn fill(&self, page: &mut Page<'_>, resources: &mut Resources<'_>) -> Result<(), Error> {
+    /// Writes as many resources as fit into the document.
+    fn fill(&self, page: &mut DocumentPage<'_>, resources: &mut ResourceStream<'_>) -> Result<(), Error> {
         let lists = &self.policy.lists;
         // Room for the last entry and the end of the document.
         let bytes = lists.bytes - lists.bytes / 64;
         while page.entries() < lists.entries && (page.bytes() < bytes || page.entries() == 0) {
             let Some(resource) = resources.next() else { break };
             let mut entry = resource_entry(resource?);
-            if self.kind == Kind::Sitemap {
+            if self.form == SnapshotForm::Sitemap {
                 entry.metadata.clear();
                 entry.links.clear();
             }
@@ -193,7 +183,7 @@ impl SnapshotLists<'_> {
 
     fn member(&self, part: &str) -> Entry {
         let mut entry = Entry::new(self.set.place.uri(part));
-        if self.kind == Kind::ResourceList {
+        if self.form == SnapshotForm::ResourceList {
             entry.metadata.at = Some(self.now.at);
             entry.metadata.completed = Some(self.now.completed);
         }
@@ -202,7 +192,7 @@ impl SnapshotLists<'_> {
 
     fn header(&self, form: Form) -> Header {
         let mut header = Header::new(form, Capability::ResourceList);
-        if self.kind == Kind::Sitemap {
+        if self.form == SnapshotForm::Sitemap {
             header.metadata = None;
             return header;
         }
@@ -211,7 +201,7 @@ impl SnapshotLists<'_> {
             metadata.completed = Some(self.now.completed);
         }
         header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
-        header.links.extend(archive::link(self.policy, self.set, NAME));
+        header.links.extend(self.policy.archive_link(self.set, RESOURCE_LIST));
         header
     }
 }

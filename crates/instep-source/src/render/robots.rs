@@ -1,9 +1,14 @@
+//! The `Sitemap:` lines of `robots.txt` (DISC-5).
+
 use resourcesync::Uri;
 
-use super::{Policy, resource_list, writer::Documents};
+use super::{
+    Policy,
+    place::{RESOURCE_LIST, ROBOTS, SITEMAP},
+    writer::Documents,
+};
 use crate::{Error, sink::Rank};
 
-pub(super) const NAME: &str = "robots.txt";
 const BEGIN: &str = "# BEGIN instep";
 const END: &str = "# END instep";
 
@@ -12,7 +17,7 @@ pub(super) fn render(policy: &Policy, documents: &mut Documents<'_>) -> Result<(
     if !policy.place.is_host_root() {
         return Ok(());
     }
-    let existing = documents.read(NAME)?.unwrap_or_default();
+    let existing = documents.read(ROBOTS)?.unwrap_or_default();
     let existing_text = String::from_utf8_lossy(&existing);
     let text = match (policy.robots, existing_text.contains(BEGIN)) {
         (true, _) => with_lines(&existing_text, &sitemap_lines(policy)),
@@ -20,15 +25,15 @@ pub(super) fn render(policy: &Policy, documents: &mut Documents<'_>) -> Result<(
         (false, false) => return Ok(()),
     };
     if text.as_bytes() == existing {
-        documents.keep(NAME);
+        documents.keep(ROBOTS);
         return Ok(());
     }
-    documents.bytes(NAME, Rank::Source, text.as_bytes())
+    documents.bytes(ROBOTS, Rank::Source, text.as_bytes())
 }
 
 /// A `Sitemap:` line for each set (DISC-5).
 pub(super) fn sitemap_lines(policy: &Policy) -> Vec<String> {
-    let name = if policy.sitemap_twin { resource_list::SITEMAP } else { resource_list::NAME };
+    let name = if policy.sitemap_twin { SITEMAP } else { RESOURCE_LIST };
     let listed = policy.sets.iter().filter(|set| set.resource_list);
     listed.map(|set| line(&set.place.uri(name))).collect()
 }

@@ -1,19 +1,21 @@
-use resourcesync::DateTime;
+//! The intervals of the change log that Change Lists hold, and when one list closes and the next opens.
+
+use resourcesync::{DateTime, Entry};
 use serde::{Deserialize, Serialize};
 
-use super::facts::Moment;
+use super::{SetPolicy, moment::Moment};
 use crate::Rotation;
 
 /// The part of the change log that one Change List holds. Which change stands in which list follows from the log
 /// alone, so a publication that was interrupted comes to the same lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Span {
+pub(crate) struct Span {
     /// The number in its name.
     pub number: u64,
     /// `from` of the list.
     pub from: Moment,
-    /// `until` of the list; none while it is open.
+    /// `until` of the list; `None` while it is open.
     pub until: Option<Moment>,
     /// The sequence number that its first entry comes after.
     pub after: u64,
@@ -24,12 +26,25 @@ pub struct Span {
 }
 
 impl Span {
-    /// An empty open list.
-    pub fn open(number: u64, from: DateTime, after: u64) -> Self {
+    /// Creates an empty open list.
+    pub(crate) fn open(number: u64, from: DateTime, after: u64) -> Self {
         Self { number, from: Moment(from), until: None, after, first: None, entries: 0 }
     }
 
-    /// Whether the next change, at this datetime, closes the list; an empty list never closes.
+    /// Returns the name of its document.
+    pub(super) fn document(&self) -> String {
+        format!("changelist-{:06}.xml", self.number)
+    }
+
+    /// Returns its entry in the index or in the archive (CLI-8).
+    pub(super) fn member(&self, set: &SetPolicy) -> Entry {
+        let mut entry = Entry::new(set.place.uri(&self.document()));
+        entry.metadata.from = Some(self.from.0);
+        entry.metadata.until = self.until.map(|until| until.0);
+        entry
+    }
+
+    /// Returns `true` if the next change, at this datetime, closes the list; an empty list never closes.
     fn is_full(&self, rotation: Rotation, next: DateTime) -> bool {
         self.first
             .is_some_and(|first| self.entries >= rotation.entries || first.is_older_than(rotation.age, next))

@@ -7,7 +7,7 @@ use proptest::prelude::{
 };
 use resourcesync::{Capability, Change, Form, Relation, xml::SpecVersion};
 
-use super::{ArchiveFacts, Before, Policy, SetView, host_setup, render};
+use super::{ArchivedDocuments, Before, Policy, SetView, host_setup, render};
 use crate::{Archives, Error, LinkRule, PublishOptions, SetOptions, sink::Sink};
 use source::{Source, TestSet, read};
 
@@ -100,7 +100,7 @@ fn closed_lists_leave_the_index_only_when_the_resource_list_is_younger() {
     source.publish();
     let at = source.document("resourcelist.xml").0.metadata.unwrap().at;
     source.policy.lists.snapshot_every = Duration::from_secs(1_000_000);
-    source.facts.sets.get_mut("").unwrap().resource_list.as_mut().unwrap().resources = 1_000_000;
+    source.published.sets.get_mut("").unwrap().resource_list.as_mut().unwrap().resources = 1_000_000;
     for _ in 0..10 {
         source.set.change("a", Change::Updated);
     }
@@ -213,7 +213,7 @@ fn each_set_has_a_capability_list_of_its_own() {
     });
     let now = source.set.now();
     let views: [&dyn SetView; 2] = [&source.set, &TestSet::default()];
-    let mut archives = |_: &str| Ok::<_, Error>(ArchiveFacts::default());
+    let mut archives = |_: &str| Ok::<_, Error>(ArchivedDocuments::default());
     render(&source.policy, &views, &Before::default(), now, &mut archives, &mut source.sink).unwrap();
     source.sink.commit(&[]).unwrap();
     source.check_references();
@@ -280,12 +280,12 @@ fn what_archives_keep_is_read_when_it_changes_and_costs_other_publications_nothi
     change(&mut source, 100);
     let (_, lists) = source.document("changelist-archive.xml");
     assert!(lists.len() > 30);
-    let (read, known) = (source.archives_read, source.facts.documents.len());
+    let (read, known) = (source.archives_read, source.published.documents.len());
     assert!(known < 12, "the archived lists are not among them");
     for _ in 0..2 {
         change(&mut source, 1);
     }
-    assert_eq!((source.archives_read, source.facts.documents.len()), (read, known));
+    assert_eq!((source.archives_read, source.published.documents.len()), (read, known));
     source.set.seconds += 20_000;
     source.publish();
     source.publish();

@@ -1,3 +1,5 @@
+//! Writes the documents that changed, and keeps account of all that are in place.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Write,
@@ -6,8 +8,9 @@ use std::{
 use resourcesync::{DateTime, DocumentWriter, Entry, Header, WriteError, WriteOptions};
 
 use super::{
-    facts::{ArchiveBrief, ArchiveFacts, DocumentFact, Facts, Moment},
-    robots,
+    moment::Moment,
+    place::ROBOTS,
+    published::{ArchiveSummary, ArchivedDocuments, PublishedDocument, PublishedSource},
 };
 use crate::{
     Error,
@@ -15,19 +18,19 @@ use crate::{
 };
 
 /// Reads what the archives of a set keep.
-pub type ReadArchive<'a> = &'a mut dyn FnMut(&str) -> Result<ArchiveFacts, Error>;
+pub(crate) type ReadArchive<'a> = &'a mut dyn FnMut(&str) -> Result<ArchivedDocuments, Error>;
 
 /// The documents of one publication: what is written, and what stays as it is.
 pub(super) struct Documents<'a> {
     sink: &'a mut dyn Sink,
     read_archive: ReadArchive<'a>,
-    held: &'a Facts,
+    held: &'a PublishedSource,
     /// Every document that is in place after the publication.
-    next: BTreeMap<String, DocumentFact>,
+    next: BTreeMap<String, PublishedDocument>,
     /// Documents that belong to an archive from now on, or until now.
     archived: BTreeSet<String>,
     dropped: Vec<String>,
-    archives: BTreeMap<String, ArchiveFacts>,
+    archives: BTreeMap<String, ArchivedDocuments>,
     /// Whether documents are written although they were in place: after an interruption nothing is taken for granted.
     repair: bool,
 }
@@ -35,7 +38,7 @@ pub(super) struct Documents<'a> {
 impl<'a> Documents<'a> {
     pub(super) fn new(
         sink: &'a mut dyn Sink,
-        held: &'a Facts,
+        held: &'a PublishedSource,
         read_archive: ReadArchive<'a>,
         repair: bool,
     ) -> Self {
@@ -52,7 +55,7 @@ impl<'a> Documents<'a> {
     }
 
     /// What the archives of a set keep until now.
-    pub(super) fn archive(&mut self, set: &str) -> Result<ArchiveFacts, Error> {
+    pub(super) fn archive(&mut self, set: &str) -> Result<ArchivedDocuments, Error> {
         match self.held.archives.get(set) {
             Some(interrupted) => Ok(interrupted.clone()),
             None => (self.read_archive)(set),
@@ -60,23 +63,23 @@ impl<'a> Documents<'a> {
     }
 
     /// What they keep from now on; documents that they kept until now go.
-    pub(super) fn keep_archive(&mut self, set: &str, before: &[String], facts: ArchiveFacts) {
-        let gone = before.iter().filter(|name| !facts.documents.contains_key(*name));
+    pub(super) fn keep_archive(&mut self, set: &str, before: &[String], archived: ArchivedDocuments) {
+        let gone = before.iter().filter(|name| !archived.documents.contains_key(*name));
         self.dropped.extend(gone.cloned());
-        self.archives.insert(set.to_owned(), facts);
+        self.archives.insert(set.to_owned(), archived);
     }
 
     /// Ends the archives of a set that shall have none.
-    pub(super) fn drop_archive(&mut self, set: &str, held: &ArchiveBrief) -> Result<(), Error> {
-        if *held != ArchiveBrief::default() {
+    pub(super) fn drop_archive(&mut self, set: &str, held: &ArchiveSummary) -> Result<(), Error> {
+        if *held != ArchiveSummary::default() {
             let names: Vec<_> = self.archive(set)?.documents.into_keys().collect();
-            self.keep_archive(set, &names, ArchiveFacts::default());
+            self.keep_archive(set, &names, ArchivedDocuments::default());
         }
         Ok(())
     }
 
     /// What is known of a document that belongs to an archive from now on, or has belonged to it.
-    pub(super) fn take_over(&mut self, name: &str, kept: &ArchiveFacts) -> Option<DocumentFact> {
+    pub(super) fn take_over(&mut self, name: &str, kept: &ArchivedDocuments) -> Option<PublishedDocument> {
         let held = self.held;
         let known = || held.documents.get(name).or_else(|| kept.documents.get(name)).cloned();
         let fact = self.next.remove(name).or_else(known)?;
@@ -85,7 +88,7 @@ impl<'a> Documents<'a> {
     }
 
     /// Whether a document that never changes is there for the archive that keeps it.
-    pub(super) fn is_kept(&self, name: &str, kept: &ArchiveFacts) -> bool {
+    pub(super) fn is_kept(&self, name: &str, kept: &ArchivedDocuments) -> bool {
         kept.documents.get(name).is_some_and(|fact| self.sink.holds(name, fact.length))
     }
 
@@ -102,17 +105,17 @@ impl<'a> Documents<'a> {
     /// Lets the bytes that a document has had until now stay under another name; false where they are not there.
     pub(super) fn preserve(&mut self, name: &str, under: &str) -> Result<bool, Error> {
         let Some(length) = self.sink.preserve(name, under)? else { return Ok(false) };
-        self.next.insert(under.to_owned(), DocumentFact { length, digest: None });
+        self.next.insert(under.to_owned(), PublishedDocument { length, digest: None });
         Ok(true)
     }
 
     /// Lets all of these stay, or none; they are named so that no other bytes ever have their names.
     pub(super) fn keep_immutable(&mut self, names: &[String]) -> bool {
-        let fact =
+        let known_fact =
             |name: &String| self.held.documents.get(name).filter(|fact| self.sink.holds(name, fact.length));
-        let facts: Option<Vec<_>> = names.iter().map(fact).collect();
-        let kept = facts.is_some();
-        let named = names.iter().cloned().zip(facts.unwrap_or_default().into_iter().cloned());
+        let known: Option<Vec<_>> = names.iter().map(known_fact).collect();
+        let kept = known.is_some();
+        let named = names.iter().cloned().zip(known.unwrap_or_default().into_iter().cloned());
         self.next.extend(named);
         kept
     }
@@ -133,16 +136,16 @@ impl<'a> Documents<'a> {
         rank: Rank,
         header: &Header,
         options: &WriteOptions,
-        entries: &mut dyn FnMut(&mut Page<'_>) -> Result<(), Error>,
+        entries: &mut dyn FnMut(&mut DocumentPage<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let length = self.sink.write(name, rank, &mut |sink| {
             let failed = failed(name);
             let writer = DocumentWriter::new(sink, header, options.clone()).map_err(failed)?;
-            let mut page = Page { name: name.to_owned(), writer };
+            let mut page = DocumentPage { name: name.to_owned(), writer };
             entries(&mut page)?;
             page.writer.finish().map_err(failed).map(drop)
         })?;
-        self.next.insert(name.to_owned(), DocumentFact { length, digest: None });
+        self.next.insert(name.to_owned(), PublishedDocument { length, digest: None });
         Ok(())
     }
 
@@ -173,7 +176,7 @@ impl<'a> Documents<'a> {
         let length = self.sink.write(name, rank, &mut |sink| {
             sink.write_all(bytes).map_err(|error| failed(name)(error.into()))
         })?;
-        self.next.insert(name.to_owned(), DocumentFact { length, digest });
+        self.next.insert(name.to_owned(), PublishedDocument { length, digest });
         Ok(())
     }
 
@@ -183,26 +186,31 @@ impl<'a> Documents<'a> {
     }
 
     /// What is in place after the publication, what is not referred to any more, and the archives that have changed;
-    /// for the caller's facts.
-    pub(super) fn finish(self, now: DateTime) -> Facts {
+    /// for the record of what is published.
+    pub(super) fn finish(self, now: DateTime) -> PublishedSource {
         let held = self.held;
         // Not ours to take away: the operator's own lines are in it.
-        let ours = |name: &&String| *name != robots::NAME && !self.archived.contains(*name);
+        let ours = |name: &&String| *name != ROBOTS && !self.archived.contains(*name);
         let gone = held.documents.keys().filter(|name| !self.next.contains_key(*name)).filter(ours);
         let mut retired = held.retired.clone();
         retired.extend(gone.chain(&self.dropped).map(|name| (name.clone(), Moment(now))));
         retired.retain(|name, _| !self.next.contains_key(name) && !self.archived.contains(name));
-        Facts { documents: self.next, retired, archives: self.archives, ..Facts::default() }
+        PublishedSource {
+            documents: self.next,
+            retired,
+            archives: self.archives,
+            ..PublishedSource::default()
+        }
     }
 }
 
 /// A document while its entries are written.
-pub(super) struct Page<'a> {
+pub(super) struct DocumentPage<'a> {
     name: String,
     writer: DocumentWriter<&'a mut dyn Write>,
 }
 
-impl Page<'_> {
+impl DocumentPage<'_> {
     pub(super) fn write(&mut self, entry: &Entry) -> Result<(), Error> {
         self.writer.write_entry(entry).map_err(failed(&self.name))
     }

@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::facts::Facts;
+use super::representation::Representation;
 
-/// Facts by name. Two generations: the young one becomes the old one when it is full, and what is asked for again
+/// Representation by name. Two generations: the young one becomes the old one when it is full, and what is asked for again
 /// in the old one becomes young; so the bound costs no bookkeeping per request.
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -17,8 +17,8 @@ pub(crate) struct Cache {
 
 #[derive(Debug, Default)]
 struct Generations {
-    young: BTreeMap<Box<[u8]>, Arc<Facts>>,
-    old: BTreeMap<Box<[u8]>, Arc<Facts>>,
+    young: BTreeMap<Box<[u8]>, Arc<Representation>>,
+    old: BTreeMap<Box<[u8]>, Arc<Representation>>,
     young_bytes: usize,
 }
 
@@ -28,33 +28,33 @@ impl Cache {
         Self { generations: Mutex::default(), generation_bytes }
     }
 
-    /// The facts under a name.
-    pub(crate) fn get(&self, name: &[u8]) -> Option<Arc<Facts>> {
+    /// The representation under a name.
+    pub(crate) fn get(&self, name: &[u8]) -> Option<Arc<Representation>> {
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(facts) = generations.young.get(name) {
-            return Some(Arc::clone(facts));
+        if let Some(representation) = generations.young.get(name) {
+            return Some(Arc::clone(representation));
         }
-        let (name, facts) = generations.old.remove_entry(name)?;
-        generations.keep(name, Arc::clone(&facts), self.generation_bytes);
-        Some(facts)
+        let (name, representation) = generations.old.remove_entry(name)?;
+        generations.keep(name, Arc::clone(&representation), self.generation_bytes);
+        Some(representation)
     }
 
-    /// Keeps facts under a name, in place of others.
-    pub(crate) fn insert(&self, name: &[u8], facts: Arc<Facts>) {
+    /// Keeps a representation under a name, in place of an earlier one.
+    pub(crate) fn insert(&self, name: &[u8], representation: Arc<Representation>) {
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         generations.old.remove(name);
-        generations.keep(name.into(), facts, self.generation_bytes);
+        generations.keep(name.into(), representation, self.generation_bytes);
     }
 }
 
 impl Generations {
-    fn keep(&mut self, name: Box<[u8]>, facts: Arc<Facts>, generation_bytes: usize) {
+    fn keep(&mut self, name: Box<[u8]>, representation: Arc<Representation>, generation_bytes: usize) {
         if self.young_bytes > generation_bytes {
             self.old = std::mem::take(&mut self.young);
             self.young_bytes = 0;
         }
-        self.young_bytes += name.len() + facts.bytes_held();
-        if let Some(replaced) = self.young.insert(name, facts) {
+        self.young_bytes += name.len() + representation.bytes_held();
+        if let Some(replaced) = self.young.insert(name, representation) {
             self.young_bytes = self.young_bytes.saturating_sub(replaced.bytes_held());
         }
     }
@@ -67,15 +67,19 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_what_is_asked_for_stays() {
         let cache = Cache::new(10_000);
-        let often = Arc::new(Facts::for_test(100));
+        let often = Arc::new(Representation::for_test(100));
         cache.insert(b"often", Arc::clone(&often));
         for number in 0..1_000_u32 {
-            cache.insert(&number.to_be_bytes(), Arc::new(Facts::for_test(100)));
+            cache.insert(&number.to_be_bytes(), Arc::new(Representation::for_test(100)));
             assert!(cache.get(b"often").is_some());
         }
         let generations = cache.generations.lock().unwrap();
-        let held: usize =
-            generations.young.values().chain(generations.old.values()).map(|facts| facts.bytes_held()).sum();
+        let held: usize = generations
+            .young
+            .values()
+            .chain(generations.old.values())
+            .map(|representation| representation.bytes_held())
+            .sum();
         assert!(held < 22_000, "{held}");
     }
 }

@@ -4,7 +4,7 @@ use std::{fs::File, io, path::Path};
 
 use http::HeaderValue;
 
-use super::{facts::Description, files::Shelf, root::Root};
+use super::{files::Shelf, representation::Description, root::Root};
 /// Documents; their names tell what there is to say of them.
 #[derive(Debug)]
 pub(crate) struct Documents(Root);

@@ -8,13 +8,13 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use super::{
     cache::Cache,
     condition::{self, Outcome},
-    facts::{self, Description, Facts},
     file_body::FileBody,
     path::Beneath,
     range::{self, Asked},
+    representation::{self, Description, Representation},
 };
 
-/// Bytes of facts and small bodies kept for one folder, twice over.
+/// Bytes of representations kept for one folder in each of two generations.
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Files by name, and what the Source knows of them. What it does not know is not served.
@@ -41,7 +41,7 @@ pub(crate) struct Files {
 /// A file that is about to be served.
 struct Found {
     file: File,
-    facts: Arc<Facts>,
+    representation: Arc<Representation>,
     /// The media type of what a gzip twin is the gzip form of.
     twin_of: Option<HeaderValue>,
 }
@@ -84,9 +84,10 @@ impl Files {
             return Ok(Some(plain));
         }
         let twin = self.find(&[name, b".gz".as_slice()].concat())?;
-        let twin = twin.filter(|twin| twin.facts.stamp.mtime_ns >= plain.facts.stamp.mtime_ns);
+        let twin =
+            twin.filter(|twin| twin.representation.stamp.mtime_ns >= plain.representation.stamp.mtime_ns);
         Ok(Some(match twin {
-            Some(twin) => Found { twin_of: Some(plain.facts.content_type.clone()), ..twin },
+            Some(twin) => Found { twin_of: Some(plain.representation.content_type.clone()), ..twin },
             None => plain,
         }))
     }
@@ -101,23 +102,25 @@ impl Files {
         if !metadata.is_file() {
             return Ok(None);
         }
-        let stamp = facts::stamp(&metadata);
-        if let Some(facts) = self.cache.get(name).filter(|facts| facts.stamp == stamp) {
-            return Ok(Some(Found { file, facts, twin_of: None }));
+        let stamp = representation::stamp(&metadata);
+        if let Some(representation) =
+            self.cache.get(name).filter(|representation| representation.stamp == stamp)
+        {
+            return Ok(Some(Found { file, representation, twin_of: None }));
         }
         let Some(description) = self.shelf.describe(name)? else { return Ok(None) };
-        let facts = Arc::new(Facts::of(&file, stamp, description)?);
+        let representation = Arc::new(Representation::of(&file, stamp, description)?);
         // A document is replaced by rename and never written in place: its stamp is enough.
-        if self.shelf.is_for_documents() || !facts::is_racy(stamp, SystemTime::now()) {
-            self.cache.insert(name, Arc::clone(&facts));
+        if self.shelf.is_for_documents() || !representation::is_racy(stamp, SystemTime::now()) {
+            self.cache.insert(name, Arc::clone(&representation));
         }
-        Ok(Some(Found { file, facts, twin_of: None }))
+        Ok(Some(Found { file, representation, twin_of: None }))
     }
 
     fn representation(&self, method: &Method, name: &[u8], headers: &HeaderMap, found: Found) -> Response {
         let mut response = Response::new(Body::empty());
         self.describe_representation(name, &found, response.headers_mut());
-        let validators = &found.facts.validators;
+        let validators = &found.representation.validators;
         match condition::outcome(headers, validators) {
             Outcome::Proceed => {}
             Outcome::NotModified => {
@@ -127,7 +130,7 @@ impl Files {
             }
             Outcome::Failed => return without_content(response, StatusCode::PRECONDITION_FAILED),
         }
-        let length = found.facts.stamp.length;
+        let length = found.representation.stamp.length;
         let asked = match headers.get(header::RANGE).and_then(|value| value.to_str().ok()) {
             Some(value) if method == Method::GET && condition::range_applies(headers, validators) => {
                 range::asked(value, length)
@@ -149,7 +152,7 @@ impl Files {
         };
         response.headers_mut().insert(header::CONTENT_LENGTH, (part.end - part.start).into());
         if method == Method::GET {
-            *response.body_mut() = match &found.facts.body {
+            *response.body_mut() = match &found.representation.body {
                 Some(bytes) => Body::from(bytes.slice(part.start as usize..part.end as usize)),
                 None => Body::new(FileBody::new(Arc::new(found.file), part)),
             };
@@ -158,18 +161,18 @@ impl Files {
     }
 
     fn describe_representation(&self, name: &[u8], found: &Found, headers: &mut HeaderMap) {
-        let facts = &found.facts;
+        let representation = &found.representation;
         headers.reserve(12);
-        headers.insert(header::CONTENT_TYPE, facts.content_type.clone());
-        headers.insert(header::ETAG, facts.validators.etag.clone());
-        headers.insert(header::LAST_MODIFIED, facts.last_modified.clone());
+        headers.insert(header::CONTENT_TYPE, representation.content_type.clone());
+        headers.insert(header::ETAG, representation.validators.etag.clone());
+        headers.insert(header::LAST_MODIFIED, representation.last_modified.clone());
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         headers.insert(header::CACHE_CONTROL, self.shelf.cache_control(name));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        if let Some(link) = &facts.link {
+        if let Some(link) = &representation.link {
             headers.insert(header::LINK, link.clone());
         }
-        if let Some(coding) = &facts.content_encoding {
+        if let Some(coding) = &representation.content_encoding {
             headers.insert(header::CONTENT_ENCODING, coding.clone());
         }
         if self.shelf.is_for_documents() {

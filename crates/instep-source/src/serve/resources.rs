@@ -6,9 +6,9 @@ use http::HeaderValue;
 use resourcesync::Uri;
 
 use super::{
-    facts::Description,
     files::{Files, Shelf},
     generic::Generics,
+    representation::Description,
     root::Root,
 };
 use crate::{

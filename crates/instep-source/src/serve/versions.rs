@@ -20,9 +20,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use resourcesync::{DateTime, Uri};
 
 use super::{
-    facts::{self, Description},
     files::{Files, Shelf},
     path::Beneath,
+    representation::{self, Description},
 };
 use crate::{
     Publisher,
@@ -100,7 +100,7 @@ impl Shelf for Kept {
 
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
         let Some((original, version)) = self.named(name)? else { return Ok(None) };
-        let hashed = Some(facts::stamp(&self.open(name)?.metadata()?));
+        let hashed = Some(representation::stamp(&self.open(name)?.metadata()?));
         let link = Links::new(&self.place, &original).header(&self.versions(&original)?);
         Ok(Some(Description { link, hashed, published: version.state, content_type: None }))
     }

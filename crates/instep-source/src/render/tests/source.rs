@@ -9,7 +9,7 @@ use resourcesync::{
 use crate::{
     Error, PublishOptions,
     catalogue::{ChangeRecord, Resource, State, Totals},
-    render::{ArchiveFacts, Before, Facts, Now, Policy, SetView, render},
+    render::{ArchivedDocuments, Before, Now, Policy, PublishedSource, SetView, render},
     sink::{MemorySink, Sink},
 };
 
@@ -100,8 +100,8 @@ fn resource(name: &str, version: u64) -> Resource {
 pub(super) struct Source {
     pub(super) policy: Policy,
     pub(super) set: TestSet,
-    pub(super) facts: Facts,
-    pub(super) archives: BTreeMap<String, ArchiveFacts>,
+    pub(super) published: PublishedSource,
+    pub(super) archives: BTreeMap<String, ArchivedDocuments>,
     /// How often what archives keep was read.
     pub(super) archives_read: usize,
     pub(super) sink: MemorySink,
@@ -113,8 +113,8 @@ impl Source {
         options.lists.rotation.entries = 3;
         adjust(&mut options);
         let policy = Policy::new(&options).unwrap();
-        let (facts, archives) = (Facts::default(), BTreeMap::new());
-        Self { policy, set, facts, archives, archives_read: 0, sink: MemorySink::new() }
+        let (published, archives) = (PublishedSource::default(), BTreeMap::new());
+        Self { policy, set, published, archives, archives_read: 0, sink: MemorySink::new() }
     }
 
     /// Publishes, and returns the names written, in order.
@@ -126,18 +126,19 @@ impl Source {
             self.archives_read += 1;
             Ok::<_, Error>(self.archives.get(set).cloned().unwrap_or_default())
         };
-        let mut facts = render(&self.policy, &views, &before, now, &mut archives, &mut self.sink).unwrap();
-        let expired = facts.expire(self.policy.lists.grace, now.at);
+        let mut published =
+            render(&self.policy, &views, &before, now, &mut archives, &mut self.sink).unwrap();
+        let expired = published.expire(self.policy.lists.grace, now.at);
         let placed = self.sink.commit(&expired).unwrap();
-        self.facts = serde_json::from_slice(&serde_json::to_vec(&facts).unwrap()).unwrap();
-        assert_eq!(self.facts, facts);
-        self.archives.append(&mut self.facts.archives);
+        self.published = serde_json::from_slice(&serde_json::to_vec(&published).unwrap()).unwrap();
+        assert_eq!(self.published, published);
+        self.archives.append(&mut self.published.archives);
         self.check_references();
         placed.into_iter().map(|(name, _)| name.trim_start_matches("resourcesync/").to_owned()).collect()
     }
 
     pub(super) fn before(&self) -> Before {
-        Before { facts: self.facts.clone(), ..Before::default() }
+        Before { published: self.published.clone(), ..Before::default() }
     }
 
     pub(super) fn document(&self, name: &str) -> (resourcesync::Header, Vec<Entry>) {

@@ -18,7 +18,7 @@ const SMALL_FILE: u64 = 64 * 1024;
 
 /// One state of a file, as it is served.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct Representation {
     /// The state.
     pub stamp: FileStamp,
     /// Its ETag and time.
@@ -48,7 +48,7 @@ pub(crate) struct Description {
     pub link: Option<HeaderValue>,
 }
 
-impl Facts {
+impl Representation {
     /// Finds out about an open file. Its bytes are taken only when the file held still meanwhile.
     pub(crate) fn of(file: &File, stamp: FileStamp, description: Description) -> io::Result<Self> {
         let body = if stamp.length <= SMALL_FILE { read_at_rest(file, stamp)? } else { None };

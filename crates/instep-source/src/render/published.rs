@@ -1,31 +1,33 @@
+//! The record of what is published: it is kept between publications, so that only what changed is written.
+
 use std::{collections::BTreeMap, time::Duration};
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};
 
-use super::Span;
+use super::{moment::Moment, rotation::Span};
 
 /// What is published: kept between publications, so that only what changes is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct Facts {
+pub(crate) struct PublishedSource {
     /// What all documents depend on: where another base URL or version is asked for, nothing stays as it is.
     pub written_for: String,
     /// Each set, by its name.
-    pub sets: BTreeMap<String, SetFacts>,
+    pub sets: BTreeMap<String, PublishedSet>,
     /// Every document in place that something refers to, by its name.
-    pub documents: BTreeMap<String, DocumentFact>,
+    pub documents: BTreeMap<String, PublishedDocument>,
     /// Documents that nothing refers to any more, and since when; they go after the grace time.
     pub retired: BTreeMap<String, Moment>,
     /// What the archives keep, of the sets where that has changed. It is kept apart from all else, as it may be large.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub archives: BTreeMap<String, ArchiveFacts>,
+    pub archives: BTreeMap<String, ArchivedDocuments>,
 }
 
-impl Facts {
+impl PublishedSource {
     /// Takes out, and names, the documents whose grace time is over.
-    pub fn expire(&mut self, grace: Duration, now: DateTime) -> Vec<String> {
+    pub(crate) fn expire(&mut self, grace: Duration, now: DateTime) -> Vec<String> {
         let expired = |since: &Moment| since.is_older_than(grace, now);
         let names = self.retired.iter().filter(|(_, since)| expired(since)).map(|(name, _)| name.clone());
         let names: Vec<_> = names.collect();
@@ -34,7 +36,7 @@ impl Facts {
     }
 
     /// What may be in place when the publication of `next` was interrupted: its lists, and the documents of both.
-    pub fn interrupted(self, next: Self) -> Self {
+    pub(crate) fn interrupted(self, next: Self) -> Self {
         let mut documents = self.documents;
         documents.extend(next.documents);
         Self { documents, ..next }
@@ -43,7 +45,7 @@ impl Facts {
 
 /// One document in place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DocumentFact {
+pub(crate) struct PublishedDocument {
     /// Its bytes.
     pub length: u64,
     /// What its bytes are, for documents small enough to be compared.
@@ -55,25 +57,25 @@ pub struct DocumentFact {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct SetFacts {
+pub(crate) struct PublishedSet {
     /// Its Resource List.
-    pub resource_list: Option<ResourceListFacts>,
+    pub resource_list: Option<PublishedResourceList>,
     /// Its Change Lists.
-    pub change_list: Option<ChangeListFacts>,
+    pub change_list: Option<PublishedChangeLists>,
     /// Its Resource Dump.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resource_dump: Option<DumpFacts>,
+    pub resource_dump: Option<PublishedResourceDump>,
     /// Its Change Dump.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub change_dump: Option<ChangeDumpFacts>,
+    pub change_dump: Option<PublishedChangeDump>,
     /// What its archives keep, as far as each publication has to know it.
-    pub archive: ArchiveBrief,
+    pub archive: ArchiveSummary,
 }
 
 /// A Resource List in place: the snapshot it shows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ResourceListFacts {
+pub(crate) struct PublishedResourceList {
     /// When the snapshot began.
     pub at: Moment,
     /// When it was complete.
@@ -97,7 +99,7 @@ pub struct ResourceListFacts {
 /// The Change Lists in place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ChangeListFacts {
+pub(crate) struct PublishedChangeLists {
     /// The last change published.
     pub through: u64,
     /// Whether there is one plain list and no index.
@@ -111,7 +113,7 @@ pub struct ChangeListFacts {
 /// A Resource Dump in place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct DumpFacts {
+pub(crate) struct PublishedResourceDump {
     /// When its snapshot began.
     pub at: Moment,
     /// When its last package was complete.
@@ -121,14 +123,14 @@ pub struct DumpFacts {
     /// The revision of the catalogue it shows.
     pub revision: u64,
     /// Its packages, in order.
-    pub packages: Vec<PackageFact>,
+    pub packages: Vec<PublishedPackage>,
 }
 
 /// The archives of a set, without what they keep: enough to see that they stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct ArchiveBrief {
+pub(crate) struct ArchiveSummary {
     /// Since when the oldest of what they keep is superseded or closed.
     pub oldest: Option<Moment>,
     /// How much the largest of them keeps.
@@ -149,20 +151,20 @@ pub struct ArchiveBrief {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct ArchiveFacts {
+pub(crate) struct ArchivedDocuments {
     /// Resource Lists that were superseded.
-    pub resource_lists: Vec<ArchivedFact>,
+    pub resource_lists: Vec<ArchivedSnapshot>,
     /// Resource Dumps that were superseded.
-    pub resource_dumps: Vec<ArchivedFact>,
+    pub resource_dumps: Vec<ArchivedSnapshot>,
     /// Closed Change Lists that have left the index.
     pub change_lists: Vec<Span>,
     /// Change Dumps of packages that have left the open one.
-    pub change_dumps: Vec<ArchivedChanges>,
+    pub change_dumps: Vec<ArchivedChangeDump>,
     /// The documents of all of these, by their names below `out`.
-    pub documents: BTreeMap<String, DocumentFact>,
+    pub documents: BTreeMap<String, PublishedDocument>,
 }
 
-impl ArchiveFacts {
+impl ArchivedDocuments {
     /// Since when the oldest is superseded or closed.
     pub(super) fn oldest(&self) -> Option<Moment> {
         let snapshots = self.resource_lists.iter().chain(&self.resource_dumps).map(|it| it.since);
@@ -180,9 +182,9 @@ impl ArchiveFacts {
 /// A closed Change Dump in an archive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ArchivedChanges {
+pub(crate) struct ArchivedChangeDump {
     /// Its packages, oldest first; there is one at least.
-    pub packages: Vec<ChangePackageFact>,
+    pub packages: Vec<PublishedChangePackage>,
     /// `from` of its first package.
     pub from: Moment,
     /// `until` of its last package.
@@ -192,7 +194,7 @@ pub struct ArchivedChanges {
 /// A Change Dump in place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ChangeDumpFacts {
+pub(crate) struct PublishedChangeDump {
     /// Since when all changes are in it.
     pub from: Moment,
     /// Until when all changes are in it.
@@ -200,10 +202,10 @@ pub struct ChangeDumpFacts {
     /// The last change in it.
     pub through: u64,
     /// Its packages, oldest first.
-    pub packages: Vec<ChangePackageFact>,
+    pub packages: Vec<PublishedChangePackage>,
 }
 
-impl ChangeDumpFacts {
+impl PublishedChangeDump {
     /// An empty one.
     pub(crate) fn starting(from: DateTime, through: u64) -> Self {
         Self { from: Moment(from), until: Moment(from), through, packages: Vec::new() }
@@ -213,19 +215,19 @@ impl ChangeDumpFacts {
 /// A package of changes in place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ChangePackageFact {
+pub(crate) struct PublishedChangePackage {
     /// Start of its interval.
     pub from: Moment,
     /// End of its interval.
     pub until: Moment,
     /// The package.
-    pub package: PackageFact,
+    pub package: PublishedPackage,
 }
 
 /// A snapshot in an archive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct ArchivedFact {
+pub(crate) struct ArchivedSnapshot {
     /// When it began.
     pub at: Moment,
     /// When it was complete.
@@ -241,7 +243,7 @@ pub struct ArchivedFact {
 /// A package in place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct PackageFact {
+pub(crate) struct PublishedPackage {
     /// Its name among the documents of the set.
     pub package: String,
     /// The name of the copy of its manifest.
@@ -250,29 +252,4 @@ pub struct PackageFact {
     pub length: u64,
     /// Its digests.
     pub hash: String,
-}
-
-/// A datetime of the Source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(from = "i64", into = "i64")]
-pub struct Moment(pub DateTime);
-
-impl From<i64> for Moment {
-    fn from(micros: i64) -> Self {
-        Self(DateTime::from_unix_micros(micros))
-    }
-}
-
-impl From<Moment> for i64 {
-    fn from(moment: Moment) -> Self {
-        moment.0.unix_micros()
-    }
-}
-
-impl Moment {
-    /// Whether `age` has passed between this moment and `now`.
-    pub(crate) fn is_older_than(self, age: Duration, now: DateTime) -> bool {
-        let micros = now.unix_micros().saturating_sub(self.0.unix_micros());
-        u128::try_from(micros).is_ok_and(|micros| micros >= age.as_micros())
-    }
 }

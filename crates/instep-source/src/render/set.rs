@@ -1,0 +1,161 @@
+//! The documents of one set, in the order in which one depends on another.
+//!
+//! The interval of the Change Lists decides whether the Resource List is due; the age of the Resource List and the
+//! Resource Dump decides which closed Change Lists may leave the index; what leaves goes to the archives; the Capability
+//! List names what there is.
+
+use resourcesync::{Capability, Entry, Metadata};
+
+use super::{
+    Policy, SetPolicy,
+    archive::{Archive, Offers, SupersededSnapshot},
+    capability_list, change_dump, change_list,
+    moment::Moment,
+    packages,
+    place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST},
+    published::{
+        ArchiveSummary, PublishedChangeDump, PublishedResourceDump, PublishedResourceList, PublishedSet,
+    },
+    resource_dump, resource_list,
+    view::{Now, SetView, StagedDumps},
+    writer::Documents,
+};
+use crate::Error;
+
+/// One set while its documents are written.
+pub(super) struct SetPublication<'a, 'd> {
+    policy: &'a Policy,
+    set: &'a SetPolicy,
+    view: &'a dyn SetView,
+    now: Now,
+    documents: &'a mut Documents<'d>,
+    archive: Option<Archive<'a>>,
+    /// The entries of the Capability List.
+    offered: Vec<Entry>,
+    next: PublishedSet,
+}
+
+impl<'a, 'd> SetPublication<'a, 'd> {
+    /// Begins with a set whose archives kept this until now.
+    pub(super) fn new(
+        policy: &'a Policy,
+        set: &'a SetPolicy,
+        view: &'a dyn SetView,
+        now: Now,
+        archived: &'a ArchiveSummary,
+        documents: &'a mut Documents<'d>,
+    ) -> Result<Self, Error> {
+        let archive = Archive::open(policy, set, archived, now.at);
+        if archive.is_none() {
+            documents.drop_archive(&set.name, archived)?;
+        }
+        let (offered, next) = (Vec::new(), PublishedSet::default());
+        Ok(Self { policy, set, view, now, documents, archive, offered, next })
+    }
+
+    /// Writes the documents of the set that differ from those in place. Returns the record of what will be published.
+    pub(super) fn render(mut self, held: &PublishedSet, staged: StagedDumps) -> Result<PublishedSet, Error> {
+        let lists = match self.set.change_list {
+            true => Some(change_list::plan(self.policy, self.view, held.change_list.clone(), self.now)?),
+            false => None,
+        };
+        let reaches = lists.as_ref().map(change_list::ChangeLists::reaches_back_to);
+        if self.set.resource_list {
+            self.resource_list(held.resource_list.as_ref(), reaches)?;
+        }
+        self.resource_dump(held.resource_dump.as_ref(), staged.resources)?;
+        if let Some(lists) = lists {
+            self.change_list(lists)?;
+        }
+        self.change_dump(staged.changes.or_else(|| held.change_dump.clone()))?;
+        self.archives()?;
+        self.offered.extend(self.set.channels.iter().cloned());
+        capability_list::render(self.policy, self.set, &self.offered, self.documents)?;
+        Ok(self.next)
+    }
+
+    fn resource_list(
+        &mut self,
+        held: Option<&PublishedResourceList>,
+        reaches: Option<Moment>,
+    ) -> Result<(), Error> {
+        let (policy, set, view, now) = (self.policy, self.set, self.view, self.now);
+        let due = resource_list::is_due(policy, set, view, held, reaches, now)?;
+        let list = resource_list::render(policy, set, view, held.cloned(), due, now, self.documents)?;
+        if let (Some(archive), Some(held)) = (&mut self.archive, held.filter(|held| held.at != list.at)) {
+            let (at, completed) = (held.at, held.completed);
+            let superseded =
+                SupersededSnapshot { at, completed, name: RESOURCE_LIST, parts: &held.documents };
+            archive.resource_list(&superseded, self.documents)?;
+        }
+        self.next.resource_list = Some(list);
+        self.offer(Capability::ResourceList, RESOURCE_LIST);
+        Ok(())
+    }
+
+    fn resource_dump(
+        &mut self,
+        held: Option<&PublishedResourceDump>,
+        staged: Option<PublishedResourceDump>,
+    ) -> Result<(), Error> {
+        let dump = staged.or_else(|| held.cloned());
+        self.next.resource_dump = resource_dump::render(self.policy, self.set, dump, self.documents)?;
+        let held = held.filter(|held| self.next.resource_dump.as_ref() != Some(held));
+        if let (Some(archive), Some(held)) = (&mut self.archive, held) {
+            let parts = packages::resource_files(self.set, held);
+            let (at, completed) = (held.at, held.completed);
+            let superseded = SupersededSnapshot { at, completed, name: RESOURCE_DUMP, parts: &parts };
+            archive.resource_dump(&superseded, self.documents)?;
+        }
+        if self.next.resource_dump.is_some() {
+            self.offer(Capability::ResourceDump, RESOURCE_DUMP);
+        }
+        Ok(())
+    }
+
+    /// Who has the Resource List or the Resource Dump in place continues with the changes since then: lists that are
+    /// needed for that stay in the index.
+    fn change_list(&mut self, lists: change_list::ChangeLists) -> Result<(), Error> {
+        let dumped = self.next.resource_dump.as_ref().map(|dump| dump.at);
+        let needed_from =
+            self.next.resource_list.as_ref().map(|list| list.at).into_iter().chain(dumped).min();
+        let (policy, set, view) = (self.policy, self.set, self.view);
+        let (lists, leaving) = change_list::render(policy, set, view, lists, needed_from, self.documents)?;
+        if let Some(archive) = &mut self.archive {
+            archive.change_lists(leaving, self.documents)?;
+        }
+        self.next.change_list = Some(lists);
+        self.offer(Capability::ChangeList, CHANGE_LIST);
+        Ok(())
+    }
+
+    fn change_dump(&mut self, dump: Option<PublishedChangeDump>) -> Result<(), Error> {
+        let Some((dump, leaving)) = change_dump::render(self.policy, self.set, dump, self.documents)? else {
+            return Ok(());
+        };
+        if let Some(archive) = &mut self.archive {
+            archive.change_packages(leaving, self.documents)?;
+        }
+        self.next.change_dump = Some(dump);
+        self.offer(Capability::ChangeDump, CHANGE_DUMP);
+        Ok(())
+    }
+
+    fn archives(&mut self) -> Result<(), Error> {
+        let Some(archive) = self.archive.take() else { return Ok(()) };
+        let offers = Offers {
+            closed_lists: self.next.change_list.as_ref().map(|lists| lists.closed.as_slice()),
+            resource_dump: self.next.resource_dump.is_some(),
+            change_dump: self.next.change_dump.is_some(),
+        };
+        self.next.archive = archive.render(offers, self.documents, &mut self.offered)?;
+        Ok(())
+    }
+
+    /// Adds an entry to the Capability List (CAP-6, CAP-7).
+    fn offer(&mut self, capability: Capability, document: &str) {
+        let mut entry = Entry::new(self.set.place.uri(document));
+        entry.metadata = Metadata::with_capability(capability);
+        self.offered.push(entry);
+    }
+}

@@ -1,0 +1,49 @@
+//! The documents of a whole Source: its sets, then what leads to them.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Policy, about, capability_list,
+    published::PublishedSource,
+    robots,
+    set::SetPublication,
+    view::{Before, Now, SetView},
+    writer::{Documents, ReadArchive},
+};
+use crate::{Error, sink::Sink};
+
+/// Writes, into the sink, the documents that differ from those in place, so that the sink shows the sets as they are.
+///
+/// `views` are the sets of the policy, in its order. `archives` reads what an archive keeps, and is called only if an
+/// archive changes. Returns the record of what will be published; it equals the one in `before` if nothing was written.
+///
+/// # Errors
+/// If the catalogue cannot be read or the sink cannot be written.
+pub(crate) fn render(
+    policy: &Policy,
+    views: &[&dyn SetView],
+    before: &Before,
+    now: Now,
+    archives: ReadArchive<'_>,
+    sink: &mut dyn Sink,
+) -> Result<PublishedSource, Error> {
+    let held = &before.published;
+    // Every document has absolute URIs: with another base URL none of them is right.
+    let written_for = format!("{} {:?}", policy.place.base(), policy.write.version);
+    let repair = before.repair || held.written_for != written_for;
+    let mut documents = Documents::new(sink, held, archives, repair);
+    let mut sets = BTreeMap::new();
+    for (set, view) in policy.sets.iter().zip(views) {
+        let held = held.sets.get(&set.name).cloned().unwrap_or_default();
+        let staged = before.staged.get(&set.name).cloned().unwrap_or_default();
+        let publication = SetPublication::new(policy, set, *view, now, &held.archive, &mut documents)?;
+        sets.insert(set.name.clone(), publication.render(&held, staged)?);
+    }
+    for (name, gone) in held.sets.iter().filter(|(name, _)| !sets.contains_key(*name)) {
+        documents.drop_archive(name, &gone.archive)?;
+    }
+    about::render(policy, &mut documents)?;
+    capability_list::render_source_description(policy, &mut documents)?;
+    robots::render(policy, &mut documents)?;
+    Ok(PublishedSource { written_for, sets, ..documents.finish(now.at) })
+}
