@@ -8,6 +8,7 @@ mod media_type;
 mod pattern;
 mod root;
 mod spool;
+mod stat;
 mod supplier;
 mod uri;
 mod walk;
@@ -36,8 +37,10 @@ pub(crate) use media_type::MediaTypes;
 pub(crate) use pattern::Pattern;
 pub(crate) use root::Root;
 pub use spool::{Kept, Spool};
-pub use supplier::{Supplied, Supplier, Supply};
-pub(crate) use walk::{Skipped, Skips, Step, Walk, stamp};
+pub(crate) use stat::stamp;
+pub(crate) use supplier::ReportedPath;
+pub use supplier::{ChangeReporter, Supplied, Supplier, Supply};
+pub(crate) use walk::{Skipped, Skips, Step, Walk};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.
 const NAMED: u8 = 0;
@@ -45,10 +48,10 @@ const NAMED: u8 = 0;
 /// What the Source holds: folders and manifests, where their resources are in the catalogue, and which URIs they have.
 /// Clones share it.
 #[derive(Clone, Debug)]
-pub struct Holdings(Arc<Held>);
+pub struct Holdings(Arc<HoldingsShared>);
 
 #[derive(Debug)]
-struct Held {
+struct HoldingsShared {
     roots: Vec<Root>,
     manifests: Vec<Manifest>,
     /// By the number of the set.
@@ -96,7 +99,12 @@ impl Holdings {
         leave_out_nested(&mut roots);
         let describers: Result<Vec<_>, _> =
             options.sets.iter().map(|set| Describer::new(set, place.base())).collect();
-        Ok(Self(Arc::new(Held { roots, manifests, describers: describers?, looking: Mutex::new(()) })))
+        Ok(Self(Arc::new(HoldingsShared {
+            roots,
+            manifests,
+            describers: describers?,
+            looking: Mutex::new(()),
+        })))
     }
 
     /// The folders, to be watched.

@@ -13,6 +13,7 @@ mod render;
 pub mod scan;
 pub mod serve;
 pub mod sink;
+mod status;
 
 pub use dump::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches, BuiltDumps, DumpJob};
 pub use error::{Error, ErrorKind};
@@ -23,3 +24,4 @@ pub use options::{
 };
 pub use publish::{Compaction, PublishReport, Publisher, check, preview, publish};
 pub use render::{HostSetup, Place, Redirect, SetPlace};
+pub use status::{Overview, RecentChange, SetOverview};

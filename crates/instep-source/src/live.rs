@@ -1,9 +1,9 @@
-//! Watch, settle, publish again: the task that runs beside the server.
+//! Keeps a Source current: watches the content, waits until changes settle, publishes them, on a thread of its own.
 
 mod dumps;
+mod message;
 mod settle;
-mod status;
-mod touched;
+mod suppliers;
 mod watch;
 
 use std::{
@@ -15,10 +15,15 @@ use std::{
 
 use tokio::sync::watch as state;
 
-use crate::{Error, Monitor, Problem, PublishReport, Publisher, dump::BuiltDumps, serve::Overview};
+use crate::{
+    Error, Monitor, Overview, Problem, PublishReport, Publisher,
+    publish::{Announce, Scope},
+    status,
+};
 use dumps::Dumps;
-use settle::{Settle, Touch, Work};
-pub use touched::Touched;
+use message::Message;
+pub(crate) use message::PublicationRequests;
+use settle::{Settle, Work};
 use watch::Watches;
 
 /// Messages that may wait; when there are more, everything is looked at instead.
@@ -47,47 +52,12 @@ impl Default for LiveOptions {
     }
 }
 
-/// Told after each publication, when its documents are in place; on the thread that publishes.
-pub(crate) trait Announce: Send {
-    /// What was published.
-    fn announce(&mut self, publisher: &Publisher, report: &PublishReport);
-}
-
 /// A Source that publishes what changes. Dropping it ends that.
 #[derive(Debug)]
 pub struct Live {
     messages: mpsc::SyncSender<Message>,
     overview: state::Receiver<Arc<Overview>>,
     thread: Option<thread::JoinHandle<()>>,
-}
-
-/// Tells the thread that publishes what it does not see itself. A full channel leads to a publication anyway.
-#[derive(Clone, Debug)]
-pub(crate) struct Told {
-    messages: mpsc::SyncSender<Message>,
-}
-
-impl Told {
-    /// An application recorded changes in the catalogue.
-    pub(crate) fn recorded(&self) {
-        let _ = self.messages.try_send(Message::Recorded);
-    }
-
-    /// Somebody wants everything to be looked at.
-    pub(crate) fn look_at_everything(&self) {
-        let _ = self.messages.try_send(Message::LookAtEverything);
-    }
-}
-
-/// What the thread that publishes is told.
-#[derive(Debug)]
-enum Message {
-    Touched(PathBuf, Touch),
-    EventsLost,
-    Recorded,
-    LookAtEverything,
-    Built(Result<Box<BuiltDumps>, Error>),
-    End,
 }
 
 impl Live {
@@ -98,43 +68,36 @@ impl Live {
     pub(crate) fn start(
         mut publisher: Publisher,
         options: LiveOptions,
-        mut announce: Box<dyn Announce>,
+        channels: Box<dyn Announce + Send>,
         monitor: Arc<dyn Monitor>,
     ) -> Result<Self, Error> {
         let (sender, receiver) = mpsc::sync_channel(BACKLOG);
         let watches = watch(&publisher, &options, &sender, &*monitor);
-        touched::watch_suppliers(&publisher, &sender);
-        let report = publisher.publish(&*monitor)?;
-        announce.announce(&publisher, &report);
-        let (overview, overview_seen) = state::channel(Arc::new(status::overview(&publisher, None)?));
+        suppliers::watch_suppliers(&publisher, &sender);
+        let (overview, overview_seen) = state::channel(Arc::default());
+        let mut announcements = Announcements { overview, channels };
+        publisher.run(Scope::Everything, &mut announcements, &*monitor)?;
         let scan_every =
             if watches.stand() { options.scan_every } else { options.scan_every.min(WITHOUT_WATCHES) };
         let dumps = Dumps::new(sender.clone(), Arc::clone(&monitor));
-        let keeper = Keeper {
-            dumps,
-            publisher,
-            watches,
-            announce,
-            monitor,
-            overview,
-            interval: options.interval,
-            scan_every,
-        };
+        let interval = options.interval;
+        let publication =
+            PublicationLoop { dumps, publisher, watches, announcements, monitor, interval, scan_every };
         let thread = thread::Builder::new()
             .name("publish".to_owned())
-            .spawn(move || keeper.run(&receiver))
+            .spawn(move || publication.run(&receiver))
             .map_err(|source| Error::Watch { path: PathBuf::new(), source: source.into() })?;
         Ok(Self { messages: sender, overview: overview_seen, thread: Some(thread) })
     }
 
-    /// What is said about the Source; changes after each publication.
+    /// Returns the overview of the Source; it changes after each publication.
     pub fn overview(&self) -> state::Receiver<Arc<Overview>> {
         self.overview.clone()
     }
 
-    /// The way to tell it what it does not see itself.
-    pub(crate) fn told(&self) -> Told {
-        Told { messages: self.messages.clone() }
+    /// Returns the handle that requests publications.
+    pub(crate) fn requests(&self) -> PublicationRequests {
+        PublicationRequests { messages: self.messages.clone() }
     }
 
     /// Ends after the publication under way.
@@ -185,19 +148,32 @@ fn own_output(publisher: &Publisher) -> Vec<PathBuf> {
     vec![out.join(publisher.place().set("").name("")), out.join("robots.txt"), state]
 }
 
+/// What follows each publication: the overview first, so that whoever is notified finds it current.
+struct Announcements {
+    overview: state::Sender<Arc<Overview>>,
+    channels: Box<dyn Announce + Send>,
+}
+
+impl Announce for Announcements {
+    fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error> {
+        let current = status::overview(publisher, &self.overview.borrow())?;
+        self.overview.send_replace(Arc::new(current));
+        self.channels.announce(publisher, report)
+    }
+}
+
 /// The thread that publishes.
-struct Keeper {
+struct PublicationLoop {
     dumps: Dumps,
     publisher: Publisher,
     watches: Watches,
-    announce: Box<dyn Announce>,
+    announcements: Announcements,
     monitor: Arc<dyn Monitor>,
-    overview: state::Sender<Arc<Overview>>,
     interval: Duration,
     scan_every: Duration,
 }
 
-impl Keeper {
+impl PublicationLoop {
     fn run(mut self, messages: &mpsc::Receiver<Message>) {
         let mut settle = Settle::default();
         let mut next_scan = Instant::now() + self.scan_every;
@@ -226,9 +202,17 @@ impl Keeper {
                     next_scan = now + self.scan_every;
                 }
                 settle.rest_until(now + self.interval);
-                if self.publish(&work).is_err() {
-                    settle.look_at_everything();
-                    settle.rest_until(Instant::now() + AFTER_FAILURE);
+                let scope = match &work {
+                    Work::Everything => Scope::Everything,
+                    Work::Paths(paths) if paths.is_empty() => Scope::Recorded,
+                    Work::Paths(paths) => Scope::Paths(paths),
+                };
+                match self.publish(scope) {
+                    Ok(()) => self.dumps.start_if_due(&self.publisher),
+                    Err(_) => {
+                        settle.look_at_everything();
+                        settle.rest_until(Instant::now() + AFTER_FAILURE);
+                    }
                 }
             }
         }
@@ -250,13 +234,12 @@ impl Keeper {
                 folders.iter().for_each(|folder| self.watch(folder));
                 settle.look_at_everything();
             }
-            Message::LookAtEverything => settle.look_at_everything(),
+            Message::ScanEverything => settle.look_at_everything(),
             Message::Recorded => settle.recorded(Instant::now()),
             Message::Built(built) => {
                 if let Some(built) = self.dumps.take(built) {
-                    let placed = self.publisher.place_dumps(*built, &*self.monitor);
                     // What failed here is built again.
-                    let _ = self.conclude(placed);
+                    let _ = self.publish(Scope::Dumps(built));
                 }
             }
             Message::End => {}
@@ -270,38 +253,15 @@ impl Keeper {
         }
     }
 
-    fn publish(&mut self, work: &Work) -> Result<(), Error> {
-        let monitor = &*self.monitor;
-        let published = match work {
-            Work::Everything => self.publisher.publish(monitor),
-            Work::Paths(paths) if paths.is_empty() => self.publisher.publish_recorded(monitor),
-            Work::Paths(paths) => self.publisher.publish_paths(paths, monitor),
-        };
-        self.conclude(published)?;
-        self.dumps.start_if_due(&self.publisher);
-        Ok(())
-    }
-
-    /// Tells of a publication, or of its failure.
-    fn conclude(&mut self, published: Result<PublishReport, Error>) -> Result<(), Error> {
-        let before = Arc::clone(&self.overview.borrow());
-        let told = published.and_then(|report| {
-            let current = status::overview(&self.publisher, Some(&before))?;
-            Ok((report, current))
-        });
-        match told {
-            Ok((report, current)) => {
-                self.overview.send_replace(Arc::new(current));
-                self.announce.announce(&self.publisher, &report);
-                Ok(())
-            }
-            Err(error) => {
-                let failed = status::failed(&before, &error);
-                self.monitor
-                    .problem(&Problem::warning("publication", failed.failure.clone().unwrap_or_default()));
-                self.overview.send_replace(Arc::new(failed));
-                Err(error)
-            }
-        }
+    /// Publishes; a failure is reported and shown in the overview.
+    fn publish(&mut self, scope: Scope<'_>) -> Result<(), Error> {
+        let published = self.publisher.run(scope, &mut self.announcements, &*self.monitor);
+        published.map(drop).inspect_err(|error| {
+            let overview = &self.announcements.overview;
+            let failed = status::failed(&overview.borrow(), error);
+            let reason = failed.failure.clone().unwrap_or_default();
+            self.monitor.problem(&Problem::warning("publication", reason));
+            overview.send_replace(Arc::new(failed));
+        })
     }
 }

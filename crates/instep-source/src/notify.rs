@@ -5,9 +5,11 @@ mod channel;
 mod client;
 mod framework;
 mod hub;
+mod options;
 mod outbound;
 mod payload;
 mod socket;
+mod transport;
 
 use std::{fs, sync::Arc};
 
@@ -15,8 +17,7 @@ use axum::{
     Router,
     routing::{any, get, post},
 };
-use bytes::Bytes;
-use resourcesync::{Capability, DateTime, Uri};
+use resourcesync::{Capability, DateTime};
 use tokio::{
     runtime::Handle,
     sync::{broadcast, watch},
@@ -26,94 +27,26 @@ use tokio::{
 use crate::{
     Error, PublishOptions, PublishReport, Publisher,
     catalogue::Snapshot,
-    live::Announce,
+    publish::Announce,
     render::{Place, SetPlace, change_entry},
-    serve::RecentChange,
+    status::RecentChange,
 };
 pub use address::Cidr;
 use channel::Channel;
-use framework::Told;
+use framework::AnnouncedDocuments;
 use hub::Hub;
 pub use hub::Signature;
+use options::HUB;
+pub use options::{ChannelOptions, Dialect};
 use outbound::ExternalHub;
 use payload::Written;
-
-/// Which form of notifications is offered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// 1.0: the topic's URI, which answers a WebSocket upgrade too (CN-3).
-    #[default]
-    V1_0,
-    /// 0.8: the WebSocket's URI alone (N8-2).
-    V0_8,
-}
-
-/// How changes are told to those who listen.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ChannelOptions {
-    /// Whether there are channels.
-    pub offered: bool,
-    /// How they are advertised.
-    pub dialect: Dialect,
-    /// Whether there is a hub for subscribers that are told by POST (WebSub).
-    pub hub: bool,
-    /// Private addresses at which the hub may call; without any it calls public ones only.
-    pub callbacks: Vec<Cidr>,
-    /// Hubs elsewhere that are told too.
-    pub external_hubs: Vec<Uri>,
-    /// How the hub signs deliveries to subscribers with a secret.
-    pub signature: Signature,
-}
-
-impl Default for ChannelOptions {
-    fn default() -> Self {
-        Self {
-            offered: true,
-            dialect: Dialect::default(),
-            hub: true,
-            callbacks: Vec::new(),
-            external_hubs: Vec::new(),
-            signature: Signature::default(),
-        }
-    }
-}
-
-impl ChannelOptions {
-    /// The hubs of a topic.
-    fn hubs(&self, place: &Place) -> Vec<Uri> {
-        let own = self.hub.then(|| place.uri(HUB));
-        own.into_iter().chain(self.external_hubs.iter().cloned()).collect()
-    }
-}
-
-/// Brings notifications to those who want them.
-///
-/// # Contract
-/// Returns at once; whoever cannot be reached is not waited for.
-trait Transport: Send {
-    /// Sends a document to the listeners of a channel.
-    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error>;
-}
-
-/// WebSockets and events.
-struct Listeners;
-
-impl Transport for Listeners {
-    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error> {
-        channel.send(document);
-        Ok(())
-    }
-}
+use transport::{Listeners, Transport};
 
 /// The kinds of notification, each with a channel per set (CN-2).
 const KINDS: [Capability; 2] = [Capability::ChangeNotification, Capability::FrameworkNotification];
 
 /// Where pages hear of changes, below the base URL.
 const EVENTS: &str = "resourcesync/events";
-/// Where subscribers ask to be told, below the base URL.
-const HUB: &str = "resourcesync/hub";
 
 /// Puts the channels into the Capability Lists (CN-3).
 pub(crate) fn advertise(publish: &mut PublishOptions, options: &ChannelOptions) -> Result<(), Error> {
@@ -158,7 +91,7 @@ struct SetChannels {
     framework: Arc<Channel>,
     /// Up to when the set's changes are told.
     until: DateTime,
-    told: Told,
+    told: AnnouncedDocuments,
 }
 
 /// A set that is not published any more. Its framework channel has one last word, for whoever comes to hear it (FN-2).
@@ -188,7 +121,7 @@ impl Announcer {
                 let [changes, framework] = KINDS.map(|kind| Channel::new(&place, &kind, hubs.clone()));
                 let documents = fs::read_dir(publisher.options().out.join(place.name("")));
                 let names = documents.into_iter().flatten().flatten().map(|entry| entry.file_name());
-                let told = Told::new(names.filter_map(|name| name.into_string().ok()));
+                let told = AnnouncedDocuments::new(names.filter_map(|name| name.into_string().ok()));
                 SetChannels { place, changes, framework, until, told }
             })
             .collect();
@@ -308,14 +241,15 @@ fn open_hub(
 }
 
 impl Announce for Announcer {
-    fn announce(&mut self, publisher: &Publisher, report: &PublishReport) {
+    fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error> {
         if report.is_nothing_new() {
-            return;
+            return Ok(());
         }
-        let told = publisher.catalogue().snapshot().map_err(Error::from);
-        // Who listens sees the gap in the next message, and reads the Change List.
-        if let Err(error) = told.and_then(|snapshot| self.tell(&snapshot, report)) {
-            tracing::warn!(%error, "a publication could not be told");
+        let announced = publisher.catalogue().snapshot().map_err(Error::from);
+        // Subscribers see the gap in the next message, and read the Change List: no reason to publish once more.
+        if let Err(error) = announced.and_then(|snapshot| self.tell(&snapshot, report)) {
+            tracing::warn!(%error, "a publication could not be announced");
         }
+        Ok(())
     }
 }

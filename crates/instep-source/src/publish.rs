@@ -1,14 +1,18 @@
-//! The story: scan, record, render, write, announce.
+//! A publication: scan, record, render, place, announce. [`Publisher::run`] owns that order; the rooms below take one
+//! step each and know nothing of the others.
 
+mod context;
 mod dumps;
 mod lock;
+mod needed;
 mod patches;
+mod present_states;
 mod published;
 mod remembered;
 mod report;
 mod sets;
-mod states;
 mod upkeep;
+mod version_place;
 mod versions;
 mod view;
 
@@ -20,36 +24,36 @@ use std::{
 use crate::{
     Error, Monitor, Phase, PublishOptions,
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
-    content::{Holdings, Spool},
-    dump::{BatchLimits, Batches, BuiltDumps},
+    content::Holdings,
+    dump::{BatchLimits, Batches, BuiltDumps, DumpJob},
     render::{Before, Now, Place, Policy, PublishedSet, PublishedSource, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
 };
+use context::SourceContext;
 use lock::Lock;
 pub(crate) use published::published_set;
 pub use report::PublishReport;
 pub(crate) use upkeep::compact;
 pub use upkeep::{Compaction, check, preview};
-pub(crate) use versions::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
-use view::CatalogueView;
+pub(crate) use version_place::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
 
-/// The catalogue, in the folder of the state.
+/// The file of the catalogue in the state folder.
 const CATALOGUE: &str = "catalogue.db";
 
-/// Publishes once: looks at the content, records what changed, and writes the documents that change with it.
+/// Publishes once: scans the content, records what changed, and writes the documents that change with it.
 ///
-/// Blocks until everything is in place, durably. Nothing changed: nothing is written.
+/// Blocks until everything is in place, durably. If nothing changed, nothing is written.
 ///
 /// # Errors
-/// When an option cannot be followed, another publisher is at work, or disk or catalogue fail. A crash between any
+/// If an option cannot be followed, another publisher holds the Source, or disk or catalogue fail. A crash between any
 /// two steps is repaired by the next call.
 pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
     let mut options = options.clone();
     options.dumps.changes_every.get_or_insert(Duration::ZERO);
     let mut publisher = Publisher::open(options)?;
     let mut report = publisher.publish(monitor)?;
-    report.kept_states = publisher.kept_states()?;
+    report.kept_states = publisher.context.kept_states()?;
     if let Some(job) = publisher.dump_job()? {
         let placed = publisher.place_dumps(job.build(monitor)?, monitor)?;
         report.documents.extend(placed.documents);
@@ -61,43 +65,72 @@ pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<Publis
 /// A Source that stays open between publications; it holds the Source's lock.
 #[derive(Debug)]
 pub struct Publisher {
-    options: PublishOptions,
-    policy: Policy,
-    catalogue: Catalogue,
-    holdings: Holdings,
+    context: SourceContext,
     _lock: Lock,
+}
+
+/// The part of the content that a publication scans.
+pub(crate) enum Scope<'a> {
+    /// All of it.
+    Everything,
+    /// Some files and folders.
+    Paths(&'a [PathBuf]),
+    /// Nothing: an application has recorded each change itself.
+    Recorded,
+    /// Nothing: packages were built, and the documents that list them are written.
+    Dumps(Box<BuiltDumps>),
+}
+
+/// Receives each publication once its documents are in place; on the thread that publishes.
+pub(crate) trait Announce {
+    /// Announces a publication.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be read. The publication stands.
+    fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error>;
+}
+
+/// Announces nothing: whoever wants to know reads the documents.
+struct Unannounced;
+
+impl Announce for Unannounced {
+    fn announce(&mut self, _publisher: &Publisher, _report: &PublishReport) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl Publisher {
     /// Takes the lock and opens the catalogue.
     ///
     /// # Errors
-    /// When an option cannot be followed, another publisher holds the lock, or the catalogue cannot be opened.
+    /// If an option cannot be followed, another publisher holds the lock, or the catalogue cannot be opened.
     pub fn open(options: PublishOptions) -> Result<Self, Error> {
         Self::with_clock(options, system_clock())
     }
 
-    /// The same with a clock of the caller's.
+    /// Opens a Source with a clock of the caller's.
     ///
     /// # Errors
     /// As [`Publisher::open`].
     pub fn with_clock(mut options: PublishOptions, clock: Clock) -> Result<Self, Error> {
         options.keep_states |=
             options.dumps.changes || options.patches.is_some() || options.versions.is_some();
+        // Before the lock: wrong options leave no folder behind.
         Policy::new(&options)?;
         let lock = Lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
         sets::number(&mut options.sets, &catalogue)?;
-        let publisher = Self::over(options, catalogue, lock)?;
-        remembered::keep(&publisher.options, &publisher.catalogue)?;
-        Ok(publisher)
+        let context = SourceContext::new(options, catalogue)?;
+        remembered::keep(&context.options, &context.catalogue)?;
+        Ok(Self { context, _lock: lock })
     }
 
-    /// Takes the lock of a Source that was opened before, with the content it had then: to record what an application
-    /// says, or to look after the catalogue. Publishing goes by what the operator decides now, so not by this.
+    /// Takes the lock of a Source that was opened before, with the content it had then: to record changes that an
+    /// application reports, or to maintain the catalogue. It cannot publish with the options of the operator, which are
+    /// not kept as a whole.
     ///
     /// # Errors
-    /// When nothing has been published with this state; else as [`Publisher::open`].
+    /// If nothing has been published with this state; else as [`Publisher::open`].
     pub fn reopen(state: &Path) -> Result<Self, Error> {
         let unknown = || remembered::unknown(state);
         let file = state.join(CATALOGUE);
@@ -107,66 +140,55 @@ impl Publisher {
         let lock = Lock::take(state)?;
         let catalogue = Catalogue::open(&file)?;
         let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
-        Self::over(options, catalogue, lock)
+        Ok(Self { context: SourceContext::new(options, catalogue)?, _lock: lock })
     }
 
-    fn over(options: PublishOptions, catalogue: Catalogue, lock: Lock) -> Result<Self, Error> {
-        let policy = Policy::new(&options)?;
-        let holdings = Holdings::new(&options, &catalogue)?;
-        if let Some(spool) = Spool::of(&options) {
-            spool.open().map_err(Error::write(spool.folder()))?;
-        }
-        Ok(Self { options, policy, catalogue, holdings, _lock: lock })
-    }
-
-    /// What the operator decided.
+    /// Returns the options it was opened with.
     pub fn options(&self) -> &PublishOptions {
-        &self.options
+        &self.context.options
     }
 
-    /// The URIs of the documents.
+    /// Returns the names and URIs of the documents.
     pub fn place(&self) -> &Place {
-        &self.policy.place
+        self.context.place()
     }
 
-    /// What the Source knows.
+    /// Returns the catalogue of resources and their changes.
     pub fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
+        &self.context.catalogue
     }
 
-    /// Where the bitstreams are.
+    /// Returns the folders and manifests with the resources.
     pub fn holdings(&self) -> &Holdings {
-        &self.holdings
+        &self.context.holdings
     }
 
-    /// What builds batches of resources, beside this Source.
+    /// Returns a builder of batches of resources, which works beside this Source.
     pub fn batches(&self) -> Batches {
         Batches {
-            policy: self.policy.clone(),
-            catalogue: self.catalogue.clone(),
-            holdings: self.holdings.clone(),
+            policy: self.context.policy.clone(),
+            catalogue: self.context.catalogue.clone(),
+            holdings: self.context.holdings.clone(),
             limits: BatchLimits::default(),
         }
     }
 
-    /// The names of the sets that were published and are not wanted any more: the next publication withdraws them.
+    /// Returns the names of the sets that are published but not wanted any more: the next publication withdraws them.
     pub(crate) fn unwanted_sets(&self) -> Result<Vec<String>, Error> {
-        let mut sets = published::sets(&self.catalogue.snapshot()?)?;
-        sets.retain(|name| self.options.sets.iter().all(|set| set.name != *name));
+        let mut sets = published::sets(&self.context.catalogue.snapshot()?)?;
+        sets.retain(|name| self.options().sets.iter().all(|set| set.name != *name));
         Ok(sets)
     }
 
-    /// Looks at all content, and publishes what changed.
+    /// Scans all content, and publishes what changed.
     ///
     /// # Errors
     /// As [`publish`].
     pub fn publish(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-        let began = Instant::now();
-        let scanned = scan(&self.holdings, &self.catalogue, &ScanOptions::new(&self.options), monitor)?;
-        self.write(Some(&scanned), None, began, monitor)
+        self.run(Scope::Everything, &mut Unannounced, monitor)
     }
 
-    /// Looks at some files or folders only, and publishes what changed.
+    /// Scans some files or folders only, and publishes what changed.
     ///
     /// # Errors
     /// As [`publish`].
@@ -175,117 +197,172 @@ impl Publisher {
         paths: &[PathBuf],
         monitor: &dyn Monitor,
     ) -> Result<PublishReport, Error> {
-        let began = Instant::now();
-        let options = ScanOptions::new(&self.options);
-        let scanned = scan_paths(&self.holdings, &self.catalogue, paths, &options, monitor)?;
-        self.write(Some(&scanned), None, began, monitor)
+        self.run(Scope::Paths(paths), &mut Unannounced, monitor)
     }
 
-    /// Publishes what was recorded since the last time, without looking at content: for an application that records
-    /// each change itself. Where nothing was published before, what it has recorded is the baseline.
+    /// Publishes what was recorded since the last time, without scanning: for an application that records each change
+    /// itself. If nothing was published before, what it has recorded is the baseline.
     ///
     /// # Errors
     /// As [`publish`].
     pub fn publish_recorded(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-        let sets = ScanOptions::new(&self.options).sets;
-        if self.catalogue.snapshot()?.head().baselined & sets != sets {
-            self.catalogue.complete_baseline(sets)?;
+        let sets = ScanOptions::new(self.options()).sets;
+        if self.catalogue().snapshot()?.head().baselined & sets != sets {
+            self.catalogue().complete_baseline(sets)?;
         }
-        self.write(None, None, Instant::now(), monitor)
+        self.run(Scope::Recorded, &mut Unannounced, monitor)
     }
 
-    /// Writes the documents of what the catalogue holds, and puts them in place.
-    fn write(
-        &self,
-        scanned: Option<&ScanReport>,
-        built: Option<BuiltDumps>,
-        began: Instant,
+    /// Returns the Resource Dumps that are due; `None` if none is. The job runs beside further publications.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be read.
+    pub fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
+        self.context.dump_job()
+    }
+
+    /// Puts packages in place, with the documents that lead to them.
+    ///
+    /// # Errors
+    /// As [`publish`].
+    pub fn place_dumps(&mut self, built: BuiltDumps, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
+        self.run(Scope::Dumps(Box::new(built)), &mut Unannounced, monitor)
+    }
+
+    /// Runs one publication, step by step.
+    ///
+    /// Each step leaves a state from which the next run continues: recorded changes wait in the catalogue until they are
+    /// rendered; documents are staged until all of them are durable; the catalogue knows what is being put in place, so
+    /// that an interruption there is noticed and repaired. Changes are announced last, when every reader who follows the
+    /// announcement finds the documents.
+    pub(crate) fn run(
+        &mut self,
+        scope: Scope<'_>,
+        announce: &mut dyn Announce,
         monitor: &dyn Monitor,
     ) -> Result<PublishReport, Error> {
+        let began = Instant::now();
+        let scanned = self.scan(&scope, monitor)?;
         monitor.phase(Phase::Write);
-        let at = scanned.map_or_else(|| self.catalogue.now(), |scanned| scanned.at);
-        self.keep_present_states(monitor)?;
-        self.make_patches(monitor)?;
-        self.keep_versions()?;
-        let snapshot = self.catalogue.snapshot()?;
+        let at = scanned.as_ref().map_or_else(|| self.catalogue().now(), |scanned| scanned.at);
+        self.record_states(monitor)?;
+        let snapshot = self.catalogue().snapshot()?;
         let head = snapshot.head();
         let now = Now::new(at, snapshot.at(), head.sequence, head.revision);
-        let mut before = published::load(&snapshot)?;
-        let mut sink = match built {
-            Some(built) => self.take_built(built, &mut before),
-            None => FolderSink::new(&self.options.out, "lists", self.options.gzip_twins),
+        let mut rendered = self.render(&snapshot, scope, now, monitor)?;
+        let documents = self.place_documents(&mut rendered, now, monitor)?;
+        let mut report = self.report(&snapshot, scanned.as_ref(), now)?;
+        report.documents = documents;
+        report.elapsed = began.elapsed();
+        monitor_changes(&rendered.before.published, &snapshot, monitor)?;
+        announce.announce(self, &report)?;
+        Ok(report)
+    }
+
+    /// Compares the content with the catalogue and records what changed; `None` if nothing is to be scanned.
+    fn scan(&self, scope: &Scope<'_>, monitor: &dyn Monitor) -> Result<Option<ScanReport>, Error> {
+        let options = ScanOptions::new(self.options());
+        match scope {
+            Scope::Everything => scan(self.holdings(), self.catalogue(), &options, monitor).map(Some),
+            Scope::Paths(paths) => {
+                scan_paths(self.holdings(), self.catalogue(), paths, &options, monitor).map(Some)
+            }
+            Scope::Recorded | Scope::Dumps(_) => Ok(None),
+        }
+    }
+
+    /// Records what follows from the changes: states that later patches and versions need, patches, versions.
+    fn record_states(&self, monitor: &dyn Monitor) -> Result<(), Error> {
+        self.context.keep_present_states(monitor)?;
+        self.context.make_patches(monitor)?;
+        self.context.keep_versions()
+    }
+
+    /// Stages the documents that differ from those in place.
+    fn render(
+        &self,
+        snapshot: &Snapshot,
+        scope: Scope<'_>,
+        now: Now,
+        monitor: &dyn Monitor,
+    ) -> Result<Rendered, Error> {
+        let mut before = published::load(snapshot)?;
+        let mut sink = match scope {
+            Scope::Dumps(built) => self.context.take_built(*built, &mut before),
+            _ => FolderSink::new(self.context.out(), "lists", self.options().gzip_twins),
         };
-        for set in self.unwanted_dumps(&snapshot)? {
+        for set in self.context.unwanted_dumps(snapshot)? {
             before.published.sets.entry(set).or_default().resource_dump = None;
         }
-        self.pack_changes(&snapshot, &mut before, now, &mut sink, monitor)?;
-        let views = self.views(&snapshot);
+        self.context.pack_changes(snapshot, &mut before, now, &mut sink, monitor)?;
+        let views = self.context.views(snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
-        let mut archives = |set: &str| published::archive(&snapshot, set);
-        let next = render(&self.policy, &views, &before, now, &mut archives, &mut sink)?;
+        let mut archives = |set: &str| published::archive(snapshot, set);
+        let next = render(&self.context.policy, &views, &before, now, &mut archives, &mut sink)?;
+        Ok(Rendered { before, next, sink })
+    }
 
-        let first_offered = patches::first_offered(&next);
-        let documents = self.place_documents(&before, next, now, &mut sink, monitor)?;
-        if !documents.is_empty() {
-            self.drop_patches(first_offered)?;
+    /// Puts the staged documents in place. The catalogue knows before and after, so that an interruption is noticed.
+    fn place_documents(
+        &self,
+        rendered: &mut Rendered,
+        now: Now,
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<String>, Error> {
+        let Rendered { before, next, sink } = rendered;
+        let expired = next.expire(self.options().lists.grace, now.at);
+        if *next == before.published && !before.repair && sink.is_empty() {
+            return Ok(Vec::new());
         }
-        tell_changes(&before.published, &snapshot, monitor)?;
+        monitor.phase(Phase::Commit);
+        published::begin(self.catalogue(), next)?;
+        let placed = sink.commit(&expired)?;
+        // The announcement still reads the changes that this publication adds: drop only what was not needed before it.
+        let needed = needed::needed_after(&before.published).unwrap_or(0);
+        let first_listed = needed::first_listed(next);
+        published::complete(self.catalogue(), std::mem::take(next), needed)?;
+        placed.iter().for_each(|(name, bytes)| monitor.document(name, *bytes));
+        if !placed.is_empty() {
+            self.context.drop_patches(first_listed)?;
+        }
+        Ok(placed.into_iter().map(|(name, _)| name).collect())
+    }
+
+    fn report(
+        &self,
+        snapshot: &Snapshot,
+        scanned: Option<&ScanReport>,
+        now: Now,
+    ) -> Result<PublishReport, Error> {
         let mut report = PublishReport::new(now.at, self.place());
-        for view in views {
+        for view in self.context.views(snapshot) {
             let totals = view.totals()?;
             report.resources += totals.resources;
             report.bytes += totals.bytes;
         }
         report.count(scanned);
-        report.documents = documents;
         report.completed = now.completed;
-        report.host = host_setup(&self.policy);
-        report.elapsed = began.elapsed();
+        report.host = host_setup(&self.context.policy);
         Ok(report)
-    }
-
-    /// Puts documents in place; the catalogue knows before and after, so that an interruption is noticed.
-    fn place_documents(
-        &self,
-        before: &Before,
-        mut next: PublishedSource,
-        now: Now,
-        sink: &mut FolderSink,
-        monitor: &dyn Monitor,
-    ) -> Result<Vec<String>, Error> {
-        let expired = next.expire(self.options.lists.grace, now.at);
-        if next == before.published && !before.repair && sink.is_empty() {
-            return Ok(Vec::new());
-        }
-        monitor.phase(Phase::Commit);
-        published::begin(&self.catalogue, &next)?;
-        let placed = sink.commit(&expired)?;
-        // Who tells of this publication still reads what it added: so much was needed before it.
-        let needed = upkeep::needed_after(&before.published).unwrap_or(0);
-        published::complete(&self.catalogue, next, needed)?;
-        placed.iter().for_each(|(name, bytes)| monitor.document(name, *bytes));
-        Ok(placed.into_iter().map(|(name, _)| name).collect())
-    }
-
-    fn views<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<CatalogueView<'a>> {
-        (0u8..)
-            .zip(&self.policy.sets)
-            .map(|(set, _)| CatalogueView {
-                snapshot,
-                holdings: &self.holdings,
-                base: self.place().base(),
-                versions: self.options.versions.map(|_| VersionPlace::new(self.place().base())),
-                set,
-            })
-            .collect()
     }
 }
 
-/// Tells, once they are published, the changes since the last publication.
-fn tell_changes(before: &PublishedSource, snapshot: &Snapshot, monitor: &dyn Monitor) -> Result<(), Error> {
+/// Documents that are staged, between what is in place and what will be.
+struct Rendered {
+    before: Before,
+    next: PublishedSource,
+    sink: FolderSink,
+}
+
+/// Passes the changes since the last publication to the monitor; none at the first one, which is the baseline.
+fn monitor_changes(
+    before: &PublishedSource,
+    snapshot: &Snapshot,
+    monitor: &dyn Monitor,
+) -> Result<(), Error> {
     let through = |set: &PublishedSet| Some(set.change_list.as_ref()?.through);
-    let Some(told) = before.sets.values().filter_map(through).max() else { return Ok(()) };
-    for change in snapshot.changes(u64::MAX, told) {
+    let Some(announced) = before.sets.values().filter_map(through).max() else { return Ok(()) };
+    for change in snapshot.changes(u64::MAX, announced) {
         let change = change?;
         monitor.change(&change.change, &change.uri);
     }

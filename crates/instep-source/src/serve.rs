@@ -14,7 +14,6 @@ mod files;
 mod generic;
 mod observe;
 mod options;
-mod overview;
 mod page;
 mod path;
 mod range;
@@ -46,7 +45,6 @@ use admin::{Access, Admin, Recorder};
 pub use app::App;
 pub use connection::{Limits, run};
 pub use options::ServeOptions;
-pub use overview::{Overview, RecentChange, SetOverview};
 use resources::Resources;
 pub use tls::Tls;
 
@@ -144,7 +142,7 @@ impl Source {
         let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;
         let (overview, strict_host) = (live.overview(), options.strict_host);
         let app = App::new(app::Site { place, documents, resources, overview, strict_host, routes })?;
-        let admin = Arc::new(Admin { recorder, told: live.told(), overview: live.overview() });
+        let admin = Arc::new(Admin { recorder, requests: live.requests(), overview: live.overview() });
         Ok(Self { live, app, ending, admin })
     }
 

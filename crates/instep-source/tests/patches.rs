@@ -4,7 +4,7 @@
 
 use std::{fs, io::Read, path::Path};
 
-use instep_source::{PatchOptions, PublishOptions, Publisher, VoidMonitor, publish, scan::Said};
+use instep_source::{PatchOptions, PublishOptions, Publisher, VoidMonitor, publish, scan::ReportedChange};
 use resourcesync::{
     Algorithm, DocumentReader, Entry, Hasher, Link, ReadOptions, Relation, Uri,
     package::{Package, PackageLimits},
@@ -113,7 +113,7 @@ fn who_records_beside_a_source_keeps_the_states_that_patches_need_and_no_others(
     fs::write(folder.path().join("a.txt"), "two").unwrap();
     fs::write(folder.path().join("large.txt"), text("two")).unwrap();
     let said = ["a.txt", "large.txt"].map(|name| format!("http://example.com/{name}"));
-    let said = said.map(|uri| Said::add(Uri::parse(&uri).unwrap()));
+    let said = said.map(|uri| ReportedChange::add(Uri::parse(&uri).unwrap()));
     let recorded = Publisher::reopen(&options.state).unwrap().record(said.to_vec(), &VoidMonitor).unwrap();
     assert_eq!((recorded.updated, kept(&options)), (2, 2));
 }

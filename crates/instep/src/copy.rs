@@ -14,8 +14,7 @@ use instep_destination::{self as destination, Contents, Event, Monitor, Phase, s
 use instep_source::{
     Content,
     catalogue::State,
-    content::{Supplied, Supplier, Supply},
-    live::Touched,
+    content::{ChangeReporter, Supplied, Supplier, Supply},
 };
 use tokio::sync::Notify;
 
@@ -28,7 +27,7 @@ pub(crate) struct CopyContent {
     folder: PathBuf,
     /// Opened when it is first read: a copy that a run is about to make is not there yet.
     contents: OnceLock<Mutex<Contents>>,
-    touched: OnceLock<Touched>,
+    touched: OnceLock<ChangeReporter>,
     /// What was committed since the last round ended.
     changes: Mutex<Changes>,
     round: Notify,
@@ -143,7 +142,7 @@ impl Supplier for CopyContent {
         held.map(|held| Self::supplied(&contents, held)).transpose()
     }
 
-    fn watch(&self, touched: Touched) {
+    fn watch(&self, touched: ChangeReporter) {
         // One Source has a copy, once.
         let _ = self.touched.set(touched);
     }

@@ -8,7 +8,7 @@ use rustix::{
 use super::{
     filter,
     root::Root,
-    walk::{is_for_others, stamp},
+    stat::{is_for_others, stamp},
 };
 use crate::catalogue::FileStamp;
 

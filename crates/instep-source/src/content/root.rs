@@ -12,9 +12,10 @@ use resourcesync::Uri;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::{
-    Supply,
     filter::{self, Filter},
-    uri, walk,
+    stat,
+    supplier::Supply,
+    uri,
 };
 use crate::{Error, catalogue::FileStamp};
 
@@ -137,7 +138,7 @@ impl Root {
     /// What a file below the folder looks like.
     pub(crate) fn stamp(&self, path: &[u8]) -> io::Result<FileStamp> {
         let stat = rustix::fs::fstat(self.open_as(path, OFlags::NONBLOCK)?)?;
-        Ok(walk::stamp(&stat))
+        Ok(stat::stamp(&stat))
     }
 
     /// Opens a folder below the folder, through no link.

@@ -1,40 +1,85 @@
-//! Resources that somebody else looks after and knows: a synced copy, a generator. Their word is taken.
+//! Resources that another part of the program holds and describes: a synced copy, a generator. Their descriptions are
+//! published without reading the bytes.
 
-use std::{fmt, fs::File, io, ops::ControlFlow, path::Path, sync::Arc};
+use std::{
+    ffi::OsStr,
+    fmt,
+    fs::File,
+    io,
+    ops::ControlFlow,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use resourcesync::Link;
 
-use crate::{catalogue::State, live::Touched};
+use crate::catalogue::State;
 
-/// Who has resources, and knows their digests without anybody reading them.
+/// A holder of resources that knows their digests.
 ///
 /// # Contract
-/// What [`each`](Self::each) and [`at`](Self::at) say is taken as it is: the digests are published as those of the bytes, so
-/// they must have been verified. Bytes that are others meanwhile are refused by whoever compares them, and are
-/// never published under a digest of their own.
+/// What [`each`](Self::each) and [`at`](Self::at) return is published as it is: the digests must have been verified. Bytes
+/// that differ from their digest are refused by whoever compares them, and are never published under a digest of their
+/// own.
 pub trait Supplier: fmt::Debug + Send + Sync {
-    /// The folder that paths start from.
+    /// Returns the folder that paths start from.
     fn folder(&self) -> &Path;
 
-    /// Hands out all resources in the order of the bytes of their paths, until it is told to break.
+    /// Passes all resources to `take`, in the order of the bytes of their paths, until `take` breaks.
     ///
     /// # Errors
-    /// When they cannot be listed; what was handed out until then counts for nothing.
+    /// If they cannot be listed; the scan then ignores what was passed until then.
     fn each(&self, take: &mut dyn FnMut(Supplied) -> ControlFlow<()>) -> io::Result<()>;
 
-    /// The resource at a path; none where there is none.
+    /// Returns the resource at a path; `None` if there is none.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// If it is not known whether there is one.
     fn at(&self, path: &[u8]) -> io::Result<Option<Supplied>>;
 
-    /// Opens the bytes at a path, where they are not those of a file in the folder.
+    /// Opens the bytes at a path; `None` if they are those of the file in the folder.
     fn open(&self, _path: &[u8]) -> Option<io::Result<File>> {
         None
     }
 
-    /// From now on, tells what changes.
-    fn watch(&self, _touched: Touched) {}
+    /// Keeps a reporter, and reports each change to it from now on.
+    fn watch(&self, _changes: ChangeReporter) {}
+}
+
+/// Reports changes of a [`Supplier`]'s resources to the Source that publishes them. Clones report to the same Source.
+#[derive(Clone)]
+pub struct ChangeReporter {
+    folder: PathBuf,
+    report: Arc<dyn Fn(ReportedPath) + Send + Sync>,
+}
+
+/// The part of the content that a supplier reports as changed.
+pub(crate) enum ReportedPath {
+    One(PathBuf),
+    Everything,
+}
+
+impl ChangeReporter {
+    pub(crate) fn new(folder: &Path, report: impl Fn(ReportedPath) + Send + Sync + 'static) -> Self {
+        Self { folder: folder.to_owned(), report: Arc::new(report) }
+    }
+
+    /// Reports a change at a path.
+    pub fn path(&self, path: &[u8]) {
+        (self.report)(ReportedPath::One(self.folder.join(OsStr::from_bytes(path))));
+    }
+
+    /// Reports so many changes that everything is to be scanned. Blocks while the publishing thread is busy.
+    pub fn everything(&self) {
+        (self.report)(ReportedPath::Everything);
+    }
+}
+
+impl fmt::Debug for ChangeReporter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeReporter").field("folder", &self.folder).finish_non_exhaustive()
+    }
 }
 
 /// One resource of a [`Supplier`].
@@ -43,20 +88,20 @@ pub trait Supplier: fmt::Debug + Send + Sync {
 pub struct Supplied {
     /// Its path; with the prefix of its content, its URI.
     pub path: Vec<u8>,
-    /// What is known of it. Its `lastmod` is not taken: the time of a resource here is when it came here.
+    /// Its description. `lastmod` is ignored: the time of a resource here is when it came here.
     pub state: State,
     /// Links to other resources of the same supplier, each with the path of its target, from which its `href` follows.
     pub siblings: Vec<(Link, Vec<u8>)>,
 }
 
 impl Supplied {
-    /// A resource.
+    /// Creates a resource without links to siblings.
     pub fn new(path: impl Into<Vec<u8>>, state: State) -> Self {
         Self { path: path.into(), state, siblings: Vec::new() }
     }
 }
 
-/// A supplier, shared; equal to itself alone.
+/// A shared supplier; two are equal if they are the same one.
 #[derive(Clone, Debug)]
 pub struct Supply(pub Arc<dyn Supplier>);
 

@@ -3,11 +3,15 @@
 use std::{io, mem::MaybeUninit, os::fd::OwnedFd};
 
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, RawDir, Stat, fstat, openat, statat},
+    fs::{AtFlags, FileType, Mode, OFlags, RawDir, fstat, openat, statat},
     io::Errno,
 };
 
-use super::{filter, root::Root};
+use super::{
+    filter,
+    root::Root,
+    stat::{is_for_others, stamp},
+};
 use crate::{Monitor, Problem, catalogue::FileStamp};
 
 /// What the walk comes upon next.
@@ -238,28 +242,12 @@ impl Name {
     }
 }
 
-/// Whether everybody may read the file: only then is it published without being asked for (S11).
-pub(super) fn is_for_others(stat: &Stat) -> bool {
-    stat.st_mode & 0o004 != 0
-}
-
 fn kind_of(handle: &OwnedFd, name: &[u8]) -> Result<FileType, Errno> {
     match statat(handle, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode)),
         // Gone already: the look at it will say so.
         Err(Errno::NOENT) => Ok(FileType::RegularFile),
         Err(error) => Err(error),
-    }
-}
-
-/// What is compared with the catalogue.
-pub(crate) fn stamp(stat: &Stat) -> FileStamp {
-    let nanos = |seconds: i64, nanos: u64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos as i64);
-    FileStamp {
-        length: stat.st_size as u64,
-        mtime_ns: nanos(stat.st_mtime, stat.st_mtime_nsec),
-        ctime_ns: nanos(stat.st_ctime, stat.st_ctime_nsec),
-        inode: stat.st_ino,
     }
 }
 

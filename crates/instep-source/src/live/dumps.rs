@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Message;
+use super::message::Message;
 use crate::{Error, Monitor, Problem, Publisher, dump::BuiltDumps};
 
 /// How long after a failure dumps are tried again.

@@ -15,7 +15,7 @@ use notify::{
     event::{AccessKind, AccessMode, ModifyKind},
 };
 
-use super::{Message, settle::Touch};
+use super::{message::Message, settle::Touch};
 
 /// Watches over the folders of the content.
 pub(super) struct Watches {

@@ -8,7 +8,7 @@ use http::HeaderValue;
 use resourcesync::{Capability, Entry, Link, Metadata, Relation, Uri};
 use tokio::sync::broadcast;
 
-use super::{ChannelOptions, Dialect};
+use super::options::{ChannelOptions, Dialect};
 use crate::render::SetPlace;
 
 /// Messages that a listener may be behind; then it is dropped and reads the Change List (W9).

@@ -9,7 +9,7 @@ use crate::render::SetPlace;
 
 /// Remembers which Change Lists and Change Dumps were told of.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct AnnouncedDocuments {
     newest_list: String,
     newest_dump: String,
 }
@@ -22,7 +22,7 @@ const FAMILIES: [(&str, Capability); 4] = [
     ("changedump", Capability::ChangeDump),
 ];
 
-impl Told {
+impl AnnouncedDocuments {
     /// Names that are there already when telling begins.
     pub(super) fn new(present: impl IntoIterator<Item = String>) -> Self {
         let mut told = Self::default();
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::render::Place;
 
-    fn told(told: &mut Told, names: &[&str]) -> Vec<String> {
+    fn told(told: &mut AnnouncedDocuments, names: &[&str]) -> Vec<String> {
         let place = Place::new("http://example.com/").unwrap().set("");
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let written = told.written(&place, &names);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn one_resource_list_is_created_whatever_happened_to_the_one_before() {
-        let mut state = Told::default();
+        let mut state = AnnouncedDocuments::default();
         assert_eq!(told(&mut state, &["resourcesync/resourcelist.xml"]), ["created resourcelist.xml"]);
         assert_eq!(told(&mut state, &["resourcesync/resourcelist.xml"]), ["created resourcelist.xml"]);
     }
@@ -164,12 +164,12 @@ mod tests {
             "resourcesync/resourcelist.xml",
         ];
         let expected = ["created resourcelist-20261121T000000Z-0001.xml < resourcelist.xml"];
-        assert_eq!(told(&mut Told::default(), &names), expected);
+        assert_eq!(told(&mut AnnouncedDocuments::default(), &names), expected);
     }
 
     #[test]
     fn a_change_list_is_created_once_and_updated_afterwards() {
-        let mut state = Told::new(["changelist-000001.xml".to_owned()]);
+        let mut state = AnnouncedDocuments::new(["changelist-000001.xml".to_owned()]);
         let first = "resourcesync/changelist-000001.xml";
         assert_eq!(told(&mut state, &[first]), ["updated changelist-000001.xml < changelist.xml"]);
         let both = [first, "resourcesync/changelist-000002.xml", "resourcesync/changelist.xml"];
@@ -182,7 +182,10 @@ mod tests {
 
     #[test]
     fn the_only_change_list_is_updated() {
-        assert_eq!(told(&mut Told::default(), &["resourcesync/changelist.xml"]), ["updated changelist.xml"]);
+        assert_eq!(
+            told(&mut AnnouncedDocuments::default(), &["resourcesync/changelist.xml"]),
+            ["updated changelist.xml"]
+        );
     }
 
     #[test]
@@ -196,7 +199,7 @@ mod tests {
             "resourcesync/changedump.xml",
         ];
         let expected = ["created resourcedump.xml", "updated changedump.xml"];
-        assert_eq!(told(&mut Told::default(), &names), expected);
+        assert_eq!(told(&mut AnnouncedDocuments::default(), &names), expected);
     }
 
     #[test]
@@ -209,7 +212,7 @@ mod tests {
             "robots.txt",
         ];
         assert_eq!(
-            told(&mut Told::default(), &names),
+            told(&mut AnnouncedDocuments::default(), &names),
             ["updated capabilitylist.xml", "updated resourcesync"]
         );
     }

@@ -26,7 +26,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use tokio::sync::{Notify, Semaphore};
 use url::Url;
 
-use super::{Transport, address::Cidr, channel::Channel, client::Client};
+use super::{address::Cidr, channel::Channel, client::Client, transport::Transport};
 use crate::{Error, serve::body};
 use book::{Book, Key, Outcome};
 use request::Asked;

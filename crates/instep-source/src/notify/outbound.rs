@@ -8,7 +8,7 @@ use resourcesync::Uri;
 use tokio::{runtime::Handle, sync::mpsc, time::sleep};
 use url::Url;
 
-use super::{Transport, channel::Channel, client::Client};
+use super::{channel::Channel, client::Client, transport::Transport};
 use crate::Error;
 
 /// Notifications that may wait for a hub; when there are more, new ones are left out: who misses them reads the

@@ -1,10 +1,10 @@
 //! Resource Dumps: which are due, and how they come into place.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use resourcesync::DateTime;
 
-use super::{PublishReport, Publisher, published};
+use super::{context::SourceContext, published};
 use crate::{
     DumpPolicy, Error, Monitor,
     catalogue::Snapshot,
@@ -17,12 +17,12 @@ use crate::{
 /// How often changes are packed while a Source stays open, unless the operator says otherwise.
 const CHANGES_EVERY: Duration = Duration::from_secs(3_600);
 
-impl Publisher {
+impl SourceContext {
     /// The Resource Dumps that are due; none where there are none. The job runs beside further publications.
     ///
     /// # Errors
     /// When the catalogue cannot be read.
-    pub fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
+    pub(super) fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
         let snapshot = self.catalogue.snapshot()?;
         let published = published::load(&snapshot)?.published;
         let mut due = Vec::new();
@@ -45,15 +45,7 @@ impl Publisher {
         }))
     }
 
-    /// Puts packages in place, with the documents that lead to them.
-    ///
-    /// # Errors
-    /// As [`super::publish`].
-    pub fn place_dumps(&mut self, built: BuiltDumps, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-        self.write(None, Some(built), Instant::now(), monitor)
-    }
-
-    /// Takes built packages for what is in place, and goes on with their sink.
+    /// Counts built packages as in place, and returns the sink in which they are staged.
     pub(super) fn take_built(&self, built: BuiltDumps, before: &mut Before) -> FolderSink {
         for (set, dump) in built.sets {
             before.staged.entry(set).or_default().resources = Some(dump);

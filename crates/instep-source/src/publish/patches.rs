@@ -10,12 +10,12 @@ use resourcesync::{
     patch::{PatchFormat, patch_between},
 };
 
-use super::{Publisher, published};
+use super::{context::SourceContext, published};
 use crate::{
     Error, Monitor, PatchOptions, Problem,
     catalogue::{ChangeRecord, Patch, Snapshot},
     content::Spool,
-    render::{DOCUMENTS, PublishedSource},
+    render::DOCUMENTS,
     sink::{FolderSink, Rank, Sink},
 };
 
@@ -26,7 +26,7 @@ const GROUP: usize = 256;
 /// Patches in one folder, by the numbers of their changes.
 const FOLDER: u64 = 100;
 
-impl Publisher {
+impl SourceContext {
     /// Makes the patches for the changes since the last time. One that cannot be made costs nothing: the resource is
     /// there.
     pub(super) fn make_patches(&self, monitor: &dyn Monitor) -> Result<(), Error> {
@@ -80,16 +80,6 @@ impl Publisher {
 
 /// The folder of patches among the documents.
 const PATCHES: &str = "patches";
-
-/// The first change that a list of any set names; none where there are no lists.
-pub(super) fn first_offered(published: &PublishedSource) -> Option<u64> {
-    let first = |set: &crate::render::PublishedSet| {
-        let lists = set.change_list.as_ref()?;
-        let listed = lists.closed.iter().chain([&lists.open]).map(|span| span.after);
-        listed.chain(set.archive.after).min().map(|after| after + 1)
-    };
-    published.sets.values().filter_map(first).min()
-}
 
 /// What was tried already; at first, what no open list would show.
 fn tried(snapshot: &Snapshot) -> Result<u64, Error> {

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::{CATALOGUE, Publisher, published, remembered, sets};
+use super::{CATALOGUE, Publisher, needed::needed_after, published, remembered, sets};
 use crate::{
     Error, Monitor, PublishOptions,
     catalogue::{Catalogue, Recorded},
     content::Holdings,
-    render::{Policy, PublishedSet, PublishedSource},
-    scan::{self, Difference, Said, ScanOptions, ScanReport, record_said},
+    render::Policy,
+    scan::{self, Difference, ReportedChange, ScanOptions, ScanReport, record_reported},
 };
 
 /// What a compaction gave back.
@@ -28,8 +28,9 @@ impl Publisher {
     ///
     /// # Errors
     /// When the catalogue fails, or a folder of the Source cannot be read.
-    pub fn record(&self, said: Vec<Said>, monitor: &dyn Monitor) -> Result<Recorded, Error> {
-        record_said(&self.holdings, &self.catalogue, said, &ScanOptions::new(&self.options), monitor)
+    pub fn record(&self, changes: Vec<ReportedChange>, monitor: &dyn Monitor) -> Result<Recorded, Error> {
+        let options = ScanOptions::new(&self.context.options);
+        record_reported(&self.context.holdings, &self.context.catalogue, changes, &options, monitor)
     }
 
     /// Drops the lines of the change log that no published document shows any more, and gives their space back.
@@ -37,7 +38,7 @@ impl Publisher {
     /// # Errors
     /// When the catalogue fails, or the disk has no room for a copy of it.
     pub fn compact(&self) -> Result<Compaction, Error> {
-        compact(&self.catalogue)
+        compact(&self.context.catalogue)
     }
 }
 
@@ -59,7 +60,12 @@ pub fn check(
         scan::check(holdings, catalogue, &ScanOptions::new(options), true, monitor, differs)
     };
     match Publisher::reopen(state) {
-        Ok(publisher) => compare(&publisher.options, &publisher.holdings, &publisher.catalogue, differs),
+        Ok(publisher) => compare(
+            &publisher.context.options,
+            &publisher.context.holdings,
+            &publisher.context.catalogue,
+            differs,
+        ),
         Err(Error::Locked { .. }) => {
             let catalogue = Catalogue::beside(&state.join(CATALOGUE))?;
             let options = remembered::load(&catalogue.snapshot()?, state)?;
@@ -104,17 +110,4 @@ pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
     catalogue.forget_changes(through)?;
     let (before, after) = catalogue.compact()?;
     Ok(Compaction { forgotten: through.saturating_sub(head.forgotten), before, after })
-}
-
-/// The sequence number after which documents show changes, or count them; none where there are no documents.
-pub(super) fn needed_after(published: &PublishedSource) -> Option<u64> {
-    let of_set = |set: &PublishedSet| {
-        let lists = set.change_list.iter().flat_map(|lists| lists.closed.iter().chain([&lists.open]));
-        let listed = lists.map(|span| span.after).chain(set.archive.after);
-        let packed = set.change_dump.iter().map(|dump| dump.through);
-        let counted = set.resource_list.iter().map(|list| list.sequence);
-        let dumped = set.resource_dump.iter().map(|dump| dump.sequence);
-        listed.chain(packed).chain(counted).chain(dumped).min()
-    };
-    published.sets.values().filter_map(of_set).min()
 }

@@ -1,4 +1,6 @@
-use super::VersionPlace;
+//! The sets of the catalogue as documents show them.
+
+use super::version_place::VersionPlace;
 use crate::{
     Error,
     catalogue::{ChangeRecord, Resource, Snapshot, Totals},
@@ -13,7 +15,7 @@ pub(super) struct CatalogueView<'a> {
     pub(super) holdings: &'a Holdings,
     /// The base URL.
     pub(super) base: &'a str,
-    /// Where versions are; none where none are kept.
+    /// The URIs of versions; `None` if none are kept.
     pub(super) versions: Option<VersionPlace>,
     /// The number of the set.
     pub(super) set: u8,

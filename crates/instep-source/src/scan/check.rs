@@ -4,7 +4,10 @@ use std::sync::Mutex;
 
 use resourcesync::Uri;
 
-use super::{ScanOptions, ScanReport, complete_look, observe};
+use super::{
+    observe::{complete_look, observe},
+    options::{ScanOptions, ScanReport},
+};
 use crate::{
     Error, Monitor,
     catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource},

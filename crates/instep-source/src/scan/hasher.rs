@@ -11,10 +11,10 @@ use std::{
 use resourcesync::{Algorithm, Digest, Digests, Hasher};
 use rustix::time::{ClockId, clock_getres};
 
-use super::{candidate::Candidate, pipeline::Done};
+use super::candidate::Candidate;
 use crate::{
     Monitor, Problem,
-    catalogue::{Catalogue, FileStamp, Observation},
+    catalogue::{Catalogue, FileStamp, Observation, Recorded},
     content::{MediaTypes, Spool, stamp},
 };
 
@@ -38,6 +38,16 @@ pub(super) struct Hashing {
     pub(super) before: Vec<Algorithm>,
     /// Where new states are copied to.
     pub(super) spool: Option<Spool>,
+}
+
+/// Totals of the threads that hash and record.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Done {
+    pub(super) hashed: u64,
+    pub(super) hashed_bytes: u64,
+    pub(super) unreadable: u64,
+    pub(super) kept: u64,
+    pub(super) recorded: Recorded,
 }
 
 /// Hashes files, one after the other.

@@ -14,7 +14,7 @@ use crate::{
     content::{Holdings, Listed, Manifest, stamp},
 };
 
-pub(super) type Held<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, CatalogueError>> + 'a>>;
+pub(super) type KnownRows<'a> = Peekable<Box<dyn Iterator<Item = Result<Resource, CatalogueError>> + 'a>>;
 
 impl Merge<'_, '_> {
     /// All that a manifest names. What it does not name is gone, unless it is a list of changes or has a wrong line.
@@ -51,7 +51,7 @@ impl Merge<'_, '_> {
         &mut self,
         key: &[u8],
         complete: bool,
-        held: &mut Held<'_>,
+        held: &mut KnownRows<'_>,
     ) -> Result<(), Error> {
         while let Some(row) = held.next_if(|row| row.as_ref().map_or(true, |row| row.key.as_slice() < key)) {
             let row = row?;
@@ -118,7 +118,7 @@ impl Merge<'_, '_> {
 }
 
 /// What the catalogue holds under keys that begin with a number.
-pub(super) fn held_with(snapshot: &Snapshot, number: u8) -> Held<'_> {
+pub(super) fn held_with(snapshot: &Snapshot, number: u8) -> KnownRows<'_> {
     let rows = snapshot
         .resources_after(u64::MAX, &[number])
         .take_while(move |row| row.as_ref().map_or(true, |row| row.key.first() == Some(&number)));

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{ScanOptions, candidate::Candidate, pipeline::Pipeline};
+use super::{candidate::Candidate, options::ScanOptions, pipeline::Pipeline};
 use crate::{
     Error, Monitor, Phase, Progress,
     catalogue::{Catalogue, FileStamp, Known, Observation, Stamps},

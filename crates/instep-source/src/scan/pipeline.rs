@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     candidate::Candidate,
-    hasher::{FileHasher, Hashing},
+    hasher::{Done, FileHasher, Hashing},
 };
 use crate::{
     Error, Monitor,
@@ -26,16 +26,6 @@ const BYTES_AT_ONCE: u64 = 1 << 20;
 
 /// What becomes of a batch of observations.
 pub(super) type Record<'a> = dyn Fn(Vec<Observation>) -> Result<Recorded, CatalogueError> + Sync + 'a;
-
-/// What the threads behind came to.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Done {
-    pub(super) hashed: u64,
-    pub(super) hashed_bytes: u64,
-    pub(super) unreadable: u64,
-    pub(super) kept: u64,
-    pub(super) recorded: Recorded,
-}
 
 /// Where the thread that looks puts what it finds.
 #[derive(Debug)]

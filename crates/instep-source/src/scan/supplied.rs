@@ -4,7 +4,7 @@ use std::{io, ops::ControlFlow};
 
 use super::{
     added,
-    listed::{Held, held_with},
+    listed::{KnownRows, held_with},
     merge::Merge,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 
 /// The catalogue beside a list that is read, and how far both are.
 struct Beside<'a> {
-    held: Held<'a>,
+    held: KnownRows<'a>,
     last: Option<Vec<u8>>,
     media_types: MediaTypes,
 }

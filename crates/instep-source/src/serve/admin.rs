@@ -16,13 +16,12 @@ use http::{StatusCode, header};
 use serde_json::{Value, json};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
-use super::Overview;
 use crate::{
-    Error, Monitor, Publisher,
+    Error, Monitor, Overview, Publisher,
     catalogue::Catalogue,
     content::{Holdings, listed},
-    live::Told,
-    scan::{Said, ScanOptions, record_said},
+    live::PublicationRequests,
+    scan::{ReportedChange, ScanOptions, record_reported},
 };
 pub use access::ADMIN_FILE;
 pub(crate) use access::Access;
@@ -56,7 +55,7 @@ impl Default for AdminOptions {
 /// What the listener's routes work with.
 pub(crate) struct Admin {
     pub(crate) recorder: Recorder,
-    pub(crate) told: Told,
+    pub(crate) requests: PublicationRequests,
     pub(crate) overview: watch::Receiver<Arc<Overview>>,
 }
 
@@ -78,8 +77,8 @@ impl Recorder {
         }
     }
 
-    fn record(&self, said: Vec<Said>) -> Result<Value, Error> {
-        let recorded = record_said(&self.holdings, &self.catalogue, said, &self.options, &*self.monitor)?;
+    fn record(&self, said: Vec<ReportedChange>) -> Result<Value, Error> {
+        let recorded = record_reported(&self.holdings, &self.catalogue, said, &self.options, &*self.monitor)?;
         Ok(json!({
             "sequence": recorded.sequence,
             "created": recorded.created,
@@ -121,7 +120,7 @@ async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
     };
     let record = move || {
         let recorded = admin.recorder.record(said)?;
-        admin.told.recorded();
+        admin.requests.recorded();
         Ok::<_, Error>(recorded)
     };
     match spawn_blocking(record).await {
@@ -132,7 +131,7 @@ async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
 }
 
 async fn scan(State(admin): State<Arc<Admin>>) -> StatusCode {
-    admin.told.look_at_everything();
+    admin.requests.scan_everything();
     StatusCode::ACCEPTED
 }
 
@@ -153,7 +152,7 @@ async fn status(State(admin): State<Arc<Admin>>) -> Response {
 }
 
 /// One change, or an array of them: `uri` and `change`, and what is known of the state, named as in a manifest.
-fn said(body: &[u8]) -> Result<Vec<Said>, String> {
+fn said(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
     let json: Value = serde_json::from_slice(body).map_err(|error| format!("not JSON: {error}"))?;
     let items = match json {
         Value::Array(items) => items,
@@ -165,8 +164,8 @@ fn said(body: &[u8]) -> Result<Vec<Said>, String> {
     let one = |(number, item): (usize, Value)| {
         let listed = listed(item).map_err(|what| format!("item {number}: {what}"))?;
         Ok(match listed.change {
-            Some(resourcesync::Change::Deleted) => Said::Remove { uri: listed.uri },
-            _ => Said::Add { uri: listed.uri, state: listed.state },
+            Some(resourcesync::Change::Deleted) => ReportedChange::Remove { uri: listed.uri },
+            _ => ReportedChange::Add { uri: listed.uri, state: listed.state },
         })
     };
     items.into_iter().enumerate().map(one).collect()
@@ -185,8 +184,8 @@ mod tests {
     fn what_an_application_says_is_checked_item_by_item() {
         let both = br#"[{"uri":"http://a/b","change":"created","length":3},{"uri":"http://a/c","change":"deleted"}]"#;
         let said_both = said(both).unwrap();
-        assert!(matches!(&said_both[0], Said::Add { state, .. } if state.length == Some(3)));
-        assert!(matches!(&said_both[1], Said::Remove { .. }));
+        assert!(matches!(&said_both[0], ReportedChange::Add { state, .. } if state.length == Some(3)));
+        assert!(matches!(&said_both[1], ReportedChange::Remove { .. }));
         assert_eq!(said(br#"{"uri":"http://a/b"}"#).unwrap().len(), 1);
         for wrong in
             [&b"nonsense"[..], b"[1]", br#"{"uri":"b"}"#, br#"{"uri":"http://a/b","change":"moved"}"#]

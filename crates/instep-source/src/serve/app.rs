@@ -15,14 +15,13 @@ use tokio::sync::watch;
 use super::{
     documents::{self, Documents},
     files::Files,
-    observe::{self, Metrics},
-    overview::Overview,
+    observe::{self, Metrics, Observer},
     page,
     path::{self, Beneath},
     resources::Resources,
 };
 use crate::{
-    Error,
+    Error, Overview,
     render::{DOCUMENTS, Place},
 };
 
@@ -51,13 +50,11 @@ pub(crate) struct Site {
 #[derive(Debug)]
 pub(crate) struct Shared {
     place: Place,
-    authority: String,
     documents: Files,
     resources: Resources,
     overview: watch::Receiver<Arc<Overview>>,
-    strict_host: bool,
     routes: Router,
-    metrics: Metrics,
+    observer: Arc<Observer>,
 }
 
 impl App {
@@ -66,9 +63,9 @@ impl App {
         let Site { place, documents, resources, overview, strict_host, routes } = site;
         let documents = Documents::open(&documents).map(Files::new).map_err(Error::read(documents))?;
         let authority = place.base().split('/').nth(2).unwrap_or_default().to_ascii_lowercase();
-        let metrics = Metrics::new();
-        let shared =
-            Shared { place, authority, documents, resources, overview, strict_host, routes, metrics };
+        let observer = Observer { metrics: Metrics::new(), only_host: strict_host.then_some(authority) };
+        let observer = Arc::new(observer);
+        let shared = Shared { place, documents, resources, overview, routes, observer };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -78,22 +75,11 @@ impl App {
         let prefix = self.shared.place.path().trim_end_matches('/');
         let routes = self.shared.routes.clone().fallback_service(answers);
         let routes = if prefix.is_empty() { routes } else { Router::new().nest_service(prefix, routes) };
-        routes.layer(middleware::from_fn_with_state(Arc::clone(&self.shared), observe::observe))
+        routes.layer(middleware::from_fn_with_state(Arc::clone(&self.shared.observer), observe::observe))
     }
 }
 
 impl Shared {
-    pub(crate) fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// Whether a request is for this host, as far as that matters.
-    pub(crate) fn is_for_us(&self, request: &Request) -> bool {
-        let host = request.uri().authority().map(http::uri::Authority::as_str);
-        let named = host.or_else(|| request.headers().get(header::HOST)?.to_str().ok());
-        !self.strict_host || named.is_some_and(|named| named.eq_ignore_ascii_case(&self.authority))
-    }
-
     fn answer(&self, method: &Method, uri: &http::Uri, headers: &HeaderMap) -> Response {
         if method == Method::OPTIONS {
             return options();
@@ -182,7 +168,7 @@ impl Shared {
             "healthz" => ("text/plain; charset=utf-8", "alive\n".to_owned()),
             "readyz" => ("text/plain; charset=utf-8", overview.readiness().to_owned()),
             "status" => ("application/json", overview.to_json()),
-            "metrics" => ("text/plain; version=0.0.4", self.metrics.exposition(&overview)),
+            "metrics" => ("text/plain; version=0.0.4", self.observer.metrics.exposition(&overview)),
             _ => return None,
         };
         let mut response = Response::new(Body::empty());

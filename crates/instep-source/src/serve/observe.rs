@@ -1,4 +1,4 @@
-//! What the operator sees of the traffic: counters and an access log.
+//! Counters and the access log of the traffic, and the check of the host that a request names.
 
 use std::{
     sync::{
@@ -13,11 +13,11 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::StatusCode;
+use http::{StatusCode, header};
 use http_body::Body as _;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
-use super::{app::Shared, overview::Overview};
+use crate::Overview;
 
 /// The figures of one application. They are not in a global recorder: a program that mounts the router has its own.
 pub(crate) struct Metrics {
@@ -87,21 +87,38 @@ impl Metrics {
     }
 }
 
+/// Observes the requests of one application.
+#[derive(Debug)]
+pub(crate) struct Observer {
+    pub(crate) metrics: Metrics,
+    /// The only host that is answered for, in lower case; `None` if any is.
+    pub(crate) only_host: Option<String>,
+}
+
+impl Observer {
+    fn is_for_us(&self, request: &Request) -> bool {
+        let Some(only) = &self.only_host else { return true };
+        let host = request.uri().authority().map(http::uri::Authority::as_str);
+        let named = host.or_else(|| request.headers().get(header::HOST)?.to_str().ok());
+        named.is_some_and(|named| named.eq_ignore_ascii_case(only))
+    }
+}
+
 /// Counts a request and writes its line of the access log: target `instep::access`.
-pub(crate) async fn observe(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    if !shared.is_for_us(&request) {
+pub(crate) async fn observe(State(observer): State<Arc<Observer>>, request: Request, next: Next) -> Response {
+    if !observer.is_for_us(&request) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }
     if !tracing::enabled!(target: "instep::access", tracing::Level::INFO) {
         let response = next.run(request).await;
-        shared.metrics().count(&response);
+        observer.metrics.count(&response);
         return response;
     }
     let begun = Instant::now();
-    let number = shared.metrics().request_number.fetch_add(1, Ordering::Relaxed);
+    let number = observer.metrics.request_number.fetch_add(1, Ordering::Relaxed);
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let response = next.run(request).await;
-    let bytes = shared.metrics().count(&response);
+    let bytes = observer.metrics.count(&response);
     tracing::info!(
         target: "instep::access",
         request = number,

@@ -4,7 +4,7 @@ use std::fs;
 
 use instep_source::{
     Content, VoidMonitor,
-    scan::{Said, record_said},
+    scan::{ReportedChange, record_reported},
 };
 use resourcesync::Uri;
 
@@ -118,9 +118,9 @@ fn an_application_speaks_of_the_resource_that_a_manifest_names() {
     folder.write("list.csv", "uri,length\nhttp://y/a,1\nhttp://y/b,2\n");
     folder.scan();
     let uri = |text: &str| Uri::parse(text).unwrap();
-    let said = vec![Said::add(uri("http://y/a")), Said::remove(uri("http://y/b"))];
+    let said = vec![ReportedChange::add(uri("http://y/a")), ReportedChange::remove(uri("http://y/b"))];
     let recorded =
-        record_said(&folder.holdings, &folder.catalogue, said, &folder.options, &VoidMonitor).unwrap();
+        record_reported(&folder.holdings, &folder.catalogue, said, &folder.options, &VoidMonitor).unwrap();
     assert_eq!((recorded.created, recorded.updated, recorded.deleted), (0, 1, 1));
     let left: Vec<_> = folder.resources().into_iter().map(|resource| resource.uri.into_string()).collect();
     assert_eq!(left, ["http://y/a"]);
@@ -131,16 +131,17 @@ fn an_application_records_its_own_changes() {
     let folder = Folder::new();
     folder.write("file", "1");
     folder.scan();
-    let say = |said: Vec<Said>| {
-        record_said(&folder.holdings, &folder.catalogue, said, &folder.options, &VoidMonitor).unwrap()
+    let say = |said: Vec<ReportedChange>| {
+        record_reported(&folder.holdings, &folder.catalogue, said, &folder.options, &VoidMonitor).unwrap()
     };
     let uri = |text: &str| Uri::parse(text).unwrap();
     folder.write("file", "22");
     folder.write("later", "3");
-    let recorded = say(vec![Said::add(uri("http://x/file")), Said::add(uri("urn:record:7"))]);
+    let recorded =
+        say(vec![ReportedChange::add(uri("http://x/file")), ReportedChange::add(uri("urn:record:7"))]);
     assert_eq!((recorded.created, recorded.updated), (1, 1));
-    say(vec![Said::add(uri("urn:record:7")), Said::remove(uri("urn:record:8"))]);
-    say(vec![Said::remove(uri("urn:record:7"))]);
+    say(vec![ReportedChange::add(uri("urn:record:7")), ReportedChange::remove(uri("urn:record:8"))]);
+    say(vec![ReportedChange::remove(uri("urn:record:7"))]);
     folder.scan();
     let log: Vec<String> =
         folder.changes().iter().map(|change| format!("{} {}", change.change, change.uri)).collect();
@@ -155,5 +156,5 @@ fn an_application_records_its_own_changes() {
         ]
     );
     fs::remove_file(folder.path("file")).unwrap();
-    assert_eq!(say(vec![Said::remove(uri("http://x/file"))]).deleted, 1);
+    assert_eq!(say(vec![ReportedChange::remove(uri("http://x/file"))]).deleted, 1);
 }

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use instep_source::{Publisher, catalogue::Recorded, scan::Said};
+use instep_source::{Publisher, catalogue::Recorded, scan::ReportedChange};
 use resourcesync::{Change as Kind, Uri};
 use serde_json::json;
 
@@ -126,8 +126,8 @@ fn record(state: &std::path::Path, change: &Kind, uris: &[Uri], output: &Output)
     let publisher = Publisher::reopen(state)?;
     let monitor = Publishing::new(*output);
     let said = |uri: &Uri| match change {
-        Kind::Deleted => Said::remove(uri.clone()),
-        _ => Said::add(uri.clone()),
+        Kind::Deleted => ReportedChange::remove(uri.clone()),
+        _ => ReportedChange::add(uri.clone()),
     };
     let mut recorded = Recorded::default();
     for uris in uris.chunks(AT_ONCE) {

@@ -12,8 +12,7 @@ use std::{
 use instep_source::{
     Content,
     catalogue::State,
-    content::{Supplied, Supplier, Supply},
-    live::Touched,
+    content::{ChangeReporter, Supplied, Supplier, Supply},
 };
 use resourcesync::{Algorithm, Hasher, MediaType};
 use rustix::fs::MemfdFlags;
@@ -38,7 +37,7 @@ pub(crate) struct Generated {
     sizes: (u64, u64),
     /// The version of each resource, from 1; of a deleted one it is negative.
     versions: Mutex<Vec<i32>>,
-    touched: OnceLock<Touched>,
+    touched: OnceLock<ChangeReporter>,
 }
 
 /// When something changes, and how much at a time.
@@ -188,7 +187,7 @@ impl Supplier for Generated {
         Some(made())
     }
 
-    fn watch(&self, touched: Touched) {
+    fn watch(&self, touched: ChangeReporter) {
         // It is content of one Source.
         let _ = self.touched.set(touched);
     }

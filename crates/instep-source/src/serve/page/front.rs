@@ -2,10 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::{
-    super::overview::{Overview, SetOverview},
-    change_kind, chart, copyable, figures, layout, moment, path, search_form, size, thousands,
-};
+use super::{change_kind, chart, copyable, figures, layout, moment, path, search_form, size, thousands};
+use crate::{Overview, SetOverview};
 
 /// What is here, how much, what changed last, how to keep a copy.
 pub(crate) fn front(overview: &Overview) -> String {
@@ -93,7 +91,8 @@ fn changes(overview: &Overview) -> Markup {
 mod tests {
     use resourcesync::{Change, DateTime, Uri};
 
-    use super::{super::super::overview::RecentChange, *};
+    use super::*;
+    use crate::RecentChange;
 
     #[test]
     fn names_from_the_content_are_text_and_nothing_else() {

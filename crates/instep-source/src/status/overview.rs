@@ -1,5 +1,5 @@
-//! What is said about the Source on pages, in `/status` and in `/metrics`: made after each publication, so that
-//! nobody who looks costs a query.
+//! The overview of the Source that pages, `/status` and `/metrics` show. It is made after each publication, so that a
+//! request costs no query.
 
 use resourcesync::{Change, DateTime, Uri};
 use serde::{Serialize, Serializer};
@@ -16,14 +16,14 @@ pub struct Overview {
     pub sets: Vec<SetOverview>,
     /// The last changes, the newest first.
     pub changes: Vec<RecentChange>,
-    /// How many changes there were in each of the last 48 hours, the one that runs last.
+    /// The number of changes in each of the last 48 hours; the current hour is the last.
     pub hours: Vec<u64>,
-    /// When the last publication ended; none before the first one.
+    /// The time at which the last publication ended; `None` before the first one.
     #[serde(serialize_with = "as_text")]
     pub published: Option<DateTime>,
     /// Publications since the start.
     pub publications: u64,
-    /// Why the last publication failed; none when it did not.
+    /// The reason why the last publication failed; `None` if it succeeded.
     pub failure: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct Overview {
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct SetOverview {
-    /// Its name; empty where it is the only one.
+    /// Its name; empty if it is the only one.
     pub name: String,
     /// Its Capability List.
     #[serde(serialize_with = "as_text")]
@@ -42,17 +42,17 @@ pub struct SetOverview {
     pub bytes: u64,
 }
 
-/// A change that happened lately.
+/// A recent change.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct RecentChange {
     /// The resource.
     #[serde(serialize_with = "to_text")]
     pub uri: Uri,
-    /// What happened.
+    /// The kind of change.
     #[serde(serialize_with = "to_text")]
     pub change: Change,
-    /// When.
+    /// The time of the change.
     #[serde(serialize_with = "to_text")]
     pub datetime: DateTime,
 }
@@ -64,7 +64,7 @@ impl From<ChangeRecord> for RecentChange {
 }
 
 impl Overview {
-    /// Whether documents are complete and current.
+    /// Returns `true` if the documents are complete and current.
     pub fn is_ready(&self) -> bool {
         self.published.is_some() && self.failure.is_none()
     }
@@ -81,12 +81,12 @@ impl Overview {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Resources in all sets.
+    /// Returns the number of resources in all sets.
     pub fn resources(&self) -> u64 {
         self.sets.iter().map(|set| set.resources).sum()
     }
 
-    /// Bytes in all sets.
+    /// Returns the bytes of the resources in all sets.
     pub fn bytes(&self) -> u64 {
         self.sets.iter().map(|set| set.bytes).sum()
     }

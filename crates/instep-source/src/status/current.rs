@@ -1,23 +1,20 @@
-//! What is said about the Source after a publication.
+//! Makes the overview after a publication.
 
 use std::time::Duration;
 
 use resourcesync::Uri;
 
-use crate::{
-    Error, Publisher,
-    catalogue::Snapshot,
-    serve::{Overview, RecentChange, SetOverview},
-};
+use super::overview::{Overview, RecentChange, SetOverview};
+use crate::{Error, Publisher, catalogue::Snapshot};
 
-/// Changes that pages show.
+/// The number of changes that pages show.
 const RECENT: u64 = 50;
-/// Hours whose changes pages show.
+/// The number of hours whose changes pages show.
 const HOURS: usize = 48;
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// The Source as it is now.
-pub(super) fn overview(publisher: &Publisher, before: Option<&Overview>) -> Result<Overview, Error> {
+/// Returns the overview of the Source after a publication.
+pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overview, Error> {
     let snapshot = publisher.catalogue().snapshot()?;
     let mut overview = Overview {
         base_url: publisher.place().base().to_owned(),
@@ -25,7 +22,7 @@ pub(super) fn overview(publisher: &Publisher, before: Option<&Overview>) -> Resu
         changes: recent_changes(&snapshot)?,
         hours: snapshot.changes_by(HOUR, HOURS)?,
         published: Some(snapshot.at()),
-        publications: before.map_or(0, |before| before.publications) + 1,
+        publications: before.publications + 1,
         failure: None,
     };
     for (number, set) in (0_u8..).zip(&publisher.options().sets) {
@@ -40,8 +37,8 @@ pub(super) fn overview(publisher: &Publisher, before: Option<&Overview>) -> Resu
     Ok(overview)
 }
 
-/// The Source as it was, with the reason why it is no longer current.
-pub(super) fn failed(before: &Overview, error: &Error) -> Overview {
+/// Returns the overview before a publication that failed, with the reason.
+pub(crate) fn failed(before: &Overview, error: &Error) -> Overview {
     let mut reasons = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

@@ -1,14 +1,15 @@
-//! What an application says of its resources, instead of being looked at.
+//! Changes that an application reports, so that nothing has to be scanned for them.
 
 use std::path::PathBuf;
 
 use resourcesync::Uri;
 
 use super::{
-    ScanOptions,
+    algorithms::hashing,
     candidate::Candidate,
     hasher::{FileHasher, await_tick},
-    hashing, scan_paths,
+    observe::observe_paths,
+    options::ScanOptions,
 };
 use crate::{
     Error, Monitor,
@@ -16,31 +17,31 @@ use crate::{
     content::{Holdings, Look, Root, look},
 };
 
-/// What an application says of one resource.
+/// A change of one resource that an application reports.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Said {
-    /// It is new, or has changed. Of a file below a folder of the Source, the file itself tells the rest.
+pub enum ReportedChange {
+    /// The resource is new, or has changed. If it is a file below a folder of the Source, its state is read from the file.
     Add {
         /// The resource.
         uri: Uri,
-        /// What is known of its state.
+        /// Its state, as far as it is known.
         state: State,
     },
-    /// It is gone; a file that is still there is not.
+    /// The resource is gone. Ignored for a file that is still there.
     Remove {
         /// The resource.
         uri: Uri,
     },
 }
 
-impl Said {
-    /// A resource that is new or has changed.
+impl ReportedChange {
+    /// Reports a resource that is new or has changed.
     pub fn add(uri: Uri) -> Self {
         Self::Add { uri, state: State::new() }
     }
 
-    /// A resource that is gone.
+    /// Reports a resource that is gone.
     pub fn remove(uri: Uri) -> Self {
         Self::Remove { uri }
     }
@@ -62,25 +63,25 @@ impl Said {
     }
 }
 
-/// Records what an application says, durably when this returns; callers that wait at the same time share a commit.
+/// Records what an application reports; it is durable when this returns. Concurrent callers share a commit.
 ///
 /// Each resource that the application names belongs to all sets of the Source. Adding one that is known is an update.
 ///
 /// # Errors
 /// When the catalogue fails, or a folder of the Source cannot be read.
-pub fn record_said(
+pub fn record_reported(
     holdings: &Holdings,
     catalogue: &Catalogue,
-    said: Vec<Said>,
+    changes: Vec<ReportedChange>,
     options: &ScanOptions,
     monitor: &dyn Monitor,
 ) -> Result<Recorded, Error> {
     let mut files = Vec::new();
-    let mut named = Vec::with_capacity(said.len());
-    for said in said {
-        match holdings.root_of_uri(said.uri().as_str()) {
+    let mut named = Vec::with_capacity(changes.len());
+    for change in changes {
+        match holdings.root_of_uri(change.uri().as_str()) {
             Some((root, path)) => files.push((root, path)),
-            None => named.push(named_one(holdings, catalogue, said, options.sets)?),
+            None => named.push(named_one(holdings, catalogue, change, options.sets)?),
         }
     }
     if files.is_empty() {
@@ -93,17 +94,17 @@ pub fn record_said(
 fn named_one(
     holdings: &Holdings,
     catalogue: &Catalogue,
-    said: Said,
+    change: ReportedChange,
     sets: u64,
 ) -> Result<Observation, CatalogueError> {
-    let uri = said.uri().as_str();
+    let uri = change.uri().as_str();
     for key in holdings.manifests().iter().map(|manifest| manifest.key(uri)) {
         if let Some(held) = catalogue.resource(&key)? {
-            return Ok(said.observation(key, held.sets));
+            return Ok(change.observation(key, held.sets));
         }
     }
     let key = holdings.key_of(uri);
-    Ok(said.observation(key, sets))
+    Ok(change.observation(key, sets))
 }
 
 /// Files are looked at one caller after the other and recorded in that order; nobody waits for the disk meanwhile.
@@ -144,7 +145,7 @@ fn record_files<'a>(
     drop(alone);
     let mut recorded = recording.wait()?;
     if !folders.is_empty() {
-        recorded.add(&scan_paths(holdings, catalogue, &folders, options, monitor)?.recorded);
+        recorded.add(&observe_paths(holdings, catalogue, &folders, options, monitor)?.recorded);
     }
     if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;

@@ -1,6 +1,6 @@
 //! Bytes of present states, kept while they are there: a patch or a version needs them once they are past.
 
-use super::Publisher;
+use super::context::SourceContext;
 use crate::{
     Error, Monitor, Problem,
     catalogue::Resource,
@@ -10,7 +10,7 @@ use crate::{
 /// For which sets the present states have been kept once; what changes from then on is kept when it is hashed.
 const KEPT: &str = "present states kept";
 
-impl Publisher {
+impl SourceContext {
     /// Copies the states that nobody has copied yet: those of the first complete scan, and those from before anybody
     /// asked for patches.
     pub(super) fn keep_present_states(&self, monitor: &dyn Monitor) -> Result<(), Error> {

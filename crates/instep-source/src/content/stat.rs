@@ -1,0 +1,21 @@
+//! The attributes of a file that a Source decides by.
+
+use rustix::fs::Stat;
+
+use crate::catalogue::FileStamp;
+
+/// Returns `true` if everybody may read the file: only then is it published without being asked for (S11).
+pub(super) fn is_for_others(stat: &Stat) -> bool {
+    stat.st_mode & 0o004 != 0
+}
+
+/// Returns the attributes that change when the bytes of a file do.
+pub(crate) fn stamp(stat: &Stat) -> FileStamp {
+    let nanos = |seconds: i64, nanos: u64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos as i64);
+    FileStamp {
+        length: stat.st_size as u64,
+        mtime_ns: nanos(stat.st_mtime, stat.st_mtime_nsec),
+        ctime_ns: nanos(stat.st_ctime, stat.st_ctime_nsec),
+        inode: stat.st_ino,
+    }
+}

@@ -1,0 +1,36 @@
+//! Messages to the thread that publishes.
+
+use std::{path::PathBuf, sync::mpsc};
+
+use super::settle::Touch;
+use crate::{Error, dump::BuiltDumps};
+
+/// A message to the thread that publishes.
+#[derive(Debug)]
+pub(super) enum Message {
+    Touched(PathBuf, Touch),
+    EventsLost,
+    Recorded,
+    ScanEverything,
+    Built(Result<Box<BuiltDumps>, Error>),
+    End,
+}
+
+/// Requests publications of changes that the publishing thread does not see itself. If the channel is full, a
+/// publication follows anyway.
+#[derive(Clone, Debug)]
+pub(crate) struct PublicationRequests {
+    pub(super) messages: mpsc::SyncSender<Message>,
+}
+
+impl PublicationRequests {
+    /// Requests a publication of changes that an application recorded in the catalogue.
+    pub(crate) fn recorded(&self) {
+        let _ = self.messages.try_send(Message::Recorded);
+    }
+
+    /// Requests a scan of everything.
+    pub(crate) fn scan_everything(&self) {
+        let _ = self.messages.try_send(Message::ScanEverything);
+    }
+}

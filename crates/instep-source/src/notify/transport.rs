@@ -1,0 +1,27 @@
+//! The ways on which notifications reach those who asked for them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::channel::Channel;
+use crate::Error;
+
+/// A way on which notifications are sent.
+///
+/// # Contract
+/// Returns at once: it waits for no receiver.
+pub(super) trait Transport: Send {
+    /// Sends a document to the listeners of a channel.
+    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error>;
+}
+
+/// WebSockets that are open.
+pub(super) struct Listeners;
+
+impl Transport for Listeners {
+    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error> {
+        channel.send(document);
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! What every step of a publication works with.
+
+use std::path::Path;
+
+use super::{version_place::VersionPlace, view::CatalogueView};
+use crate::{
+    Error, PublishOptions,
+    catalogue::{Catalogue, Snapshot},
+    content::{Holdings, Spool},
+    render::{Place, Policy},
+};
+
+/// A Source that is open: the options, and what follows from them.
+#[derive(Debug)]
+pub(super) struct SourceContext {
+    pub(super) options: PublishOptions,
+    pub(super) policy: Policy,
+    pub(super) catalogue: Catalogue,
+    pub(super) holdings: Holdings,
+}
+
+impl SourceContext {
+    pub(super) fn new(options: PublishOptions, catalogue: Catalogue) -> Result<Self, Error> {
+        let policy = Policy::new(&options)?;
+        let holdings = Holdings::new(&options, &catalogue)?;
+        if let Some(spool) = Spool::of(&options) {
+            spool.open().map_err(Error::write(spool.folder()))?;
+        }
+        Ok(Self { options, policy, catalogue, holdings })
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        &self.policy.place
+    }
+
+    pub(super) fn out(&self) -> &Path {
+        &self.options.out
+    }
+
+    /// Returns the sets as a snapshot of the catalogue shows them, in the order of the policy.
+    pub(super) fn views<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<CatalogueView<'a>> {
+        (0u8..)
+            .zip(&self.policy.sets)
+            .map(|(set, _)| CatalogueView {
+                snapshot,
+                holdings: &self.holdings,
+                base: self.place().base(),
+                versions: self.options.versions.map(|_| VersionPlace::new(self.place().base())),
+                set,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,99 @@
+//! One look at the content: a thread that walks, threads that hash and one that records.
+
+use std::path::PathBuf;
+
+use super::{
+    algorithms,
+    merge::Merge,
+    options::{ScanOptions, ScanReport},
+    pipeline::{self, Record},
+};
+use crate::{
+    Error, Monitor, Problem,
+    catalogue::Catalogue,
+    content::{Holdings, Skipped, Skips},
+};
+
+/// Looks at all content, and before it at what is known of content that is not configured any more: where a URI has
+/// moved from one to the other, it is deleted before it is created, not after.
+pub(super) fn complete_look<'a>(merge: &mut Merge<'a, '_>, holdings: &'a Holdings) -> Result<(), Error> {
+    merge.forsaken(holdings.numbers())?;
+    for root in holdings.roots() {
+        merge.root(root)?;
+        merge.pipeline.flush()?;
+    }
+    for manifest in holdings.manifests() {
+        merge.manifest(manifest, holdings)?;
+    }
+    Ok(())
+}
+
+/// Runs `look` with threads that hash and one that records behind it; `every_file` is hashed, or those that moved.
+pub(super) fn observe<'a>(
+    catalogue: &'a Catalogue,
+    options: &'a ScanOptions,
+    monitor: &'a dyn Monitor,
+    every_file: bool,
+    record: &Record<'_>,
+    look: impl for<'p> FnOnce(&mut Merge<'a, 'p>) -> Result<(), Error>,
+) -> Result<ScanReport, Error> {
+    catalogue.settle()?;
+    let at = catalogue.now();
+    let hashing = algorithms::hashing(catalogue, options)?;
+    let ((seen, skips, kept), done) =
+        pipeline::run(catalogue, &hashing, options.threads, monitor, record, |pipeline| {
+            let rehash_all = every_file || !hashing.before.is_empty();
+            let mut merge = Merge::new(catalogue, options, rehash_all, monitor, pipeline);
+            merge.spool.clone_from(&hashing.spool);
+            look(&mut merge)?;
+            Ok((merge.seen, merge.skips, merge.kept))
+        })?;
+    report_skips(&skips, monitor);
+    if let Some(spool) = hashing.spool.filter(|_| done.kept + kept > 0) {
+        spool.trim().map_err(Error::write(spool.folder()))?;
+    }
+    Ok(ScanReport {
+        at,
+        completed: catalogue.now(),
+        seen,
+        hashed: done.hashed,
+        hashed_bytes: done.hashed_bytes,
+        skipped: skips.count() + done.unreadable,
+        recorded: done.recorded,
+    })
+}
+
+/// Reports what is left out by a rule, once for each rule.
+fn report_skips(skips: &Skips, monitor: &dyn Monitor) {
+    let report = |skipped: &Skipped, what: &str| {
+        if skipped.count > 0 {
+            let first = String::from_utf8_lossy(&skipped.first);
+            monitor.problem(&Problem::warning(first, format!("{what}; {} in all", skipped.count)));
+        }
+    };
+    report(&skips.private, "is not readable by everybody, so it is not published");
+    report(&skips.links, "is a symbolic link, so it is not published");
+    report(&skips.special, "is no regular file, so it is not published");
+}
+
+/// Looks at some files and folders only. A path outside of every root is ignored.
+pub(super) fn observe_paths(
+    holdings: &Holdings,
+    catalogue: &Catalogue,
+    paths: &[PathBuf],
+    options: &ScanOptions,
+    monitor: &dyn Monitor,
+) -> Result<ScanReport, Error> {
+    let _alone = holdings.look_alone();
+    let record = |batch| catalogue.record(batch);
+    observe(catalogue, options, monitor, false, &record, |merge| {
+        for path in paths {
+            for root in holdings.roots() {
+                if let Some(path) = root.relative(path) {
+                    merge.path(root, &path)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}

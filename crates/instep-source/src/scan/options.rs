@@ -1,0 +1,60 @@
+//! The options of a scan, and its report.
+
+use std::thread;
+
+use resourcesync::{Algorithm, DateTime};
+
+use crate::{PublishOptions, catalogue::Recorded, content::Spool};
+
+/// How files are looked at.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ScanOptions {
+    /// The digests to compute.
+    pub algorithms: Vec<Algorithm>,
+    /// How many threads hash.
+    pub threads: usize,
+    /// Whether files that not everybody may read are published too.
+    pub private_too: bool,
+    /// The sets of the Source: their baseline is complete after a scan of everything.
+    pub sets: u64,
+    /// Where each new state of a resource is copied to; the baseline is not.
+    pub spool: Option<Spool>,
+}
+
+impl ScanOptions {
+    /// As the operator of a Source wants it, with a thread for each processor, eight at most.
+    pub fn new(options: &PublishOptions) -> Self {
+        Self {
+            algorithms: options.hash.clone(),
+            threads: thread::available_parallelism().map_or(1, |threads| threads.get().min(8)),
+            private_too: false,
+            sets: mask(options.sets.len()),
+            spool: Spool::of(options),
+        }
+    }
+}
+
+/// What a scan came to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ScanReport {
+    /// The Source's time before the first file was looked at.
+    pub at: DateTime,
+    /// The Source's time after the last file was hashed.
+    pub completed: DateTime,
+    /// Files looked at.
+    pub seen: u64,
+    /// Files read.
+    pub hashed: u64,
+    /// Bytes read.
+    pub hashed_bytes: u64,
+    /// Files that are passed over: private, links, devices, unreadable.
+    pub skipped: u64,
+    /// What was recorded.
+    pub recorded: Recorded,
+}
+
+fn mask(sets: usize) -> u64 {
+    u32::try_from(sets).ok().and_then(|sets| 1u64.checked_shl(sets)).map_or(u64::MAX, |bit| bit - 1)
+}
