@@ -1,3 +1,4 @@
+//! Discovery: any text of headers, robots.txt and pages.
 #![no_main]
 
 #[expect(dead_code, reason = "each target runs one of the bodies")]

@@ -1,3 +1,4 @@
+//! The `hash` attribute: any text.
 #![no_main]
 
 #[expect(dead_code, reason = "each target runs one of the bodies")]

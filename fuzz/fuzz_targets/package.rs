@@ -1,3 +1,4 @@
+//! Packages: any bytes.
 #![no_main]
 
 #[expect(dead_code, reason = "each target runs one of the bodies")]

@@ -1,3 +1,4 @@
+//! The reader of documents and the validator: any bytes.
 #![no_main]
 
 #[expect(dead_code, reason = "each target runs one of the bodies")]

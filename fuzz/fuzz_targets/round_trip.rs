@@ -1,3 +1,4 @@
+//! Documents that can be read are written so that they read back equal.
 #![no_main]
 
 #[expect(dead_code, reason = "each target runs one of the bodies")]

@@ -56,7 +56,7 @@ pub fn rules() -> &'static [Rule] {
 /// ```
 /// use resourcesync::validate::rule;
 /// assert_eq!(rule("rl-3").unwrap().clause, "§10.1");
-/// assert!(rule("RL-99").is_none());
+/// assert!(rule("no-rule").is_none());
 /// ```
 pub fn rule(id: &str) -> Option<&'static Rule> {
     rules().iter().find(|rule| rule.id.eq_ignore_ascii_case(id.trim()))
