@@ -161,7 +161,7 @@ impl Climb<'_> {
         }
     }
 
-    /// Reads a Capability List (§9). Of a capability that stands there twice the first counts (B34).
+    /// Reads a Capability List (§9). Of a capability that stands there twice the first counts (AMB-B34).
     fn read_set(&self, document: &Document) -> Result<CapabilitySet, DiscoverError> {
         let mut set = CapabilitySet {
             capability_list: Some(document.uri.clone()),

@@ -47,7 +47,7 @@ pub struct CapabilitySet {
     pub links: Vec<Link>,
     /// What is offered.
     pub capabilities: BTreeMap<Capability, Offer>,
-    /// Further entries of a capability (B34): channels alone may have several.
+    /// Further entries of a capability (AMB-B34): channels alone may have several.
     pub(crate) further: Vec<(Capability, Offer)>,
 }
 

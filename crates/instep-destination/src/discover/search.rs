@@ -162,7 +162,7 @@ pub(super) fn links(page: &Download) -> Vec<(Way, Uri)> {
     links
 }
 
-/// Names that the reference client tries (B33).
+/// Names that the reference client tries (AMB-B33).
 pub(super) fn guesses(url: &Uri) -> Vec<(Way, Uri)> {
     let names = ["resourcelist.xml", "sitemap.xml", "/sitemap.xml"];
     distinct(Way::Guess, names.iter().filter_map(|name| url.resolve(name).ok()))

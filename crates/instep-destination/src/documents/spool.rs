@@ -73,7 +73,7 @@ impl fmt::Debug for Content {
 
 impl Content {
     /// Reads it from its beginning, without the gzip layers that it has; at most two are taken off: one of the transfer, one of
-    /// the file (B36).
+    /// the file (AMB-B36).
     pub(crate) fn open(&self, most_ratio: u64) -> io::Result<Box<dyn BufRead + Send>> {
         let mut reader: Box<dyn BufRead + Send> = match self {
             Self::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),

@@ -126,7 +126,7 @@ impl Partial {
     }
 
     /// Everything has arrived: is it what was expected? What came in a coding is taken decoded where that is right, else as it came
-    /// where that is (B38, B39); the two are never mixed.
+    /// where that is (AMB-B38, AMB-B39); the two are never mixed.
     pub(super) fn settle(
         self,
         store: &dyn Store,

@@ -56,7 +56,7 @@ pub struct Expected {
     pub length: Option<u64>,
     /// Their digests.
     pub digests: Digests,
-    /// The content coding that length and digests belong to (ATT-11, B38).
+    /// The content coding that length and digests belong to (ATT-11, AMB-B38).
     pub encoding: Option<Box<str>>,
 }
 

@@ -39,7 +39,7 @@ impl Expected {
 
     /// Which form of a resource is the one that is listed, and whether a digest says so. `plain` is what arrived; `decoded` is the
     /// same without a content coding that it came in unasked. The length may be that of either form, or of the coded one where the
-    /// entry names a coding (B38); the digest is tried on the decoded one first (B39).
+    /// entry names a coding (AMB-B38); the digest is tried on the decoded one first (AMB-B39).
     pub(crate) fn choose(
         &self,
         plain: Seen<'_>,
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(hasher.finish().to_string(), RIGHT_SHA);
     }
 
-    /// D34, B38, B39: `x` came as gzip although it was asked for as it is.
+    /// D34, AMB-B38, AMB-B39: `x` came as gzip although it was asked for as it is.
     #[test]
     fn d34_a_coding_that_came_unasked_is_never_mixed_with_the_other_form() {
         let digests = |body: &[u8]| {

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
 use super::{HttpError, Origin};
 
-/// Headers that go to one origin each, and to no other (D25, B48).
+/// Headers that go to one origin each, and to no other (D25, AMB-B48).
 #[derive(Clone, Default)]
 pub struct Credentials(BTreeMap<Origin, Vec<(HeaderName, HeaderValue)>>);
 

@@ -22,7 +22,7 @@ pub enum Currency {
     Unknown,
 }
 
-/// Is it current? An equal digest beats all; else length and time where both sides have them (B30); else only the
+/// Is it current? An equal digest beats all; else length and time where both sides have them (AMB-B30); else only the
 /// Source can tell.
 pub fn currency(held: &Facts<'_>, remote: &Facts<'_>) -> Currency {
     if let Some(same) = held.digests.agrees_with(remote.digests) {

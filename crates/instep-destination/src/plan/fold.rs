@@ -7,7 +7,7 @@ pub enum Wanted {
     Fetch,
     /// That the resource is gone.
     Delete,
-    /// The entry does not say: ask; what is not there is deleted (B14).
+    /// The entry does not say: ask; what is not there is deleted (AMB-B14).
     Ask,
 }
 
@@ -23,7 +23,7 @@ pub fn wanted(change: Option<&Change>) -> Wanted {
 /// Where an entry stands among all that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its time, its own or that of the nearest earlier entry (B16).
+    /// Its time, its own or that of the nearest earlier entry (AMB-B16).
     pub time: Option<DateTime>,
     /// How many entries were read before it.
     pub ordinal: u64,
@@ -33,7 +33,7 @@ pub struct Place {
 /// changes of one time, or without times, the one that was read later.
 ///
 /// A resource that is created and deleted within a window is thereby a deletion of something that is not held, which
-/// is nothing; one that is deleted and created is created (B20).
+/// is nothing; one that is deleted and created is created (AMB-B20).
 pub fn supersedes(new: Place, old: Place) -> bool {
     match (new.time, old.time) {
         (Some(new_time), Some(old_time)) if new_time.instant() != old_time.instant() => {

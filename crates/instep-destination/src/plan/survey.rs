@@ -167,7 +167,7 @@ impl Survey {
 }
 
 impl Shape {
-    /// The place of the next entry; `inherited` is the time of the one before and is carried on (B16).
+    /// The place of the next entry; `inherited` is the time of the one before and is carried on (AMB-B16).
     pub fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
         let own = match self.times {
             TimeSource::Datetime => entry.metadata.datetime,

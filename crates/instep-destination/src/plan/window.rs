@@ -42,7 +42,7 @@ pub enum Reach {
     Unknown,
 }
 
-/// Whether lists that start at `earliest` reach back to the checkpoint; both ends are inclusive (B40).
+/// Whether lists that start at `earliest` reach back to the checkpoint; both ends are inclusive (AMB-B40).
 pub fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach {
     match earliest {
         None => Reach::Unknown,

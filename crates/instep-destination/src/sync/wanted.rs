@@ -13,7 +13,7 @@ pub(crate) use steps::{Step, following};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Extra {
-    /// The content coding that length and digests stand for (B38).
+    /// The content coding that length and digests stand for (AMB-B38).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) encoding: Option<String>,
     /// Other places with the same bytes, the preferred first (§14.2).
@@ -43,7 +43,7 @@ pub(crate) struct Extra {
     /// Where a version lies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lies_at: Option<String>,
-    /// Whether the Source does not say if it is still there (B14).
+    /// Whether the Source does not say if it is still there (AMB-B14).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) ask: bool,
     /// How often it was tried in earlier runs.

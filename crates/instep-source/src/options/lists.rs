@@ -18,7 +18,7 @@ pub struct ListOptions {
     pub closed_lists: usize,
     /// Entries of a document; 50,000 (GEN-12).
     pub entries: u64,
-    /// Bytes of a document; 50 MB (GEN-12, B37).
+    /// Bytes of a document; 50 MB (GEN-12, AMB-B37).
     pub bytes: u64,
     /// How long a document that nothing refers to any more stays for readers on their way; 1 h.
     pub grace: Duration,

@@ -142,7 +142,7 @@ impl FrequencyRule {
     }
 }
 
-/// Files that are stored in a content coding: their resources are served with it, and `length` is the coded one (B38).
+/// Files that are stored in a content coding: their resources are served with it, and `length` is the coded one (AMB-B38).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CodingRule {

@@ -14,7 +14,7 @@ pub struct Entry {
     pub lastmod: Option<DateTime>,
     /// How often it is expected to change (GEN-16).
     pub changefreq: Option<ChangeFreq>,
-    /// The Sitemap's `priority`, kept as written (B35).
+    /// The Sitemap's `priority`, kept as written (AMB-B35).
     pub priority: Option<Box<str>>,
     /// Its `rs:md`; without attributes where there is none.
     pub metadata: Metadata,

@@ -196,7 +196,7 @@ fn has_attributes(link: &Link) -> bool {
         || !link.hash.is_empty()
 }
 
-/// Types that say how the previous version becomes this one; the examples' own spelling among them (A16).
+/// Types that say how the previous version becomes this one; the examples' own spelling among them (AMB-A16).
 fn is_patch_type(essence: &str) -> bool {
     [
         "application/json-patch",

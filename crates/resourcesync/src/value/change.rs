@@ -10,7 +10,7 @@ pub enum Change {
     Updated,
     /// The resource is gone.
     Deleted,
-    /// Not one of the three values of the standard; kept as written (B14).
+    /// Not one of the three values of the standard; kept as written (AMB-B14).
     Other(Box<str>),
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 ///
 /// Two values are equal when they are written alike. They are ordered by the instant at which they begin, so
 /// `2013-01-03` comes before `2013-01-03T00:00:01Z`; [`DateTime::overlaps`] tells whether two values of unlike
-/// precision can mean the same time (B2).
+/// precision can mean the same time (AMB-B2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime {
     seconds: i64,

@@ -89,7 +89,7 @@ pub struct Digest {
 pub enum DigestValue {
     /// Bytes of the length that the algorithm has.
     Bytes(DigestBytes),
-    /// A text that is no digest of that algorithm; it cannot be verified (A3).
+    /// A text that is no digest of that algorithm; it cannot be verified (AMB-A3).
     Opaque(Box<str>),
 }
 
@@ -158,7 +158,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// What is wrong with one item of a `hash` attribute; the others are kept (B12).
+/// What is wrong with one item of a `hash` attribute; the others are kept (AMB-B12).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DigestError {

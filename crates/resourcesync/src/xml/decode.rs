@@ -1,4 +1,4 @@
-//! Bytes as they were sent to bytes the parser takes: gzip undone (B36), other encodings turned into UTF-8.
+//! Bytes as they were sent to bytes the parser takes: gzip undone (AMB-B36), other encodings turned into UTF-8.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 

@@ -178,7 +178,7 @@ impl<R: BufRead> DocumentReader<R> {
         Ok(reader)
     }
 
-    /// What stands under the root. Extensions that follow the entries (B6) are in it once they were read.
+    /// What stands under the root. Extensions that follow the entries (AMB-B6) are in it once they were read.
     pub fn header(&self) -> &Header {
         &self.header
     }

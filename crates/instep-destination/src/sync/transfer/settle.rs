@@ -152,7 +152,7 @@ fn is_a_page_instead(wanted: &Wanted, arrival: &Arrival) -> bool {
         && arrival.media_type.as_deref().is_some_and(is_html)
 }
 
-/// A change of unknown kind led to nothing: the resource is gone (B14).
+/// A change of unknown kind led to nothing: the resource is gone (AMB-B14).
 fn gone(run: &Run<'_>, set: SetId, task: Task<Pending>) -> Commit {
     let uri = task.context.action.wanted.uri;
     if run.options.delete { Commit::Deletion { uri, set } } else { Commit::Paid(uri) }

@@ -1,0 +1,45 @@
+//! One name has one meaning in the whole workspace.
+
+use std::collections::BTreeMap;
+
+use crate::sources::{code_of, files};
+
+/// Names that several types still share, or may share; one a line.
+const SHARED: &str = include_str!("names.txt");
+
+/// Each type that a file defines at its outermost level, by its name.
+fn types() -> BTreeMap<String, Vec<String>> {
+    let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in files(&["crates", "xtask", "bench"], &["rs"]) {
+        if !file.contains("/src/") || file.contains("/tests") {
+            continue;
+        }
+        let text = text.split("\n#[cfg(test)]\n").next().unwrap_or_default();
+        for line in code_of(text).lines() {
+            let line = line
+                .strip_prefix("pub")
+                .map_or(line, |rest| rest.trim_start_matches(|c| c != ' ').trim_start());
+            let item = ["struct ", "enum ", "trait ", "type ", "union "]
+                .iter()
+                .find_map(|item| line.strip_prefix(item));
+            if let Some(item) = item {
+                let name: String = item.chars().take_while(|c| c.is_alphanumeric()).collect();
+                types.entry(name).or_default().push(file.clone());
+            }
+        }
+    }
+    types
+}
+
+#[test]
+fn one_name_has_one_meaning() {
+    let shared: Vec<_> = SHARED.lines().filter(|line| !line.starts_with('#')).collect();
+    let twice =
+        types().into_iter().filter(|(name, files)| files.len() > 1 && !shared.contains(&name.as_str()));
+    let twice: Vec<_> = twice.map(|(name, files)| format!("{name}: {}", files.join(", "))).collect();
+    assert!(
+        twice.is_empty(),
+        "types of the same name; give each the name of its responsibility:\n{}",
+        twice.join("\n")
+    );
+}
