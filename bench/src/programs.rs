@@ -15,9 +15,9 @@ fn target() -> PathBuf {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from)
 }
 
-/// The optimized `instep`.
+/// The `instep` that packages hold: optimized over the whole program.
 pub fn instep(arguments: &[&str]) -> Command {
-    let mut command = Command::new(target().join("release/instep"));
+    let mut command = Command::new(target().join("dist/instep"));
     command.args(arguments);
     command
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: peers, an optimized build, then the measurements of `bench/`.
+//! `cargo xtask bench`: peers, a build as for packages, then the measurements of `bench/`.
 
 use anyhow::Result;
 
@@ -11,7 +11,7 @@ use crate::{
 pub fn run(arguments: &[&str]) -> Result<()> {
     peers::install(peers::FOR_BENCH);
     peers::install_python();
-    checked(&mut cargo(&["build", "--release", "-p", "instep", "-p", "instep-bench"]))?;
-    let mut bench = cargo(&["run", "--release", "--quiet", "-p", "instep-bench", "--"]);
+    checked(&mut cargo(&["build", "--profile", "dist", "-p", "instep", "-p", "instep-bench"]))?;
+    let mut bench = cargo(&["run", "--profile", "dist", "--quiet", "-p", "instep-bench", "--"]);
     checked(bench.args(arguments).env("INSTEP_TARGET", target()))
 }

@@ -9,7 +9,12 @@ pub(crate) mod publishing;
 
 use std::io::{self, IsTerminal, Write};
 
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 pub(crate) use output::Output;
 
@@ -21,21 +26,20 @@ use crate::{
 /// Log lines go to stderr: warnings, with `-v` what is done, with `-vv` each request.
 pub(crate) fn start_log(global: &Global) {
     let level = match (global.quiet, global.verbose) {
-        (true, _) => "error",
-        (_, 0) => "warn",
-        (_, 1) => "info",
-        _ => "debug",
+        (true, _) => LevelFilter::ERROR,
+        (_, 0) => LevelFilter::WARN,
+        (_, 1) => LevelFilter::INFO,
+        _ => LevelFilter::DEBUG,
     };
-    let filter = EnvFilter::try_from_env("INSTEP_LOG").unwrap_or_else(|_| {
-        EnvFilter::new(format!(
-            "off,instep={level},instep_source={level},instep_destination={level},resourcesync={level}"
-        ))
-    });
-    let log = fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(has_color(&io::stderr()));
+    // A target is a prefix: the first is every crate of this workspace but one.
+    let default = || Targets::new().with_targets(["instep", "resourcesync"].map(|name| (name, level)));
+    let targets = std::env::var("INSTEP_LOG").ok().and_then(|text| text.parse().ok()).unwrap_or_else(default);
+    let log =
+        fmt().with_max_level(LevelFilter::TRACE).with_writer(io::stderr).with_ansi(has_color(&io::stderr()));
     // A second start fails and changes nothing, as in a test that runs two commands.
     let _ = match global.log_format {
-        LogFormat::Text => log.with_target(false).try_init(),
-        LogFormat::Json => log.json().try_init(),
+        LogFormat::Text => log.with_target(false).finish().with(targets).try_init(),
+        LogFormat::Json => log.json().finish().with(targets).try_init(),
     };
 }
 

@@ -1,8 +1,6 @@
 //! `<link rel="resourcesync">` in web pages (DISC-2), which are read as loosely as they are written.
 
-use std::{borrow::Cow, cell::RefCell};
-
-use lol_html::{HtmlRewriter, Settings, element};
+use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
 use crate::value::{Relation, Uri};
 
@@ -23,52 +21,43 @@ struct Page {
     links: Vec<(String, bool)>,
 }
 
-/// The Capability Lists that a web page links to (DISC-2). Targets are resolved against its `<base>`, else its URI.
+/// Returns the Capability Lists that a web page links to (DISC-2). Targets are resolved against its `<base>`, else its URI.
 pub fn from_html(html: &[u8], page_uri: &Uri) -> Vec<HtmlLink> {
     let page = scan(html);
-    let base = page.base.and_then(|base| page_uri.resolve(unescape(&base).trim()).ok());
+    let base = page.base.and_then(|base| page_uri.resolve(base.trim()).ok());
     let base = base.as_ref().unwrap_or(page_uri);
-    let resolve = |(href, in_head): (String, bool)| {
-        Some(HtmlLink { target: base.resolve(unescape(&href).trim()).ok()?, in_head })
-    };
+    let resolve =
+        |(href, in_head): (String, bool)| Some(HtmlLink { target: base.resolve(href.trim()).ok()?, in_head });
     page.links.into_iter().filter_map(resolve).collect()
 }
 
 fn scan(html: &[u8]) -> Page {
-    let page = RefCell::new(Page::default());
-    let settings = Settings::new()
-        .append_element_content_handler(element!("body", |_| {
-            page.borrow_mut().body = true;
-            Ok(())
-        }))
-        .append_element_content_handler(element!("base[href]", |base| {
-            let href = base.get_attribute("href");
-            let mut page = page.borrow_mut();
-            page.base = page.base.take().or(href);
-            Ok(())
-        }))
-        .append_element_content_handler(element!("link[rel][href]", |link| {
-            let rel = link.get_attribute("rel").unwrap_or_default();
-            let leads = |token| Relation::parse(token) == Relation::ResourceSync;
-            if unescape(&rel).split_ascii_whitespace().any(leads) {
-                let mut page = page.borrow_mut();
-                let in_head = !page.body;
-                page.links.push((link.get_attribute("href").unwrap_or_default(), in_head));
+    let mut emitter = DefaultEmitter::default();
+    // Without this, text in `<script>` or `<style>` that looks like a tag would be one.
+    emitter.naively_switch_states(true);
+    let mut page = Page::default();
+    for token in Tokenizer::new_with_emitter(html, emitter).flatten() {
+        let Token::StartTag(tag) = token else { continue };
+        match tag.name.as_slice() {
+            b"body" => page.body = true,
+            b"base" => page.base = page.base.or_else(|| attribute(&tag, b"href")),
+            b"link" if is_of_resourcesync(&tag) => {
+                page.links.extend(attribute(&tag, b"href").map(|href| (href, !page.body)));
             }
-            Ok(())
-        }))
-        .with_strict(false);
-    let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
-    // What cannot be read on ends the page; the links before it stay.
-    match rewriter.write(html) {
-        Ok(()) => drop(rewriter.end()),
-        Err(_) => drop(rewriter),
+            _ => {}
+        }
     }
-    page.take()
+    page
 }
 
-fn unescape(text: &str) -> Cow<'_, str> {
-    quick_xml::escape::unescape(text).unwrap_or(Cow::Borrowed(text))
+fn is_of_resourcesync(link: &StartTag<()>) -> bool {
+    let relations = attribute(link, b"rel").unwrap_or_default();
+    relations.split_ascii_whitespace().any(|token| Relation::parse(token) == Relation::ResourceSync)
+}
+
+/// Returns the value of an attribute, its character references resolved.
+fn attribute(tag: &StartTag<()>, name: &[u8]) -> Option<String> {
+    tag.attributes.get(name).map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 #[cfg(test)]
