@@ -1,11 +1,11 @@
-//! What may be in the tree: the rules of `deny.toml` that need no other tool, and the budget.
+//! Licences, banned crates and the number of crates: the rules of `deny.toml` that need no other tool, and the budget.
 
 use std::{collections::BTreeSet, fs};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use toml::Table;
 
-use crate::run::{cargo, root};
+use crate::run::{cargo, output, root};
 
 /// Crates in the whole graph, ours included.
 const BUDGET: usize = 400;
@@ -30,9 +30,7 @@ pub fn check() -> Result<()> {
 fn tree() -> Result<BTreeSet<(String, String)>> {
     let listing = ["--prefix", "none", "--edges", "normal,build,dev", "--format", "{p}|{l}"];
     let mut command = cargo(&["tree", "--workspace", "--quiet"]);
-    let output = command.args(listing).output().context("cargo tree cannot be started")?;
-    ensure!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
-    let lines = String::from_utf8(output.stdout)?;
+    let lines = output(command.args(listing))?;
     let package = |line: &str| line.split_once('|').map(|(name, licence)| (name.into(), licence.into()));
     Ok(lines.lines().map(|line| line.trim_end_matches(" (*)")).filter_map(package).collect())
 }
@@ -47,7 +45,7 @@ fn texts(
     list.into_iter().flatten().filter_map(|value| text(value).map(str::to_owned)).collect()
 }
 
-/// Whether each part of an SPDX expression has an alternative that is allowed; the registry's crates write `AND` only
+/// Returns `true` if each part of an SPDX expression has an alternative that is allowed. The registry's crates write `AND` only
 /// outside of `OR`.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let plain = expression.replace(['(', ')'], "").replace('/', " OR ");

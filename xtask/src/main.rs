@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `ci`.
+//! The commands of the project: `cargo xtask test`, `ci`, `bench`, `peers`.
 
 mod bench;
 mod ci;
@@ -6,14 +6,15 @@ mod dependencies;
 mod peers;
 mod run;
 mod test;
+mod unused;
 
 use anyhow::{Result, bail};
 
 const USAGE: &str = "\
-cargo xtask test [--long]        install the peers that are missing, run every test
+cargo xtask test [--long]        install the missing peers, run every test; --long adds those that take hours
+cargo xtask ci [JOB ...]         run the checks that a change must pass; --full adds those that need hours
 cargo xtask bench [NAME] [...]   install the peers, build with optimization, measure; --help for the jobs
-cargo xtask ci [--without-test]  format, lints, documentation, dependencies, then `test`
-cargo xtask peers                install the peers of the tests and of the measurements, and no more";
+cargo xtask peers                install the peers of the tests and of the measurements";
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,14 +23,13 @@ fn main() -> Result<()> {
         ["test"] => test::run(false),
         ["test", "--long"] => test::run(true),
         ["bench", rest @ ..] => bench::run(rest),
-        ["ci"] => ci::run().and_then(|()| test::run(false)),
-        ["ci", "--without-test"] => ci::run(),
+        ["ci", rest @ ..] => ci::run(rest),
         ["peers"] => {
             peers::install(peers::FOR_TESTS);
             peers::install(peers::FOR_BENCH);
             peers::install_python();
             Ok(())
         }
-        _ => bail!("Not a command\n\n{USAGE}"),
+        _ => bail!("Not a command\n\n{USAGE}\n\n{}", ci::help()),
     }
 }

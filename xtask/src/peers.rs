@@ -1,6 +1,9 @@
-//! Other people's programs that ours is tested with and measured against.
+//! Peers: programs of others that instep is tested with and measured against.
 
-use std::process::{Command, Stdio};
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
 
 use anyhow::Result;
 
@@ -31,10 +34,10 @@ pub const FOR_BENCH: &[Peer] = &[
     ("wrk", "wrk"),
 ];
 
-/// What the virtual environment holds; the first is the reference client.
-const PYTHON: [&str; 2] = ["resync==2.0.1", "websockets==15.0.1"];
+/// Packages of the virtual environment: the reference client, its WebSockets, and the check of spelling.
+const PYTHON: [&str; 3] = ["resync==2.0.1", "websockets==15.0.1", "codespell==2.4.3"];
 
-/// Installs what is missing. A failure is only told: the tests that need the peer say so themselves.
+/// Installs the peers that are missing. A failure is only printed: the tests that need the peer report it themselves.
 pub fn install(peers: &[Peer]) {
     let missing: Vec<_> =
         peers.iter().filter(|(program, _)| !is_installed(program)).map(|(_, package)| *package).collect();
@@ -58,19 +61,23 @@ fn apt(arguments: &[&str]) -> Result<()> {
     checked(quiet.stdout(Stdio::null()))
 }
 
-/// Makes `target/peers`, a virtual environment with the reference client.
+/// Makes `target/peers`, a virtual environment of Python.
 pub fn install_python() {
     let environment = target().join("peers");
-    if environment.join("complete").exists() {
+    let complete = fs::read_to_string(environment.join("complete")).unwrap_or_default();
+    if complete == PYTHON.join("\n") {
         return;
     }
-    let made = checked(Command::new("python3").args(["-m", "venv"]).arg(&environment).current_dir(root()));
+    let made = checked(
+        Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment).current_dir(root()),
+    );
     let filled = made.and_then(|()| {
-        let pip = environment.join("bin/pip");
-        checked(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check"]).args(PYTHON))
+        let mut pip = Command::new(environment.join("bin/python"));
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        checked(pip.args(PYTHON))
     });
     match filled {
-        Ok(()) => drop(std::fs::write(environment.join("complete"), PYTHON.join("\n"))),
+        Ok(()) => drop(fs::write(environment.join("complete"), PYTHON.join("\n"))),
         Err(error) => eprintln!("not installed: {} ({error:#})", PYTHON.join(", ")),
     }
 }

@@ -1,12 +1,21 @@
 //! Commands, and what they inherit.
 
-use std::{path::PathBuf, process::Command};
+use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, ensure};
 
 /// The folder of the workspace.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("xtask lies in the workspace")
+}
+
+/// The folders of the workspace's packages.
+pub fn packages() -> Result<Vec<PathBuf>> {
+    let crates = fs::read_dir(root().join("crates"))?.map(|entry| Ok(entry?.path()));
+    let mut packages = crates.collect::<Result<Vec<_>>>()?;
+    packages.extend(["xtask", "bench"].map(|name| root().join(name)));
+    packages.sort();
+    Ok(packages)
 }
 
 /// Where `cargo` puts what it makes.
@@ -43,7 +52,15 @@ pub fn checked(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether a program is in the path.
+/// Runs a command and returns what it writes to its standard output.
+pub fn output(command: &mut Command) -> Result<String> {
+    let line = format!("{command:?}");
+    let output = command.output().with_context(|| format!("{line} cannot be started"))?;
+    ensure!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Returns `true` if a program is in the path.
 pub fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let sbin = ["/usr/sbin", "/sbin"].map(PathBuf::from);

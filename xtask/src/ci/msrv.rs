@@ -1,0 +1,76 @@
+//! The oldest Rust that is promised (`rust-version`): built with that toolchain if it is installed.
+
+use std::{fs, process::Command};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use toml::Table;
+
+use crate::run::{cargo, checked, output, root, target};
+
+/// Builds with the promised toolchain. Without it, the lints and the dependencies' own promises are what is checked,
+/// and a line says so.
+pub fn check() -> Result<()> {
+    let promised = promised()?;
+    dependencies_promise(&promised)?;
+    let installed = output(Command::new("rustup").args(["toolchain", "list"])).unwrap_or_default();
+    let is_promised = |name: &str| {
+        name.strip_prefix(&promised).is_some_and(|rest| rest.starts_with(['-', '.', ' ']) || rest.is_empty())
+    };
+    let Some(toolchain) = installed.lines().find(|name| is_promised(name)) else {
+        eprintln!(
+            "> Rust {promised} is not installed, so nothing was built with it (rustup toolchain install {promised}).\n\
+             > Checked instead: clippy::incompatible_msrv for the standard library (job lints), and the dependencies."
+        );
+        return Ok(());
+    };
+    let toolchain = toolchain.split(' ').next().unwrap_or(toolchain);
+    let mut build = Command::new("cargo");
+    build.args(["check", "--workspace", "--all-targets", "--locked", "--quiet"]).current_dir(root());
+    checked(build.env("RUSTUP_TOOLCHAIN", toolchain).env("CARGO_TARGET_DIR", target().join("msrv")))
+}
+
+/// The `rust-version` of the workspace.
+fn promised() -> Result<String> {
+    let manifest: Table = fs::read_to_string(root().join("Cargo.toml"))?.parse()?;
+    let package = manifest.get("workspace").and_then(|table| table.get("package"));
+    let version = package.and_then(|package| package.get("rust-version")?.as_str());
+    Ok(version.context("Cargo.toml has no rust-version")?.to_owned())
+}
+
+/// Fails if a dependency asks for a newer Rust.
+fn dependencies_promise(promised: &str) -> Result<()> {
+    let mut metadata = cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform"]);
+    let metadata: Value = serde_json::from_str(&output(metadata.arg(host()?))?)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+    let newer: Vec<_> = packages
+        .iter()
+        .filter(|package| package["rust_version"].as_str().is_some_and(|own| parts(own) > parts(promised)))
+        .map(|package| {
+            format!("{} {} needs Rust {}", package["name"], package["version"], package["rust_version"])
+        })
+        .collect();
+    ensure!(newer.is_empty(), "Rust {promised} is promised, but\n  {}", newer.join("\n  "));
+    eprintln!("> {} packages, none needs a Rust newer than {promised}", packages.len());
+    Ok(())
+}
+
+fn parts(version: &str) -> Vec<u64> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}
+
+/// The platform of this machine, as `rustc` names it.
+fn host() -> Result<String> {
+    let about = output(Command::new("rustc").arg("-vV").current_dir(root()))?;
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc -vV names no host")?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn versions_are_compared_by_number() {
+        assert!(super::parts("1.100") > super::parts("1.88.0"));
+        assert!(super::parts("1.9") < super::parts("1.88"));
+    }
+}

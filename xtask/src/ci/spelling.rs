@@ -1,0 +1,30 @@
+//! Misspelt words in code, texts and messages, found by codespell.
+
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+
+use crate::{
+    peers,
+    run::{checked, root, target},
+};
+
+/// Words that codespell takes for others.
+const KNOWN: &str = "caf,crate,fo,mis,ot,publsh,ser,statics,te,wronly";
+
+/// Folders of data, and files that are written by programs.
+const SKIPPED: &str = "./target,./.git,Cargo.lock,*.png,./crates/instep-testkit/data,./fuzz/Cargo.lock,*.svg";
+
+/// Fails on each word that is misspelt.
+pub fn check() -> Result<()> {
+    peers::install_python();
+    let program = target().join("peers/bin/codespell");
+    if !program.exists() {
+        ensure!(std::env::var("CI").as_deref() != Ok("true"), "codespell could not be installed");
+        eprintln!("> left out: codespell could not be installed");
+        return Ok(());
+    }
+    let mut codespell = Command::new(program);
+    codespell.args(["--quiet-level", "3", "--ignore-words-list", KNOWN, "--skip", SKIPPED]);
+    checked(codespell.current_dir(root()))
+}
