@@ -1,4 +1,4 @@
-//! What must hold for any bytes whatever. The fuzz targets run these bodies, and so do the property tests of
+//! Properties that hold for any bytes whatever. The fuzz targets run these bodies, and so do the property tests of
 //! `resourcesync`, where no fuzzer is at hand.
 
 use std::io::Cursor;
@@ -36,7 +36,7 @@ pub(crate) fn reader(data: &[u8]) {
     assert!(errors || (readable && report.entries == read), "strict and tolerant disagree");
 }
 
-/// What is written reads back as the same document, and the same document gives the same bytes.
+/// A document that is written reads back as the same document, and the same document gives the same bytes.
 pub(crate) fn round_trip(data: &[u8]) {
     let Ok(document) = Document::read(data, options()) else { return };
     let Ok(bytes) = document.write(Vec::new(), WriteOptions::unchecked()) else { return };

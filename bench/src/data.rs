@@ -1,4 +1,4 @@
-//! What is measured with: made once from a fixed seed, on a tmpfs.
+//! Data of the measurements, made once from a fixed seed, on a tmpfs.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use resourcesync::{
     Uri, WriteOptions,
 };
 
-/// Where everything lies: deleting and creating trees on a disk costs what the file system makes of it.
+/// The folder of all data, in memory: the time to create and delete trees on a disk varies with the file system.
 const ROOT: &str = "/dev/shm/instep-bench";
 
 /// A folder of this name, as it is.

@@ -1,4 +1,4 @@
-//! Figures: each job beside its peers and beside the bare loop that does nothing else, in alternation, on a tmpfs.
+//! Measurements: each job alternates with its peers and with a bare loop that does only the work itself, on a tmpfs.
 
 mod data;
 mod jobs;
@@ -15,7 +15,7 @@ use measure::Report;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", after_help = jobs::help())]
 pub struct Options {
-    /// Jobs; all where none is named
+    /// Jobs to run (all if none is named)
     names: Vec<String>,
     /// Files of the small-file jobs
     #[arg(long, default_value_t = 50_000)]
@@ -32,7 +32,7 @@ pub struct Options {
     /// Clients of the record job
     #[arg(long, default_value_t = 32)]
     clients: usize,
-    /// How long the record job lets them work
+    /// Seconds that the record job lets them work
     #[arg(long, default_value_t = 20)]
     seconds: u64,
     /// Resources of the batch job
@@ -41,16 +41,16 @@ pub struct Options {
     /// Resources of the copy in `sync-held`
     #[arg(long, default_value_t = 1_000_000)]
     held: usize,
-    /// How often each contender runs
+    /// Runs of each contender
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// Resources of `profiles`, of all that the Sources have: 1 is 2.4 and 3.77 million
     #[arg(long, default_value_t = 0.01)]
     scale: f64,
-    /// How long `endure` and `profiles` follow
+    /// Minutes that `endure` and `profiles` follow
     #[arg(long, default_value_t = 1)]
     minutes: u64,
-    /// Leaves the peers out and measures only this program and the bare loops
+    /// Measure only this program and the bare loops, without peers
     #[arg(long)]
     without_peers: bool,
 }

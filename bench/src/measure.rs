@@ -77,7 +77,7 @@ impl Report {
         self.rows.push((name.into(), sample));
     }
 
-    /// What was measured under a name; none where it did not run.
+    /// The figures under a name; `None` if that contender did not run.
     pub fn of(&self, name: &str) -> Option<Sample> {
         self.rows.iter().rev().find(|(row, _)| row == name).map(|(_, sample)| *sample)
     }
@@ -89,7 +89,7 @@ impl Report {
         }
     }
 
-    /// How many times faster than a peer: at least `limit`.
+    /// Requires a contender to be at least `limit` times faster than a peer.
     pub fn times_faster(
         &mut self,
         one: &str,

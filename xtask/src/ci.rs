@@ -42,7 +42,7 @@ const JOBS: &[Job] = &[
     Job { name: "test", about: "every test (cargo xtask test)", run: || test::run(false) },
 ];
 
-/// What `--full` runs after the others.
+/// The jobs that `--full` runs after the others.
 const FULL: &[Job] = &[
     Job {
         name: "advisories",

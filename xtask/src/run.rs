@@ -18,7 +18,7 @@ pub fn packages() -> Result<Vec<PathBuf>> {
     Ok(packages)
 }
 
-/// Where `cargo` puts what it makes.
+/// The folder of build results.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

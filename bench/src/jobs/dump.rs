@@ -1,3 +1,5 @@
+//! Jobs about Resource Dumps.
+
 use std::{fs, path::Path};
 
 use anyhow::Result;

@@ -1,3 +1,5 @@
+//! Jobs about publishing folders.
+
 use anyhow::Result;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! Jobs about reading lists.
+
 use anyhow::{Result, ensure};
 
 use crate::{
@@ -6,7 +8,7 @@ use crate::{
     programs::{program, python},
 };
 
-/// How often a loop goes over the file in one process; the mean is the sample.
+/// Passes of a loop over the file in one process; the mean is the sample.
 const TIMES: &str = "10";
 
 const READ_WITH_PYTHON: &str = "\

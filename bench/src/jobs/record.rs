@@ -19,12 +19,12 @@ use crate::{Options, data, measure::Report, programs::instep};
 
 /// Changes a second that are to be sustained.
 const GOAL: f64 = 2_000.0;
-/// How often two clients with arrays of 1,000 say one, for that.
+/// The interval at which two clients send arrays of 1,000, which makes that rate.
 const SUSTAINED: Duration = Duration::from_millis(950);
-/// How often the Change List is asked for the newest change.
+/// The interval at which the Change List is read for the newest change.
 const PROBE: Duration = Duration::from_millis(20);
 
-/// What clients say.
+/// The requests of a client.
 #[derive(Clone, Copy)]
 enum Said {
     /// Resources that only the application knows, so many in one request, with so much time between two.
@@ -176,7 +176,7 @@ impl Lists {
         Ok(paths.filter(is_list).collect())
     }
 
-    /// Whether one of them has this text.
+    /// Returns `true` if one of them has this text.
     fn tell(&mut self, marker: &str) -> Result<bool> {
         for path in self.paths()? {
             let Ok(metadata) = fs::metadata(&path) else { continue };

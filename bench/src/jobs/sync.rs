@@ -1,3 +1,5 @@
+//! Jobs about copying and following.
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,3 +1,5 @@
+//! A proxy that adds a round trip to a connection.
+
 use std::{
     sync::{Arc, mpsc},
     time::{Duration, Instant},
@@ -30,7 +32,7 @@ pub fn proxy(port: &str, upstream: &str, round_trip_ms: &str) -> Result<u64> {
     })
 }
 
-/// What is read now is written after the delay; reading goes on meanwhile.
+/// Writes each part when its delay is over; reading continues meanwhile.
 async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, line: &Line) {
     let (sender, mut due) = unbounded_channel();
     let read = async move {

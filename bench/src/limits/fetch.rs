@@ -1,3 +1,5 @@
+//! The bare loop of copying: requests, digests, renames, and nothing else.
+
 use std::{
     fs,
     path::{Path, PathBuf},

@@ -1,3 +1,5 @@
+//! Bare loops over folders: walking, and hashing.
+
 use std::{fs, path::Path};
 
 use anyhow::{Result, bail};

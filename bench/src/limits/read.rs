@@ -1,3 +1,5 @@
+//! Bare loops over a Resource List: counting entries, and building them.
+
 use std::{fs::File, io::BufReader, path::Path};
 
 use anyhow::Result;
@@ -52,7 +54,7 @@ pub fn fold(file: &Path) -> Result<u64> {
     }
 }
 
-/// What `fold` builds.
+/// An entry as `fold` builds it.
 #[derive(Default)]
 struct Bare {
     loc: String,

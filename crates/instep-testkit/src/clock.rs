@@ -1,3 +1,5 @@
+//! A clock that tests move.
+
 use std::sync::{
     Arc,
     atomic::{AtomicI64, Ordering},

@@ -1,4 +1,4 @@
-//! What the tests of this workspace stand on: a Source that misbehaves on request, a clock that is moved by hand,
+//! The ground of this workspace's tests: a Source that misbehaves on request, a clock that is moved by hand,
 //! data from a fixed seed, and folders compared by digest.
 
 #![expect(clippy::expect_used, reason = "what fails here fails the test that uses it")]

@@ -1,13 +1,15 @@
+//! The program under test, and the outcome of its runs.
+
 use std::{
     ffi::OsStr,
     path::PathBuf,
     process::{Command, Output},
 };
 
-/// What a run of a program left.
+/// The output of a program that has ended.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The exit code; none where a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -19,17 +21,17 @@ impl Run {
     /// Runs a command to its end.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn of(command: &mut Command) -> Self {
         let Output { status, stdout, stderr } = command.output().expect("a program that starts");
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
     }
 
-    /// The same run, when it ended with this code.
+    /// Returns the same run if it ended with this code.
     ///
     /// # Panics
-    /// When it ended otherwise; with what it said.
+    /// If it ended with another code; the message has its output.
     #[must_use]
     pub fn with_code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "\n{}\n{}", self.stdout, self.stderr);
@@ -37,10 +39,10 @@ impl Run {
     }
 }
 
-/// The `instep` of this build, with no configuration or environment of the user's.
+/// Returns a command for the `instep` of this build, without configuration or environment of the user.
 ///
 /// # Panics
-/// When it has not been built.
+/// If it has not been built.
 pub fn instep<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Command {
     let binary = binary();
     assert!(binary.is_file(), "{} is not there: cargo build -p instep", binary.display());
@@ -52,7 +54,7 @@ pub fn instep<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Comman
     command
 }
 
-/// Beside the folder that test programs are built into.
+/// The program lies beside the folder that test programs are built into.
 fn binary() -> PathBuf {
     let test = std::env::current_exe().expect("a test program");
     let folder = test.ancestors().nth(2).expect("it lies in deps");

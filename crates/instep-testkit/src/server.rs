@@ -1,3 +1,5 @@
+//! Servers in other processes, and free ports for them.
+
 use std::{
     fs, io,
     net::{TcpListener, TcpStream},

@@ -217,12 +217,12 @@ impl FakeSource {
         self.shared.desk().log.clone()
     }
 
-    /// How often a path was asked for.
+    /// Returns the number of requests for a path.
     pub fn requests_for(&self, path: &str) -> usize {
         self.requests().iter().filter(|request| request.path == path).count()
     }
 
-    /// How often each path was asked for.
+    /// Returns the number of requests for each path.
     pub fn tally(&self) -> BTreeMap<String, usize> {
         let mut tally = BTreeMap::new();
         self.requests().into_iter().for_each(|request| *tally.entry(request.path).or_default() += 1);
@@ -241,7 +241,7 @@ impl FakeSource {
         desk.connections = 0;
     }
 
-    /// What is published at a path now, without faults.
+    /// Returns what is published at a path now, without faults.
     pub fn document(&self, path: &str) -> Option<Vec<u8>> {
         self.shared.document(path).map(|page| page.body)
     }

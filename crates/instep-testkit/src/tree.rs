@@ -1,3 +1,5 @@
+//! Folders as sets of paths and digests, to be compared.
+
 use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
 use resourcesync::{Algorithm, Hasher};

@@ -1,4 +1,4 @@
-//! What a copy is after a run, whatever the Source does.
+//! The state of a copy after a run, whatever the Source does.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 #[path = "destination/support.rs"]

@@ -1,3 +1,5 @@
+//! The job `channels`: many WebSockets at one Source.
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},

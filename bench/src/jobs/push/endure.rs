@@ -1,3 +1,5 @@
+//! The job `endure`: following for a long time while the Source is killed now and then.
+
 use std::{
     fs,
     thread::sleep,

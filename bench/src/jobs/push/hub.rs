@@ -1,3 +1,5 @@
+//! The job `hub`: one message to many WebSub subscribers.
+
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},

@@ -1,3 +1,5 @@
+//! The job `lag`: the time from a written file at the Source to the verified file at a Destination.
+
 use std::{
     thread::sleep,
     time::{Duration, Instant},

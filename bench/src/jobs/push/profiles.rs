@@ -1,3 +1,5 @@
+//! The job `profiles`: Sources that change like arXiv and DBpedia Live.
+
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     net::TcpStream,
@@ -72,7 +74,7 @@ pub fn profiles(options: &Options, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Whether the copy is right between two changes: the Source goes on, so that it takes some attempts.
+/// Audits the copy between two changes. The Source continues to change, so this takes some attempts.
 fn audits_clean(url: &str, copy: &str) -> Result<bool> {
     for _ in 0..20 {
         instep(&["sync", url, copy, "--delete", "-q"]).status()?;
@@ -135,7 +137,7 @@ struct Program {
     lines: mpsc::Receiver<(SystemTime, String)>,
 }
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Debug, Default)]
 struct Ran {
     seconds: f64,

@@ -13,7 +13,7 @@ use super::{
     server::{Request, Shared},
 };
 
-/// How the body leaves.
+/// The way in which a body is sent.
 enum Flow {
     Whole,
     Chunked,

@@ -15,7 +15,7 @@ pub(super) const DUMP: &str = "resourcedump.xml";
 pub(super) const BATCH: &str = "batch";
 pub(super) const CHANGE_DUMP: &str = "changedump.xml";
 
-/// The document or package at a path; none where there is none.
+/// Returns the document or package at a path; `None` if there is none.
 pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
     let layout = &shelf.layout;
     match path {

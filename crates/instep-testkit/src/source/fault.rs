@@ -1,6 +1,8 @@
+//! Faults that a `FakeSource` has on request.
+
 use std::time::Duration;
 
-/// What goes wrong with one answer.
+/// A fault of one answer.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// This status, without the body asked for.

@@ -9,10 +9,10 @@ use super::{
     shelf::{Interval, Shelf},
 };
 
-/// What is packed: entries with their bytes, where they have any.
+/// The content of a package: entries, with their bytes if they have any.
 type Held = Vec<(Entry, Option<Vec<u8>>)>;
 
-/// The dump, package or copy of a manifest at a path; none where there is none.
+/// Returns the dump, package or copy of a manifest at a path; `None` if there is none.
 pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
     let layout = &shelf.layout;
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);

@@ -39,7 +39,7 @@ impl Request {
 
 type Rewrite = Box<dyn Fn(String) -> String + Send>;
 
-/// What tests lay out and read back.
+/// The state that tests set up and read back.
 #[derive(Default)]
 pub(super) struct Desk {
     pub(super) pages: BTreeMap<String, Page>,

@@ -1,10 +1,12 @@
+//! The content of a `FakeSource`: resources, changes, and the form of their documents.
+
 use std::collections::BTreeMap;
 
 use resourcesync::{Algorithm, Change, DateTime, Entry, Hasher, MediaType, Uri};
 
 use crate::TestClock;
 
-/// What a [`super::FakeSource`] offers, and in which form.
+/// The capabilities that a [`super::FakeSource`] offers, and their form.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Layout {
@@ -60,7 +62,7 @@ impl Layout {
     }
 }
 
-/// What is done to an entry before it is published.
+/// A change to an entry before it is published.
 type Edit = Box<dyn Fn(&mut Entry) + Send>;
 
 /// One resource's bytes and time.
@@ -87,7 +89,7 @@ pub(super) struct Recorded {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What is published: the resources, one snapshot of them, and the changes.
+/// The resources of a Source, one snapshot of them, and the changes.
 pub(super) struct Shelf {
     pub(super) base: String,
     pub(super) clock: TestClock,
@@ -98,7 +100,7 @@ pub(super) struct Shelf {
     pub(super) intervals: Vec<Interval>,
     pub(super) edits: BTreeMap<String, Edit>,
     pub(super) strays: Vec<Entry>,
-    /// What packages hold instead of these bytes of a path.
+    /// Bytes that packages hold instead of those of a path.
     pub(super) packed: BTreeMap<(String, Vec<u8>), Vec<u8>>,
 }
 
@@ -183,7 +185,7 @@ impl Shelf {
         self.intervals.drain(..self.intervals.len() - 1);
     }
 
-    /// What a list says of a resource.
+    /// Returns the entry of a resource in a list.
     fn describe(&self, path: &str, resource: &Resource) -> Entry {
         let mut entry = Entry::new(self.uri(path));
         entry.lastmod = self.layout.lastmod.then_some(resource.modified);
@@ -195,7 +197,7 @@ impl Shelf {
         entry
     }
 
-    /// What a package holds for bytes of a path: these, unless a test asked for others.
+    /// Returns the bytes that a package holds for a path: these, unless a test set others.
     pub(super) fn pack(&self, path: &str, bytes: &[u8]) -> Vec<u8> {
         let instead = self.packed.get(&(path.to_owned(), bytes.to_vec()));
         instead.map_or_else(|| bytes.to_vec(), Clone::clone)

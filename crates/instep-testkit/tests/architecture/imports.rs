@@ -237,7 +237,7 @@ fn tree(tokens: &[&str], before: &[String]) -> Vec<(Path, String)> {
     found
 }
 
-/// Where the brace at the start is closed.
+/// The place at which the brace at the start is closed.
 fn closing(tokens: &[&str]) -> usize {
     let mut depth = 0;
     let close = tokens.iter().position(|token| {

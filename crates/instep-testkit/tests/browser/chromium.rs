@@ -78,7 +78,7 @@ impl Page {
         answer["result"]["value"].clone()
     }
 
-    /// What the console was told of errors.
+    /// Errors that the console received.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let is_complaint = |event: &&Value| match event["method"].as_str().unwrap_or_default() {
             "Runtime.exceptionThrown" => true,

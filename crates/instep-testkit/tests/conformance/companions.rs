@@ -1,4 +1,4 @@
-//! What links, archives, notifications and dialects break.
+//! Rules that links, archives, notifications and dialects break.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What Source Descriptions, Capability Lists, lists and dumps break.
+//! Rules that Source Descriptions, Capability Lists, lists and dumps break.
 
 use super::*;
 

@@ -36,7 +36,7 @@ fn entry(element: &str, name: &str, metadata: &str) -> String {
     format!("<{element}><loc>{HOST}{name}</loc><rs:md {metadata}/></{element}>")
 }
 
-/// What is found between one document and the one its first entry leads to.
+/// The findings between one document and the one its first entry leads to.
 fn between(parent: &str, target: &str) -> Vec<Finding> {
     let (parent, target) = (report(parent), report(target));
     let header = parent.header.unwrap();
@@ -193,7 +193,7 @@ fn structure() -> Vec<&'static str> {
     ]
 }
 
-/// What a set of documents, given by name, shows together.
+/// The findings of a set of documents, given by name.
 fn together(documents: &[(&str, String)]) -> Vec<Finding> {
     let mut set = DocumentSet::new();
     for (name, text) in documents {

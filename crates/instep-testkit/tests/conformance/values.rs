@@ -1,4 +1,4 @@
-//! What attributes and times break.
+//! Rules that attributes and times break.
 
 use super::*;
 

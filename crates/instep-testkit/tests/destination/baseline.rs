@@ -1,3 +1,5 @@
+//! Baseline synchronization with Resource Lists.
+
 use instep_destination::{Outcome, ProblemKind, Strategy};
 use instep_testkit::{FakeSource, Fault};
 use resourcesync::{Entry, Uri};

@@ -1,3 +1,5 @@
+//! Synchronization with batches.
+
 use instep_destination::{Strategy, Via};
 use instep_testkit::Fault;
 

@@ -1,3 +1,5 @@
+//! Incremental synchronization with Change Dumps.
+
 use instep_destination::{Strategy, Via};
 use instep_testkit::Fault;
 use resourcesync::{Algorithm, Link, MediaType, Relation, Uri};

@@ -1,3 +1,5 @@
+//! Baseline synchronization with Resource Dumps.
+
 use instep_destination::{Strategy, Via};
 use instep_testkit::{FakeSource, Fault, Layout};
 

@@ -1,3 +1,5 @@
+//! Following a Source.
+
 use std::time::Duration;
 
 use futures_util::SinkExt as _;

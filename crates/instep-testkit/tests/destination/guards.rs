@@ -1,3 +1,5 @@
+//! Guards: runs that are refused, and copies that stay whole.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use instep_destination::{Error, Guard, MaxDelete};

@@ -1,3 +1,5 @@
+//! Incremental synchronization with Change Lists.
+
 use instep_destination::{ProblemKind, Strategy};
 use instep_testkit::Fault;
 

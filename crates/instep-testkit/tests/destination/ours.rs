@@ -1,4 +1,4 @@
-//! What our own Source publishes, read by our own Destination.
+//! Our own Source, read by our own Destination.
 
 use std::{fs, path::Path, time::Duration};
 

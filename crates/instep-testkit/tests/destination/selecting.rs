@@ -1,3 +1,5 @@
+//! Selections of resources, and pages that are no resources.
+
 use instep_testkit::{FakeSource, Page};
 use resourcesync::{Link, MediaType, Relation, Uri};
 

@@ -93,7 +93,7 @@ pub(crate) fn three() -> [(&'static str, &'static str); 3] {
     [("a.txt", "one"), ("b.txt", "two"), ("d/c.txt", "three")]
 }
 
-/// So many small resources.
+/// This number of small resources.
 pub(crate) fn many(count: usize) -> Vec<(String, String)> {
     (0..count).map(|number| (format!("n/{number:05}.txt"), format!("text {number}"))).collect()
 }

@@ -1,3 +1,5 @@
+//! Copies that keep every version.
+
 use std::{fs, path::PathBuf};
 
 use resourcesync::{DateTime, Link, Relation, Uri};
@@ -11,7 +13,7 @@ fn keeping(copy: &Copy) -> Run {
     })
 }
 
-/// What is kept of a resource, oldest first.
+/// The versions kept of a resource, oldest first.
 fn versions(copy: &Copy, path: &str) -> Vec<String> {
     let folder = copy.dir().join(".instep/versions").join(path);
     let mut files: Vec<PathBuf> =

@@ -17,13 +17,13 @@ use crate::exit_codes::spawn;
 const RESOURCES: usize = 100;
 const CHANGED: &str = "f000.txt";
 const TOKEN: &str = "a-secret-token";
-/// How long the reference client may take; it hangs in one case.
+/// Seconds that the reference client may take; it hangs in one case.
 const PATIENCE: &str = "6";
 
 /// One case: what is wrong at the Source, and what must be so afterwards.
 struct Case {
     name: &'static str,
-    /// Whether a right copy is made first.
+    /// `true` if a right copy is made first.
     copy_first: bool,
     spoil: fn(&FakeSource, &FakeSource),
     options: &'static [&'static str],
@@ -257,7 +257,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// What a client's run came to, in a few words.
+/// The outcome of a client's run, in a few words.
 fn outcome(case: &Case, scene: &Scene, run: &Run) -> String {
     let code = run.code.map_or("killed after 6 s".to_owned(), |code| format!("exit {code}"));
     let traceback = if run.stderr.contains("Traceback") { ", a traceback" } else { "" };
@@ -298,7 +298,7 @@ fn thirteen_hostile_cases_come_out_right_where_the_reference_client_fails() {
     assert_eq!(ours, "the old version");
 }
 
-/// What is under the final name after SIGKILL in the middle of a changed file.
+/// Returns what is under the final name after SIGKILL in the middle of a changed file.
 fn killed_in_the_middle(resync: Option<&Path>) -> [String; 2] {
     let survivor = |client: &dyn Fn(&Scene) -> Command| {
         let scene = Scene::new();

@@ -69,7 +69,7 @@ impl Followed {
         }
     }
 
-    /// What the state says is held, is there.
+    /// Asserts that everything the state records as held is there.
     fn assert_true(&self, round: usize) {
         let mut audit = instep(["audit", "--offline"]);
         let run = Run::of(audit.arg("copy").current_dir(self.folder.path()));

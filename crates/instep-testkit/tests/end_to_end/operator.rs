@@ -1,4 +1,4 @@
-//! What an operator does beside publishing: saying changes, looking after the catalogue.
+//! The work of an operator beside publishing: reporting changes, looking after the catalogue.
 
 use std::{
     fs,

@@ -56,7 +56,7 @@ fn the_reference_client_copies_a_simulated_source() {
 /// Changes that each of these Sources goes through.
 const CHANGES: &str = "60";
 
-/// What a Source comes to by its changes, whatever goes wrong on the way.
+/// The content of a Source after its changes, whatever goes wrong on the way.
 fn truth(place: &Path) -> Tree {
     let source = simulate(&["--rate", "1/h", "--past-changes", CHANGES]);
     let copy = place.join("truth");

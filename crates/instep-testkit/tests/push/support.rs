@@ -23,7 +23,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts a script of `data/websub`; none where there is no Python with the packages it needs.
+    /// Starts a script of `data/websub`; `None` if there is no Python with the packages it needs.
     pub(crate) fn start(script: &str, arguments: &[&str]) -> Option<Self> {
         // The reference client stands for the virtual environment that has `websockets` too.
         let [python, _] = peers::find(["python3", "resync-sync"])?;
