@@ -1,0 +1,316 @@
+//! The documents of a Source as text, and beside each the claims that it makes.
+
+mod changes;
+mod entries;
+mod inventories;
+
+use std::collections::BTreeMap;
+
+use crate::{
+    source::{Event, Segment, Set, Source, written},
+    style::{Changes, Dialect, Start, Style, Written},
+};
+
+/// A statement about a resource: a version, or `None` if it was deleted, as of a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    pub(crate) resource: usize,
+    pub(crate) time: i64,
+    pub(crate) version: Option<u32>,
+}
+
+/// Claims that can be read if each of these paths can.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) needs: Vec<String>,
+    pub(crate) claims: Vec<Claim>,
+}
+
+/// All resources as of a time.
+#[derive(Clone, Debug)]
+pub(crate) struct Inventory {
+    pub(crate) at: i64,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// Everything that is published of a set.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    pub(crate) inventories: Vec<Inventory>,
+    pub(crate) changes: Vec<Part>,
+    /// The time since which every change is listed.
+    pub(crate) covered_from: i64,
+    /// Older changes, which a Destination reads only if that closes a gap.
+    pub(crate) archived: Vec<Part>,
+    pub(crate) archived_from: i64,
+    /// Whether the documents say which times they cover.
+    pub(crate) certain: bool,
+}
+
+/// What a Source serves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Site {
+    pub(crate) pages: BTreeMap<String, Vec<u8>>,
+    /// One a set.
+    pub(crate) offers: Vec<Offer>,
+    /// The path of the URL that the Destination is given.
+    pub(crate) start: String,
+}
+
+/// Renders all documents of a Source at this base URL, and its resources.
+pub(crate) fn render(source: &Source, seed: u64, base: &str) -> Site {
+    let mut site = Site::default();
+    for set in &source.sets {
+        let mut writer = Writer { style: &source.style, set, seed, base, pages: &mut site.pages };
+        let offer = writer.write_set();
+        site.offers.push(offer);
+        for (resource, event) in set.state_at(i64::MAX).iter().enumerate() {
+            if let Some(Event { version: Some(version), .. }) = event {
+                let bytes = body(&source.style, seed, set, resource, *version);
+                site.pages.insert(set.path(resource), bytes);
+            }
+        }
+    }
+    write_description(source, seed, base, &mut site);
+    site
+}
+
+/// The bytes of a version of a resource.
+pub(crate) fn body(style: &Style, seed: u64, set: &Set, resource: usize, version: u32) -> Vec<u8> {
+    let text = format!("{} version {version:04}\n", set.path(resource));
+    if style.same_length {
+        return text.into_bytes();
+    }
+    let extra = usize::try_from(roll(seed, &text) % 200).unwrap();
+    (text + &"x".repeat(extra)).into_bytes()
+}
+
+/// A number that depends on a seed and a text alone, so that a document rendered again is the same.
+fn roll(seed: u64, text: &str) -> u64 {
+    let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let hash = seed.to_le_bytes().into_iter().chain(text.bytes()).fold(0xcbf2_9ce4_8422_2325, fnv);
+    (hash ^ (hash >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
+}
+
+const SITEMAPS: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
+
+fn write_description(source: &Source, seed: u64, base: &str, site: &mut Site) {
+    let Source { style, sets, .. } = source;
+    let set = &sets[0];
+    if style.dialect == Dialect::Sitemap {
+        site.start = "resourcelist.xml".to_owned();
+        return;
+    }
+    let writer = Writer { style, set, seed, base, pages: &mut site.pages };
+    let is_index = matches!(style.dialect, Dialect::V0_5 | Dialect::DLib);
+    let capability = match style.dialect {
+        Dialect::V0_9 => "resourcesync",
+        Dialect::V0_5 | Dialect::DLib => "capabilitylist",
+        _ => "description",
+    };
+    let entries: String = sets
+        .iter()
+        .map(|set| {
+            let (element, p) = (if is_index { "sitemap" } else { "url" }, style.prefix);
+            let loc = format!("{base}{}capabilitylist.xml", set.folder);
+            format!("<{element}><loc>{loc}</loc><{p}:md capability=\"capabilitylist\"/></{element}>\n")
+        })
+        .collect();
+    let text = writer.document(is_index, &[("capability", capability.to_owned())], &[], &entries);
+    site.pages.insert(".well-known/resourcesync".to_owned(), text);
+    site.start = match style.start {
+        Start::Root => String::new(),
+        Start::Description => ".well-known/resourcesync".to_owned(),
+        Start::CapabilityList => format!("{}capabilitylist.xml", set.folder),
+        Start::ResourceList => format!("{}resourcelist.xml", set.folder),
+    };
+}
+
+struct Writer<'a> {
+    style: &'a Style,
+    set: &'a Set,
+    seed: u64,
+    base: &'a str,
+    pages: &'a mut BTreeMap<String, Vec<u8>>,
+}
+
+type Attributes = Vec<(&'static str, String)>;
+
+impl Writer<'_> {
+    fn write_set(&mut self) -> Offer {
+        let style = self.style;
+        let mut capabilities = Vec::new();
+        let mut inventories = Vec::new();
+        if style.list {
+            capabilities.push("resourcelist");
+            inventories.push(self.write_resource_list());
+        }
+        if style.dump {
+            capabilities.push("resourcedump");
+            inventories.push(self.write_resource_dump());
+        }
+        let mut changes = Vec::new();
+        if style.changes != Changes::None {
+            capabilities.push("changelist");
+            changes.extend(self.write_change_lists());
+        }
+        if style.change_dump {
+            capabilities.push("changedump");
+            changes.extend(self.write_change_dump());
+        }
+        let covered_from = self.set.segments[0].from;
+        let (mut archived, mut archived_from) = (Vec::new(), covered_from);
+        if style.archive && style.changes != Changes::None && !self.set.archived.is_empty() {
+            capabilities.push("changelist-archive");
+            archived = self.write_archive();
+            archived_from = self.set.archived[0].from;
+        }
+        self.write_capability_list(&capabilities);
+        let always = |written: &[Written]| written.iter().all(|one| *one == Written::Always);
+        let certain = always(&[style.at, style.from, style.member_from, style.member_until, style.datetime])
+            && !matches!(style.dialect, Dialect::V0_5 | Dialect::DLib | Dialect::Sitemap);
+        Offer { inventories, changes, covered_from, archived, archived_from, certain }
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}{name}", self.set.folder)
+    }
+
+    fn url(&self, name: &str) -> String {
+        format!("{}{}{name}", self.base, self.set.folder)
+    }
+
+    /// Decides whether an attribute is written.
+    fn writes(&self, written: Written, key: &str) -> bool {
+        match written {
+            Written::Always => true,
+            Written::Never => false,
+            Written::Sometimes => roll(self.seed, key).is_multiple_of(2),
+        }
+    }
+
+    fn time(&self, time: i64) -> String {
+        written(time, self.style.precision)
+    }
+
+    fn timed(&self, list: &mut Attributes, (name, how): (&'static str, Written), key: &str, time: i64) {
+        if self.writes(how, &format!("{key} {name}")) {
+            list.push((name, self.time(time)));
+        }
+    }
+
+    /// A whole document: root metadata, links, entries.
+    fn document(
+        &self,
+        index: bool,
+        md: &[(&str, String)],
+        links: &[(&str, String)],
+        entries: &str,
+    ) -> Vec<u8> {
+        let root = if index { "sitemapindex" } else { "urlset" };
+        let p = self.style.prefix;
+        let namespace = match self.style.dialect {
+            Dialect::DLib => "http://www.openarchives.org/rs/",
+            _ => "http://www.openarchives.org/rs/terms/",
+        };
+        let mut text = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"{SITEMAPS}\" xmlns:{p}=\"{namespace}\">\n"
+        );
+        for (rel, href) in links {
+            text += &format!("<{p}:ln rel=\"{rel}\" href=\"{href}\"/>\n");
+        }
+        if self.style.dialect != Dialect::Sitemap {
+            text += &format!("<{p}:md{}/>\n", attributes(md));
+        }
+        text += entries;
+        text += &format!("</{root}>\n");
+        text.into_bytes()
+    }
+
+    fn links(&self, key: &str, index: Option<&str>) -> Vec<(&'static str, String)> {
+        let (up, to_index) = match self.style.dialect {
+            Dialect::V0_9 => ("resourcesync", "up"),
+            Dialect::DLib => ("top", "up"),
+            _ => ("up", "index"),
+        };
+        let mut links = Vec::new();
+        if self.writes(self.style.up, &format!("{key} up")) {
+            links.push((up, self.url("capabilitylist.xml")));
+        }
+        if let Some(index) = index.filter(|_| self.writes(self.style.index, &format!("{key} index"))) {
+            links.push((to_index, self.url(index)));
+        }
+        links
+    }
+
+    /// The root metadata of an inventory.
+    fn snapshot(&self, capability: &str, key: &str, at: i64) -> Attributes {
+        let capability = match self.style.dialect {
+            Dialect::DLib if capability == "resourcelist" => "resource-list",
+            _ => capability,
+        };
+        let mut md = vec![("capability", capability.to_owned())];
+        let (at_name, completed) = match self.style.dialect {
+            Dialect::V0_9 => ("from", "until"),
+            Dialect::V0_5 | Dialect::DLib => ("modified", ""),
+            _ => ("at", "completed"),
+        };
+        self.timed(&mut md, (at_name, self.style.at), key, at);
+        if !completed.is_empty() && md.len() > 1 {
+            self.timed(&mut md, (completed, self.style.completed), key, at);
+        }
+        md
+    }
+
+    /// The root metadata of a list of changes.
+    fn interval(&self, capability: &str, key: &str, segment: &Segment) -> Attributes {
+        let mut md = vec![("capability", capability.to_owned())];
+        if matches!(self.style.dialect, Dialect::V0_5 | Dialect::DLib) {
+            md.push(("modified", self.time(self.set.published)));
+            return md;
+        }
+        self.timed(&mut md, ("from", self.style.from), key, segment.from);
+        match (self.style.dialect, segment.until) {
+            (Dialect::V0_9, _) => {
+                self.timed(
+                    &mut md,
+                    ("until", self.style.until),
+                    key,
+                    segment.until.unwrap_or(self.set.published),
+                );
+            }
+            (_, Some(until)) => self.timed(&mut md, ("until", self.style.until), key, until),
+            (_, None) => {}
+        }
+        md
+    }
+    fn put(&mut self, name: &str, text: Vec<u8>) {
+        let path = self.path(name);
+        self.pages.insert(path, text);
+    }
+    fn write_capability_list(&mut self, capabilities: &[&str]) {
+        if self.style.dialect == Dialect::Sitemap {
+            return;
+        }
+        let entries: String = capabilities
+            .iter()
+            .map(|name| {
+                self.url_entry(&self.url(&format!("{name}.xml")), "", &[("capability", (*name).to_owned())])
+            })
+            .collect();
+        let links = [("up", format!("{}.well-known/resourcesync", self.base))];
+        let md = [("capability", "capabilitylist".to_owned())];
+        let text = self.document(false, &md, &links, &entries);
+        self.put("capabilitylist.xml", text);
+    }
+}
+
+impl Claim {
+    fn of(event: &Event, time: i64) -> Self {
+        Self { resource: event.resource, time, version: event.version }
+    }
+}
+
+fn attributes(list: &[(&str, String)]) -> String {
+    list.iter().map(|(name, value)| format!(" {name}=\"{value}\"")).collect()
+}

@@ -1,0 +1,127 @@
+//! What a Destination must hold: the newest claim about each resource, and nothing cleverer than that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::documents::{Claim, Offer, Part};
+
+/// What is known of a set from everything that could be read so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Knowledge {
+    newest: BTreeMap<usize, Claim>,
+    /// The time up to which every change is known; `None` before the first run.
+    until: Option<i64>,
+}
+
+/// What a resource must be after a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// The newest version listed, or `None` if the resource is absent.
+    pub(crate) version: Option<u32>,
+    /// Other states that are right too, because the documents do not tell which is newer.
+    pub(crate) or: Vec<Option<u32>>,
+}
+
+/// What is right after a run over one set.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) resources: BTreeMap<usize, Expected>,
+    /// Something new is listed in a document that cannot be read.
+    pub(crate) misses: bool,
+    /// An old inventory contradicts what is known from lists that are gone: 0 and 3 are both right.
+    pub(crate) doubtful: bool,
+}
+
+impl Knowledge {
+    /// Reads what is published, except for the broken paths, and says what is right now.
+    pub(crate) fn read(&mut self, offer: &Offer, broken: &BTreeSet<String>, published: i64) -> Verdict {
+        let is_whole = |part: &Part| part.needs.iter().all(|path| !broken.contains(path));
+        let before = self.newest.clone();
+        let continuous = self.until.is_none_or(|until| offer.covered_from <= until);
+        let bridged = !continuous && self.until.is_some_and(|until| offer.archived_from <= until);
+        let mut verdict = Verdict::default();
+
+        // Everything that is published, readable or not.
+        let mut whole = self.newest.clone();
+        for inventory in &offer.inventories {
+            let listed: Vec<_> = inventory.parts.iter().collect();
+            note_inventory(&mut whole, inventory.at, &listed, true);
+        }
+        offer.changes.iter().for_each(|part| note(&mut whole, &part.claims));
+
+        for inventory in &offer.inventories {
+            let readable: Vec<_> = inventory.parts.iter().filter(|part| is_whole(part)).collect();
+            let complete = readable.len() == inventory.parts.len();
+            note_inventory(&mut self.newest, inventory.at, &readable, complete);
+        }
+        offer
+            .changes
+            .iter()
+            .filter(|part| is_whole(part))
+            .for_each(|part| note(&mut self.newest, &part.claims));
+        let mut archived = self.newest.clone();
+        offer
+            .archived
+            .iter()
+            .filter(|part| is_whole(part))
+            .for_each(|part| note(&mut archived, &part.claims));
+        let archive_counts = bridged && offer.certain && offer.archived.iter().all(is_whole);
+        if archive_counts {
+            self.newest.clone_from(&archived);
+        }
+
+        let gap = !(continuous || archive_counts) || !offer.certain;
+        for (resource, claim) in &self.newest {
+            let mut expected = Expected { version: claim.version, or: Vec::new() };
+            for other in
+                [archived.get(resource), whole.get(resource), before.get(resource)].into_iter().flatten()
+            {
+                let differs = other.version != claim.version;
+                if differs && (other.time > claim.time || (gap && !offer.certain)) {
+                    expected.or.push(other.version);
+                }
+            }
+            verdict.misses |= whole.get(resource).is_some_and(|whole| whole.version != claim.version);
+            // An inventory that is older than what is known, and lists that no longer say why.
+            let contradicted = offer.inventories.iter().any(|inventory| {
+                let listed = inventory.parts.iter().flat_map(|part| &part.claims);
+                let listed =
+                    listed.filter(|one| one.resource == *resource).map(|one| one.version).next_back();
+                inventory.at < claim.time && listed.unwrap_or(None) != claim.version
+            });
+            let relisted =
+                offer.changes.iter().flat_map(|part| &part.claims).any(|one| one.time == claim.time);
+            if gap && contradicted && !relisted {
+                verdict.doubtful = true;
+                if !offer.certain {
+                    expected.or.push(None);
+                }
+            }
+            verdict.resources.insert(*resource, expected);
+        }
+        verdict.misses |= whole.keys().any(|resource| !self.newest.contains_key(resource));
+        if broken.is_empty() {
+            self.until = Some(published);
+        }
+        verdict
+    }
+}
+
+fn note(newest: &mut BTreeMap<usize, Claim>, claims: &[Claim]) {
+    for claim in claims {
+        let held = newest.entry(claim.resource).or_insert(*claim);
+        if held.time <= claim.time {
+            *held = *claim;
+        }
+    }
+}
+
+/// What a complete inventory does not list is absent as of its time.
+fn note_inventory(newest: &mut BTreeMap<usize, Claim>, at: i64, parts: &[&Part], complete: bool) {
+    parts.iter().for_each(|part| note(newest, &part.claims));
+    let listed: BTreeSet<_> =
+        parts.iter().flat_map(|part| &part.claims).map(|claim| claim.resource).collect();
+    let absent: Vec<_> = newest.keys().filter(|one| !listed.contains(one)).copied().collect();
+    for resource in absent.into_iter().filter(|_| complete) {
+        note(newest, &[Claim { resource, time: at, version: None }]);
+    }
+}

@@ -1,0 +1,251 @@
+//! A Source in time: what changes in it, and what it publishes of that.
+
+use crate::{
+    draw::Draw,
+    style::{Changes, Keeps, Precision, Style},
+};
+
+/// 2024-01-01T00:00:00Z in microseconds.
+const BEGINNING: i64 = 1_704_067_200_000_000;
+const SECOND: i64 = 1_000_000;
+
+/// A state that a resource got: a version, or `None` when it was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) time: i64,
+    pub(crate) resource: usize,
+    pub(crate) version: Option<u32>,
+}
+
+/// A list of the changes in (`from`, `until`].
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    pub(crate) name: String,
+    pub(crate) from: i64,
+    /// `None` while the list is open.
+    pub(crate) until: Option<i64>,
+}
+
+/// A set of resources of a Source, and what is published of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Set {
+    /// The folder of its resources and documents, with a final slash; empty if the Source has no other set.
+    pub(crate) folder: String,
+    resources: usize,
+    /// Every change so far, oldest first.
+    pub(crate) events: Vec<Event>,
+    versions: u32,
+    /// The time of the published inventory.
+    pub(crate) inventory: i64,
+    /// The time of the published Resource Dump, which may be older.
+    pub(crate) dump: i64,
+    /// The published Change Lists, oldest first.
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) archived: Vec<Segment>,
+    /// The end of what is published.
+    pub(crate) published: i64,
+    before: i64,
+    number: usize,
+}
+
+impl Set {
+    fn new(folder: String, resources: usize) -> Self {
+        Self {
+            folder,
+            resources,
+            events: Vec::new(),
+            versions: 0,
+            inventory: BEGINNING,
+            dump: BEGINNING,
+            segments: Vec::new(),
+            archived: Vec::new(),
+            published: BEGINNING,
+            before: BEGINNING,
+            number: 0,
+        }
+    }
+
+    /// The state of each resource as of a time: the version, or `None` if it does not exist.
+    pub(crate) fn state_at(&self, time: i64) -> Vec<Option<Event>> {
+        let mut state = vec![None; self.resources];
+        for event in self.events.iter().filter(|event| event.time <= time) {
+            state[event.resource] = event.version.map(|_| *event);
+        }
+        state
+    }
+
+    /// The changes in (`from`, `until`].
+    pub(crate) fn changes(&self, from: i64, until: i64) -> Vec<Event> {
+        self.events.iter().filter(|event| from < event.time && event.time <= until).copied().collect()
+    }
+
+    /// Whether a change is the first state of its resource, or the first after a deletion.
+    pub(crate) fn is_creation(&self, event: &Event) -> bool {
+        let mut earlier =
+            self.events.iter().filter(|one| one.resource == event.resource && one.time < event.time);
+        event.version.is_some() && earlier.next_back().is_none_or(|earlier| earlier.version.is_none())
+    }
+
+    pub(crate) fn path(&self, resource: usize) -> String {
+        format!("{}d{}/r{resource}.txt", self.folder, resource % 3)
+    }
+
+    fn next_segment(&mut self, from: i64) {
+        self.number += 1;
+        let name = format!("changes-{}.xml", self.number);
+        self.segments.push(Segment { name, from, until: None });
+    }
+}
+
+/// A Source of one or more sets.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) style: Style,
+    pub(crate) sets: Vec<Set>,
+    now: i64,
+}
+
+impl Source {
+    pub(crate) fn new(style: Style, draw: &mut Draw) -> Self {
+        let alone = style.sets == 1;
+        let folder = |number: usize| if alone { String::new() } else { format!("s{number}/") };
+        let sets = (0..style.sets)
+            .map(|number| Set::new(folder(number), usize::try_from(draw.within(3, 12)).unwrap()))
+            .collect();
+        let mut source = Self { style, sets, now: BEGINNING };
+        source.pass_time(draw);
+        for set in 0..source.sets.len() {
+            let initial = draw.within(1, source.sets[set].resources as u64);
+            (0..initial).for_each(|_| source.change(set, draw));
+        }
+        source.pass_time(draw);
+        source.begin(draw);
+        source
+    }
+
+    fn pass_time(&mut self, draw: &mut Draw) {
+        let step = match self.style.precision {
+            Precision::Micros => draw.within(1, 3_600_000_000),
+            Precision::Seconds => draw.within(1, 3_000_000),
+            Precision::Days => draw.within(3_600, 70_000) * 1_000_000,
+        };
+        self.now += i64::try_from(step).unwrap();
+    }
+
+    /// One resource gets another state.
+    pub(crate) fn change(&mut self, set: usize, draw: &mut Draw) {
+        self.pass_time(draw);
+        let now = self.now;
+        let set = &mut self.sets[set];
+        let resource = usize::try_from(draw.below(set.resources as u64)).unwrap();
+        let exists = set.state_at(now)[resource].is_some();
+        let version = (!exists || !draw.chance(30)).then(|| {
+            set.versions += 1;
+            set.versions
+        });
+        set.events.push(Event { time: now, resource, version });
+    }
+
+    /// The first publication.
+    fn begin(&mut self, draw: &mut Draw) {
+        self.pass_time(draw);
+        let (now, beginning) = (self.now, self.style.keeps == Keeps::All && draw.chance(50));
+        for set in &mut self.sets {
+            (set.inventory, set.dump, set.published, set.before) = (now, now, now, now);
+            // Without an inventory the changes since the beginning of time are the only way to a copy.
+            let everything = beginning || !(self.style.list || self.style.dump);
+            set.next_segment(if everything { BEGINNING } else { now });
+        }
+    }
+
+    /// Publishes what changed, and perhaps a new inventory.
+    pub(crate) fn publish(&mut self, draw: &mut Draw, anew: bool) {
+        self.pass_time(draw);
+        let now = self.now;
+        let Self { style, sets, .. } = self;
+        for set in sets {
+            if anew || draw.chance(style.renews) {
+                set.inventory = now;
+                // A dump that is older than the list is read with the changes since then.
+                if draw.chance(70) || anew || style.keeps == Keeps::SinceInventory || style.is_still {
+                    set.dump = now;
+                }
+            }
+            (set.before, set.published) = (set.published, now);
+            match style.changes {
+                Changes::None | Changes::List => renew_list(style, set, now, draw),
+                Changes::Index => renew_index(style, set, draw),
+            }
+        }
+        self.pass_time(draw);
+    }
+}
+
+fn renew_list(style: &Style, set: &mut Set, now: i64, draw: &mut Draw) {
+    let from = match style.keeps {
+        Keeps::All => set.segments[0].from,
+        Keeps::SinceInventory => set.inventory,
+        Keeps::SinceLast if style.loses && draw.chance(30) => now,
+        Keeps::SinceLast => set.before,
+        Keeps::Last(count) => {
+            let events = set.changes(BEGINNING, now);
+            let dropped = events.len().checked_sub(count + 1).map(|at| events[at].time);
+            dropped.unwrap_or(set.segments[0].from).max(set.segments[0].from)
+        }
+    };
+    if style.archive && from > set.segments[0].from {
+        let number = set.archived.len();
+        let start = set.archived.last().and_then(|last| last.until).unwrap_or(set.segments[0].from);
+        if start < from {
+            let name = format!("archived-{number}.xml");
+            set.archived.push(Segment { name, from: start, until: Some(from) });
+        }
+    }
+    set.segments[0].from = from;
+}
+
+fn renew_index(style: &Style, set: &mut Set, draw: &mut Draw) {
+    if draw.chance(60) {
+        // What ends before the last publication is closed by now; what came since is in the next.
+        let end = set.before;
+        if let Some(open) = set.segments.last_mut().filter(|open| open.from < end) {
+            open.until = Some(end);
+            set.next_segment(end);
+        }
+    }
+    let kept = match style.keeps {
+        Keeps::All => return,
+        Keeps::SinceInventory => {
+            let inventory = set.inventory;
+            set.segments.iter().filter(|one| one.until.is_none_or(|until| until > inventory)).count()
+        }
+        Keeps::SinceLast => 1,
+        Keeps::Last(count) => count,
+    };
+    let dropped: Vec<_> = set.segments.drain(..set.segments.len().saturating_sub(kept)).collect();
+    if style.archive {
+        set.archived.extend(dropped);
+    }
+}
+
+/// A time as W3C writes it, cut to a precision.
+pub(crate) fn written(time: i64, precision: Precision) -> String {
+    let (day, rest) = (time.div_euclid(86_400 * SECOND), time.rem_euclid(86_400 * SECOND));
+    // Days since 1970 to a date of the Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms").
+    let shifted = day + 719_468;
+    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * of_year + 2) / 153;
+    let date = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let date = format!("{year:04}-{month:02}-{date:02}");
+    let (seconds, micros) = (rest / SECOND, rest % SECOND);
+    let clock = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match precision {
+        Precision::Micros => format!("{date}T{clock}.{micros:06}Z"),
+        Precision::Seconds => format!("{date}T{clock}Z"),
+        Precision::Days => date,
+    }
+}
