@@ -16,6 +16,12 @@ pub enum Error {
         /// What, and what to do instead.
         what: String,
     },
+    /// The Source has several sets of resources, and the operator must choose one.
+    #[error("The Source has several sets of resources: {}", sets.join(", "))]
+    SeveralSets {
+        /// The URIs of their Capability Lists.
+        sets: Vec<String>,
+    },
     /// The Source does not answer, or not with a document.
     #[error("Cannot reach {url}")]
     Unreachable {
@@ -150,7 +156,7 @@ impl Error {
     /// What kind it is.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Usage { .. } => ErrorKind::Usage,
+            Self::Usage { .. } | Self::SeveralSets { .. } => ErrorKind::Usage,
             Self::Unreachable { .. } | Self::NotResourceSync { .. } => ErrorKind::Unreachable,
             Self::InvalidDocument { .. } => ErrorKind::InvalidDocument,
             Self::Refused { .. } => ErrorKind::Refused,

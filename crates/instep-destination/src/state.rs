@@ -58,7 +58,7 @@ pub enum StateError {
         source: rusqlite::Error,
     },
     /// SQLite failed otherwise, or the file is damaged.
-    #[error("The state {} cannot be used: move it away and run with --adopt to rebuild it from the copy", path.display())]
+    #[error("Cannot use the state {}", path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,

@@ -168,7 +168,7 @@ pub enum StoreError {
         owner: String,
     },
     /// Nothing is left of a copy that the state knows: an unmounted disk (D35, exit code 6).
-    #[error("{} holds no file of the copy any more: is its disk mounted? If it was emptied on purpose, use --repair", path.display())]
+    #[error("{} holds no file of the copy any more; its disk may not be mounted", path.display())]
     NotTheCopy {
         /// Where it should be.
         path: PathBuf,

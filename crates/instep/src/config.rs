@@ -1,9 +1,9 @@
-//! `instep.toml`: what a command line would say, by command.
+//! `instep.toml`: options of the command line, in a table per command.
 //!
 //! ```toml
 //! [sync]
 //! transfers = 32
-//! include = ["https://example.org/papers/**"]
+//! include = ["papers/**"]
 //! ```
 
 use std::{
@@ -16,12 +16,12 @@ use std::{
 use anyhow::{Context, bail};
 use toml::{Table, Value};
 
-use crate::args::variable;
+use crate::global::variable;
 
-/// Tables that no command owns.
+/// Tables that belong to no command.
 const SHARED_TABLES: [&str; 6] = ["credentials", "set", "link", "changefreq", "coded", "generic"];
 
-/// The configuration file, read; empty where there is none.
+/// The configuration file, read; empty if there is none.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     path: PathBuf,
@@ -30,6 +30,8 @@ pub(crate) struct Config {
 
 impl Config {
     /// Reads the file that `--config` names, else `./instep.toml`, else the user's.
+    ///
+    /// Errors: a file that cannot be read or is not TOML.
     pub(crate) fn find(argv: &[OsString]) -> anyhow::Result<Self> {
         if let Some(path) = named(argv).or_else(|| env::var_os("INSTEP_CONFIG").map(PathBuf::from)) {
             return Self::read(path);
@@ -44,21 +46,23 @@ impl Config {
 
     fn read(path: PathBuf) -> anyhow::Result<Self> {
         let text = fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))?;
-        let table = text.parse::<Table>().with_context(|| format!("{} is no TOML", path.display()))?;
+        let table = text.parse::<Table>().with_context(|| format!("{} is not TOML", path.display()))?;
         Ok(Self { path, table })
     }
 
-    /// Where it was read from; empty where there is none.
+    /// Returns the path it was read from; empty if there is none.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A table or array that no command owns: `set`, `credentials`.
+    /// Returns a table or array that belongs to no command: `set`, `credentials`.
     pub(crate) fn shared(&self, name: &str) -> Option<&Value> {
         self.table.get(name)
     }
 
-    /// Puts what the file says before what the command line says, unless that or the environment says it too.
+    /// Inserts the options of the file before those of the command line, unless that or the environment sets them too.
+    ///
+    /// Errors: a table or key that no command has, or a value of the wrong kind.
     pub(crate) fn fill_in(
         &self,
         argv: Vec<OsString>,
@@ -77,7 +81,7 @@ impl Config {
             if !known && self.table.get(subcommand.get_name()).is_some_and(|own| own.get(key).is_some()) {
                 bail!("{}: [{}] has no key {key}", self.path.display(), subcommand.get_name());
             }
-            if known && !is_said(&argv, subcommand, key) {
+            if known && !is_set(&argv, subcommand, key) {
                 words
                     .extend(as_words(key, value).with_context(|| format!("{}: {key}", self.path.display()))?);
             }
@@ -87,7 +91,8 @@ impl Config {
         Ok(filled)
     }
 
-    /// The keys of a command's table; `serve` and `republish` publish and `audit` reads, so they take what is said for those.
+    /// Returns the keys that hold for a command. `serve` and `republish` publish too and `audit` reads a Source as `sync`
+    /// does, so they take the keys of those.
     fn keys_for(&self, subcommand: &str) -> impl Iterator<Item = (&str, &Value)> {
         let parents: &[&str] = match subcommand {
             "serve" => &["publish", "serve"],
@@ -116,7 +121,7 @@ impl Config {
     }
 }
 
-/// The file that `--config` names.
+/// Returns the file that `--config` names.
 fn named(argv: &[OsString]) -> Option<PathBuf> {
     let mut words = argv.iter().skip(1);
     while let Some(word) = words.next() {
@@ -129,8 +134,8 @@ fn named(argv: &[OsString]) -> Option<PathBuf> {
     None
 }
 
-/// Whether the command line or the environment says something about an option.
-fn is_said(argv: &[OsString], subcommand: &clap::Command, key: &str) -> bool {
+/// Returns `true` if the command line or the environment sets an option.
+fn is_set(argv: &[OsString], subcommand: &clap::Command, key: &str) -> bool {
     let short =
         subcommand.get_arguments().find(|arg| arg.get_long() == Some(key)).and_then(clap::Arg::get_short);
     let on_line = argv.iter().filter_map(|word| word.to_str()).any(|word| {
@@ -147,7 +152,7 @@ fn as_words(key: &str, value: &Value) -> anyhow::Result<Vec<OsString>> {
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Integer(_) | Value::Float(_) | Value::Datetime(_) => value.to_string(),
-            _ => bail!("a text, a number, true or false, or an array of these is expected"),
+            _ => bail!("expected a string, a number, true or false, or an array of these"),
         };
         Ok(format!("--{key}={text}").into())
     };

@@ -1,4 +1,4 @@
-//! A synced copy as content of a Source: what a Destination knows, in the Source's words.
+//! A synced copy as the content of a Source. The only place that knows both libraries' view of a resource.
 
 mod provenance;
 
@@ -18,17 +18,17 @@ use instep_source::{
 };
 use tokio::sync::Notify;
 
-/// More changes than this in one round are cheaper to find by a look at everything.
+/// Changes of one round that are passed on one by one. Above this, a scan of everything is cheaper.
 const MOST_CHANGES: usize = 10_000;
 
-/// A copy that is published again.
+/// A copy that a Source publishes again.
 #[derive(Debug)]
 pub(crate) struct CopyContent {
     folder: PathBuf,
-    /// Opened when it is first read: a copy that a run is about to make is not there yet.
+    /// Opened on first use: a copy that a run is about to make is not there yet.
     contents: OnceLock<Mutex<Contents>>,
     touched: OnceLock<ChangeReporter>,
-    /// What was committed since the last round ended.
+    /// Changes committed since the last round ended.
     changes: Mutex<Changes>,
     round: Notify,
 }
@@ -40,31 +40,37 @@ struct Changes {
 }
 
 impl CopyContent {
-    /// The copy in a folder.
+    /// Opens the copy in a folder.
+    ///
+    /// Errors: the folder holds no copy, or its state cannot be read.
     pub(crate) fn open(folder: &Path) -> anyhow::Result<Self> {
-        let copy = Self::to_come(folder)?;
+        let copy = Self::planned(folder)?;
         copy.contents()?;
         Ok(copy)
     }
 
-    /// The copy that a run is going to make in a folder.
-    pub(crate) fn to_come(folder: &Path) -> anyhow::Result<Self> {
-        let folder = folder.canonicalize().with_context(|| format!("{} cannot be read", folder.display()))?;
+    /// Returns the copy that a run is going to make in a folder.
+    ///
+    /// Errors: the folder cannot be read.
+    pub(crate) fn planned(folder: &Path) -> anyhow::Result<Self> {
+        let folder = folder.canonicalize().with_context(|| format!("Cannot read {}", folder.display()))?;
         let (contents, touched, changes) = (OnceLock::new(), OnceLock::new(), Mutex::default());
         Ok(Self { folder, contents, touched, changes, round: Notify::new() })
     }
 
-    /// The name of its folder.
+    /// Returns the name of its folder.
     pub(crate) fn name(&self) -> String {
         self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Whether a run has brought it in step once.
+    /// Returns `true` if a run has brought it in step once.
+    ///
+    /// Errors: its state cannot be read.
     pub(crate) fn is_complete(&self) -> anyhow::Result<bool> {
         Ok(Contents::are_at(&self.folder) && lock(self.contents()?).are_complete()?)
     }
 
-    /// As content of a set, below a prefix or at the base URL.
+    /// Returns it as the content of a set, below a prefix or at the base URL.
     pub(crate) fn into_content(self: Arc<Self>, prefix: Option<String>) -> Content {
         Content::Supplied { supply: Supply(self), prefix }
     }
@@ -77,7 +83,7 @@ impl CopyContent {
         Ok(self.contents.get_or_init(|| opened))
     }
 
-    /// A round of a run over this copy has ended: what it committed is published.
+    /// Passes on the changes of a round that has ended, so that they are published.
     fn round_ended(&self) {
         let changes = std::mem::take(&mut *lock(&self.changes));
         self.round.notify_one();
@@ -143,12 +149,12 @@ impl Supplier for CopyContent {
     }
 
     fn watch(&self, touched: ChangeReporter) {
-        // One Source has a copy, once.
+        // One Source publishes a copy, so this is set once.
         let _ = self.touched.set(touched);
     }
 }
 
-/// A monitor of a run that keeps a copy, which tells the Source of that copy too.
+/// A monitor of a run that also passes committed changes to the Source of the copy.
 pub(crate) struct Relaying<'a> {
     pub(crate) copy: &'a CopyContent,
     pub(crate) monitor: &'a dyn Monitor,

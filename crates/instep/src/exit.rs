@@ -2,6 +2,8 @@
 
 use std::{fmt::Write as _, process};
 
+use instep_source::ErrorKind;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -23,35 +25,58 @@ pub(crate) enum Exit {
 
 impl Exit {
     const TABLE: [(Self, u8, &'static str); 14] = [
-        (Self::Done, 0, "done, in step"),
+        (Self::Done, 0, "done; a copy is in step"),
         (Self::Failed, 1, "failed"),
-        (Self::Usage, 2, "usage or configuration"),
+        (Self::Usage, 2, "wrong usage or configuration, or an address that cannot be listened on"),
         (Self::Problems, 3, "done with problems: some resources failed, the rest is committed"),
-        (Self::Unreachable, 4, "the Source is not reachable, or is no ResourceSync Source"),
+        (Self::Unreachable, 4, "the Source cannot be reached, or is not a ResourceSync Source"),
         (Self::Invalid, 5, "a document of the Source is invalid"),
-        (Self::Refused, 6, "refused by a safety guard: too many deletions, an empty list, time went back"),
+        (Self::Refused, 6, "refused by a safety guard: too many deletions, an empty list, an older list"),
         (Self::Locked, 7, "locked by another run"),
         (Self::Storage, 8, "no space, or the storage failed"),
-        (Self::Budget, 9, "a budget ran out"),
+        (Self::Budget, 9, "a limit on time or bytes was reached"),
         (Self::NewerState, 10, "the state was written by a newer version"),
-        (Self::Differences, 20, "audit found differences"),
-        (Self::Interrupted, 130, "interrupted, the state is saved"),
-        (Self::Terminated, 143, "terminated, the state is saved"),
+        (Self::Differences, 20, "differences found"),
+        (Self::Interrupted, 130, "interrupted; the state is saved"),
+        (Self::Terminated, 143, "terminated; the state is saved"),
     ];
 
-    /// The number.
+    /// Returns the code of this ending.
     pub(crate) fn code(self) -> u8 {
         Self::TABLE.iter().find(|(exit, ..)| *exit == self).map_or(1, |(_, code, _)| *code)
     }
 
-    /// The way to end that a library's number stands for.
+    /// Returns the ending for the exit code of a library.
     pub(crate) fn from_code(code: u8) -> Self {
         Self::TABLE.iter().find(|(_, listed, _)| *listed == code).map_or(Self::Failed, |(exit, ..)| *exit)
     }
 
-    /// What the number means.
+    /// Returns the meaning of the code.
     pub(crate) fn meaning(self) -> &'static str {
         Self::TABLE.iter().find(|(exit, ..)| *exit == self).map_or("failed", |(.., meaning)| meaning)
+    }
+
+    /// Returns the ending for an error: that of the library it comes from, [`Exit::Usage`] for what the program itself
+    /// refuses.
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        if let Some(exit) = error.downcast_ref::<Self>() {
+            return *exit;
+        }
+        if let Some(error) = error.downcast_ref::<instep_destination::Error>() {
+            return Self::from_code(error.exit_code());
+        }
+        match error.downcast_ref::<instep_source::Error>() {
+            // Wrong addresses and addresses in use are alike for whoever reads exit codes (D12).
+            Some(instep_source::Error::Listen { .. }) => Self::Usage,
+            Some(error) => match error.kind() {
+                ErrorKind::Usage => Self::Usage,
+                ErrorKind::Locked => Self::Locked,
+                ErrorKind::Storage => Self::Storage,
+                ErrorKind::NewerState => Self::NewerState,
+                _ => Self::Failed,
+            },
+            None => Self::Usage,
+        }
     }
 }
 
@@ -69,7 +94,7 @@ impl From<Exit> for process::ExitCode {
     }
 }
 
-/// The table, for `--help`.
+/// Returns the table as text.
 pub(crate) fn table() -> String {
     let mut text = "Exit codes\n\n".to_owned();
     for (_, code, meaning) in Exit::TABLE {

@@ -1,4 +1,4 @@
-//! The listener of a running `serve`, asked over HTTP.
+//! A client of the listener that a running `serve` has for applications.
 
 use std::{
     fs,
@@ -15,12 +15,12 @@ use resourcesync::{Change, Uri};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 
-/// How long an answer may take: longer than the server gives itself.
-const PATIENCE: Duration = Duration::from_secs(70);
-/// The same for a compaction.
-const COMPACTION: Duration = Duration::from_secs(1_860);
+/// Timeout for an answer: longer than the server takes at most.
+const TIMEOUT: Duration = Duration::from_secs(70);
+/// Timeout for a compaction.
+const COMPACTION_TIMEOUT: Duration = Duration::from_secs(1_860);
 
-/// Where a running `serve` listens, and what it asks for.
+/// The address of the listener and the token it asks for.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Listener {
     url: Option<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Listener {
     token: String,
 }
 
-/// What the listener says it has recorded.
+/// The changes that the listener has recorded.
 #[derive(Deserialize)]
 struct Answer {
     sequence: u64,
@@ -37,7 +37,7 @@ struct Answer {
     deleted: u64,
 }
 
-/// What it has dropped, and the bytes of the catalogue before and after.
+/// The result of a compaction: changes dropped, and bytes of the catalogue before and after.
 #[derive(Deserialize)]
 pub(crate) struct Compacted {
     pub(crate) forgotten: u64,
@@ -46,7 +46,9 @@ pub(crate) struct Compacted {
 }
 
 impl Listener {
-    /// The one that a state folder names and that answers; none where a killed server left the name behind.
+    /// Finds the listener that a state folder names; `None` if none answers, as after a killed server.
+    ///
+    /// Errors: the file that names it cannot be read.
     pub(crate) fn find(state: &Path) -> anyhow::Result<Option<Self>> {
         let path = state.join(ADMIN_FILE);
         let text = match fs::read(&path) {
@@ -54,15 +56,17 @@ impl Listener {
             text => text.with_context(|| format!("Cannot read {}", path.display()))?,
         };
         let listener: Self =
-            serde_json::from_slice(&text).with_context(|| format!("{} is not ours", path.display()))?;
-        Ok(listener.connect(PATIENCE).is_ok().then_some(listener))
+            serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
+        Ok(listener.connect(TIMEOUT).is_ok().then_some(listener))
     }
 
-    /// Says a change of some resources; they are recorded when this returns.
-    pub(crate) fn tell(&self, change: &Change, uris: &[Uri]) -> anyhow::Result<Recorded> {
+    /// Reports a change of some resources; they are recorded when this returns.
+    ///
+    /// Errors: the server does not answer, or refuses.
+    pub(crate) fn report(&self, change: &Change, uris: &[Uri]) -> anyhow::Result<Recorded> {
         let item = |uri: &Uri| json!({ "uri": uri.as_str(), "change": change.as_str() });
         let body = serde_json::to_vec(&uris.iter().map(item).collect::<Vec<_>>())?;
-        let answer: Answer = self.ask("/changes", &body, PATIENCE)?;
+        let answer: Answer = self.ask("/changes", &body, TIMEOUT)?;
         let mut recorded = Recorded::default();
         recorded.sequence = answer.sequence;
         (recorded.created, recorded.updated, recorded.deleted) =
@@ -70,23 +74,25 @@ impl Listener {
         Ok(recorded)
     }
 
-    /// Has it drop history, and wait until its space is given back.
+    /// Makes the server drop history, and waits until the space is given back.
+    ///
+    /// Errors: the server does not answer, or refuses.
     pub(crate) fn compact(&self) -> anyhow::Result<Compacted> {
-        self.ask("/compact", b"", COMPACTION)
+        self.ask("/compact", b"", COMPACTION_TIMEOUT)
     }
 
-    fn ask<T: DeserializeOwned>(&self, path: &str, body: &[u8], patience: Duration) -> anyhow::Result<T> {
-        let answer = self.post(path, body, patience).context("The running server does not answer")?;
+    fn ask<T: DeserializeOwned>(&self, path: &str, body: &[u8], timeout: Duration) -> anyhow::Result<T> {
+        let answer = self.post(path, body, timeout).context("The running server does not answer")?;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
         let status = head.split(' ').nth(1).unwrap_or_default();
         if status != "200" {
-            bail!("The running server refuses: {status} {body}");
+            bail!("The running server refused the request: {status} {body}");
         }
-        serde_json::from_str(body).context("The running server answers nonsense")
+        serde_json::from_str(body).context("The running server sent an answer that cannot be read")
     }
 
-    fn post(&self, path: &str, body: &[u8], patience: Duration) -> io::Result<String> {
-        let mut stream = self.connect(patience)?;
+    fn post(&self, path: &str, body: &[u8], timeout: Duration) -> io::Result<String> {
+        let mut stream = self.connect(timeout)?;
         write!(
             stream,
             "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
@@ -100,16 +106,16 @@ impl Listener {
         Ok(answer)
     }
 
-    fn connect(&self, patience: Duration) -> io::Result<Box<dyn Stream>> {
+    fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Stream>> {
         if let Some(socket) = &self.socket {
             let stream = UnixStream::connect(socket)?;
-            stream.set_read_timeout(Some(patience))?;
+            stream.set_read_timeout(Some(timeout))?;
             return Ok(Box::new(stream));
         }
         let url = self.url.as_deref().unwrap_or_default();
         let address = url.trim_start_matches("http://").trim_end_matches('/');
         let stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(patience))?;
+        stream.set_read_timeout(Some(timeout))?;
         Ok(Box::new(stream))
     }
 }

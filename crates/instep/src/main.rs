@@ -1,11 +1,18 @@
-//! `instep`: parse, trace, one command, its exit code.
+//! The `instep` program: reads the command line, starts the log, runs one command and returns its exit code.
+//!
+//! The libraries do the work. This crate turns options into their settings, and their events and reports into text
+//! for people or JSON lines for programs.
 
+mod advice;
 mod args;
+mod cli;
 mod command;
 mod config;
 mod copy;
 mod exit;
+mod global;
 mod listener;
+mod publication;
 mod runtime;
 mod simulation;
 mod ui;
@@ -13,13 +20,13 @@ mod ui;
 use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
-    let (cli, config) = match args::parse(env::args_os().collect()) {
+    let (cli, config) = match cli::parse(env::args_os().collect()) {
         Ok(parsed) => parsed,
         Err(message) => return ui::usage(&message).into(),
     };
     ui::start_log(&cli.global);
     let output = ui::Output::new(&cli.global);
-    match command::run(cli.command, &config, &output) {
+    match cli::run(cli.command, &config, &output) {
         Ok(exit) => exit.into(),
         Err(error) => output.failed(&error).into(),
     }

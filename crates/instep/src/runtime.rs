@@ -1,4 +1,4 @@
-//! The asynchronous runtime, and what a signal does.
+//! The asynchronous runtime, and how signals end a command.
 
 use std::sync::{
     Arc,
@@ -14,12 +14,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::exit::Exit;
 
-/// Starts it, with a worker for each core.
+/// Starts the runtime, with a worker thread per core.
+///
+/// Errors: threads cannot be started.
 pub(crate) fn start() -> anyhow::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build().context("Cannot start the runtime")
 }
 
-/// The first INT or TERM asks for an orderly end, the second ends at once; both leave a valid state.
+/// The signals that end a command: the first INT or TERM ends it in an orderly way, the second at once. Both leave a
+/// valid state.
 pub(crate) struct Signals {
     terminated: Arc<AtomicBool>,
 }
@@ -28,7 +31,7 @@ impl Signals {
     /// Cancels `shutdown` at the first signal.
     pub(crate) fn listen(runtime: &Runtime, shutdown: CancellationToken) -> Self {
         let terminated = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&terminated);
+        let ended = Arc::clone(&terminated);
         runtime.spawn(async move {
             let (Ok(mut interrupt), Ok(mut terminate)) =
                 (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
@@ -43,14 +46,14 @@ impl Signals {
                 if shutdown.is_cancelled() {
                     std::process::exit(exit.code().into());
                 }
-                told.store(exit == Exit::Terminated, Ordering::Relaxed);
+                ended.store(exit == Exit::Terminated, Ordering::Relaxed);
                 shutdown.cancel();
             }
         });
         Self { terminated }
     }
 
-    /// How a run that was interrupted ends.
+    /// Returns the exit code of a command that a signal ended.
     pub(crate) fn exit(&self) -> Exit {
         if self.terminated.load(Ordering::Relaxed) { Exit::Terminated } else { Exit::Interrupted }
     }

@@ -1,4 +1,4 @@
-//! A Source that does not exist: generated resources, changes and faults, all from a seed.
+//! A simulated Source: generated resources, changes and faults, all derived from a seed.
 
 mod faults;
 mod generated;
@@ -6,7 +6,7 @@ mod generated;
 pub(crate) use faults::Faults;
 pub(crate) use generated::{Changes, Generated};
 
-/// A number that follows from a seed and what it is for (SplitMix64).
+/// Returns a number that follows from a seed and a purpose (SplitMix64).
 fn draw(seed: u64, purpose: u64, number: u64) -> u64 {
     let mut mixed = seed
         ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15)

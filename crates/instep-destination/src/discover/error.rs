@@ -42,7 +42,7 @@ pub enum DiscoverError {
         sets: Vec<Uri>,
     },
     /// One set is needed, and there are several.
-    #[error("The Source has several sets of resources; choose one with --set: {}", uris(sets))]
+    #[error("The Source has several sets of resources, and one must be chosen: {}", uris(sets))]
     SeveralSets {
         /// Their Capability Lists.
         sets: Vec<Uri>,

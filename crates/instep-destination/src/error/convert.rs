@@ -65,8 +65,9 @@ impl From<DiscoverError> for Error {
                 url: url.as_str().to_owned(),
                 what: looked_at.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
             },
-            DiscoverError::NoSuchSet { .. } | DiscoverError::SeveralSets { .. } => {
-                Self::Usage { what: error.to_string() }
+            DiscoverError::NoSuchSet { .. } => Self::Usage { what: error.to_string() },
+            DiscoverError::SeveralSets { sets } => {
+                Self::SeveralSets { sets: sets.iter().map(ToString::to_string).collect() }
             }
         }
     }

@@ -151,7 +151,7 @@ pub enum Refusal {
         reason: String,
     },
     /// A document speaks for its own host only (D22).
-    #[error("{speaker} does not speak for {target}; --allow-origin {target} allows it")]
+    #[error("Not fetched: {target} is on another host than {speaker}, which lists it")]
     OutOfScope {
         /// The origin of the document that leads there.
         speaker: Origin,
@@ -159,7 +159,7 @@ pub enum Refusal {
         target: Origin,
     },
     /// A private or loopback address that the operator did not name (D23).
-    #[error("{host} has the private address {address}; --allow-origin allows it")]
+    #[error("Not fetched: {host} has the private address {address}")]
     PrivateAddress {
         /// The host.
         host: String,

@@ -71,14 +71,12 @@ impl Callbacks {
         let usage = |what: String| Error::Usage { what };
         let url = url::Url::parse(&options.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url =
-            url.ok_or_else(|| usage(format!("--callback-url {:?} is no URL of http(s)", options.url)))?;
+            url.ok_or_else(|| usage(format!("The callback URL {:?} is not an http(s) URL", options.url)))?;
         let (host, port) = (url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or(80));
         let address = options.listen.clone().unwrap_or_else(|| format!("{host}:{port}"));
-        let listener = TcpListener::bind(&address).await.map_err(|error| {
-            usage(format!(
-                "Cannot listen on {address} for callbacks: {error}; name another with --callback-listen"
-            ))
-        })?;
+        let listener = TcpListener::bind(&address)
+            .await
+            .map_err(|error| usage(format!("Cannot listen on {address} for callbacks: {error}")))?;
         let desk = Arc::new(Desk { subscriptions: Mutex::default(), sha1: options.sha1 });
         let serving = tokio::spawn(accept(listener, Arc::clone(&desk)));
         let base = format!("{}/", options.url.trim_end_matches('/'));

@@ -35,15 +35,12 @@ impl Deletions {
 pub fn check_deletions(deletions: Deletions, most: MaxDelete, allow_empty: bool) -> Result<(), Error> {
     let Deletions { planned, held, inventory } = deletions;
     if inventory == Some(0) && held > 0 && !allow_empty {
-        let what =
-            format!("the Source lists nothing, and {held} resources are held; --allow-empty removes them");
+        let what = format!("the Source lists nothing, and the copy holds {held} resources");
         return Err(Error::Refused { guard: Guard::Empty, what });
     }
     let limit = most.limit(held);
     if planned > limit {
-        let what = format!(
-            "{planned} of {held} resources would be deleted, more than {limit}; look at the plan with -n, then raise --max-delete"
-        );
+        let what = format!("{planned} of {held} resources would be deleted; the limit is {limit}");
         return Err(Error::Refused { guard: Guard::MaxDelete, what });
     }
     Ok(())
@@ -77,7 +74,7 @@ pub fn check_age(newest: Option<&DateTime>, now: DateTime, max_age: Option<Durat
     if i128::from(age) <= max_age.as_micros() as i128 {
         return Ok(());
     }
-    let what = format!("the newest time of the Source is {newest}, longer ago than --max-age allows");
+    let what = format!("the newest time of the Source is {newest}, which is older than allowed");
     Err(Error::Refused { guard: Guard::Frozen, what })
 }
 

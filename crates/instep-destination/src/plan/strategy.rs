@@ -102,14 +102,14 @@ pub fn choose(situation: &Situation) -> Result<Choice, Error> {
     match situation.via {
         Via::Changes => incremental(situation).or_else(|reason| match all_changes(situation, &reason) {
             Some(choice) => Ok(choice),
-            None => usage(&format!("--via changes cannot be done: {reason}")),
+            None => usage(&format!("Changes alone cannot bring the copy in step: {reason}")),
         }),
         Via::List if situation.list => Ok(Choice::new(Strategy::List, "the Resource List was asked for")),
-        Via::List => usage("--via list: the Source offers no Resource List"),
+        Via::List => usage("The Source offers no Resource List"),
         Via::Dump if situation.dump => Ok(Choice::new(Strategy::Dump, "the Resource Dump was asked for")),
-        Via::Dump => usage("--via dump: the Source offers no Resource Dump"),
+        Via::Dump => usage("The Source offers no Resource Dump"),
         Via::Batch if situation.batch => Ok(Choice::new(Strategy::Batch, "batches were asked for")),
-        Via::Batch => usage("--via batch: the Source packs no batches"),
+        Via::Batch => usage("The Source offers no batches"),
         Via::Cheapest => incremental(situation).or_else(|reason| baseline(situation, &reason)),
     }
 }

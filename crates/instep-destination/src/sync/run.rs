@@ -250,7 +250,7 @@ fn condition(text: &str) -> Result<Condition, Error> {
 fn refuse_unoffered(options: &SyncOptions) -> Result<(), Error> {
     let refuse = |what: &str| Err(Error::Usage { what: what.to_owned() });
     if options.as_of.is_some() && options.follow {
-        return refuse("--as-of is one moment, --follow goes on: choose one");
+        return refuse("A copy of one moment cannot follow the Source");
     }
     Ok(())
 }

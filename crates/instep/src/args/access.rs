@@ -1,4 +1,4 @@
-//! Options of the network.
+//! Options for requests: speed, credentials, and which hosts may be asked.
 
 use std::{collections::BTreeMap, env, fs, path::PathBuf, time::Duration};
 
@@ -7,56 +7,61 @@ use clap::Args;
 use instep_destination::{AccessOptions, Credential, Secret};
 use toml::Value;
 
-use super::values;
+use super::{
+    headings::{CREDENTIALS, SPEED},
+    values,
+};
 use crate::config::Config;
 
-/// How the Source is asked.
+/// How requests are sent to the Source, and with which credentials.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Network")]
 pub(crate) struct Access {
-    /// Transfers at a time, in all
-    #[arg(long, default_value_t = 16, value_name = "N")]
+    /// Transfers at the same time
+    #[arg(long, default_value_t = 16, value_name = "N", help_heading = SPEED)]
     transfers: usize,
-    /// Transfers at a time to one host
-    #[arg(long, default_value_t = 8, value_name = "N")]
+    /// Transfers at the same time per host
+    #[arg(long, default_value_t = 8, value_name = "N", help_heading = SPEED, hide_short_help = true)]
     per_host: usize,
-    /// Requests to one host, such as 4/s or 100/m [default: unlimited]
-    #[arg(long, value_parser = values::rate)]
-    rate: Option<f64>,
-    /// Bytes a second in all, such as 5MiB [default: unlimited]
-    #[arg(long, value_parser = values::size, value_name = "SIZE")]
+    /// Bytes per second in all, such as 5MiB [default: unlimited]
+    #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SPEED)]
     bwlimit: Option<u64>,
-    /// Further attempts where one failed; 0 for none
-    #[arg(long, default_value_t = 5, value_name = "N")]
+    /// Requests to one host, such as 4/s or 100/m [default: unlimited]
+    #[arg(long, visible_alias = "tpslimit", value_parser = values::rate, help_heading = SPEED, hide_short_help = true)]
+    rate: Option<f64>,
+    /// Further attempts after a failure; 0 for none
+    #[arg(long, default_value_t = 5, value_name = "N", help_heading = SPEED, hide_short_help = true)]
     retries: u32,
-    /// Patience with connecting, with headers, and with a body that stands still
-    #[arg(long, default_value = "30s", value_parser = values::duration, value_name = "DURATION")]
+    /// Timeout for connecting, for headers and for stalled transfers
+    #[arg(long, default_value = "30s", value_parser = values::duration, value_name = "DURATION",
+        help_heading = SPEED, hide_short_help = true)]
     timeout: Duration,
-    /// Let documents speak for their exact origin only, not for sub-domains
-    #[arg(long)]
-    strict_origin: bool,
-    /// Let documents speak for this origin too, such as `https://mirror.example.org`
-    #[arg(long, value_name = "ORIGIN")]
-    allow_origin: Vec<String>,
     /// File with a bearer token for the origin of URL; or INSTEP_BEARER
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = CREDENTIALS)]
     bearer_file: Option<PathBuf>,
     /// Take logins from ~/.netrc, or from the file that $NETRC names
-    #[arg(long)]
+    #[arg(long, help_heading = CREDENTIALS, hide_short_help = true)]
     netrc: bool,
-    /// Take logins from this file in the form of netrc
-    #[arg(long, value_name = "FILE", conflicts_with = "netrc")]
+    /// Take logins from this file in netrc format
+    #[arg(long, value_name = "FILE", conflicts_with = "netrc", help_heading = CREDENTIALS, hide_short_help = true)]
     netrc_file: Option<PathBuf>,
-    /// Certificates to trust beside the system's, PEM
-    #[arg(long, value_name = "FILE")]
+    /// Trust these certificates (PEM) in addition to the system's
+    #[arg(long, visible_alias = "ca-cert", value_name = "FILE", help_heading = CREDENTIALS, hide_short_help = true)]
     ca_file: Option<PathBuf>,
+    /// Also fetch from this origin, such as `https://mirror.example.org`
+    #[arg(long, value_name = "ORIGIN", help_heading = CREDENTIALS, hide_short_help = true)]
+    allow_origin: Vec<String>,
+    /// Fetch from the exact origin of a document only, not from its sub-domains
+    #[arg(long, help_heading = CREDENTIALS, hide_short_help = true)]
+    strict_origin: bool,
     /// Proxy to use [default: none]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = CREDENTIALS, hide_short_help = true)]
     proxy: Option<String>,
 }
 
 impl Access {
-    /// The options, with the secrets that environment, file and configuration name.
+    /// Returns the settings, with the secrets that environment, files and configuration name.
+    ///
+    /// Errors: a file that cannot be read, or a `[credentials]` table that is not complete.
     pub(crate) fn options(self, config: &Config) -> anyhow::Result<AccessOptions> {
         let mut options = AccessOptions::default();
         options.credentials = credentials(config)?;
@@ -97,10 +102,10 @@ impl Access {
     }
 }
 
-/// The `[credentials]` table: an origin, and what is sent to it.
+/// Reads the `[credentials]` table: per origin, what is sent to it.
 fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
     let Some(table) = config.shared("credentials") else { return Ok(Vec::new()) };
-    let table = table.as_table().context("[credentials] is a table of origins")?;
+    let table = table.as_table().context("[credentials] must be a table with an origin as each key")?;
     let of_origin = |(origin, value): (&String, &Value)| {
         credential(origin, value)
             .with_context(|| format!("{}: [credentials] {origin}", config.path().display()))
@@ -109,7 +114,7 @@ fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
 }
 
 fn credential(origin: &str, value: &Value) -> anyhow::Result<Credential> {
-    let keys: BTreeMap<String, String> = value.clone().try_into().context("texts are expected")?;
+    let keys: BTreeMap<String, String> = value.clone().try_into().context("each value must be a string")?;
     let get = |key: &str| -> anyhow::Result<Option<String>> {
         match (keys.get(key), keys.get(&format!("{key}-file"))) {
             (Some(text), _) => Ok(Some(text.clone())),
@@ -128,7 +133,7 @@ fn credential(origin: &str, value: &Value) -> anyhow::Result<Credential> {
         return Ok(Credential::Header { origin, name, value: Secret::new(value) });
     }
     bail!(
-        "bearer, user and password, or header and value are expected (or bearer-file, password-file, value-file)"
+        "expected bearer, or user and password, or header and value (or bearer-file, password-file, value-file)"
     )
 }
 

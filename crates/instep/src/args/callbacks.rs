@@ -1,32 +1,32 @@
-//! How hubs reach this Destination.
+//! Options for hubs that call this Destination (WebSub).
 
 use std::time::Duration;
 
 use clap::Args;
 use instep_destination::CallbackOptions;
 
-use super::values;
+use super::{headings::FOLLOWING, values};
 
-/// How hubs reach this Destination while it follows (WebSub).
+/// Where hubs deliver notifications while `sync --follow` runs (WebSub).
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Notification")]
+#[command(next_help_heading = FOLLOWING)]
 pub(crate) struct Callbacks {
-    /// With --follow: subscribe at hubs where no WebSocket can be opened; they call this URL
-    #[arg(long, value_name = "URL", requires = "follow")]
+    /// Subscribe at hubs if no WebSocket can be opened; they deliver to this URL
+    #[arg(long, hide_short_help = true, value_name = "URL", requires = "follow")]
     callback_url: Option<String>,
     /// Address and port to listen on for hubs [default: those of --callback-url]
-    #[arg(long, value_name = "ADDRESS", requires = "callback_url")]
+    #[arg(long, hide_short_help = true, value_name = "ADDRESS", requires = "callback_url")]
     callback_listen: Option<String>,
-    /// Take deliveries that are signed with SHA-1
-    #[arg(long, requires = "callback_url")]
+    /// Accept deliveries that are signed with SHA-1
+    #[arg(long, hide_short_help = true, requires = "callback_url")]
     callback_sha1: bool,
-    /// The lease to ask hubs for; it is renewed after two thirds of what they grant
-    #[arg(long, value_parser = values::duration, requires = "callback_url", value_name = "DURATION")]
+    /// Lease to ask hubs for; it is renewed after two thirds of the granted time
+    #[arg(long, hide_short_help = true, value_parser = values::duration, requires = "callback_url", value_name = "DURATION")]
     callback_lease: Option<Duration>,
 }
 
 impl Callbacks {
-    /// The options; none where no hub is to call.
+    /// Returns the settings; `None` if no hub is to call.
     pub(crate) fn options(self) -> Option<CallbackOptions> {
         let mut options = CallbackOptions::new(self.callback_url?);
         options.listen = self.callback_listen;

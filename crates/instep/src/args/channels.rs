@@ -1,4 +1,4 @@
-//! How changes are told, and how applications say theirs.
+//! Options for notifications, and for the listener through which applications report changes.
 
 use std::{fs, path::PathBuf};
 
@@ -10,24 +10,26 @@ use instep_source::{
 };
 use resourcesync::Uri;
 
-/// How changes are told to those who listen.
+use super::headings::{ADMINISTRATION, NOTIFICATION};
+
+/// How changes are announced to those who listen.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Notification")]
+#[command(next_help_heading = NOTIFICATION)]
 pub(crate) struct Channels {
-    /// Which form of notifications to offer
-    #[arg(long, default_value = "1.0", value_name = "FORM")]
+    /// Version of the notifications to offer
+    #[arg(long, hide_short_help = true, default_value = "1.0", value_name = "FORM")]
     notifications: Notifications,
-    /// Offer no hub of its own
-    #[arg(long)]
+    /// Do not run a hub
+    #[arg(long, hide_short_help = true)]
     no_hub: bool,
-    /// Tell this hub too (WebSub)
-    #[arg(long, value_name = "URL")]
+    /// Also notify this hub (WebSub)
+    #[arg(long, hide_short_help = true, value_name = "URL")]
     hub: Vec<Uri>,
-    /// Let the hub call at private addresses, such as 10.0.0.0/8
-    #[arg(long, value_name = "CIDR")]
+    /// Let the hub deliver to these private addresses, such as 10.0.0.0/8
+    #[arg(long, hide_short_help = true, value_name = "CIDR")]
     allow_callback: Vec<Cidr>,
     /// Digest of the hub's signatures; sha1 only for subscribers that know no other
-    #[arg(long, default_value = "sha256", value_name = "DIGEST")]
+    #[arg(long, hide_short_help = true, default_value = "sha256", value_name = "DIGEST")]
     hub_signature: SignedBy,
 }
 
@@ -51,7 +53,7 @@ impl From<SignedBy> for Signature {
     }
 }
 
-/// Which form of notifications is offered.
+/// The version of the notifications that are offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Notifications {
     #[value(name = "1.0")]
@@ -62,7 +64,7 @@ enum Notifications {
 }
 
 impl Channels {
-    /// The options.
+    /// Returns the settings.
     pub(crate) fn options(self) -> ChannelOptions {
         let mut options = ChannelOptions::default();
         options.offered = self.notifications != Notifications::None;
@@ -76,24 +78,25 @@ impl Channels {
     }
 }
 
-/// The listener for applications that say their changes themselves.
+/// The listener through which applications report their own changes.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Administration")]
+#[command(next_help_heading = ADMINISTRATION)]
 pub(crate) struct Admin {
-    /// Loopback address of the listener for applications, or unix:PATH; where it is and its token stand in
-    /// STATE/admin.json
-    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
+    /// Loopback address, or unix:PATH, on which applications report changes; see STATE/admin.json
+    #[arg(long, hide_short_help = true, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     admin_listen: String,
-    /// File with the token of that listener [default: one is made at each start]
-    #[arg(long, value_name = "FILE")]
+    /// File with the token of that listener [default: a new one at each start]
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     admin_token_file: Option<PathBuf>,
-    /// No such listener
-    #[arg(long)]
+    /// Do not open that listener
+    #[arg(long, hide_short_help = true)]
     no_admin: bool,
 }
 
 impl Admin {
-    /// The options; none where there is no such listener.
+    /// Returns the settings; `None` if there is no such listener.
+    ///
+    /// Errors: the token file cannot be read.
     pub(crate) fn options(self) -> anyhow::Result<Option<AdminOptions>> {
         if self.no_admin {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! `[[link]]`, `[[changefreq]]`, `[[coded]]` and `[[generic]]` of `instep.toml`: what is said of resources by their path.
+//! `[[link]]`, `[[changefreq]]`, `[[coded]]` and `[[generic]]` of `instep.toml`: what the documents state about resources, by their path.
 
 use anyhow::{Context, bail};
 use instep_source::{CodingRule, FrequencyRule, GenericRule, LinkRule, SetOptions};
@@ -7,7 +7,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::config::Config;
 
-/// The rules for the resources of all sets.
+/// The rules that hold for the resources of all sets.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     links: Vec<LinkRule>,
@@ -16,14 +16,14 @@ pub(crate) struct Rules {
     generics: Vec<GenericRule>,
 }
 
-/// `*.pdf` is `describedby` `*.xml`, which `describes` it.
+/// A `[[link]]` table: `*.pdf` is `describedby` `*.xml`, which `describes` it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LinkTable {
     resource: String,
     rel: String,
     target: String,
-    /// The relation of the target to the resource, where that is told too.
+    /// The relation of the target back to the resource, if that is published too.
     back: Option<String>,
     #[serde(rename = "type")]
     media_type: Option<String>,
@@ -34,7 +34,7 @@ struct LinkTable {
 #[serde(deny_unknown_fields)]
 struct FrequencyTable {
     resource: String,
-    /// A frequency of the Sitemap protocol, or `auto`.
+    /// A frequency of the Sitemap protocol, or `auto`: computed from the changes seen.
     frequency: String,
 }
 
@@ -60,6 +60,9 @@ fn gzip() -> String {
 }
 
 impl Rules {
+    /// Reads the rules from the configuration.
+    ///
+    /// Errors: a table with a missing, unknown or wrong key.
     pub(crate) fn read(config: &Config) -> anyhow::Result<Self> {
         let mut rules = Self::default();
         for table in tables::<LinkTable>(config, "link")? {
@@ -70,7 +73,7 @@ impl Rules {
                 ("auto", _) => FrequencyRule::auto(resource),
                 (_, Some(frequency)) => FrequencyRule::new(resource, frequency),
                 (_, None) => bail!(
-                    "{}: [[changefreq]] {resource}: {frequency:?} is none; write auto, always, hourly, daily, weekly, \
+                    "{}: [[changefreq]] {resource}: {frequency:?} is not a frequency; write auto, always, hourly, daily, weekly, \
                      monthly, yearly or never",
                     config.path().display()
                 ),
@@ -97,7 +100,7 @@ impl Rules {
         self.links.push(rule);
     }
 
-    /// Says to a set what holds for all.
+    /// Adds the rules to a set.
     pub(crate) fn add_to(&self, set: &mut SetOptions) {
         set.links.extend(self.links.iter().cloned());
         set.frequencies.extend(self.frequencies.iter().cloned());
@@ -106,7 +109,7 @@ impl Rules {
     }
 }
 
-/// The tables of one name; none where the file has none.
+/// Returns the tables of one name; empty if the file has none.
 fn tables<T: DeserializeOwned>(config: &Config, name: &str) -> anyhow::Result<Vec<T>> {
     let Some(value) = config.shared(name) else { return Ok(Vec::new()) };
     value.clone().try_into().with_context(|| format!("{}: [[{name}]]", config.path().display()))

@@ -1,58 +1,58 @@
-//! Which resources are wanted.
+//! Options that select resources of a Source.
 
 use clap::Args;
 use instep_destination::SelectionOptions;
 use resourcesync::DateTime;
 
-use super::values;
+use super::{headings::WHAT_TO_COPY, values};
 
-/// Which of the Source's resources are wanted; all where nothing is said.
+/// Which of the Source's resources to copy or compare; all if no option is given.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Selection")]
+#[command(next_help_heading = WHAT_TO_COPY)]
 pub(crate) struct Selection {
-    /// Only this set of resources, by the URI of its Capability List or the last part of it
-    #[arg(long, value_name = "SET")]
-    set: Vec<String>,
-    /// Only URIs that match a glob or begin with a prefix
-    #[arg(long, value_name = "GLOB")]
+    /// Only paths that match, such as '*.pdf' or 'letters/**'
+    #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
-    /// No URIs that match a glob or begin with a prefix
-    #[arg(long, value_name = "GLOB")]
+    /// No paths that match; wins over --include
+    #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
     /// Only these media types, such as text/*
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", hide_short_help = true)]
     types: Vec<String>,
-    /// Nothing larger
-    #[arg(long, value_parser = values::size, value_name = "SIZE")]
+    /// Skip resources larger than SIZE
+    #[arg(long, value_parser = values::size, value_name = "SIZE", hide_short_help = true)]
     max_size: Option<u64>,
-    /// Nothing that was last modified or changed before
-    #[arg(long, value_parser = values::datetime, value_name = "DATETIME")]
+    /// Skip resources that were last modified or changed before
+    #[arg(long, value_parser = values::datetime, value_name = "DATETIME", hide_short_help = true)]
     since: Option<DateTime>,
-    /// At most so many resources: to try a little first
-    #[arg(long, value_name = "N")]
+    /// At most N resources, to try a Source first
+    #[arg(long, value_name = "N", hide_short_help = true)]
     limit: Option<u64>,
-    /// The targets of links with this relation too
-    #[arg(long = "with", value_name = "REL")]
+    /// Only this set of resources: the URI of its Capability List or the last part of it
+    #[arg(long, value_name = "SET", hide_short_help = true)]
+    set: Vec<String>,
+    /// Also copy the targets of links with this relation
+    #[arg(long = "with", value_name = "REL", hide_short_help = true)]
     with_links: Vec<String>,
     /// Only resources that have a link with this relation
-    #[arg(long = "only", value_name = "REL")]
+    #[arg(long = "only", value_name = "REL", hide_short_help = true)]
     only_links: Vec<String>,
     /// Only members of this collection
-    #[arg(long, value_name = "URI")]
+    #[arg(long, value_name = "URI", hide_short_help = true)]
     collection: Vec<String>,
     /// Only resources of this profile
-    #[arg(long, value_name = "URI")]
+    #[arg(long, value_name = "URI", hide_short_help = true)]
     profile: Vec<String>,
-    /// Take the alternate representation of this media type where there is one; the preferred first
-    #[arg(long, value_name = "TYPE")]
+    /// Take the alternate of this media type if there is one; the preferred first
+    #[arg(long, value_name = "TYPE", hide_short_help = true)]
     prefer_type: Vec<String>,
-    /// Only resources whose describedby record matches: '/year >= 2020 and creator ~ Noether'
-    #[arg(long, value_name = "EXPR")]
+    /// Only resources whose metadata record matches: '/year >= 2020 and creator ~ Noether'
+    #[arg(long, value_name = "EXPR", hide_short_help = true)]
     where_metadata: Option<String>,
 }
 
 impl Selection {
-    /// The options.
+    /// Returns the settings.
     pub(crate) fn options(self) -> SelectionOptions {
         let mut options = SelectionOptions::default();
         options.sets = self.set;

@@ -6,55 +6,61 @@ use anyhow::bail;
 use clap::Args;
 use instep_source::{VersionOptions, serve::ServeOptions};
 
-use super::values;
+use super::{
+    headings::{SERVING, VERSIONS},
+    values,
+};
 
-/// Where to listen when nothing is said.
+/// The address to listen on if none is given.
 const LISTEN: &str = "127.0.0.1:8080";
 
-/// How a Source is served.
+/// Where a Source is served, and how it keeps itself current.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Serving")]
+#[command(next_help_heading = SERVING)]
 pub(crate) struct Server {
-    /// Address and port; port 0 takes any free one [default: 127.0.0.1:8080; republish: do not serve]
-    #[arg(long, value_name = "ADDRESS")]
+    /// Address and port; port 0 for any free one [default: 127.0.0.1:8080]
+    #[arg(long, alias = "addr", value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// The URL under which clients reach it [default: http:// and the address]
+    /// URL under which clients reach the server [default: http://ADDRESS]
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// Certificate chain, PEM; read again at HUP
+    /// Certificate chain, PEM; read again on SIGHUP
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// Key of the certificate, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
     /// Refuse requests for another host with 421
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     strict_host: bool,
     /// Find changes by scanning only
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_watch: bool,
-    /// How often everything is looked at, watched or not
-    #[arg(long, default_value = "10m", value_parser = values::duration, value_name = "DURATION")]
+    /// Time between two full scans, watched or not
+    #[arg(long, default_value = "10m", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     scan_every: Duration,
     /// Least time between two publications; the first change is published at once
-    #[arg(long, default_value = "500ms", value_parser = values::duration, value_name = "DURATION")]
+    #[arg(long, default_value = "500ms", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
     interval: Duration,
-    /// Do not answer batches: many resources in one request
-    #[arg(long)]
+    /// Do not answer batches, which are many resources in one request
+    #[arg(long, hide_short_help = true)]
     no_batch: bool,
-    /// Keep prior versions, and answer for them (Memento); the bytes of all resources are kept once more for it
-    #[arg(long)]
+    /// Keep prior versions and serve them (Memento); stores all resources a second time
+    #[arg(long, help_heading = VERSIONS)]
     versions: bool,
-    /// Versions kept of one resource
-    #[arg(long, default_value_t = 100, value_name = "NUMBER")]
+    /// Versions to keep per resource
+    #[arg(long, default_value_t = 100, value_name = "N", help_heading = VERSIONS, hide_short_help = true)]
     versions_count: usize,
-    /// How long a version is kept once it is superseded
-    #[arg(long, default_value = "8760h", value_parser = values::duration, value_name = "DURATION")]
+    /// How long to keep a version after it was replaced
+    #[arg(long, default_value = "8760h", value_parser = values::duration, value_name = "DURATION",
+        help_heading = VERSIONS, hide_short_help = true)]
     versions_age: Duration,
 }
 
 impl Server {
-    /// Puts them into the options of a server.
+    /// Adds the settings to those of a server.
+    ///
+    /// Errors: an address that stands for all interfaces, without the URL that clients use.
     pub(crate) fn apply(self, options: &mut ServeOptions) -> anyhow::Result<()> {
         let listen = self.listen.unwrap_or_else(|| LISTEN.to_owned());
         let wildcard = ["0.0.0.0:", "[::]:", "*:", ":"].iter().any(|address| listen.starts_with(address));

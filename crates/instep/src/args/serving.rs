@@ -1,4 +1,4 @@
-//! A Source that is served: what is published, how, and how changes are told.
+//! Options of a Source that is served: content, documents, server, notification and administration.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::config::Config;
 
-/// What is published and served.
+/// What is published and served, and how changes are announced.
 #[derive(Debug, Args)]
 pub(crate) struct Serving {
     #[command(flatten)]
@@ -26,7 +26,9 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// The options of a folder that is served.
+    /// Returns the settings for a folder that is served.
+    ///
+    /// Errors: options that contradict each other, or files they name that cannot be read.
     pub(crate) fn options(self, folder: &Path, config: &Config) -> anyhow::Result<ServeOptions> {
         let mut options = ServeOptions::new(folder);
         let (documents, dumps) = (options.publish.out.clone(), options.publish.dumps.policy);

@@ -12,28 +12,30 @@ use serde::Deserialize;
 
 use crate::{config::Config, copy::CopyContent};
 
-/// One table.
+/// A `[[set]]` table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Table {
-    /// Its name: the folder of its documents.
+    /// The name of the set, which is also the folder of its documents.
     name: String,
-    /// A folder; relative to the folder that is published.
+    /// A folder, relative to the folder that is published.
     content: Option<PathBuf>,
     /// A manifest, CSV or JSON Lines; or the folder of a copy.
     from: Option<PathBuf>,
-    /// The URI that the folder is served at; by default where it lies below the base URL.
+    /// The URI at which the folder is served; by default its place below the base URL.
     prefix: Option<String>,
     #[serde(default)]
     include: Vec<String>,
     #[serde(default)]
     exclude: Vec<String>,
     describedby: Option<String>,
-    /// Of `resourcelist` and `changelist`, those that are offered.
+    /// Which of `resourcelist` and `changelist` are offered.
     capabilities: Option<Vec<String>>,
 }
 
-/// The sets that the configuration names; none where it names none.
+/// Returns the sets that the configuration names; `None` if it names none.
+///
+/// Errors: a table with a missing, unknown or wrong key.
 pub(crate) fn sets(config: &Config, root: &Path) -> anyhow::Result<Option<Vec<SetOptions>>> {
     let Some(value) = config.shared("set") else { return Ok(None) };
     let place = || format!("{}: [[set]]", config.path().display());
@@ -42,7 +44,9 @@ pub(crate) fn sets(config: &Config, root: &Path) -> anyhow::Result<Option<Vec<Se
     sets.map(Some).with_context(place)
 }
 
-/// What is named instead of a folder: a manifest, or a folder with a copy, which is published again.
+/// Returns content that is named instead of a folder: a manifest, or a copy that is published again.
+///
+/// Errors: a copy that cannot be opened.
 pub(crate) fn content_from(path: PathBuf, root: &Path, prefix: Option<String>) -> anyhow::Result<Content> {
     let folder = root.join(&path);
     if folder.is_dir() {
@@ -51,8 +55,8 @@ pub(crate) fn content_from(path: PathBuf, root: &Path, prefix: Option<String>) -
     Ok(Content::Manifest { path, root: root.to_owned() })
 }
 
-/// Where a folder below the one that is published is served, as a reference below the base URL; none for that folder
-/// itself and for one elsewhere.
+/// Returns the place of a folder below the base URL; `None` for the published folder itself and for folders outside
+/// of it.
 fn below(folder: &Path) -> Option<String> {
     let mut prefix = String::new();
     for component in folder.components().filter(|component| *component != Component::CurDir) {
@@ -79,7 +83,7 @@ fn set(table: Table, root: &Path) -> anyhow::Result<SetOptions> {
             }]
         }
         (None, Some(path)) => vec![content_from(path, root, table.prefix)?],
-        (Some(_), Some(_)) => bail!("{}: content or from, not both", table.name),
+        (Some(_), Some(_)) => bail!("{}: set either content or from, not both", table.name),
     };
     set.name = table.name;
     set.include = table.include;
@@ -94,7 +98,7 @@ fn set(table: Table, root: &Path) -> anyhow::Result<SetOptions> {
         let unknown = |name: &&String| !["resourcelist", "changelist"].contains(&name.as_str());
         if let Some(name) = capabilities.iter().find(unknown) {
             bail!(
-                "{}: the capability {name:?} is not chosen by set; resourcelist and changelist are",
+                "{}: the capability {name:?} cannot be chosen per set; only resourcelist and changelist can",
                 set.name
             );
         }

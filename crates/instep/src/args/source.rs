@@ -1,4 +1,4 @@
-//! Options of a Source: what is published, and how.
+//! Options of a Source: its content, its documents and its packages.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,85 +11,91 @@ use instep_source::{Archives, DumpPolicy, PatchOptions, PublishOptions};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
+    headings::{DOCUMENTS, PACKAGES, WHAT_TO_PUBLISH},
     rules::Rules,
     sets::{content_from, sets},
     values,
 };
 use crate::config::Config;
 
-/// What is published, and how.
+/// The content of a Source and the documents made of it.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Publication")]
+#[command(next_help_heading = WHAT_TO_PUBLISH)]
 pub(crate) struct Source {
-    /// Where the documents go [default: the folder itself; serve: DIR/.instep/documents]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Where the catalogue is [default: DIR/.instep]
-    #[arg(long, value_name = "DIR")]
-    state: Option<PathBuf>,
-    /// Resources from a CSV or JSON Lines file, or from the copy in a folder, instead of DIR; - is standard input
-    #[arg(long, value_name = "MANIFEST")]
-    from: Option<PathBuf>,
-    /// Only files whose path matches
-    #[arg(long, value_name = "GLOB")]
+    /// Only files whose path matches, such as '*.pdf' or 'letters/**'
+    #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
-    /// No files whose path matches
-    #[arg(long, value_name = "GLOB")]
+    /// No files whose path matches; wins over --include
+    #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Digests to publish: md5, sha-1, sha-256, sha-384, sha-512
-    #[arg(long, value_delimiter = ',', default_value = "sha-256", value_name = "ALGORITHMS", value_parser = algorithm)]
+    /// Take the resources from a CSV or JSON Lines file (- is standard input) or from a copy, not from DIR
+    #[arg(long, value_name = "MANIFEST", hide_short_help = true)]
+    from: Option<PathBuf>,
+    /// Folder for the documents [default: DIR; serve: DIR/.instep/documents]
+    #[arg(long, value_name = "DIR", help_heading = DOCUMENTS)]
+    out: Option<PathBuf>,
+    /// Folder for the catalogue [default: DIR/.instep]
+    #[arg(long, value_name = "DIR", help_heading = DOCUMENTS, hide_short_help = true)]
+    state: Option<PathBuf>,
+    /// Digests: md5, sha-1, sha-256, sha-384, sha-512
+    #[arg(long, value_delimiter = ',', default_value = "sha-256", value_name = "ALGORITHMS", value_parser = algorithm,
+        help_heading = DOCUMENTS)]
     hash: Vec<Algorithm>,
-    /// A description of the Source [default: a small page]
-    #[arg(long, value_name = "URI")]
+    /// URI of a description of the Source [default: a small page]
+    #[arg(long, value_name = "URI", help_heading = DOCUMENTS, hide_short_help = true)]
     describedby: Option<Uri>,
-    /// A description of the set of resources [default: a small page]
-    #[arg(long, value_name = "URI")]
+    /// URI of a description of the set of resources [default: a small page]
+    #[arg(long, value_name = "URI", help_heading = DOCUMENTS, hide_short_help = true)]
     set_describedby: Option<Uri>,
-    /// For readers of which version of the standard; 1.0 adds lastmod = time of the change
-    #[arg(long, default_value = "1.1", value_name = "VERSION")]
+    /// Version of the standard to write; 1.0 adds lastmod = time of the change
+    #[arg(long, default_value = "1.1", value_name = "VERSION", help_heading = DOCUMENTS, hide_short_help = true)]
     spec_version: Version,
-    /// One plain Change List instead of an index over lists
-    #[arg(long)]
+    /// Write one plain Change List instead of an index of lists
+    #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     single_changelist: bool,
     /// Renew the Resource List now
-    #[arg(long)]
+    #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     snapshot: bool,
-    /// Renew the Resource List of a large set when it is older
-    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION")]
+    /// Renew the Resource List of a large set when it is older than this
+    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION",
+        help_heading = DOCUMENTS, hide_short_help = true)]
     snapshot_every: Duration,
-    /// Whether to offer a Resource Dump: auto offers it up to 1 GiB
-    #[arg(long, value_name = "WHEN")]
+    /// Write a .gz twin of each document
+    #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
+    gzip: bool,
+    /// Also write a plain Sitemap for search engines
+    #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
+    sitemap: bool,
+    /// Do not write robots.txt
+    #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
+    no_robots: bool,
+    /// Offer a Resource Dump: auto, always or never; auto: up to 1 GiB
+    #[arg(long, value_name = "WHEN", help_heading = PACKAGES, hide_possible_values = true)]
     dump: Option<Dump>,
-    /// Offer a Change Dump; past states are kept for it
-    #[arg(long)]
+    /// Offer a Change Dump; keeps past states for it
+    #[arg(long, help_heading = PACKAGES)]
     change_dump: bool,
-    /// Pack the changes that no package has yet when the oldest is older [default: publish: at once; serve: 1h]
-    #[arg(long, value_parser = values::duration, value_name = "DURATION")]
+    /// Pack changes when the oldest is older than this [default: at once; serve: 1h]
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = PACKAGES, hide_short_help = true)]
     change_dump_every: Option<Duration>,
-    /// Offer patches for changed resources; the bytes of all resources up to --patch-max are kept once more for it
-    #[arg(long)]
+    /// Offer patches; stores resources up to --patch-max a second time
+    #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     patches: bool,
     /// Offer a patch that is smaller than this share of the resource
-    #[arg(long, default_value = "50%", value_parser = values::percent, value_name = "PERCENT")]
+    #[arg(long, default_value = "50%", value_parser = values::percent, value_name = "PERCENT",
+        help_heading = PACKAGES, hide_short_help = true)]
     patch_share: u8,
     /// Make patches for resources up to this size
-    #[arg(long, default_value = "8MiB", value_parser = values::size, value_name = "SIZE")]
+    #[arg(long, default_value = "8MiB", value_parser = values::size, value_name = "SIZE",
+        help_heading = PACKAGES, hide_short_help = true)]
     patch_max: u64,
-    /// Keep so many bytes of past states, for Change Dumps and patches; the oldest go first
-    #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE")]
+    /// Bytes of past states to keep for Change Dumps and patches; the oldest go first
+    #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE",
+        help_heading = PACKAGES, hide_short_help = true)]
     keep_bytes: u64,
     /// Keep closed and superseded documents, and offer archives
-    #[arg(long)]
+    #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     archives: bool,
-    /// Write a .gz twin of each document
-    #[arg(long)]
-    gzip: bool,
-    /// Write a plain Sitemap for search engines too
-    #[arg(long)]
-    sitemap: bool,
-    /// Leave robots.txt alone
-    #[arg(long)]
-    no_robots: bool,
 }
 
 /// A version of the standard.
@@ -101,7 +107,7 @@ enum Version {
     V1_1,
 }
 
-/// Whether there is a Resource Dump.
+/// When a Resource Dump is offered.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Dump {
     Auto,
@@ -119,19 +125,21 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
 }
 
 impl Source {
-    /// Whether it says where documents go.
+    /// Returns `true` if a folder for the documents is named.
     pub(crate) fn names_out(&self) -> bool {
         self.out.is_some()
     }
 
-    /// The same with another folder for the catalogue, where none is named.
+    /// Sets the folder of the catalogue if none is named.
     pub(crate) fn with_state(mut self, state: PathBuf) -> Self {
         self.state.get_or_insert(state);
         self
     }
 
-    /// The options of a folder that is published at a base URL; its documents go to `documents`, and it offers
-    /// dumps as `dumps` says, unless the command line says otherwise.
+    /// Returns the settings for a folder that is published at a base URL. The documents go to `documents` and dumps
+    /// are offered by `dumps`, unless options say otherwise.
+    ///
+    /// Errors: a folder that is not there, or configuration that cannot be used.
     pub(crate) fn options(
         self,
         folder: &Path,

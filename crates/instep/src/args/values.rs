@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-/// Reads `30s`, `5m`, `1h30m`, `250ms`.
+/// Reads a duration: `30s`, `5m`, `1h30m`, `250ms`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is no duration; write 250ms, 30s, 5m or 2h");
+    let wrong = || format!("{text:?} is not a duration; write 250ms, 30s, 5m or 2h");
     let signed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
     signed.try_into().map_err(|_| wrong())
 }
 
-/// Reads `512`, `64KiB`, `10MiB`, `1GB`: bytes.
+/// Reads a number of bytes: `512`, `64KiB`, `10MiB`, `1GB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no size; write 512, 64KiB, 10MiB or 1GB");
+    let wrong = || format!("{text:?} is not a size; write 512, 64KiB, 10MiB or 1GB");
     let digits =
         text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -31,16 +31,16 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     Ok((number * factor as f64) as u64)
 }
 
-/// Reads `50%`, `50`: hundredths, 1 to 100.
+/// Reads a percentage from 1 to 100: `50%`, `50`.
 pub(crate) fn percent(text: &str) -> Result<u8, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     let within = number.filter(|number| (1..=100).contains(number));
-    within.ok_or_else(|| format!("{text:?} is no share; write 50% or 10%"))
+    within.ok_or_else(|| format!("{text:?} is not a percentage; write 50% or 10%"))
 }
 
-/// Reads `4/s`, `100/m`, `5`: requests a second.
+/// Reads a rate and returns it per second: `4/s`, `100/m`, `5`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    let wrong = || format!("{text:?} is no rate; write 4/s or 100/m");
+    let wrong = || format!("{text:?} is not a rate; write 4/s or 100/m");
     let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
     let number: f64 = number.trim().parse().map_err(|_| wrong())?;
     let seconds = match unit.trim() {
@@ -57,13 +57,13 @@ pub(crate) fn datetime(text: &str) -> Result<resourcesync::DateTime, String> {
     text.parse().map_err(|error| format!("{text:?}: {error}; write 2026-01-31 or 2026-01-31T09:00:00Z"))
 }
 
-/// Reads an absolute http(s) URI; a host alone is taken as `https://host/`.
+/// Reads an absolute http(s) URI; a host alone stands for `https://host/`.
 pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     let complete = if text.contains("://") { text.to_owned() } else { format!("https://{text}/") };
     let uri = resourcesync::Uri::parse(&complete).map_err(|error| format!("{text:?}: {error}"))?;
     match uri.as_str().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase()) {
         Some(scheme) if scheme == "http" || scheme == "https" => Ok(uri),
-        _ => Err(format!("{text:?}: only http and https are fetched")),
+        _ => Err(format!("{text:?}: only http and https URLs can be used")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `instep audit`: is the copy right?
+//! `instep audit`: compares a copy with its Source.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -6,9 +6,8 @@ use clap::Args;
 use instep_destination::{self as destination, AuditOptions, AuditReport, Verify};
 use serde_json::json;
 
-use super::sync::default_dir;
 use crate::{
-    args::{access::Access, selection::Selection, values},
+    args::{access::Access, folders, headings::CHECKING, selection::Selection, values},
     config::Config,
     exit::Exit,
     runtime,
@@ -19,30 +18,31 @@ use crate::{
     },
 };
 
-/// Is the copy right? One line per difference: + missing, ~ differs, - surplus, ! error
+/// Check a copy against its Source: + missing, ~ different, - surplus, ! error
 ///
-/// Hashes what is held and compares it with the Source's Resource List and later changes. Ends with 20 where it
-/// found differences.
+/// Hashes the files of the copy and compares them with the Source's Resource List and later changes. The exit code is
+/// 20 if there are differences.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  instep audit https://example.org/ ./copy\n  instep audit --offline ./copy\n  instep audit https://example.org/ ./copy --sample 1%\n  instep audit https://original.example.org/ ./copy-of-a-mirror --origin"
+    after_help = "All options and examples: instep audit --help",
+    after_long_help = "Examples:\n  instep audit https://example.org/ ./copy\n  instep audit --offline ./copy\n  instep audit https://example.org/ ./copy --sample 1%\n  instep audit https://original.example.org/ ./copy-of-a-mirror --origin"
 )]
 pub(crate) struct Audit {
     /// Any URL of the Source; the folder of the copy with --offline
     url: String,
     /// The folder of the copy [default: ./HOST]
     dir: Option<PathBuf>,
-    /// Compare with the copy's own state instead of the Source
-    #[arg(long)]
+    /// Compare with the state of the copy instead of the Source
+    #[arg(long, help_heading = CHECKING)]
     offline: bool,
-    /// URL is the original Source of a copy of a mirror: each resource is compared with the one that its via names
-    #[arg(long, conflicts_with = "offline")]
+    /// URL is the original Source of a copy of a mirror: compare with the resources that `via` links name
+    #[arg(long, help_heading = CHECKING, hide_short_help = true, conflicts_with = "offline")]
     origin: bool,
-    /// Hash only this part, such as 1%
-    #[arg(long, value_parser = share, default_value = "100%", value_name = "PART")]
+    /// Hash only this part of the files, such as 1%
+    #[arg(long, help_heading = CHECKING, value_parser = share, default_value = "100%", value_name = "PART")]
     sample: f64,
-    /// Verify the strongest digest offered, or all
-    #[arg(long, default_value = "strongest", value_name = "WHICH")]
+    /// Digests to verify: strongest or all
+    #[arg(long, help_heading = CHECKING, hide_short_help = true, default_value = "strongest", value_name = "WHICH")]
     verify: Verify,
     #[command(flatten)]
     selection: Selection,
@@ -51,16 +51,20 @@ pub(crate) struct Audit {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let number: f64 =
-        text.strip_suffix('%').unwrap_or(text).parse().map_err(|_| format!("{text:?} is no percentage"))?;
+    let number: f64 = text
+        .strip_suffix('%')
+        .unwrap_or(text)
+        .parse()
+        .map_err(|_| format!("{text:?} is not a percentage"))?;
     if (0.0..=100.0).contains(&number) && number > 0.0 {
         Ok(number / 100.0)
     } else {
-        Err("more than 0% and up to 100%".into())
+        Err("write a percentage above 0% and up to 100%".into())
     }
 }
 
 impl Audit {
+    /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let options = self.options(config)?;
         let runtime = runtime::start()?;
@@ -69,7 +73,7 @@ impl Audit {
         let report = runtime.block_on(destination::audit(&options, progress.as_ref()));
         progress.finish();
         let report = report?;
-        tell(output, &report);
+        show(output, &report);
         output.object("summary", summary(&report));
         Ok(if report.interrupted { signals.exit() } else { Exit::from_code(report.exit_code()) })
     }
@@ -79,7 +83,7 @@ impl Audit {
             (None, self.dir.unwrap_or_else(|| PathBuf::from(&self.url)))
         } else {
             let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
-            let dir = self.dir.unwrap_or_else(|| default_dir(&url));
+            let dir = self.dir.unwrap_or_else(|| folders::copy(&url));
             (Some(url), dir)
         };
         let mut options = AuditOptions::new(url, dir);
@@ -92,7 +96,7 @@ impl Audit {
     }
 }
 
-fn tell(output: &Output, report: &AuditReport) {
+fn show(output: &Output, report: &AuditReport) {
     let state = match report.exit_code() {
         0 => "In step",
         20 => "Not in step",
@@ -105,7 +109,7 @@ fn tell(output: &Output, report: &AuditReport) {
         (report.differing, "differ"),
         (report.surplus, "surplus"),
         (report.failed, "not compared"),
-        (report.unauditable, "without anything to compare"),
+        (report.unauditable, "without a digest or length to compare"),
     ] {
         if number > 0 {
             line.push_str(&format!(", {} {what}", count(number)));

@@ -1,4 +1,4 @@
-//! `instep catalogue`: looking after what a Source knows.
+//! `instep catalogue`: maintains the catalogue of a Source.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use instep_source::Publisher;
 use serde_json::json;
 
 use crate::{
-    args::state,
+    args::folders,
     exit::Exit,
     listener::{Compacted, Listener},
     ui::{
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Look after the catalogue of a Source
+/// Maintain the catalogue of a Source: check, compact
 #[derive(Debug, Args)]
 pub(crate) struct Catalogue {
     #[command(subcommand)]
@@ -26,34 +26,35 @@ pub(crate) struct Catalogue {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Hash every file and compare it with the catalogue; nothing is recorded
+    /// Hash every file and compare it with the catalogue; record nothing
     ///
-    /// `+` is a file that the catalogue does not know, `~` one with other bytes, `-` one that is not there any more.
-    /// The next publication records what has simply changed since the last one. A running `serve` goes on meanwhile.
+    /// `+` is a file that is not in the catalogue, `~` one with other bytes, `-` one that is gone. The next publication
+    /// records ordinary changes. A running `serve` is not interrupted.
     Check(Place),
-    /// Drop history that no published document shows any more, and give its space back
+    /// Drop history that no published document needs, and free its space on disk
     ///
-    /// Such history goes with each publication; this gives the space back to the disk. A running `serve` does it
-    /// itself, and records nothing meanwhile.
+    /// Each publication drops such history; this command frees the space. A running `serve` does the work itself and
+    /// records nothing meanwhile.
     Compact(Place),
 }
 
-/// The Source.
+/// The Source to work on.
 #[derive(Debug, Args)]
 struct Place {
     /// The folder that is published
     #[arg(default_value = ".")]
     dir: PathBuf,
-    /// Where its catalogue is [default: DIR/.instep]
+    /// Folder of its catalogue [default: DIR/.instep]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }
 
 impl Catalogue {
+    /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self.task {
-            Task::Check(place) => check(&state::folder(&place.dir, place.state), output),
-            Task::Compact(place) => compact(&state::folder(&place.dir, place.state), output),
+            Task::Check(place) => check(&folders::state(&place.dir, place.state), output),
+            Task::Compact(place) => compact(&folders::state(&place.dir, place.state), output),
         }
     }
 }
@@ -61,16 +62,16 @@ impl Catalogue {
 fn check(state: &Path, output: &Output) -> anyhow::Result<Exit> {
     let monitor = Publishing::new(*output);
     let mut differences = Differences::new(*output);
-    let report = instep_source::check(state, &monitor, &mut |difference| differences.tell(&difference));
+    let report = instep_source::check(state, &monitor, &mut |difference| differences.add(&difference));
     monitor.finish();
     let report = report?;
     let Differences { unknown, differing, missing, .. } = differences;
     let verdict = match unknown + differing + missing {
-        0 => "The catalogue is right".to_owned(),
+        0 => "The catalogue matches the files".to_owned(),
         number => counted(number, "difference"),
     };
     output.line(format!(
-        "{verdict}: {} looked at, {}",
+        "{verdict}: {} checked, {}",
         counted(report.seen, "file"),
         bytes(report.hashed_bytes)
     ));
@@ -93,7 +94,7 @@ fn compact(state: &Path, output: &Output) -> anyhow::Result<Exit> {
         }
     };
     output.line(format!(
-        "{} dropped; the catalogue had {}, has {}",
+        "{} dropped; the catalogue shrank from {} to {}",
         counted(done.forgotten, "old change"),
         bytes(done.before),
         bytes(done.after)

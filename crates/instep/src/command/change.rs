@@ -1,4 +1,4 @@
-//! `instep change`: an application, or its operator, says what changed.
+//! `instep change`: an application or its operator reports changed resources.
 
 use std::{
     io::{self, BufRead},
@@ -12,43 +12,43 @@ use resourcesync::{Change as Kind, Uri};
 use serde_json::json;
 
 use crate::{
-    args::state,
+    args::folders,
     exit::Exit,
     listener::Listener,
     ui::{Output, format::count, publishing::Publishing},
 };
 
-/// Changes that are handed over at once.
+/// Changes per request or transaction.
 const AT_ONCE: usize = 1_000;
 
-/// Say that resources were added, changed or removed
+/// Report resources as added, changed or removed
 ///
-/// What is said is durable when the command ends. A running `serve` publishes it within a second; else the next
-/// `publish` does. Of a resource that is a file of the Source the file itself tells what happened to it.
+/// The report is durable when the command ends. A running `serve` publishes it within a second; otherwise the next
+/// `publish` does. If a resource is a file of the Source, the file itself decides what happened.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Change {
     /// The folder that is published
     #[arg(long, global = true, default_value = ".", value_name = "DIR")]
     dir: PathBuf,
-    /// Where its catalogue is [default: DIR/.instep]
+    /// Folder of its catalogue [default: DIR/.instep]
     #[arg(long, global = true, value_name = "DIR")]
     state: Option<PathBuf>,
     #[command(subcommand)]
-    said: Verb,
+    verb: Verb,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// These are new, or have changed
+    /// Report these resources as new or changed
     Add(Uris),
-    /// These are gone
+    /// Report these resources as deleted
     Remove(Uris),
 }
 
 #[derive(Debug, Args)]
 struct Uris {
-    /// The resources; - reads them from standard input, one a line
+    /// URIs of the resources; - reads them from standard input, one per line
     #[arg(required = true, value_name = "URI")]
     uris: Vec<String>,
 }
@@ -60,18 +60,19 @@ Examples:
   psql -qAt -c 'select url from news' | instep change add -";
 
 impl Change {
+    /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let state = state::folder(&self.dir, self.state);
-        let (change, uris) = match self.said {
+        let state = folders::state(&self.dir, self.state);
+        let (change, uris) = match self.verb {
             Verb::Add(uris) => (Kind::Updated, uris.read()?),
             Verb::Remove(uris) => (Kind::Deleted, uris.read()?),
         };
         let (recorded, by) = match Listener::find(&state)? {
-            Some(listener) => (tell(&listener, &change, &uris)?, "listener"),
+            Some(listener) => (report(&listener, &change, &uris)?, "listener"),
             None => (record(&state, &change, &uris, output)?, "catalogue"),
         };
         let Recorded { created, updated, deleted, sequence, .. } = recorded;
-        let when = if by == "listener" { "published now" } else { "published next time" };
+        let when = if by == "listener" { "published now" } else { "the next publication announces it" };
         let figures = format!("+{} ~{} -{}", count(created), count(updated), count(deleted));
         output.closing(format!("Recorded: {figures}; {when}"));
         output.object(
@@ -104,34 +105,34 @@ impl Uris {
     }
 }
 
-/// A relative reference would be the resource of nobody.
+/// Reads an absolute URI, because a relative reference would name no resource.
 fn parse(text: &str) -> anyhow::Result<Uri> {
     match Uri::parse(text) {
         Ok(uri) => Ok(uri),
-        Err(error) => bail!("{text:?} is no URI: {error}; write it as the Resource List has it"),
+        Err(error) => bail!("{text:?} is not a URI: {error}; write it as in the Resource List"),
     }
 }
 
-/// Through the server that holds the Source.
-fn tell(listener: &Listener, change: &Kind, uris: &[Uri]) -> anyhow::Result<Recorded> {
+/// Reports changes through the server that has the lock of the Source.
+fn report(listener: &Listener, change: &Kind, uris: &[Uri]) -> anyhow::Result<Recorded> {
     let mut recorded = Recorded::default();
     for uris in uris.chunks(AT_ONCE) {
-        recorded.add(&listener.tell(change, uris)?);
+        recorded.add(&listener.report(change, uris)?);
     }
     Ok(recorded)
 }
 
-/// Directly, under the lock of the Source.
+/// Records changes in the catalogue, under the lock of the Source.
 fn record(state: &std::path::Path, change: &Kind, uris: &[Uri], output: &Output) -> anyhow::Result<Recorded> {
     let publisher = Publisher::reopen(state)?;
     let monitor = Publishing::new(*output);
-    let said = |uri: &Uri| match change {
+    let reported = |uri: &Uri| match change {
         Kind::Deleted => ReportedChange::remove(uri.clone()),
         _ => ReportedChange::add(uri.clone()),
     };
     let mut recorded = Recorded::default();
     for uris in uris.chunks(AT_ONCE) {
-        recorded.add(&publisher.record(uris.iter().map(said).collect(), &monitor)?);
+        recorded.add(&publisher.record(uris.iter().map(reported).collect(), &monitor)?);
     }
     monitor.finish();
     Ok(recorded)

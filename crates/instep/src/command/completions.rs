@@ -1,4 +1,4 @@
-//! What packagers and shells want: completions, and man pages.
+//! `instep completions`: shell completions and man pages.
 
 use std::{fs, io, path::PathBuf};
 
@@ -6,17 +6,17 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use crate::{args, exit::Exit};
+use crate::exit::Exit;
 
-/// Completions of a shell, or man pages
+/// Write shell completions or man pages
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  instep completions bash > /etc/bash_completion.d/instep\n  instep completions man --out /usr/share/man/man1"
 )]
 pub(crate) struct Completions {
-    /// What is made
+    /// Shell, or man for man pages
     kind: Kind,
-    /// The folder of the man pages
+    /// Folder for the man pages
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
 }
@@ -26,19 +26,21 @@ enum Kind {
     Bash,
     Zsh,
     Fish,
+    Powershell,
     Man,
 }
 
 impl Completions {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let mut command = args::command();
+    /// Runs the command for this definition of the command line.
+    pub(crate) fn run(self, mut command: clap::Command) -> anyhow::Result<Exit> {
         let shell = match self.kind {
             Kind::Bash => Shell::Bash,
             Kind::Zsh => Shell::Zsh,
             Kind::Fish => Shell::Fish,
+            Kind::Powershell => Shell::PowerShell,
             Kind::Man => {
                 fs::create_dir_all(&self.out)
-                    .with_context(|| format!("Cannot make {}", self.out.display()))?;
+                    .with_context(|| format!("Cannot create {}", self.out.display()))?;
                 clap_mangen::generate_to(command, &self.out)?;
                 return Ok(Exit::Done);
             }

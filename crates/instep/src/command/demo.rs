@@ -1,4 +1,4 @@
-//! The whole story on one machine: publish, serve, copy, change, follow, audit, each by a process of its own.
+//! `instep demo`: publish, serve, copy, change, update, repair and audit on one machine, each in a process of its own.
 
 mod child;
 mod sample;
@@ -22,38 +22,36 @@ use crate::{
     },
 };
 
-/// Everything at once on this machine: publish a sample, serve it, copy it, change it, follow it, audit it
+/// See everything at once: publish, serve, copy, change and audit a sample
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Where to do it; kept afterwards [default: a temporary folder]
+    /// Folder to work in, kept afterwards [default: a temporary one]
     dir: Option<PathBuf>,
-    /// How many files the sample has
+    /// Number of files in the sample
     #[arg(long, default_value_t = 600, value_name = "N")]
     files: usize,
 }
 
-/// How long a change may take from the Source's folder to its Change List.
-const SETTLED_WITHIN: Duration = Duration::from_secs(10);
+/// Longest time for a change in the folder to reach the Change List.
+const PUBLISHED_WITHIN: Duration = Duration::from_secs(10);
 
 impl Demo {
+    /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
         let temporary = self.dir.is_none().then(|| tempfile::Builder::new().prefix("instep-demo-").tempdir());
-        let temporary = temporary.transpose().context("Cannot make a temporary folder")?;
+        let temporary = temporary.transpose().context("Cannot create a temporary folder")?;
         let root = match (&temporary, &self.dir) {
             (Some(folder), _) => folder.path().to_owned(),
             (None, dir) => prepare(dir.as_deref().unwrap_or(Path::new(".")))?,
         };
         let (origin, copy) = (root.join("source"), root.join("copy"));
         let stage = Stage { output, program: Program::of_this_process()? };
-        output.line(format!(
-            "instep demo: a Source, a Destination and what goes between them, in {}",
-            root.display()
-        ));
+        output.line(format!("instep demo: a Source and a Destination in {}", root.display()));
         output.line("");
 
         let made = sample::make(&origin, self.files)?;
-        stage.tell(
+        stage.show(
             "A folder",
             &format!(
                 "{} of {}: papers, their metadata, pictures",
@@ -66,8 +64,8 @@ impl Demo {
         stage.copy(&server, &copy)?;
 
         let change = sample::change(&origin)?;
-        stage.tell("Changed", &change.to_string());
-        stage.follow(&server, &copy, &change)?;
+        stage.show("Changed", &change.to_string());
+        stage.update(&server, &copy, &change)?;
         stage.nothing_new(&server, &copy)?;
 
         stage.damage(&server, &copy)?;
@@ -75,9 +73,9 @@ impl Demo {
         server.end()?;
 
         let equal = sample::compare(&origin, &copy)?;
-        stage.tell(
+        stage.show(
             "Compared",
-            &format!("{} at the Source and in the copy, byte for byte equal", counted(equal, "file")),
+            &format!("{} at the Source and in the copy are equal, byte for byte", counted(equal, "file")),
         );
         output.line("");
         output.line(format!("Done in {}.", elapsed(started.elapsed())));
@@ -98,22 +96,22 @@ impl Demo {
     }
 }
 
-/// Refuses a folder that holds something: the demo writes and deletes in it.
+/// Creates the folder. Refuses one that is not empty, because the demo writes and deletes in it.
 fn prepare(dir: &Path) -> anyhow::Result<PathBuf> {
-    fs::create_dir_all(dir).with_context(|| format!("Cannot make {}", dir.display()))?;
+    fs::create_dir_all(dir).with_context(|| format!("Cannot create {}", dir.display()))?;
     let empty = fs::read_dir(dir)?.next().is_none();
-    ensure!(empty, "{} is not empty; name a new folder", dir.display());
+    ensure!(empty, "{} is not empty; choose a new folder", dir.display());
     Ok(dir.canonicalize()?)
 }
 
-/// The acts of the story.
+/// The steps of the demo.
 struct Stage<'o> {
     output: &'o Output,
     program: Program,
 }
 
 impl Stage<'_> {
-    fn tell(&self, act: &str, what: &str) {
+    fn show(&self, act: &str, what: &str) {
         self.output.line(format!("  {}  {what}", self.output.paint(1, &format!("{act:<10}"))));
         self.output.object("act", json!({ "act": act, "what": what }));
     }
@@ -123,7 +121,7 @@ impl Stage<'_> {
         let server = self.program.serve(origin)?;
         let what =
             format!("as ResourceSync 1.1 and served at {} in {}", server.url, elapsed(started.elapsed()));
-        self.tell("Published", &what);
+        self.show("Published", &what);
         Ok(server)
     }
 
@@ -132,34 +130,34 @@ impl Stage<'_> {
         let files = run.number("created");
         let rate = files as f64 / run.elapsed.as_secs_f64().max(0.001);
         let figures = format!(
-            "{} by {}, {} received, each verified, in {}",
+            "{} using {}, {} received, each verified, in {}",
             counted(files, "file"),
             run.text("strategy"),
             bytes(run.number("bytes")),
             elapsed(run.elapsed)
         );
-        self.tell("Copied", &format!("{figures} ({} files/s)", count(rate as u64)));
+        self.show("Copied", &format!("{figures} ({} files/s)", count(rate as u64)));
         Ok(())
     }
 
-    /// Waits until the Source has published the changes, by looking as any Destination does.
-    fn follow(&self, server: &Server, copy: &Path, change: &sample::Change) -> anyhow::Result<()> {
+    /// Runs `sync` until the Source has published the changes and the copy has them.
+    fn update(&self, server: &Server, copy: &Path, change: &sample::Change) -> anyhow::Result<()> {
         let started = Instant::now();
-        let (mut created, mut updated, mut deleted, mut looks) = (0, 0, 0, 0);
+        let (mut created, mut updated, mut deleted, mut runs) = (0, 0, 0, 0);
         while created + updated + deleted < change.total() {
-            ensure!(started.elapsed() < SETTLED_WITHIN, "The Change List did not show all changes in time");
+            ensure!(started.elapsed() < PUBLISHED_WITHIN, "The Change List did not show all changes in time");
             let run = self.program.run(&["sync", &server.url, "--delete"], copy, &[Exit::Done])?;
             created += run.number("created");
             updated += run.number("updated");
             deleted += run.number("deleted");
-            looks += 1;
+            runs += 1;
         }
         let what = format!(
-            "+{created} ~{updated} -{deleted} by Change List, {} after the change ({})",
+            "+{created} ~{updated} -{deleted} using the Change List, {} after the change ({})",
             elapsed(started.elapsed()),
-            counted(looks, "look")
+            counted(runs, "run")
         );
-        self.tell("Followed", &what);
+        self.show("Updated", &what);
         Ok(())
     }
 
@@ -167,30 +165,33 @@ impl Stage<'_> {
         let run = self.program.run(&["sync", &server.url], copy, &[Exit::Done])?;
         let what =
             format!("nothing new: {}, {}", counted(run.number("requests"), "request"), elapsed(run.elapsed));
-        self.tell("Again", &what);
+        self.show("Again", &what);
         Ok(())
     }
 
-    /// Flips one byte in the copy; the audit must find just that file, and a repair must mend it.
+    /// Flips one byte in the copy. The audit must find just that file, and `--repair` must restore it.
     fn damage(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
         let damaged = sample::flip_a_byte(copy)?;
         let run = self.program.run(&["audit", &server.url], copy, &[Exit::Differences])?;
         ensure!(run.number("differing") == 1, "The audit missed the damage in {damaged}");
-        let mended = self.program.run(&["sync", &server.url, "--repair"], copy, &[Exit::Done])?;
+        let repaired = self.program.run(&["sync", &server.url, "--repair"], copy, &[Exit::Done])?;
         let what = format!(
-            "one byte of {}: found by audit, mended by sync --repair in {}",
+            "one byte of {}: found by audit, repaired by sync --repair in {}",
             name(&damaged),
-            elapsed(mended.elapsed)
+            elapsed(repaired.elapsed)
         );
-        self.tell("Damaged", &what);
+        self.show("Damaged", &what);
         Ok(())
     }
 
     fn audit(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
         let run = self.program.run(&["audit", &server.url], copy, &[Exit::Done])?;
-        let what =
-            format!("{} hashed and right, in {}", counted(run.number("same"), "file"), elapsed(run.elapsed));
-        self.tell("Audited", &what);
+        let what = format!(
+            "{} hashed and correct, in {}",
+            counted(run.number("same"), "file"),
+            elapsed(run.elapsed)
+        );
+        self.show("Audited", &what);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! `instep explain`: what a rule says.
+//! `instep explain`: prints rules of the standard.
 
 use anyhow::bail;
 use clap::Args;
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::{exit::Exit, ui::Output};
 
-/// What a rule of the standard says
+/// Explain a rule of the standard
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  instep explain RL-2\n  instep explain TIME\n  instep explain           every rule, a line each"
+    after_help = "Examples:\n  instep explain RL-2\n  instep explain TIME\n  instep explain           every rule, one line each"
 )]
 pub(crate) struct Explain {
     /// A rule such as RL-2, or a group of rules such as TIME [default: all]
@@ -18,32 +18,33 @@ pub(crate) struct Explain {
 }
 
 impl Explain {
+    /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let Some(id) = self.rule else {
-            rules().iter().for_each(|rule| tell_line(output, rule));
+            rules().iter().for_each(|rule| show_line(output, rule));
             return Ok(Exit::Done);
         };
         if let Some(rule) = rule(&id) {
-            tell(output, rule);
+            show(output, rule);
             return Ok(Exit::Done);
         }
         let of_group =
             |rule: &&Rule| rule.id.split('-').next().is_some_and(|group| group.eq_ignore_ascii_case(&id));
         let group: Vec<_> = rules().iter().filter(of_group).collect();
         if group.is_empty() {
-            bail!("There is no rule {id}; `instep explain` lists them all");
+            bail!("There is no rule {id}; `instep explain` lists all of them");
         }
-        group.into_iter().for_each(|rule| tell_line(output, rule));
+        group.into_iter().for_each(|rule| show_line(output, rule));
         Ok(Exit::Done)
     }
 }
 
-fn tell_line(output: &Output, rule: &Rule) {
+fn show_line(output: &Output, rule: &Rule) {
     output.line(format!("{:<9} {:<8} {}", rule.id, rule.severity(), plain(rule.requirement)));
     object(output, rule);
 }
 
-fn tell(output: &Output, rule: &Rule) {
+fn show(output: &Output, rule: &Rule) {
     let clause = if rule.clause.is_empty() { "follows from several clauses" } else { rule.clause };
     output.line(format!("{}  {} ({})", output.paint(1, rule.id), clause, rule.severity()));
     output.line("");
@@ -68,7 +69,7 @@ fn object(output: &Output, rule: &Rule) {
     );
 }
 
-/// The text without the marks of its source.
+/// Returns the text without Markdown marks.
 fn plain(text: &str) -> String {
     text.replace(['`', '*'], "")
 }

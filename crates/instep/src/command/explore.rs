@@ -1,4 +1,4 @@
-//! `instep explore`: the Source's capabilities as a tree.
+//! `instep explore`: prints the capabilities of a Source as a tree.
 
 use clap::Args;
 use instep_destination::{
@@ -20,12 +20,13 @@ use crate::{
     },
 };
 
-/// The Source's sets, capabilities, lists and channels as a tree
+/// Show the sets, capabilities, lists and channels of a Source as a tree
 ///
-/// Begins anywhere: a site, a page, a resource, any document; goes up to the Source Description, then down.
+/// The URL may be a site, a page, a resource or any document. Explore goes up to the Source Description, then down.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  instep explore https://example.org/\n  instep explore https://example.org/changelist.xml --json"
+    after_help = "All options and examples: instep explore --help",
+    after_long_help = "Examples:\n  instep explore https://example.org/\n  instep explore https://example.org/changelist.xml --json"
 )]
 pub(crate) struct Explore {
     /// Any URL of the Source
@@ -35,6 +36,7 @@ pub(crate) struct Explore {
 }
 
 impl Explore {
+    /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?;
         let http = HttpOptions::for_source(url.as_str(), &self.access.options(config)?)
@@ -44,18 +46,18 @@ impl Explore {
             Documents::new(Client::new(http).map_err(instep_destination::Error::from)?, spool.path());
         let root =
             runtime::start()?.block_on(explore(&url, &documents)).map_err(instep_destination::Error::from)?;
-        tell(output, &root, "", "");
+        show(output, &root, "", "");
         output.object("tree", tree(&root));
-        Ok(if troubled(&root) { Exit::Problems } else { Exit::Done })
+        Ok(if has_problem(&root) { Exit::Problems } else { Exit::Done })
     }
 }
 
-fn troubled(node: &Node) -> bool {
-    node.trouble.is_some() || node.children.iter().any(troubled)
+fn has_problem(node: &Node) -> bool {
+    node.trouble.is_some() || node.children.iter().any(has_problem)
 }
 
-/// A line for the node, then its children below it.
-fn tell(output: &Output, node: &Node, stem: &str, indent: &str) {
+/// Prints a line for the node, then its children below it.
+fn show(output: &Output, node: &Node, stem: &str, indent: &str) {
     let mut line = format!("{stem}{}  {}", output.paint(1, &kind(node)), name(node.uri.as_str()));
     for fact in facts(node) {
         line.push_str(&format!("  {}", output.paint(90, &fact)));
@@ -67,7 +69,7 @@ fn tell(output: &Output, node: &Node, stem: &str, indent: &str) {
     for (index, child) in node.children.iter().enumerate() {
         let last = index + 1 == node.children.len();
         let (branch, further) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        tell(output, child, &format!("{indent}{branch}"), &format!("{indent}{further}"));
+        show(output, child, &format!("{indent}{branch}"), &format!("{indent}{further}"));
     }
 }
 

@@ -1,24 +1,27 @@
-//! `instep republish`: publish synced copies with where they come from.
+//! `instep republish`: publishes synced copies as a Source, each resource with a link to its original.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::bail;
 use clap::Args;
 use instep_source::{Content, DumpPolicy, PublishOptions};
 
-use super::{publish::publish_once, serve::serve_until_told};
-use crate::{args::serving::Serving, config::Config, copy::CopyContent, exit::Exit, ui::Output};
+use crate::{
+    args::{folders, serving::Serving},
+    config::Config,
+    copy::CopyContent,
+    exit::Exit,
+    publication::{publish_once, serve_until_signal},
+    ui::Output,
+};
 
-/// Publish a synced copy, or several, as a Source of its own: same bytes, each with a link to its original
+/// Publish copies as a Source: the same bytes, each with a link to its original
 ///
-/// The documents promise what the copy's state says was verified: a file that was damaged since is refused by those who
-/// fetch it. With --listen it is served too, and looked at again every --scan-every. To publish what a running
-/// sync brings at once, see instep sync --follow --republish.
+/// The documents state the digests that were verified when a resource was copied, so readers refuse a file that was
+/// damaged since. With --listen the copy is served too, and scanned every --scan-every. To publish changes at once
+/// while a copy follows its Source, use instep sync --follow --republish.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct Republish {
     /// The folders of the copies; several are served below their names
     #[arg(required = true)]
@@ -27,6 +30,8 @@ pub(crate) struct Republish {
     serving: Serving,
 }
 
+const HINT: &str = "All options and examples: instep republish --help";
+
 const EXAMPLES: &str = "\
 Examples:
   instep republish ./copy --base-url https://mirror.example.org/
@@ -34,18 +39,19 @@ Examples:
   instep republish ./museum ./archive --out ./documents --base-url https://all.example.org/";
 
 impl Republish {
+    /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let Self { dirs, mut serving } = self;
-        serving.source = serving.source.with_state(source_state(&dirs[0]));
+        serving.source = serving.source.with_state(folders::state_of_republished(&dirs[0]));
         match (&serving.server.listen, serving.server.base_url.clone()) {
             (Some(_), _) => {
                 let mut options = serving.options(&dirs[0], config)?;
                 take_content(&mut options.publish, &dirs, config)?;
-                serve_until_told(options, output)
+                serve_until_signal(options, output)
             }
             (None, Some(base_url)) => {
                 if dirs.len() > 1 && !serving.source.names_out() {
-                    bail!("several copies need --out, the folder of their documents");
+                    bail!("Several copies need --out, the folder for their documents");
                 }
                 let documents = dirs[0].clone();
                 let mut options =
@@ -53,12 +59,14 @@ impl Republish {
                 take_content(&mut options, &dirs, config)?;
                 publish_once("republish", &options, output)
             }
-            (None, None) => bail!("--base-url says where the copy is served, or --listen serves it"),
+            (None, None) => {
+                bail!("Set --base-url if another server serves the copy, or --listen to serve it here")
+            }
         }
     }
 }
 
-/// The copies, unless the configuration says what is in which set.
+/// Sets the copies as content, unless the configuration has sets.
 fn take_content(options: &mut PublishOptions, dirs: &[PathBuf], config: &Config) -> anyhow::Result<()> {
     if config.shared("set").is_none() {
         options.sets[0].content = contents(dirs)?;
@@ -66,12 +74,7 @@ fn take_content(options: &mut PublishOptions, dirs: &[PathBuf], config: &Config)
     Ok(())
 }
 
-/// Where the catalogue of a republished copy is: beside the copy's own state.
-pub(super) fn source_state(copy: &Path) -> PathBuf {
-    copy.join(".instep/source")
-}
-
-/// One copy at the base URL, or several, each below its name.
+/// Returns one copy at the base URL, or several, each below its name.
 fn contents(dirs: &[PathBuf]) -> anyhow::Result<Vec<Content>> {
     let content = |dir: &PathBuf| {
         let copy = Arc::new(CopyContent::open(dir)?);

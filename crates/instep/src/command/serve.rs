@@ -1,30 +1,27 @@
-//! `instep serve`: publish continuously and serve.
+//! `instep serve`: publishes a folder continuously and serves it.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 use clap::Args;
-use instep_source::serve::{self, ServeOptions};
-use tokio_util::sync::CancellationToken;
 
 use crate::{
-    args::serving::Serving,
-    config::Config,
-    exit::Exit,
-    runtime,
-    ui::{Output, publishing::Publishing},
+    args::serving::Serving, config::Config, exit::Exit, publication::serve_until_signal, ui::Output,
 };
 
-/// Publish a folder, keep the documents current, and serve documents and resources
+/// Publish a folder, keep its documents up to date, and serve documents and resources
 ///
-/// Listens when the first publication is complete. INT or TERM ends it in an orderly way.
+/// Answers requests once the first publication is complete. SIGHUP reloads configuration and certificates; SIGINT or
+/// SIGTERM ends the server after the requests in flight.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct Serve {
     /// The folder whose files are the resources
     dir: PathBuf,
     #[command(flatten)]
     serving: Serving,
 }
+
+const HINT: &str = "All options and examples: instep serve --help";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,20 +30,8 @@ Examples:
   instep serve /srv/data --listen 0.0.0.0:443 --base-url https://data.example.org/ --tls-cert chain.pem --tls-key key.pem";
 
 impl Serve {
+    /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        serve_until_told(self.serving.options(&self.dir, config)?, output)
+        serve_until_signal(self.serving.options(&self.dir, config)?, output)
     }
-}
-
-/// Publishes and serves until a signal ends it.
-pub(super) fn serve_until_told(options: ServeOptions, output: &Output) -> anyhow::Result<Exit> {
-    let runtime = runtime::start()?;
-    let shutdown = CancellationToken::new();
-    let signals = runtime::Signals::listen(&runtime, shutdown.clone());
-    let monitor = Arc::new(Publishing::new(*output));
-    let told = Arc::clone(&monitor) as Arc<dyn instep_source::Monitor>;
-    let served = runtime.block_on(serve::serve(options, told, shutdown.cancelled()));
-    monitor.finish();
-    served?;
-    Ok(signals.exit())
 }

@@ -1,4 +1,4 @@
-//! `instep simulate`: a Source that changes at a given rate and misbehaves on request.
+//! `instep simulate`: serves a Source that changes at a given rate and fails on request.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -19,60 +19,64 @@ use crate::{
     ui::{Output, publishing::Publishing},
 };
 
-/// Serve generated resources that change by themselves, and faults on request: to test any client
+/// Serve generated resources that change, with faults on request, to test clients
 ///
-/// Everything follows from the seed: which resources there are, their bytes, the changes and the faults. Bytes are made when
-/// they are asked for; the catalogue and the documents lie in a temporary folder, or in --state.
+/// The seed determines the resources, their bytes, the changes and the faults. Bytes are generated on each request;
+/// the catalogue and the documents are in a temporary folder, or in --state.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct Simulate {
-    /// What the Source is like; other options change it
+    /// Kind of Source; other options override it
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Profile>,
-    /// Resources at the beginning [default: 1000; arxiv 2400000; dbpedia-live 3770000]
+    /// Resources at the start [default: 1000; arxiv 2400000; dbpedia-live 3770000]
     #[arg(long, value_name = "N")]
     resources: Option<u32>,
-    /// Bytes of a resource: from, to [default: 1KiB,4KiB; dbpedia-live 200,2000]
+    /// Smallest and largest resource [default: 1KiB,4KiB; dbpedia-live 200,2000]
     #[arg(long, value_parser = sizes, value_name = "FROM,TO")]
     size: Option<(u64, u64)>,
-    /// Changes a second, such as 10/s; a tenth creates, a tenth deletes [default: 1/s; dbpedia-live 2/s]
+    /// Changes per second; a tenth creates, a tenth deletes [default: 1/s; dbpedia-live 2/s]
     #[arg(long, value_parser = values::rate, conflicts_with = "burst")]
     rate: Option<f64>,
-    /// So many changes at once instead, every --burst-every [default: arxiv 2000]
-    #[arg(long, value_name = "N")]
+    /// Changes at once, every --burst-every, instead of --rate [default: arxiv 2000]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     burst: Option<u32>,
     /// Time between bursts
-    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION")]
+    #[arg(long, hide_short_help = true, default_value = "24h", value_parser = values::duration, value_name = "DURATION")]
     burst_every: Duration,
-    /// How many times faster than that the time of changes passes
-    #[arg(long, default_value_t = 1.0, value_name = "TIMES")]
+    /// Factor by which changes come faster
+    #[arg(long, hide_short_help = true, default_value_t = 1.0, value_name = "TIMES")]
     speed: f64,
-    /// No more changes than so many [default: without end]
-    #[arg(long, value_name = "N")]
+    /// Stop changing after N changes [default: never]
+    #[arg(long, hide_short_help = true, value_name = "N")]
     changes: Option<u64>,
-    /// Begin as after so many changes: what another run with the same seed comes to
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    /// Start as after N changes of a run with the same seed
+    #[arg(long, hide_short_help = true, default_value_t = 0, value_name = "N")]
     past_changes: u64,
-    /// Entries at which a Change List closes
-    #[arg(long, default_value_t = 5_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Entries at which a Change List is closed
+    #[arg(long, hide_short_help = true, default_value_t = 5_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     list_entries: u64,
-    /// latency=DURATION, error=SHARE (503), truncate=SHARE, corrupt=SHARE (a wrong byte), gap=N (each Nth closed Change
-    /// List is gone), restart=DURATION (how often it goes away for a second); a share is such as 5%
+    /// latency=DURATION, error=5%, truncate=5%, corrupt=5%, gap=N, restart=DURATION
+    ///
+    /// error answers 503; truncate ends a body early; corrupt changes a byte; gap removes every Nth closed Change List;
+    /// restart goes away for a second this often.
     #[arg(long, value_name = "FAULT=VALUE")]
     fault: Vec<String>,
-    /// What everything follows from
+    /// Seed of everything generated
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     /// Address and port; port 0 takes any free one
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     listen: String,
-    /// End after so long [default: when told to]
+    /// End after this time [default: at a signal]
     #[arg(long, value_parser = values::duration, value_name = "DURATION")]
     duration: Option<Duration>,
-    /// Folder of the catalogue and the documents, kept [default: a temporary one]
-    #[arg(long, value_name = "DIR")]
+    /// Folder for catalogue and documents, kept afterwards [default: a temporary one]
+    #[arg(long, hide_short_help = true, value_name = "DIR")]
     state: Option<PathBuf>,
 }
+
+const HINT: &str = "All options and examples: instep simulate --help";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,7 +85,7 @@ Examples:
   instep simulate --profile dbpedia-live --resources 10000 --fault latency=50ms --fault error=2%
   instep simulate --fault corrupt=1% --fault truncate=1% --fault gap=2 --fault restart=30s --seed 7";
 
-/// A Source that exists.
+/// A Source that the simulation resembles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Profile {
     /// Many resources, a burst of changes a day; Resource List, Resource Dump, Change List
@@ -93,12 +97,13 @@ enum Profile {
 fn sizes(text: &str) -> Result<(u64, u64), String> {
     let (from, to) = text.split_once(',').unwrap_or((text, text));
     let (from, to) = (values::size(from)?, values::size(to)?);
-    if from <= to { Ok((from, to)) } else { Err(format!("{text:?}: the smaller size comes first")) }
+    if from <= to { Ok((from, to)) } else { Err(format!("{text:?}: write the smaller size first")) }
 }
 
 impl Simulate {
+    /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let home = TempDir::with_prefix("instep-simulate-").context("Cannot make a temporary folder")?;
+        let home = TempDir::with_prefix("instep-simulate-").context("Cannot create a temporary folder")?;
         let state = self.state.clone().unwrap_or_else(|| home.path().to_owned());
         let faults = Arc::new(Faults::parse(&self.fault, self.seed)?);
         let runtime = runtime::start()?;
@@ -106,12 +111,12 @@ impl Simulate {
         let signals = runtime::Signals::listen(&runtime, shutdown.clone());
         let monitor = Arc::new(Publishing::new(*output));
         let simulated = self.simulate(&state, &faults, &monitor, &shutdown);
-        let was_told = runtime.block_on(simulated)?;
+        let by_signal = runtime.block_on(simulated)?;
         monitor.finish();
-        Ok(if was_told { signals.exit() } else { Exit::Done })
+        Ok(if by_signal { signals.exit() } else { Exit::Done })
     }
 
-    /// Publishes, then serves while changes happen. Whether a signal ended it.
+    /// Publishes, then serves while resources change. Returns `true` if a signal ended it.
     async fn simulate(
         &self,
         state: &std::path::Path,
@@ -121,7 +126,7 @@ impl Simulate {
     ) -> anyhow::Result<bool> {
         let mut listener = tokio::net::TcpListener::bind(&self.listen)
             .await
-            .with_context(|| format!("Cannot listen on {}", self.listen))?;
+            .map_err(|source| instep_source::Error::Listen { address: self.listen.clone(), source })?;
         let address = listener.local_addr()?;
         std::fs::create_dir_all(state.join("empty"))?;
         let generated = Generated::new(
@@ -140,8 +145,8 @@ impl Simulate {
         let generated = Arc::new(generated.after(self.past_changes));
         let options = self.serve_options(state, (&generated, faults), &format!("http://{address}/"));
         let limits = options.limits.clone();
-        let told = Arc::clone(monitor) as Arc<dyn instep_source::Monitor>;
-        let source = Source::start(options, told).await?;
+        let events = Arc::clone(monitor) as Arc<dyn instep_source::Monitor>;
+        let source = Source::start(options, events).await?;
         let router = faults.around(source.app().router());
         let ended = shutdown.child_token();
         let changing = tokio::spawn(Arc::clone(&generated).change(self.changes(), ended.clone()));
@@ -192,12 +197,12 @@ impl Simulate {
         }
         options.publish.lists.rotation.entries = self.list_entries;
         if faults.has_gaps() {
-            // Who meets a gap has to find what the changes have come to.
+            // A Destination that meets a gap needs a current Resource List.
             options.publish.lists.small_snapshot_every = Duration::ZERO;
         }
         options.limits.grace = Duration::from_millis(200);
         options.live.watch = false;
-        // Nothing but what is told changes.
+        // Only reported changes happen, so no scan is needed.
         options.live.scan_every = Duration::from_secs(365 * 24 * 3_600);
         options.admin = None;
         options

@@ -1,4 +1,4 @@
-//! `instep status`: what is held, how far behind, what went wrong.
+//! `instep status`: prints the state of a copy.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What is held, how far it is, what went wrong last
+/// Show the state of a copy: resources held, lag, last run, problems
 #[derive(Debug, Args)]
 pub(crate) struct Status {
     /// The folder of the copy
@@ -22,6 +22,7 @@ pub(crate) struct Status {
 }
 
 impl Status {
+    /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let status = instep_destination::status(&self.dir)?;
         let time = |time: Option<resourcesync::DateTime>| time.map(|time| time.to_string());
@@ -43,7 +44,7 @@ impl Status {
             "Last run    {}{}{}",
             or_none(time(status.last_run)),
             how.unwrap_or_default(),
-            if status.running { "; one runs now" } else { "" }
+            if status.running { "; a run is active" } else { "" }
         ));
         if let Some(summary) = &status.last_summary {
             output.line(format!("            {}", name(summary)));
@@ -54,7 +55,11 @@ impl Status {
         if status.owed > 0 {
             let kinds: Vec<_> =
                 status.problems.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
-            output.line(format!("Owed        {} ({})", counted(status.owed, "resource"), kinds.join(", ")));
+            output.line(format!(
+                "Pending     {} ({}), retried by the next run",
+                counted(status.owed, "resource"),
+                kinds.join(", ")
+            ));
         }
         output.object(
             "status",

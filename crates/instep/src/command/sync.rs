@@ -1,4 +1,4 @@
-//! `instep sync`: make or refresh a copy.
+//! `instep sync`: makes or updates a copy.
 
 mod relay;
 
@@ -14,7 +14,13 @@ use serde_json::json;
 
 use crate::{
     args::{
-        access::Access, callbacks::Callbacks, channels::Channels, selection::Selection, server::Server,
+        access::Access,
+        callbacks::Callbacks,
+        channels::Channels,
+        folders,
+        headings::{CHECKING, DELETING, FOLLOWING, OUTPUT, SPEED, VERSIONS, WHAT_TO_COPY},
+        selection::Selection,
+        server::Server,
         values,
     },
     config::Config,
@@ -30,91 +36,99 @@ use crate::{
 };
 use relay::Relay;
 
-/// Make or refresh a copy
+/// Make or update a copy of a Source
 ///
-/// The URL may be a site, a page, a Source Description, a Capability List, any list or index, or a plain Sitemap.
-/// Nothing held: a baseline. Something held: the changes since, or the differences where the changes do not reach back.
+/// The URL may be a site, a page, a Source Description, a Capability List, any list or index, or a plain Sitemap. The
+/// first run copies everything. Later runs apply the changes since, or compare the lists if the changes do not reach
+/// back far enough. Nothing is deleted without --delete, and never more than --max-delete in one run.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct Sync {
     /// Any URL of the Source
     url: String,
-    /// The folder of the copy [default: ./HOST]
+    /// Folder of the copy [default: ./HOST]
     dir: Option<PathBuf>,
-    /// Print the plan and do nothing
-    #[arg(short = 'n', long)]
+    /// Show what would be done; write nothing
+    #[arg(short = 'n', long, help_heading = WHAT_TO_COPY)]
     dry_run: bool,
-    /// Remove what the Source deleted
-    #[arg(long)]
+    /// Keep running and copy changes as they are published
+    #[arg(short, long, help_heading = WHAT_TO_COPY)]
+    follow: bool,
+    #[command(flatten)]
+    selection: Selection,
+    /// Put resources below a URI at a path of the copy
+    #[arg(long, value_name = "URI=PATH", value_parser = pair, help_heading = WHAT_TO_COPY, hide_short_help = true)]
+    map: Vec<(String, String)>,
+    /// Delete what the Source deleted
+    #[arg(long, help_heading = DELETING)]
     delete: bool,
-    /// Refuse to delete more: a count or a percentage [default: the larger of 10 and 10%]
-    #[arg(long, value_name = "LIMIT")]
+    /// Most deletions in one run, as 500 or 10% [default: 10%, at least 10]
+    #[arg(long, value_name = "LIMIT", help_heading = DELETING)]
     max_delete: Option<MaxDelete>,
     /// Let an empty list empty the copy
-    #[arg(long)]
+    #[arg(long, help_heading = DELETING, hide_short_help = true)]
     allow_empty: bool,
-    /// Keep what is replaced or removed in this folder
-    #[arg(long, value_name = "DIR")]
+    /// Keep replaced and deleted files in this folder
+    #[arg(long, value_name = "DIR", help_heading = DELETING, hide_short_help = true)]
     backup_dir: Option<PathBuf>,
-    /// Stay in step until told to end
-    #[arg(short, long)]
-    follow: bool,
-    /// Publish the copy again while following, each resource with a link to its original, and serve it
-    #[arg(long, requires = "follow")]
-    republish: bool,
-    /// Hash what is held, and fetch what is damaged
-    #[arg(long)]
-    repair: bool,
-    /// Keep files that are already there and right, instead of fetching them
-    #[arg(long)]
-    adopt: bool,
-    /// Verify the strongest digest offered, or all
-    #[arg(long, default_value = "strongest", value_name = "WHICH")]
-    verify: Verify,
+    #[command(flatten)]
+    access: Access,
     /// Way to synchronize: auto, list, dump, batch or changes
-    #[arg(long, default_value = "auto", value_name = "WAY")]
+    #[arg(long, default_value = "auto", value_name = "WAY", help_heading = SPEED, hide_short_help = true)]
     via: Via,
-    /// The copy as it was then
-    #[arg(long, value_parser = values::datetime, value_name = "DATETIME")]
+    /// Stop after this time; what arrived is kept
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = SPEED, hide_short_help = true)]
+    max_duration: Option<Duration>,
+    /// Stop after this many bytes; what arrived is kept
+    #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SPEED, hide_short_help = true)]
+    max_transfer: Option<u64>,
+    /// Append a JSON line per change of the copy to this file; - for stdout
+    #[arg(long, value_name = "FILE", conflicts_with = "on_change", help_heading = OUTPUT)]
+    events: Option<PathBuf>,
+    /// Run this shell command after each commit, with such lines as its input
+    #[arg(long, value_name = "COMMAND", help_heading = OUTPUT, hide_short_help = true)]
+    on_change: Option<String>,
+    /// Write metrics of the copy to this file in the Prometheus text format
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
+    metrics_file: Option<PathBuf>,
+    /// Hash the files of the copy and fetch damaged ones again
+    #[arg(long, visible_alias = "checksum", help_heading = CHECKING, hide_short_help = true)]
+    repair: bool,
+    /// Keep files that are already there and correct instead of fetching them
+    #[arg(long, help_heading = CHECKING, hide_short_help = true)]
+    adopt: bool,
+    /// Digests to verify: strongest or all
+    #[arg(long, default_value = "strongest", value_name = "WHICH", help_heading = CHECKING, hide_short_help = true)]
+    verify: Verify,
+    /// When files reach the disk: group, file or none
+    #[arg(long, default_value = "group", value_name = "HOW", help_heading = CHECKING, hide_short_help = true)]
+    durability: Durability,
+    /// Refuse a Source whose newest time is older
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = CHECKING, hide_short_help = true)]
+    max_age: Option<Duration>,
+    /// With --follow: time between two rounds [default: 1s to 5m, by how often the Source changes]
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", requires = "follow",
+        help_heading = FOLLOWING, hide_short_help = true)]
+    poll: Option<Duration>,
+    #[command(flatten)]
+    callbacks: Callbacks,
+    /// With --follow: publish the copy again, each resource with a link to its original
+    #[arg(long, requires = "follow", help_heading = FOLLOWING, hide_short_help = true)]
+    republish: bool,
+    /// Copy the state of this time
+    #[arg(long, value_parser = values::datetime, value_name = "DATETIME", conflicts_with = "follow",
+        help_heading = VERSIONS, hide_short_help = true)]
     as_of: Option<resourcesync::DateTime>,
     /// Keep each version that is replaced or that the Source offers, in DIR/.instep/versions
-    #[arg(long)]
+    #[arg(long, help_heading = VERSIONS, hide_short_help = true)]
     all_versions: bool,
-    /// Put resources below a URI at a path of the copy
-    #[arg(long, value_name = "URI=PATH", value_parser = pair)]
-    map: Vec<(String, String)>,
-    /// How a commit reaches the disk: group, file or none
-    #[arg(long, default_value = "group", value_name = "HOW")]
-    durability: Durability,
-    /// Commit and end after so long
-    #[arg(long, value_parser = values::duration, value_name = "DURATION")]
-    max_duration: Option<Duration>,
-    /// Commit and end after so many bytes
-    #[arg(long, value_parser = values::size, value_name = "SIZE")]
-    max_transfer: Option<u64>,
-    /// Refuse a Source whose newest state is older
-    #[arg(long, value_parser = values::duration, value_name = "DURATION")]
-    max_age: Option<Duration>,
-    /// Append a JSON line for each created, updated or deleted resource to this file, after its commit; `-` for stdout
-    #[arg(long, value_name = "FILE", conflicts_with = "on_change")]
-    events: Option<PathBuf>,
-    /// Run this command of the shell after each commit, with such lines as its standard input
-    #[arg(long, value_name = "COMMAND")]
-    on_change: Option<String>,
-    /// Write figures of the copy to this file after each run, in the text form of Prometheus
-    #[arg(long, value_name = "FILE")]
-    metrics_file: Option<PathBuf>,
     #[command(flatten)]
     server: Server,
     #[command(flatten)]
     channels: Channels,
-    #[command(flatten)]
-    callbacks: Callbacks,
-    #[command(flatten)]
-    selection: Selection,
-    #[command(flatten)]
-    access: Access,
 }
+
+const HINT: &str = "All options and examples: instep sync --help";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -124,7 +138,7 @@ Examples:
   instep sync https://example.org/resourcelist.xml --limit 10
   instep sync https://example.org/ ./copy --follow --on-change 'jq -r .uri | xargs -r reindex'
   instep sync https://example.org/ ./copy --delete --follow --republish --listen 127.0.0.1:8081
-  instep sync https://example.org/ ./copy --follow --callback-url https://mirror.example.net/push/ --callback-listen 127.0.0.1:8081";
+  instep sync https://example.org/ ./copy --follow --callback-url https://mirror.example.net/push/";
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let (uri, path) = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
@@ -132,6 +146,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 impl Sync {
+    /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let has_events_on_stdout = self.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
         let metrics_file = self.metrics_file.clone();
@@ -152,14 +167,14 @@ impl Sync {
         if let Some(metrics) = &metrics
             && let Err(error) = metrics.end(exit_code(&report))
         {
-            output.note(format!("The figures are not written: {error}"));
+            output.note(format!("Cannot write the metrics file: {error}"));
         }
         progress.finish();
         let report = report?;
         if has_events_on_stdout {
-            output.note(told(&report));
+            output.note(closing(&report));
         } else {
-            output.closing(told(&report));
+            output.closing(closing(&report));
         }
         output.object("summary", summary(&url, &dir, &report));
         Ok(match report.outcome {
@@ -170,7 +185,7 @@ impl Sync {
 
     fn options(self, config: &Config) -> anyhow::Result<(SyncOptions, Option<Relay>)> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
-        let dir = self.dir.unwrap_or_else(|| default_dir(&url));
+        let dir = self.dir.unwrap_or_else(|| folders::copy(&url));
         let mut options = SyncOptions::new(url, dir);
         options.dry_run = self.dry_run;
         options.delete = self.delete;
@@ -178,6 +193,7 @@ impl Sync {
         options.allow_empty = self.allow_empty;
         options.backup_dir = self.backup_dir;
         options.follow = self.follow;
+        options.poll = self.poll.map_or(options.poll, |every| (every, every));
         options.repair = self.repair;
         options.adopt = self.adopt;
         options.verify = self.verify;
@@ -195,7 +211,7 @@ impl Sync {
         options.selection = self.selection.options();
         options.access = self.access.options(config)?;
         if self.server.listen.is_some() && !self.republish {
-            bail!("--listen serves what is published again: add --follow --republish");
+            bail!("--listen serves the copy that is published again; add --follow --republish");
         }
         let relay =
             self.republish.then(|| Relay::new(&options.dir, self.server, self.channels)).transpose()?;
@@ -203,19 +219,7 @@ impl Sync {
     }
 }
 
-/// `./HOST` or `./HOST_PORT`, of the URL that the operator typed.
-pub(crate) fn default_dir(url: &str) -> PathBuf {
-    let authority = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let safe = |character: char| {
-        if character.is_ascii_alphanumeric() || "-.".contains(character) { character } else { '_' }
-    };
-    let name: String = host.chars().map(safe).collect();
-    PathBuf::from(".").join(name.trim_matches('.'))
-}
-
-/// How the run ends, as long as nobody interrupts it.
+/// Returns the exit code of a run that no signal ended.
 fn exit_code(report: &anyhow::Result<SyncReport>) -> u8 {
     match report {
         Ok(report) => report.exit_code(),
@@ -223,12 +227,12 @@ fn exit_code(report: &anyhow::Result<SyncReport>) -> u8 {
     }
 }
 
-/// The last line: what was done, in figures.
-fn told(report: &SyncReport) -> String {
+/// Returns the last line: what was done, in figures.
+fn closing(report: &SyncReport) -> String {
     let state = match report.outcome {
-        Outcome::Planned => "Would do",
+        Outcome::Planned => "Dry run",
         Outcome::Interrupted => "Interrupted",
-        Outcome::BudgetSpent => "Budget spent",
+        Outcome::BudgetSpent => "Stopped at a limit",
         Outcome::Complete if report.has_problems() => "Done with problems",
         _ => "In step",
     };
@@ -242,7 +246,7 @@ fn told(report: &SyncReport) -> String {
     for (number, what) in [
         (report.versions, "versions kept"),
         (report.failed, "failed"),
-        (report.owed, "owed"),
+        (report.owed, "pending retry"),
         (report.skipped, "skipped"),
     ] {
         if number > 0 {
@@ -274,21 +278,4 @@ fn summary(url: &str, dir: &std::path::Path, report: &SyncReport) -> serde_json:
         "checkpoint": report.checkpoint.map(|time| time.to_string()),
         "exit_code": report.exit_code(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::default_dir;
-
-    #[test]
-    fn a_copy_without_a_folder_is_named_by_its_host() {
-        for (url, dir) in [
-            ("https://example.org/a/b", "./example.org"),
-            ("http://127.0.0.1:8080/", "./127.0.0.1_8080"),
-            ("https://user@example.org?x", "./example.org"),
-            ("https://../", "./"),
-        ] {
-            assert_eq!(default_dir(url), std::path::Path::new(dir));
-        }
-    }
 }

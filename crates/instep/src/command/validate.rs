@@ -1,4 +1,4 @@
-//! `instep validate`: is this what the standard says?
+//! `instep validate`: checks documents, packages and Sources against the standard.
 
 mod files;
 mod judgement;
@@ -25,33 +25,34 @@ use crate::{
     ui::Output,
 };
 
-/// Is this what the standard says? Findings with rule, line and column
+/// Check documents against the standard; findings have rule, line and column
 ///
-/// Reads documents, packages (ZIP), folders of them, or what lies at a URL; with --follow the whole Source. Files given together are
-/// judged together: an index with its members. Ends with 5 where it found errors.
+/// Reads documents, packages (ZIP), folders of them or a URL; with --follow a whole Source. Files given together are
+/// checked together, such as an index with its members. The exit code is 5 if there are errors.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct Validate {
     /// Files, packages, folders, URLs, or - for standard input
     #[arg(required = true, value_name = "FILE|URL|ZIP|DIR|-")]
     targets: Vec<String>,
-    /// Walk the whole Source from here: links in both directions, times, coverage, packages, HTTP
+    /// Check the whole Source: links in both directions, times, coverage, packages, HTTP
     #[arg(long)]
     follow: bool,
-    /// With --follow: documents and packages to look at, at most
+    /// With --follow: the most documents and packages to check
     #[arg(long, default_value_t = 1_000, value_name = "N")]
     max_documents: usize,
     /// With --follow: resources of each list to fetch and compare
     #[arg(long, default_value_t = 3, value_name = "N")]
     samples: usize,
-    /// With --follow: keep in DIR what is fetched. A further run, also after one that was stopped, asks only for what changed, and
-    /// notices closed documents that did
-    #[arg(long, requires = "follow", value_name = "DIR")]
+    /// With --follow: keep fetched documents in DIR, so that a further run fetches only what changed
+    ///
+    /// A further run also reports closed documents that changed.
+    #[arg(long, hide_short_help = true, requires = "follow", value_name = "DIR")]
     resume: Option<PathBuf>,
-    /// Which version of the standard
+    /// Version of the standard
     #[arg(long, default_value = "1.1", value_name = "VERSION")]
     spec_version: Version,
-    /// What should be must be: warnings are errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
     /// Print a SARIF 2.1.0 log for CI systems
@@ -60,6 +61,8 @@ pub(crate) struct Validate {
     #[command(flatten)]
     access: Access,
 }
+
+const HINT: &str = "All options and examples: instep validate --help";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,6 +81,7 @@ enum Version {
 }
 
 impl Validate {
+    /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let mut options = ValidateOptions::new();
         options.strict = self.strict;
@@ -88,19 +92,19 @@ impl Validate {
         let (sarif, is_web) = (self.sarif, |target: &String| target.contains("://"));
         let judgement = match self.targets.iter().filter(|target| is_web(target)).count() {
             0 if self.follow => bail!("--follow needs a URL"),
-            0 => files::judge(&self.targets, options)?,
-            1 if self.targets.len() == 1 => self.judge_url(options, config)?,
-            _ => bail!("One URL at a time, and no files beside it"),
+            0 => files::check(&self.targets, options)?,
+            1 if self.targets.len() == 1 => self.check_url(options, config)?,
+            _ => bail!("Check one URL at a time, without files"),
         };
         if sarif {
             output.raw(&sarif::log(&judgement));
         } else {
-            judgement.tell(output);
+            judgement.show(output);
         }
         Ok(if judgement.summary.errors > 0 { Exit::Invalid } else { Exit::Done })
     }
 
-    fn judge_url(self, options: ValidateOptions, config: &Config) -> anyhow::Result<Judgement> {
+    fn check_url(self, options: ValidateOptions, config: &Config) -> anyhow::Result<Judgement> {
         let url: Uri = values::url(&self.targets[0]).map_err(anyhow::Error::msg)?;
         let http = HttpOptions::for_source(url.as_str(), &self.access.options(config)?)
             .map_err(instep_destination::Error::from)?;
@@ -109,8 +113,11 @@ impl Validate {
         let documents = Documents::new(client, spool.path());
         let mut walk = Walk::new(documents, options, spool.path());
         if self.follow {
-            let shelf =
-                self.resume.map(Shelf::open).transpose().context("Cannot use the folder of --resume")?;
+            let shelf = self
+                .resume
+                .map(Shelf::open)
+                .transpose()
+                .context("Cannot use the folder given with --resume")?;
             walk = walk.following(self.max_documents, self.samples, shelf);
         }
         runtime::start()?.block_on(walk.judge(&url))

@@ -1,4 +1,4 @@
-//! Which links a resource has when it is published again (§14.8): where it comes from, and what is still right.
+//! The links of a resource that is published again: its origin, and those of its links that are still true (§14.8).
 
 use std::io;
 
@@ -8,10 +8,12 @@ use instep_destination::{
 };
 use resourcesync::{Link, Relation, Uri};
 
-/// Links, and those to resources of the same copy with the paths of their targets.
+/// Links of a resource, and apart from them those to resources of the same copy, each with the path of its target.
 type Links = (Vec<Link>, Vec<(Link, Vec<u8>)>);
 
-/// The links of a held resource.
+/// Returns the links of a held resource.
+///
+/// Errors: the state of the copy cannot be read.
 pub(super) fn links(held: &Held, contents: &Contents) -> io::Result<Links> {
     links_of(&held.uri, &held.facts, |uri| {
         let target = contents.of(uri).map_err(io::Error::other)?;
@@ -19,7 +21,7 @@ pub(super) fn links(held: &Held, contents: &Contents) -> io::Result<Links> {
     })
 }
 
-/// The same where `path_of` tells where a URI lies in the copy (LN-21 to LN-23).
+/// Returns the links of a resource; `path_of` returns the place of a URI in the copy (LN-21 to LN-23).
 fn links_of(
     uri: &Uri,
     facts: &Facts,
@@ -41,8 +43,8 @@ fn links_of(
     Ok((links, siblings))
 }
 
-/// The one link to the resource at its original Source: that which came with it, else to where it came from. Of several,
-/// as earlier drafts added one for each hop, the oldest is that of the origin.
+/// Returns the one link to the resource at its original Source: the one that came with it, else one to its URI here.
+/// Earlier drafts added one per hop; of several, the oldest is that of the origin.
 fn via(uri: &Uri, facts: &Facts) -> Link {
     let came = facts.links.iter().filter(|link| link.rel == Relation::Via);
     let age = |link: &&Link| link.modified.map_or(i64::MAX, |modified| modified.unix_micros());
@@ -56,13 +58,13 @@ fn via(uri: &Uri, facts: &Facts) -> Link {
     })
 }
 
-/// What becomes of an upstream link.
+/// The treatment of an upstream link.
 enum Fate {
-    /// It is true of the copy too.
+    /// The link is true of the copy too.
     Kept,
-    /// Where its target is in the copy, it leads there; else it may be right as it is.
+    /// The link leads to its target in the copy; without one there it is dropped, or kept if `kept_alone`.
     Follows { kept_alone: bool },
-    /// It is true of the upstream resource alone, or nobody here can tell.
+    /// The link is true of the upstream resource only, or this cannot be known.
     Dropped,
 }
 
@@ -72,13 +74,13 @@ fn fate(rel: &Relation) -> Fate {
         Relation::Alternate => Fate::Follows { kept_alone: false },
         Relation::Profile => Fate::Kept,
         Relation::Other(name) if &**name == "license" => Fate::Kept,
-        // Collections, canonical URIs, time gates and mirrors are those of the upstream resource: its mirrors move on
-        // with it while this copy still promises what it holds.
+        // Collections, canonical URIs, TimeGates and mirrors are those of the upstream resource: its mirrors move on
+        // with it while this copy still serves what it holds.
         _ => Fate::Dropped,
     }
 }
 
-/// A link whose target lies in the copy: digests and times of the original are not those of the target here.
+/// Returns a link to a target in the copy, without the digests and times of the original target.
 fn here(link: &Link) -> Link {
     let mut here = Link::new(link.rel.clone(), link.href.clone());
     here.media_type.clone_from(&link.media_type);

@@ -1,4 +1,4 @@
-//! What goes wrong with answers, by script.
+//! Faults in the answers of a simulated Source.
 
 use std::{
     sync::{
@@ -27,10 +27,10 @@ const ERRORS: u64 = 11;
 const TRUNCATIONS: u64 = 12;
 const CORRUPTIONS: u64 = 13;
 
-/// Largest answer that is changed; larger ones go out right.
+/// Largest answer that is changed; larger ones are sent unchanged.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The faults that were asked for. Which request meets which one follows from the seed and the request's number.
+/// The faults to apply. The seed and the number of a request decide which fault it meets.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     seed: u64,
@@ -38,7 +38,7 @@ pub(crate) struct Faults {
     error: Share,
     truncate: Share,
     corrupt: Share,
-    /// Each so manieth Change List is gone; 0: none.
+    /// Every `gap`th closed Change List is missing; 0 for none.
     gap: u64,
     restart: Option<Duration>,
     requests: AtomicU64,
@@ -50,7 +50,7 @@ struct Share(u64);
 
 impl Share {
     fn parse(text: &str) -> anyhow::Result<Self> {
-        let wrong = || format!("{text:?} is no share; write 5%");
+        let wrong = || format!("{text:?} is not a percentage; write 5%");
         let percent: f64 = text.strip_suffix('%').with_context(wrong)?.parse().ok().with_context(wrong)?;
         if !(0.0..=100.0).contains(&percent) {
             bail!(wrong());
@@ -64,10 +64,12 @@ impl Share {
 }
 
 impl Faults {
-    /// How long it stays away when it restarts.
+    /// How long a restart takes.
     pub(crate) const AWAY: Duration = Duration::from_secs(1);
 
-    /// Reads `latency=50ms`, `error=5%` and so on.
+    /// Reads faults such as `latency=50ms` and `error=5%`.
+    ///
+    /// Errors: an unknown fault or a wrong value.
     pub(crate) fn parse(texts: &[String], seed: u64) -> anyhow::Result<Self> {
         let mut faults = Self { seed, ..Self::default() };
         for text in texts {
@@ -78,17 +80,19 @@ impl Faults {
                 "error" => faults.error = Share::parse(value)?,
                 "truncate" => faults.truncate = Share::parse(value)?,
                 "corrupt" => faults.corrupt = Share::parse(value)?,
-                "gap" => faults.gap = value.parse().with_context(|| format!("{value:?} is no number"))?,
+                "gap" => faults.gap = value.parse().with_context(|| format!("{value:?} is not a number"))?,
                 "restart" => {
                     faults.restart = Some(values::duration(value).map_err(anyhow::Error::msg)?);
                 }
-                _ => bail!("{name:?} is no fault: latency, error, truncate, corrupt, gap, restart are"),
+                _ => {
+                    bail!("{name:?} is not a fault; choose latency, error, truncate, corrupt, gap or restart")
+                }
             }
         }
         Ok(faults)
     }
 
-    /// The same routes, with the faults.
+    /// Returns the same routes with the faults applied.
     pub(crate) fn around(self: &Arc<Self>, router: Router) -> Router {
         router.layer(from_fn_with_state(Arc::clone(self), answer))
     }
@@ -106,7 +110,7 @@ impl Faults {
         }
     }
 
-    /// Whether closed Change Lists are missing.
+    /// Returns `true` if closed Change Lists are missing.
     pub(crate) fn has_gaps(&self) -> bool {
         self.gap > 0
     }
@@ -115,7 +119,7 @@ impl Faults {
         share.takes(draw(self.seed, purpose, number))
     }
 
-    /// Whether a path is that of a Change List that is gone.
+    /// Returns `true` if a path is that of a missing Change List.
     fn is_gap(&self, path: &str) -> bool {
         let number = path
             .strip_prefix("/resourcesync/changelist-")
@@ -150,7 +154,7 @@ async fn answer(State(faults): State<Arc<Faults>>, request: Request, next: Next)
     response
 }
 
-/// The open list stays: it has no `until` yet.
+/// Returns 404 for a closed list. The open one, which has no `until` yet, stays.
 async fn unless_closed(response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, MOST_BYTES).await.unwrap_or_default();
@@ -178,7 +182,7 @@ fn corrupted(bytes: Bytes) -> Body {
     Body::from(bytes)
 }
 
-/// Half of it, then the end of the connection.
+/// Returns half of the body, then ends the connection.
 fn truncated(bytes: Bytes) -> Body {
     let half = bytes.slice(..bytes.len() / 2);
     Body::from_stream(stream::iter([Ok(half), Err(std::io::Error::other("truncated on request"))]))

@@ -1,4 +1,4 @@
-//! Resources whose bytes are made when they are asked for.
+//! Generated resources, whose bytes are computed on each request.
 
 use std::{
     fs::File,
@@ -25,47 +25,47 @@ const BYTES: u64 = 2;
 const KINDS: u64 = 3;
 const CHOICES: u64 = 4;
 
-/// Bytes of a line of a resource.
+/// Bytes per line of a resource.
 const LINE: u64 = 17;
 
-/// Generated resources: four bytes of memory for each, whatever its size.
+/// Generated resources; each takes four bytes of memory, whatever its size.
 #[derive(Debug)]
 pub(crate) struct Generated {
-    /// An empty folder: no resource is a file.
+    /// An empty folder, because no resource is a file.
     folder: PathBuf,
     seed: u64,
     sizes: (u64, u64),
-    /// The version of each resource, from 1; of a deleted one it is negative.
+    /// The version of each resource, from 1; negative for a deleted one.
     versions: Mutex<Vec<i32>>,
     touched: OnceLock<ChangeReporter>,
 }
 
-/// When something changes, and how much at a time.
+/// How often resources change, and how many at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Changes {
     pub(crate) count: u32,
     pub(crate) every: Duration,
-    /// The number of the first.
+    /// The number of the first change.
     pub(crate) first: u64,
-    /// How many there are in all; none: without end.
+    /// The number of changes in all; `None` for no end.
     pub(crate) most: Option<u64>,
 }
 
 impl Changes {
-    /// So many a second; several at a time where they are many.
+    /// Returns changes at a rate per second, several at a time if they are many.
     pub(crate) fn at_rate(rate: f64) -> Self {
         let count = (rate / 20.0).ceil().max(1.0);
         Self::bursts(count as u32, Duration::from_secs_f64((count / rate.max(1e-6)).min(1e6)))
     }
 
-    /// So many at once, again and again.
+    /// Returns bursts of `count` changes.
     pub(crate) fn bursts(count: u32, every: Duration) -> Self {
         Self { count, every, first: 0, most: None }
     }
 }
 
 impl Generated {
-    /// So many resources of these sizes.
+    /// Returns `resources` resources with sizes in the given range.
     pub(crate) fn new(folder: PathBuf, seed: u64, resources: u32, sizes: (u64, u64)) -> Self {
         let versions = Mutex::new(vec![1; resources as usize]);
         Self { folder, seed, sizes, versions, touched: OnceLock::new() }
@@ -75,14 +75,14 @@ impl Generated {
         Content::Supplied { supply: Supply(self), prefix: None }
     }
 
-    /// As after so many changes.
+    /// Applies the first `changes` changes.
     #[must_use]
     pub(crate) fn after(self, changes: u64) -> Self {
         (0..changes).for_each(|number| drop(self.change_one(number)));
         self
     }
 
-    /// Lets resources change until it is told to end. The k-th change is the same in each run with the same seed.
+    /// Changes resources until `ended`. The k-th change is the same in each run with the same seed.
     pub(crate) async fn change(self: Arc<Self>, changes: Changes, ended: CancellationToken) {
         let mut number = changes.first;
         let end = changes.most.map_or(u64::MAX, |most| number + most);
@@ -103,7 +103,7 @@ impl Generated {
         }
     }
 
-    /// A tenth creates, a tenth deletes, the rest updates. Returns the path.
+    /// Makes one change and returns its path. A tenth creates, a tenth deletes, the rest updates.
     fn change_one(&self, number: u64) -> String {
         let mut versions = self.versions();
         let kind = draw(self.seed, KINDS, number) % 10;
@@ -112,7 +112,7 @@ impl Generated {
         match versions.get_mut(index) {
             None => versions.push(1),
             Some(version) if kind == 1 && *version > 0 => *version = -*version,
-            // One that was deleted comes back.
+            // A deleted resource comes back with a new version.
             Some(version) => *version = version.abs() + 1,
         }
         path(index)
@@ -122,7 +122,7 @@ impl Generated {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The version of the resource at a path; none where there is none now.
+    /// Returns the number and version of the resource at a path; `None` if there is none now.
     fn find(&self, path: &[u8]) -> Option<(usize, i32)> {
         let index = index(path)?;
         let version = *self.versions().get(index)?;
@@ -135,7 +135,7 @@ impl Generated {
         let mut bytes = format!("resource {index}, version {version}\n").into_bytes();
         let (version, lines) = (u64::from(version.unsigned_abs()), length / LINE + 1);
         for line in 0..lines {
-            // Each version writes one line anew, so that a patch is smaller than what it patches.
+            // Each version changes one line, so that a patch is smaller than the resource.
             let written = version.saturating_sub((version + lines - line) % lines);
             let word = draw(self.seed ^ (index as u64) << 32 ^ written, BYTES, line);
             bytes.extend_from_slice(format!("{word:016x}\n").as_bytes());
@@ -188,12 +188,12 @@ impl Supplier for Generated {
     }
 
     fn watch(&self, touched: ChangeReporter) {
-        // It is content of one Source.
+        // One Source publishes it, so this is set once.
         let _ = self.touched.set(touched);
     }
 }
 
-/// `012/345/678.txt`: paths in the order of their numbers.
+/// Returns a path such as `012/345/678.txt`; paths sort as their numbers do.
 fn path(index: usize) -> String {
     format!("{:03}/{:03}/{:03}.txt", index / 1_000_000, index / 1_000 % 1_000, index % 1_000)
 }
@@ -214,14 +214,14 @@ mod tests {
 
     #[test]
     fn the_same_seed_makes_the_same_bytes_and_changes_and_another_others() {
-        let told = |seed| {
+        let made = |seed| {
             let generated = generated(seed);
             let paths: Vec<String> = (0..200).map(|number| generated.change_one(number)).collect();
             let versions = generated.versions().clone();
             (paths, versions, generated.bytes(3, 2))
         };
-        assert_eq!(told(1), told(1));
-        assert_ne!(told(1), told(2));
+        assert_eq!(made(1), made(1));
+        assert_ne!(made(1), made(2));
     }
 
     #[test]

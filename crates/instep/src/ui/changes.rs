@@ -1,4 +1,4 @@
-//! Where changes of a copy are told: a file, the standard output, a command.
+//! Where the changes of a copy are reported: a file, standard output or a command.
 
 use std::{
     fs::{File, OpenOptions},
@@ -12,19 +12,19 @@ use serde_json::json;
 
 use super::output::typed;
 
-/// A JSON line for each change, behind those that are there.
+/// The receiver of a JSON line per change.
 #[derive(Debug)]
 pub(crate) enum Events {
-    /// On the standard output.
+    /// Standard output.
     Stdout,
-    /// At the end of a file.
+    /// A file, to which lines are appended.
     File(PathBuf),
-    /// To a command of the shell, by its standard input; it runs once for each group of changes.
+    /// A command of the shell, which reads the lines from its standard input; it runs once per group of changes.
     Command(String),
 }
 
 impl Events {
-    /// `-` is the standard output.
+    /// Returns the receiver for a path; `-` is standard output.
     pub(crate) fn to(path: PathBuf) -> Self {
         if path.as_os_str() == "-" { Self::Stdout } else { Self::File(path) }
     }
@@ -57,7 +57,7 @@ fn fields(change: &CopyChange) -> serde_json::Value {
     })
 }
 
-/// What is appended is on the disk when this returns: the copy forgets it then.
+/// Appends lines and waits until they are on disk, because the copy forgets the changes after that.
 fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     let is_file = file.metadata()?.is_file();
@@ -68,7 +68,7 @@ fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     if is_file { file.sync_data() } else { Ok(()) }
 }
 
-/// A run that was killed may have left half a line: it comes again, whole.
+/// Removes half a line that a killed run left at the end; the whole line is about to be written again.
 fn cut_torn_line(file: &mut File) -> io::Result<()> {
     const STEP: u64 = 4 << 10;
     let length = file.metadata()?.len();
@@ -91,7 +91,7 @@ fn cut_torn_line(file: &mut File) -> io::Result<()> {
 
 fn hand_to(command: &str, lines: &[u8]) -> io::Result<()> {
     let mut child = Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).spawn()?;
-    // A command that needs no input may end before it has read it: its exit status counts.
+    // A command may end before it has read its input; then its exit status decides.
     let written = match child.stdin.take().map(|mut input| input.write_all(lines)) {
         Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
         _ => Ok(()),

@@ -1,8 +1,8 @@
-//! Figures and names as people read them.
+//! Numbers, sizes, durations and names, written for people.
 
 use std::{fmt::Write as _, time::Duration};
 
-/// `1,234,567`
+/// Writes a number as `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -15,7 +15,7 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// `1 file`, `2 files`
+/// Writes a number with its noun: `1 file`, `2 files`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     let plural = match (number, noun.strip_suffix('y')) {
         (1, _) => return format!("1 {noun}"),
@@ -25,7 +25,7 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {plural}", count(number))
 }
 
-/// `12 B`, `3.4 MiB`
+/// Writes a number of bytes as `12 B` or `3.4 MiB`.
 pub(crate) fn bytes(number: u64) -> String {
     let mut value = number as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {
@@ -37,7 +37,7 @@ pub(crate) fn bytes(number: u64) -> String {
     format!("{value:.1} TiB")
 }
 
-/// `84 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`
+/// Writes a duration as `84 ms`, `3.2 s`, `4 min 10 s` or `2 h 5 min`.
 pub(crate) fn elapsed(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
@@ -49,7 +49,7 @@ pub(crate) fn elapsed(duration: Duration) -> String {
     }
 }
 
-/// A name that strangers wrote, fit for a terminal: control characters and direction marks are escaped (D10).
+/// Returns a name from the network, safe for a terminal: control characters and direction marks are escaped (D10).
 pub(crate) fn name(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

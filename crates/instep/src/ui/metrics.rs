@@ -1,4 +1,4 @@
-//! Figures of a copy in the text form of Prometheus, for the textfile collector of its node exporter.
+//! Metrics of a copy in the Prometheus text format, for the textfile collector of the node exporter.
 
 mod text;
 
@@ -14,7 +14,8 @@ use instep_destination::{Event, Letter, Monitor, Phase, ProblemKind, http::Traff
 use resourcesync::Uri;
 use text::Text;
 
-/// A monitor that counts beside another one, and writes a file after each run and now and then while one goes on.
+/// A monitor that counts events before it passes them on, and writes a metrics file after each run and every 15 s during
+/// one.
 pub(crate) struct Metrics<'a> {
     file: PathBuf,
     dir: PathBuf,
@@ -22,7 +23,7 @@ pub(crate) struct Metrics<'a> {
     counts: Mutex<Counts>,
 }
 
-/// What this process did.
+/// Counts since the start of this process.
 #[derive(Debug, Default)]
 struct Counts {
     changes: BTreeMap<&'static str, u64>,
@@ -30,7 +31,7 @@ struct Counts {
     hosts: BTreeMap<String, Traffic>,
     bytes: u64,
     leases: Vec<(Uri, Duration)>,
-    /// When a run ended last, by this machine's clock, and its exit code.
+    /// The end of the last run by this machine's clock, and its exit code.
     ended: Option<(f64, u8)>,
     succeeded: Option<f64>,
     written: Option<Instant>,
@@ -38,20 +39,22 @@ struct Counts {
 
 const LAST_SUCCESS: &str = "instep_last_success_timestamp_seconds";
 
-/// Hosts with figures of their own; further ones are one.
+/// Hosts with metrics of their own; further hosts share one.
 const MOST_HOSTS: usize = 50;
 
-/// How often the file is written while a run goes on.
+/// Time between two writes of the file during a run.
 const EVERY: Duration = Duration::from_secs(15);
 
 impl<'a> Metrics<'a> {
-    /// Writes to `file` what the copy in `dir` is.
+    /// Returns a monitor that writes metrics of the copy in `dir` to `file`.
     pub(crate) fn new(file: PathBuf, dir: &Path, beside: &'a dyn Monitor) -> Self {
         let counts = Counts { succeeded: last_success(&file), ..Counts::default() };
         Self { file, dir: dir.to_owned(), beside, counts: Mutex::new(counts) }
     }
 
-    /// Writes the file after a run that ended so.
+    /// Writes the file after a run.
+    ///
+    /// Errors: the file cannot be written.
     pub(crate) fn end(&self, exit_code: u8) -> io::Result<()> {
         self.counts().end(exit_code, now());
         self.write()
@@ -61,12 +64,12 @@ impl<'a> Metrics<'a> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the file: whole, or not at all.
+    /// Replaces the file as a whole, so that no reader sees half of it.
     fn write(&self) -> io::Result<()> {
         let mut text = Text::default();
-        self.tell_copy(&mut text, now());
+        self.write_copy(&mut text, now());
         let mut counts = self.counts();
-        counts.tell(&mut text);
+        counts.write(&mut text);
         counts.written = Some(Instant::now());
         let mut beside = self.file.clone().into_os_string();
         beside.push(".new");
@@ -74,7 +77,7 @@ impl<'a> Metrics<'a> {
         fs::rename(&beside, &self.file)
     }
 
-    fn tell_copy(&self, text: &mut Text, now: f64) {
+    fn write_copy(&self, text: &mut Text, now: f64) {
         let Ok(copy) = status(&self.dir) else { return };
         let states = [("held", copy.held), ("owed", copy.owed)];
         text.family(
@@ -91,10 +94,10 @@ impl<'a> Metrics<'a> {
         }
     }
 
-    /// A file that is not written costs figures, and nothing else.
+    /// Writes the file. A failure is only logged, because metrics must not end a run.
     fn write_or_warn(&self) {
         if let Err(error) = self.write() {
-            tracing::warn!(%error, file = %self.file.display(), "the figures are not written");
+            tracing::warn!(%error, file = %self.file.display(), "cannot write the metrics file");
         }
     }
 }
@@ -112,7 +115,7 @@ impl Counts {
         self.hosts.entry(if is_known { host } else { "other" }.to_owned()).or_default().add(traffic);
     }
 
-    fn tell(&self, text: &mut Text) {
+    fn write(&self, text: &mut Text) {
         if let Some(success) = self.succeeded {
             text.one(LAST_SUCCESS, "gauge", success);
         }
@@ -135,10 +138,10 @@ impl Counts {
         text.one("instep_integrity_fail_total", "counter", mismatches as f64);
         let leases = self.leases.iter().map(|(topic, left)| label("topic", topic.as_str(), left.as_secs()));
         text.family("instep_websub_lease_seconds", "gauge", leases);
-        self.tell_hosts(text);
+        self.write_hosts(text);
     }
 
-    fn tell_hosts(&self, text: &mut Text) {
+    fn write_hosts(&self, text: &mut Text) {
         let answers = self.hosts.iter().flat_map(|(host, traffic)| {
             let host = ("host", host.clone());
             traffic
@@ -163,7 +166,7 @@ impl Counts {
     }
 }
 
-/// Requests without an answer, or with one that is an error.
+/// Returns the number of requests without an answer or with an error.
 fn errors(traffic: &Traffic) -> u64 {
     traffic.answers.iter().filter(|(code, _)| **code == 0 || **code >= 400).map(|(_, number)| number).sum()
 }
@@ -172,7 +175,7 @@ fn label(name: &'static str, value: &str, number: u64) -> ([(&'static str, Strin
     ([(name, value.to_owned())], number)
 }
 
-/// A process that has not succeeded yet keeps the time at which one before it did.
+/// Returns the time of the last success that an earlier process recorded.
 fn last_success(file: &Path) -> Option<f64> {
     let text = fs::read_to_string(file).ok()?;
     text.lines().find_map(|line| line.strip_prefix(LAST_SUCCESS)?.trim().parse().ok())
@@ -199,7 +202,7 @@ impl Monitor for Metrics<'_> {
             }
             Event::Leases(leases) => counts.leases = leases.to_vec(),
             Event::Ended { exit_code } => counts.end(*exit_code, now()),
-            // While following, each look is a run of its own.
+            // While following, each round is a run of its own.
             Event::Phase(Phase::Waiting) => is_due = true,
             _ => {}
         }
@@ -222,20 +225,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_of_a_lease_is_that_of_the_last_look() {
+    fn the_rest_of_a_lease_is_that_of_the_last_round() {
         let metrics = Metrics::new(PathBuf::new(), Path::new("nowhere"), &VoidMonitor);
         let lease = |left| [(Uri::parse("http://a/topic").unwrap(), Duration::from_secs(left))];
-        let told = || {
+        let written = || {
             let mut text = Text::default();
-            metrics.counts().tell(&mut text);
+            metrics.counts().write(&mut text);
             text.into_string()
         };
         metrics.event(Event::Leases(&lease(7_200)));
         metrics.event(Event::Leases(&lease(7_100)));
-        let text = told();
+        let text = written();
         assert!(text.contains("instep_websub_lease_seconds{topic=\"http://a/topic\"} 7100\n"), "{text}");
         assert_eq!(text.matches("topic=").count(), 1);
         metrics.event(Event::Leases(&[]));
-        assert!(!told().contains("topic="));
+        assert!(!written().contains("topic="));
     }
 }

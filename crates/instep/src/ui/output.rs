@@ -1,16 +1,18 @@
+//! Where a command writes results, notes and errors.
+
 use std::io::{self, IsTerminal};
 
-use instep_source::ErrorKind;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{has_color, write_line};
+use super::stream::{clear, has_color, write_line};
 use crate::{
-    args::{Global, When},
+    advice,
     exit::Exit,
+    global::{Global, LogFormat, When},
 };
 
-/// Where a command puts what it has to say.
+/// How a command writes: for people or programs, and how much.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     /// Results and problems as JSON lines.
@@ -19,76 +21,119 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
     /// More than results.
     pub(crate) verbose: bool,
-    /// Whether progress is drawn.
+    /// Progress is drawn.
     pub(crate) bars: bool,
-    /// Whether results have colours.
-    pub(crate) color: bool,
+    /// Results have colours.
+    color: bool,
+    /// Lines on standard error are JSON.
+    log_json: bool,
+}
+
+/// The weight of a line on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Info,
+    Warn,
+    Error,
 }
 
 impl Output {
     pub(crate) fn new(global: &Global) -> Self {
+        let log_json = global.log_format == LogFormat::Json;
         let bars = match global.progress {
             When::Always => true,
             When::Never => false,
-            When::Auto => io::stderr().is_terminal() && !global.quiet && !global.json,
+            When::Auto => io::stderr().is_terminal() && !global.quiet && !global.json && !log_json,
         };
         let color = has_color(&io::stdout()) && !global.json;
-        Self { json: global.json, quiet: global.quiet, verbose: global.verbose > 0, bars, color }
+        Self { json: global.json, quiet: global.quiet, verbose: global.verbose > 0, bars, color, log_json }
     }
 
-    /// A line of the result, for people.
+    /// Writes a line of the result, for people.
     pub(crate) fn line(&self, text: impl AsRef<str>) {
         if !self.json {
             write_line(io::stdout(), text.as_ref());
         }
     }
 
-    /// What a command that did something says at its end, for people; its exit code says enough to who wants quiet.
+    /// Writes the last line of a command that did something, for people. With `--quiet` the exit code says enough.
     pub(crate) fn closing(&self, text: impl AsRef<str>) {
         if !self.quiet {
             self.line(text);
         }
     }
 
-    /// A result that has a form of its own, for people and programs alike.
+    /// Writes a result that has a form of its own, for people and programs alike.
     pub(crate) fn raw(&self, text: &str) {
         write_line(io::stdout(), text);
     }
 
-    /// An object of the result, for programs: one line, its `type` first.
+    /// Writes an object of the result, for programs: one line, its `type` first.
     pub(crate) fn object(&self, kind: &str, fields: impl Serialize) {
         if self.json {
             write_line(io::stdout(), &typed(kind, fields));
         }
     }
 
-    /// Something to know that is not the result.
+    /// Writes something worth knowing that is not the result.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         if !self.quiet && !self.json {
-            write_line(io::stderr(), text.as_ref());
+            self.log(Level::Info, text.as_ref());
         }
     }
 
-    /// Paints a text, where colours are shown; `code` is an SGR number.
+    /// Writes a line to standard error, as text or as a line of a JSON log.
+    pub(crate) fn log(&self, level: Level, text: &str) {
+        let line = if self.log_json { log_line(level, text) } else { text.to_owned() };
+        write_line(io::stderr(), &line);
+    }
+
+    /// Paints a text if colours are shown; `code` is an SGR number.
     pub(crate) fn paint(&self, code: u8, text: &str) -> String {
         if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    /// Says why the command failed, and how it therefore ends.
+    /// Writes why the command failed and what to do next, and returns its exit code.
     pub(crate) fn failed(&self, error: &anyhow::Error) -> Exit {
-        let exit = exit_of(error);
-        // What ends with a code of the program's own says why in its context.
-        let told = error.chain().filter(|cause| cause.downcast_ref::<Exit>().is_none());
-        let text = told.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        clear();
+        let exit = Exit::of(error);
+        // An error that carries an exit code of the program's own says why in its context.
+        let causes = error.chain().filter(|cause| cause.downcast_ref::<Exit>().is_none());
+        let text = chain(causes.map(ToString::to_string));
+        let hint = advice::for_error(error);
         if self.json {
-            let fields = json!({ "message": text, "exit_code": exit.code(), "meaning": exit.meaning() });
+            let fields =
+                json!({ "message": text, "hint": hint, "exit_code": exit.code(), "meaning": exit.meaning() });
             write_line(io::stdout(), &typed("error", fields));
         }
-        write_line(io::stderr(), &format!("instep: {text}"));
+        self.log(Level::Error, &format!("instep: {text}"));
+        if let Some(hint) = hint.filter(|_| !self.json) {
+            self.log(Level::Info, &format!("  {hint}"));
+        }
         exit
     }
 }
 
+/// Writes what is wrong with the command line, or the help that was asked for.
+pub(crate) fn usage(message: &clap::Error) -> Exit {
+    let _ = message.print();
+    if message.use_stderr() { Exit::Usage } else { Exit::Done }
+}
+
+/// Joins an error and its causes, leaving out a cause that the text before already ends with.
+fn chain(causes: impl Iterator<Item = String>) -> String {
+    let mut text = String::new();
+    for cause in causes {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+/// Returns a JSON object in one line, its `type` first.
 pub(super) fn typed(kind: &str, fields: impl Serialize) -> String {
     let mut object = serde_json::Map::from_iter([("type".to_owned(), Value::from(kind))]);
     if let Ok(Value::Object(fields)) = serde_json::to_value(fields) {
@@ -97,20 +142,13 @@ pub(super) fn typed(kind: &str, fields: impl Serialize) -> String {
     Value::Object(object).to_string()
 }
 
-/// The exit code of an error: that of the library it came from, usage for what the program itself refuses.
-fn exit_of(error: &anyhow::Error) -> Exit {
-    if let Some(exit) = error.downcast_ref::<Exit>() {
-        return *exit;
-    }
-    if let Some(error) = error.downcast_ref::<instep_destination::Error>() {
-        return Exit::from_code(error.exit_code());
-    }
-    match error.downcast_ref::<instep_source::Error>().map(instep_source::Error::kind) {
-        Some(ErrorKind::Usage) => Exit::Usage,
-        Some(ErrorKind::Locked) => Exit::Locked,
-        Some(ErrorKind::Storage) => Exit::Storage,
-        Some(ErrorKind::NewerState) => Exit::NewerState,
-        Some(_) => Exit::Failed,
-        None => Exit::Usage,
-    }
+/// Returns a line in the form that the log of the libraries has with `--log-format json`.
+fn log_line(level: Level, text: &str) -> String {
+    let level = match level {
+        Level::Info => "INFO",
+        Level::Warn => "WARN",
+        Level::Error => "ERROR",
+    };
+    let timestamp = jiff::Timestamp::now().to_string();
+    json!({ "timestamp": timestamp, "level": level, "message": text.trim(), "target": "instep" }).to_string()
 }

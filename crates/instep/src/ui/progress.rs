@@ -1,7 +1,6 @@
-//! What a Destination tells, shown: bars on a terminal, a line now and then elsewhere, JSON for programs.
+//! Shows the events of a Destination: a bar on a terminal, a line every 30 s elsewhere, JSON for programs.
 
 use std::{
-    io,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -16,16 +15,18 @@ use serde_json::json;
 use super::{
     Output,
     format::{bytes, count, name},
-    write_line,
+    output::Level,
+    stream,
 };
+use crate::advice;
 
-/// How often a run that draws no bars says how far it is.
+/// Time between two progress lines of a run that draws no bar.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// Problems that are told one by one; further ones are counted.
-const PROBLEMS_TOLD: u64 = 20;
+/// Problems that are printed one by one; further ones are only counted.
+const PROBLEMS_SHOWN: u64 = 20;
 
-/// The program's monitor of a Destination.
+/// The monitor of a Destination.
 pub(crate) struct Progress {
     output: Output,
     bar: ProgressBar,
@@ -42,6 +43,7 @@ impl Progress {
         bar.set_style(spinner());
         if output.bars {
             bar.enable_steady_tick(Duration::from_millis(120));
+            stream::draw(&bar);
         }
         Self {
             output,
@@ -54,14 +56,15 @@ impl Progress {
         }
     }
 
-    /// Clears what was drawn; says how many problems were not told.
+    /// Clears the display and prints how many problems were not shown.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
-        let untold = self.problems.load(Ordering::Relaxed).saturating_sub(PROBLEMS_TOLD);
-        if untold > 0 && !self.output.verbose {
+        stream::clear();
+        let hidden = self.problems.load(Ordering::Relaxed).saturating_sub(PROBLEMS_SHOWN);
+        if hidden > 0 && !self.output.verbose {
             self.output.note(format!(
-                "... and {} problems more; -v tells each, `instep status` counts them",
-                count(untold)
+                "... and {} more problems; -v shows each, `instep status` counts them",
+                count(hidden)
             ));
         }
     }
@@ -95,32 +98,35 @@ impl Progress {
                 Letter::Same => 90,
             };
             let letter = self.output.paint(color, &item.letter.to_string());
-            self.bar.suspend(|| self.output.line(format!("{letter} {}{detail}", name(item.uri))));
+            self.output.line(format!("{letter} {}{detail}", name(item.uri)));
         }
     }
 
     fn problem(&self, problem: &Problem<'_>, severity: &str) {
+        let hint = problem.hint.or_else(|| advice::for_problem(problem.kind));
         let fields = json!({
             "severity": severity,
             "kind": problem.kind.as_str(),
             "uri": problem.uri,
             "what": problem.what.to_string(),
-            "hint": problem.hint,
+            "hint": hint,
         });
         self.output.object("problem", fields);
-        let told = self.problems.fetch_add(1, Ordering::Relaxed) < PROBLEMS_TOLD;
-        if (told || self.output.verbose) && !self.output.json && !(self.output.quiet && severity == "warning")
+        let shown = self.problems.fetch_add(1, Ordering::Relaxed) < PROBLEMS_SHOWN;
+        if (shown || self.output.verbose)
+            && !self.output.json
+            && !(self.output.quiet && severity == "warning")
         {
-            let hint = problem.hint.map_or(String::new(), |hint| format!("; {hint}"));
+            let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
             let sign = if severity == "warning" { "warning:" } else { "!" };
             let line =
                 format!("{sign} {}: {}{}", name(problem.uri), name(&problem.what.to_string()), name(&hint));
-            self.bar.suspend(|| write_line(io::stderr(), &line));
+            self.output.log(if severity == "warning" { Level::Warn } else { Level::Error }, &line);
         }
     }
 
-    /// A line now and then, where no bar is drawn.
-    fn line_now_and_then(&self) {
+    /// Prints a line every 30 s if no bar is drawn.
+    fn line_if_due(&self) {
         if self.output.bars || self.output.quiet || self.output.json {
             return;
         }
@@ -145,7 +151,7 @@ impl Monitor for Progress {
             Event::Phase(phase) => self.phase(phase),
             Event::Note(text) => {
                 self.output.object("note", json!({ "text": text }));
-                self.bar.suspend(|| self.output.note(name(text)));
+                self.output.note(name(text));
             }
             Event::Planned(totals) => {
                 *self.planned.lock().unwrap_or_else(PoisonError::into_inner) = totals;
@@ -164,7 +170,7 @@ impl Monitor for Progress {
             Event::Progress { bytes: more } => {
                 let transferred = self.bytes.fetch_add(more, Ordering::Relaxed) + more;
                 self.bar.set_prefix(bytes(transferred));
-                self.line_now_and_then();
+                self.line_if_due();
             }
             Event::Problem(problem) => self.problem(&problem, "error"),
             Event::Warning(problem) => self.problem(&problem, "warning"),

@@ -1,6 +1,6 @@
-//! What a Source tells, shown.
+//! Shows the events of a Source: a spinner on a terminal, lines, or JSON.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use instep_source::{
@@ -13,10 +13,11 @@ use serde_json::json;
 use super::{
     Output,
     format::{bytes, count, name},
-    write_line,
+    output::Level,
+    stream,
 };
 
-/// The program's monitor of a Source.
+/// The monitor of a Source.
 pub(crate) struct Publishing {
     output: Output,
     bar: ProgressBar,
@@ -29,6 +30,7 @@ impl Publishing {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         if output.bars {
             bar.enable_steady_tick(Duration::from_millis(120));
+            stream::draw(&bar);
         }
         Self { output, bar }
     }
@@ -36,10 +38,11 @@ impl Publishing {
     /// Clears what was drawn.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+        stream::clear();
     }
 }
 
-/// Differences between content and catalogue, told one by one and counted.
+/// Differences between content and catalogue, printed one by one and counted.
 pub(crate) struct Differences {
     output: Output,
     pub(crate) unknown: u64,
@@ -52,7 +55,8 @@ impl Differences {
         Self { output, unknown: 0, differing: 0, missing: 0 }
     }
 
-    pub(crate) fn tell(&mut self, difference: &Difference) {
+    /// Prints and counts one.
+    pub(crate) fn add(&mut self, difference: &Difference) {
         let (letter, number) = match difference.kind {
             DifferenceKind::Unknown => ("+", &mut self.unknown),
             DifferenceKind::Missing => ("-", &mut self.missing),
@@ -68,10 +72,10 @@ impl Differences {
 impl Monitor for Publishing {
     fn phase(&self, phase: Phase) {
         self.bar.set_prefix(match phase {
-            Phase::Scan => "looking at files",
+            Phase::Scan => "scanning files",
             Phase::Write => "writing documents",
             Phase::Pack => "building packages",
-            Phase::Commit => "putting in place",
+            Phase::Commit => "moving documents into place",
             _ => "working",
         });
         self.bar.set_message("");
@@ -89,14 +93,14 @@ impl Monitor for Publishing {
                 Change::Deleted => "-",
                 _ => "~",
             };
-            self.bar.suspend(|| self.output.line(format!("{letter} {uri}")));
+            self.output.line(format!("{letter} {}", name(uri.as_str())));
         }
     }
 
     fn document(&self, document: &str, size: u64) {
         self.output.object("document", json!({ "name": document, "bytes": size }));
         if self.output.verbose {
-            self.bar.suspend(|| self.output.note(format!("wrote {document} ({})", bytes(size))));
+            self.output.note(format!("wrote {document} ({})", bytes(size)));
         }
     }
 
@@ -114,7 +118,7 @@ impl Monitor for Publishing {
         );
         if !self.output.json && (problem.skipped || !self.output.quiet) {
             let line = format!("! {}: {}", name(&problem.subject), name(&problem.what));
-            self.bar.suspend(|| write_line(io::stderr(), &line));
+            self.output.log(if problem.skipped { Level::Error } else { Level::Warn }, &line);
         }
     }
 }

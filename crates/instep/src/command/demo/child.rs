@@ -1,4 +1,4 @@
-//! This program as other processes, read by what they print as JSON.
+//! Other processes of this program, whose JSON output the demo reads.
 
 use std::{
     io::{BufRead, BufReader},
@@ -13,16 +13,16 @@ use serde_json::Value;
 
 use crate::exit::Exit;
 
-/// The program's own file.
+/// The executable of this program.
 pub(super) struct Program(PathBuf);
 
-/// What a finished command said.
+/// The result of a finished command.
 pub(super) struct Run {
     summary: Value,
     pub(super) elapsed: Duration,
 }
 
-/// A running `instep serve`. It ends with this value, whatever happens.
+/// A running `instep serve`, which ends when this value is dropped.
 pub(super) struct Server {
     process: Child,
     pub(super) url: String,
@@ -30,7 +30,7 @@ pub(super) struct Server {
 
 impl Program {
     pub(super) fn of_this_process() -> anyhow::Result<Self> {
-        Ok(Self(std::env::current_exe().context("Cannot find this program's own file")?))
+        Ok(Self(std::env::current_exe().context("Cannot find the executable of this program")?))
     }
 
     fn command(&self, arguments: &[&str], folder: &Path) -> Command {
@@ -39,7 +39,9 @@ impl Program {
         command
     }
 
-    /// Runs a command to its end, which must be one of `expected`.
+    /// Runs a command to its end.
+    ///
+    /// Errors: the command ends with an exit code that is not `expected`.
     pub(super) fn run(&self, arguments: &[&str], folder: &Path, expected: &[Exit]) -> anyhow::Result<Run> {
         let started = Instant::now();
         let output = self.command(arguments, folder).stderr(Stdio::piped()).output()?;
@@ -55,10 +57,10 @@ impl Program {
         let mut lines =
             output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
         let summary = lines.rfind(|line: &Value| line["type"] == "summary");
-        Ok(Run { summary: summary.context("The command gave no summary")?, elapsed })
+        Ok(Run { summary: summary.context("The command printed no summary")?, elapsed })
     }
 
-    /// Starts a server on a free port and waits until it listens.
+    /// Starts a server on a free port and waits until it answers requests.
     pub(super) fn serve(&self, folder: &Path) -> anyhow::Result<Server> {
         let mut process =
             self.command(&["serve", "--listen", "127.0.0.1:0"], folder).stderr(Stdio::inherit()).spawn()?;
@@ -68,7 +70,7 @@ impl Program {
             let line: Value = serde_json::from_str(&line?).unwrap_or_default();
             if line["type"] == "ready" {
                 let url = line["url"].as_str().unwrap_or_default().to_owned();
-                // A server whose output nobody reads any more would end.
+                // The server would end if nobody read its output any more.
                 thread::spawn(move || lines.for_each(drop));
                 return Ok(Server { process, url });
             }
@@ -78,19 +80,19 @@ impl Program {
 }
 
 impl Run {
-    /// A figure of the summary; 0 where it has none.
+    /// Returns a figure of the summary; 0 if there is none.
     pub(super) fn number(&self, name: &str) -> u64 {
         self.summary[name].as_u64().unwrap_or_default()
     }
 
-    /// A word of the summary; empty where it has none.
+    /// Returns a text of the summary; empty if there is none.
     pub(super) fn text(&self, name: &str) -> &str {
         self.summary[name].as_str().unwrap_or_default()
     }
 }
 
 impl Server {
-    /// Asks it to end, and waits.
+    /// Ends the server in an orderly way.
     pub(super) fn end(mut self) -> anyhow::Result<()> {
         self.terminate();
         let status = self.process.wait()?;

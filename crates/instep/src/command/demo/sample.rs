@@ -1,4 +1,4 @@
-//! A folder as a museum or repository might have it, and what happens to it in a day.
+//! A sample folder as a museum or repository might have it, and a day of changes to it.
 
 use std::{
     collections::BTreeMap,
@@ -8,14 +8,14 @@ use std::{
 
 use anyhow::{Context, ensure};
 
-/// What was made.
+/// The size of the sample.
 #[derive(Debug, Default)]
 pub(super) struct Made {
     pub(super) files: u64,
     pub(super) bytes: u64,
 }
 
-/// What was changed.
+/// The changes of a day.
 #[derive(Debug, Default)]
 pub(super) struct Change {
     created: u64,
@@ -25,7 +25,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Lines that the Change List has for it; a renamed file is one deleted and one created.
+    /// Returns the entries of the Change List for it; a renamed file is one deleted and one created.
     pub(super) fn total(&self) -> u64 {
         self.created + self.updated + self.deleted + 2 * self.renamed
     }
@@ -41,10 +41,10 @@ impl fmt::Display for Change {
     }
 }
 
-/// Names that are awkward as URIs or XML; each must arrive as it is.
+/// Names that need escaping in URIs or XML; each must arrive unchanged.
 const AWKWARD: [&str; 4] = ["Q&A draft.txt", "50% off.txt", "Žižkov #1.txt", "with space.txt"];
 
-/// Fills a folder: a third each of papers, metadata records and pictures.
+/// Fills a folder with papers, metadata records and pictures, a third each.
 pub(super) fn make(root: &Path, files: usize) -> anyhow::Result<Made> {
     let mut made = Made::default();
     let mut write = |path: PathBuf, content: &[u8]| -> anyhow::Result<()> {
@@ -68,7 +68,7 @@ pub(super) fn make(root: &Path, files: usize) -> anyhow::Result<Made> {
     Ok(made)
 }
 
-/// A day's work: of the first two hundred files some change, some go, some move, some are new.
+/// Makes a day of changes: some of the files change, are deleted or renamed, and some are new.
 pub(super) fn change(root: &Path) -> anyhow::Result<Change> {
     let mut change = Change::default();
     for path in
@@ -98,7 +98,7 @@ pub(super) fn change(root: &Path) -> anyhow::Result<Change> {
     Ok(change)
 }
 
-/// Changes one byte of one file of the copy, behind everybody's back.
+/// Changes one byte of one file of the copy and returns its name.
 pub(super) fn flip_a_byte(copy: &Path) -> anyhow::Result<String> {
     let (name, path) = files(copy)?.into_iter().next().context("The copy is empty")?;
     let mut content = fs::read(&path)?;
@@ -108,7 +108,9 @@ pub(super) fn flip_a_byte(copy: &Path) -> anyhow::Result<String> {
     Ok(name)
 }
 
-/// Compares two folders byte for byte, and returns how many files are equal.
+/// Compares two folders byte for byte and returns the number of equal files.
+///
+/// Errors: a file is missing or differs.
 pub(super) fn compare(origin: &Path, copy: &Path) -> anyhow::Result<u64> {
     let (origin, copy) = (files(origin)?, files(copy)?);
     let names = |files: &BTreeMap<String, PathBuf>| files.keys().cloned().collect::<Vec<_>>();
@@ -119,7 +121,7 @@ pub(super) fn compare(origin: &Path, copy: &Path) -> anyhow::Result<u64> {
     Ok(origin.len() as u64)
 }
 
-/// The files of a folder by their path in it; what starts with a dot is not content.
+/// Returns the files of a folder by their path in it, without names that start with a dot.
 fn files(root: &Path) -> anyhow::Result<BTreeMap<String, PathBuf>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
@@ -152,7 +154,7 @@ fn record(number: usize) -> String {
     )
 }
 
-/// Bytes without a pattern, the same in each run.
+/// Returns bytes without a pattern, the same in each run.
 fn picture(number: usize) -> Vec<u8> {
     let mut state = number as u64 + 0x9e37_79b9_7f4a_7c15;
     let next = || {

@@ -7,13 +7,12 @@ use instep_destination::{self as destination, Monitor, SyncOptions, SyncReport};
 use instep_source::serve::{self, ServeOptions};
 
 use crate::{
-    args::{channels::Channels, server::Server},
-    command::republish::source_state,
+    args::{channels::Channels, folders, server::Server},
     copy::{CopyContent, Relaying},
     ui::{Output, publishing::Publishing},
 };
 
-/// The Source half.
+/// The Source of the copy that a run keeps.
 #[derive(Debug)]
 pub(super) struct Relay {
     copy: Arc<CopyContent>,
@@ -21,13 +20,15 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Serves the copy that a run keeps in a folder.
+    /// Returns a Source for the copy in a folder.
+    ///
+    /// Errors: the folder cannot be created, or the options contradict each other.
     pub(super) fn new(dir: &Path, server: Server, channels: Channels) -> anyhow::Result<Self> {
-        fs::create_dir_all(dir).with_context(|| format!("Cannot make {}", dir.display()))?;
-        let copy = Arc::new(CopyContent::to_come(dir)?);
+        fs::create_dir_all(dir).with_context(|| format!("Cannot create {}", dir.display()))?;
+        let copy = Arc::new(CopyContent::planned(dir)?);
         let mut options = ServeOptions::new(dir);
         options.publish.base_url = server.base_url.clone().unwrap_or_default();
-        options.publish.state = source_state(dir);
+        options.publish.state = folders::state_of_republished(dir);
         options.publish.out = options.publish.state.join("documents");
         options.publish.sets[0].content = vec![Arc::clone(&copy).into_content(None)];
         options.channels = channels.options();
@@ -36,7 +37,8 @@ impl Relay {
         Ok(Self { copy, options })
     }
 
-    /// Follows, and publishes what each round brings. It listens once there is a whole copy, this run's or an earlier one's.
+    /// Follows the Source and publishes the changes of each round. Answers requests once the copy is complete, from this
+    /// run or an earlier one.
     pub(super) async fn run(
         self,
         options: &SyncOptions,

@@ -1,4 +1,4 @@
-//! Documents and packages on this machine.
+//! Checks documents and packages on this machine.
 
 use std::{
     collections::BTreeMap,
@@ -20,11 +20,13 @@ use super::{
 };
 use crate::exit::Exit;
 
-/// What a ZIP file begins with: a member, or the end of an empty one.
+/// The first bytes of a ZIP file: those of a member, or of the end of an empty one.
 pub(super) const ZIP_STARTS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
-/// Judges what is named, and all of it together.
-pub(super) fn judge(targets: &[String], options: ValidateOptions) -> anyhow::Result<Judgement> {
+/// Checks each target, and all of them together.
+///
+/// Errors: a target that cannot be read.
+pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Result<Judgement> {
     let judgement = Judgement::new(options.strict);
     let validator = Validator::new(options);
     let mut files = Files { validator, set: DocumentSet::new(), shown: BTreeMap::new(), judgement };
@@ -44,7 +46,7 @@ pub(super) fn judge(targets: &[String], options: ValidateOptions) -> anyhow::Res
             }
         }
     }
-    // When all dumps are known.
+    // Packages come last, when all dumps that describe them are known.
     for file in packages {
         files.judge_package(&file).with_context(|| format!("Cannot read {}", file.display()))?;
     }
@@ -55,7 +57,7 @@ pub(super) fn judge(targets: &[String], options: ValidateOptions) -> anyhow::Res
     Ok(files.judgement)
 }
 
-/// The file itself, or the documents and packages below a folder.
+/// Returns the file itself, or the documents and packages below a folder.
 fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let cannot = |error: io::Error| {
         anyhow::Error::new(Exit::Unreachable).context(format!("Cannot read {}: {error}", target.display()))
@@ -81,11 +83,11 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// What was judged so far.
+/// The documents and findings so far.
 struct Files {
     validator: Validator,
     set: DocumentSet,
-    /// The names under which the documents of the set are shown.
+    /// The names to show for the documents of the set.
     shown: BTreeMap<Uri, String>,
     judgement: Judgement,
 }
@@ -128,7 +130,7 @@ impl Files {
         Ok(())
     }
 
-    /// Keeps a report for what documents show only together.
+    /// Keeps a report for the checks across documents.
     fn remember(&mut self, path: &Path, report: Report) {
         if let Ok(uri) = file_uri(path) {
             self.shown.insert(uri.clone(), path.display().to_string());
@@ -136,7 +138,7 @@ impl Files {
         }
     }
 
-    /// What a dump among the documents says of the package with this file name.
+    /// Returns the entry of a dump among the documents for the package with this file name.
     fn claim(&self, package: &Path) -> Option<Claim> {
         let name = package.file_name()?.to_str()?;
         self.set.iter().find_map(|(uri, report)| {
@@ -151,7 +153,7 @@ impl Files {
     }
 }
 
-/// The copy of a manifest, where it lies beside the package.
+/// Returns the copy of a manifest if it lies beside the package.
 fn copy_of(contents: &Uri, package: &Path) -> Option<Document> {
     let file = File::open(package.with_file_name(file_name(contents))).ok()?;
     Document::read(BufReader::new(file), ReadOptions::for_base(contents.clone())).ok()
@@ -161,7 +163,7 @@ fn file_name(uri: &Uri) -> &str {
     uri.as_str().rsplit('/').next().unwrap_or_default()
 }
 
-/// Whether the bytes begin as a package does.
+/// Returns `true` if the bytes begin as a ZIP file does.
 pub(super) fn is_zip(reader: &mut impl BufRead) -> io::Result<bool> {
     let start = reader.fill_buf()?;
     Ok(ZIP_STARTS.iter().any(|zip| start.starts_with(zip)))

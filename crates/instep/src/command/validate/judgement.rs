@@ -1,4 +1,4 @@
-//! Findings, gathered and told.
+//! The findings of a run, collected and printed.
 
 use resourcesync::{
     Finding, Severity,
@@ -11,16 +11,16 @@ use crate::ui::{
     format::{counted, name},
 };
 
-/// All that was found.
+/// The findings of a run.
 #[derive(Debug, Default)]
 pub(super) struct Judgement {
-    /// Each finding with the document it is about; together where they are about the same.
+    /// Each finding with its document.
     pub(super) findings: Vec<(String, Finding)>,
-    /// All findings, counted, also those that were not kept.
+    /// Counts of all findings, including those that were not kept.
     pub(super) summary: Summary,
-    /// Documents and packages looked at.
+    /// Documents and packages that were checked.
     pub(super) documents: u64,
-    /// Whether warnings are errors.
+    /// Warnings count as errors.
     strict: bool,
 }
 
@@ -38,14 +38,14 @@ impl Judgement {
         self.findings.push((document.to_owned(), finding));
     }
 
-    /// Adds what was found in one document.
+    /// Adds the findings of one document.
     pub(super) fn add_report(&mut self, document: &str, report: &Report) {
         self.documents += 1;
         self.summary.merge(&report.summary);
         self.findings.extend(report.findings.iter().map(|finding| (document.to_owned(), finding.clone())));
     }
 
-    /// Adds what was found in a package and its manifest.
+    /// Adds the findings of a package and its manifest.
     pub(super) fn add_package(&mut self, package: &str, report: &PackageReport) {
         self.add_report(package, &report.package);
         if let Some(manifest) = &report.manifest {
@@ -53,15 +53,15 @@ impl Judgement {
         }
     }
 
-    /// Adds what documents show only together.
+    /// Adds the findings of checks across documents.
     pub(super) fn add_set(&mut self, set: &DocumentSet) {
         for (document, finding) in set.check() {
             self.add(document.as_str(), finding);
         }
     }
 
-    /// Tells everything, document by document.
-    pub(super) fn tell(&self, output: &Output) {
+    /// Prints everything, document by document.
+    pub(super) fn show(&self, output: &Output) {
         let mut findings: Vec<_> = self.findings.iter().collect();
         findings.sort_by(|a, b| (&a.0, a.1.position, a.1.rule).cmp(&(&b.0, b.1.position, b.1.rule)));
         let mut last = None;
@@ -69,18 +69,18 @@ impl Judgement {
             if last.replace(document) != Some(document) {
                 output.line(output.paint(1, &name(document)));
             }
-            tell_one(output, document, finding);
+            show_one(output, document, finding);
         }
-        self.tell_summary(output);
+        self.show_summary(output);
     }
 
-    fn tell_summary(&self, output: &Output) {
+    fn show_summary(&self, output: &Output) {
         let Summary { errors, warnings, infos, rules, .. } = &self.summary;
-        let told = self.findings.len() as u64;
-        if told < errors + warnings + infos {
+        let shown = self.findings.len() as u64;
+        if shown < errors + warnings + infos {
             output.note(format!(
-                "{} more are counted, not shown",
-                counted(errors + warnings + infos - told, "finding")
+                "{} more, which are only counted",
+                counted(errors + warnings + infos - shown, "finding")
             ));
         }
         let verdict =
@@ -108,7 +108,7 @@ impl Judgement {
     }
 }
 
-fn tell_one(output: &Output, document: &str, finding: &Finding) {
+fn show_one(output: &Output, document: &str, finding: &Finding) {
     let color = match finding.severity {
         Severity::Error => 31,
         Severity::Warning => 33,

@@ -1,4 +1,4 @@
-//! A package: by itself, and against what its dump says of it.
+//! Checks a package by itself, and against the entry of its dump.
 
 use std::{
     fs::File,
@@ -13,16 +13,18 @@ use resourcesync::{
 
 use super::judgement::Judgement;
 
-/// What a dump says of a package.
+/// The entry of a dump for a package.
 pub(super) struct Claim {
-    /// The dump, as it is shown.
+    /// The name to show for the dump.
     pub(super) dump: String,
     pub(super) capability: Option<Capability>,
     pub(super) child: Child,
 }
 
-/// Judges a package, and where a dump claims something of it, that too: what was `served`, and the copy of the manifest
-/// (none where it cannot be read). Gives the report about the manifest.
+/// Checks a package, and the entry that a dump has for it: against what was `served`, and against the copy of the manifest
+/// (`None` if it cannot be read). Returns the report of the manifest.
+///
+/// Errors: the file cannot be read.
 pub(super) fn judge_package(
     name: &str,
     mut file: &File,
@@ -61,12 +63,12 @@ fn compare(Claim { dump, capability, child }: &Claim, served: &HttpFacts, judgem
     }
 }
 
-/// The algorithms of some digests.
+/// Returns the algorithms of some digests.
 pub(super) fn algorithms(hash: &Digests) -> Vec<Algorithm> {
     hash.iter().map(|digest| digest.algorithm.clone()).collect()
 }
 
-/// The digests of everything that a reader yields.
+/// Returns the digests of everything that a reader yields.
 pub(super) fn digests(mut reader: impl Read, algorithms: &[Algorithm]) -> io::Result<Digests> {
     let mut hasher = Hasher::new(algorithms);
     hasher.take_all(&mut reader, &mut vec![0; 64 << 10])?;

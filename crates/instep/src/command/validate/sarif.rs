@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, which CI systems show beside the lines.
+//! Findings as SARIF 2.1.0, which CI systems show next to the lines of a document.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::judgement::Judgement;
 
-/// The log of one run.
+/// Returns the SARIF log of a run.
 pub(super) fn log(judgement: &Judgement) -> String {
     let used: BTreeSet<_> = judgement.findings.iter().map(|(_, finding)| finding.rule).collect();
     let rules: Vec<Value> = used

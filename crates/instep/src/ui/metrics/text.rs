@@ -1,16 +1,18 @@
+//! The Prometheus text format.
+
 use std::fmt::{Display, Write as _};
 
-/// Lines of the text form of Prometheus.
+/// Lines in the Prometheus text format.
 #[derive(Debug, Default)]
 pub(super) struct Text(String);
 
 impl Text {
-    /// A figure without labels.
+    /// Adds a metric without labels.
     pub(super) fn one(&mut self, name: &str, kind: &str, value: f64) {
         let _ = writeln!(self.0, "# TYPE {name} {kind}\n{name} {value}");
     }
 
-    /// Figures of one name, each with its labels.
+    /// Adds a metric with a value per set of labels.
     pub(super) fn family<const N: usize, V: Display>(
         &mut self,
         name: &str,
@@ -23,7 +25,7 @@ impl Text {
         }
     }
 
-    /// Counts of values up to each bound and above them, with their sum.
+    /// Adds a histogram: counts of values up to each bound and above them, and their sum.
     pub(super) fn histogram(
         &mut self,
         name: &str,
@@ -42,7 +44,7 @@ impl Text {
         self.value(&format!("{name}_count"), &[label], seen);
     }
 
-    /// The type of what follows.
+    /// Adds the type of the values that follow.
     pub(super) fn kind(&mut self, name: &str, kind: &str) {
         let _ = writeln!(self.0, "# TYPE {name} {kind}");
     }
@@ -52,12 +54,13 @@ impl Text {
         let _ = writeln!(self.0, "{name}{{{}}} {value}", labels.collect::<Vec<_>>().join(","));
     }
 
+    /// Returns the text.
     pub(super) fn into_string(self) -> String {
         self.0
     }
 }
 
-/// What a label may hold: the text comes from strangers.
+/// Escapes the value of a label, which may come from the network.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,0 +1,76 @@
+//! What to do next after an error or a problem: the only place that knows which option helps.
+//!
+//! The libraries say what failed and why. They do not know the command line, so the program adds its options here.
+
+use instep_destination::{Error as DestinationError, Guard, ProblemKind};
+use instep_source::Error as SourceError;
+
+/// Returns what to do about an error that ended a command; `None` if its text says enough.
+pub(crate) fn for_error(error: &anyhow::Error) -> Option<&'static str> {
+    if let Some(error) = error.downcast_ref::<DestinationError>() {
+        return for_destination(error);
+    }
+    error.downcast_ref::<SourceError>().and_then(for_source)
+}
+
+/// Returns what to do about a problem with one resource or document; `None` if nothing can be done here.
+pub(crate) fn for_problem(kind: ProblemKind) -> Option<&'static str> {
+    match kind {
+        ProblemKind::OutOfScope => Some("--allow-origin ORIGIN allows another host or a private address"),
+        ProblemKind::Denied => {
+            Some("give a login with --bearer-file, --netrc or the [credentials] table of instep.toml")
+        }
+        _ => None,
+    }
+}
+
+fn for_destination(error: &DestinationError) -> Option<&'static str> {
+    match error {
+        DestinationError::Refused { guard, .. } => for_guard(*guard),
+        DestinationError::Unreachable { .. } => {
+            Some("Check the URL and the network; `instep explore URL` shows what a Source offers")
+        }
+        DestinationError::NotResourceSync { .. } => {
+            Some("Give the URL of a ResourceSync document, such as the Capability List, if you know it")
+        }
+        DestinationError::InvalidDocument { .. } => {
+            Some("`instep validate URL` shows each fault of a document")
+        }
+        DestinationError::Locked { .. } => Some("Wait until the other run has ended"),
+        DestinationError::SeveralSets { .. } => Some("Choose one with --set NAME"),
+        DestinationError::State { .. } => Some(
+            "Check that the disk is writable and has space; a damaged state can be moved away and rebuilt from the \
+             files: instep sync URL DIR --adopt",
+        ),
+        DestinationError::NewerState { .. } => {
+            Some("Use the version of instep that wrote it, or a later one")
+        }
+        _ => None,
+    }
+}
+
+fn for_guard(guard: Guard) -> Option<&'static str> {
+    match guard {
+        Guard::MaxDelete => {
+            Some("See what would be deleted with --dry-run, then allow it with --max-delete N")
+        }
+        Guard::Empty => Some("If the Source is meant to be empty, allow it with --allow-empty"),
+        Guard::TimeWentBack => Some("The Source may have been restored from a backup; ask its operator"),
+        Guard::Frozen => Some("Accept an older Source with a larger --max-age, or without it"),
+        Guard::MarkerMissing => Some(
+            "Mount the disk of the copy; if the copy was emptied on purpose, fetch it again with --repair",
+        ),
+        _ => None,
+    }
+}
+
+fn for_source(error: &SourceError) -> Option<&'static str> {
+    match error {
+        SourceError::Locked { .. } => Some(
+            "Wait until the other run has ended; changes can be reported to a running server: instep change",
+        ),
+        SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
+        SourceError::Listen { .. } => Some("Choose another address with --listen; port 0 takes any free one"),
+        _ => None,
+    }
+}

@@ -1,0 +1,146 @@
+//! The command line: every command, and how one is read and run.
+//!
+//! An option comes from the command line, else from its environment variable, else from `instep.toml`.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, builder::FalseyValueParser};
+
+use crate::{
+    args::headings::{SERVING, VERSIONS},
+    command::{
+        audit::Audit, catalogue::Catalogue, change::Change, completions::Completions, demo::Demo,
+        exit_codes::ExitCodes, explain::Explain, explore::Explore, publish::Publish, republish::Republish,
+        serve::Serve, simulate::Simulate, status::Status, sync::Sync, validate::Validate,
+    },
+    config::Config,
+    exit::Exit,
+    global::{self, Global},
+    ui::Output,
+};
+
+/// Publish a folder so that others can mirror it, and keep verified mirrors up to date, over plain HTTP
+///
+/// A Source publishes a folder as ResourceSync documents (`publish`, `serve`). A Destination makes a verified copy of
+/// it and keeps the copy up to date (`sync`, `audit`).
+#[derive(Debug, Parser)]
+#[command(name = "instep", version, after_help = EXAMPLES, max_term_width = 100, disable_help_flag = true, disable_version_flag = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  instep demo                                      see everything at once, on this machine
+  instep serve ./data                              publish a folder and serve it
+  instep publish ./data --base-url https://example.org/data/
+  instep sync https://example.org/ ./copy          make or update a copy
+  instep audit https://example.org/ ./copy         check a copy
+
+See also: instep help exit-codes";
+
+/// A command with its options.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(Demo),
+    Publish(Box<Publish>),
+    Serve(Box<Serve>),
+    Change(Change),
+    Catalogue(Catalogue),
+    Republish(Box<Republish>),
+    Sync(Box<Sync>),
+    Audit(Box<Audit>),
+    Status(Status),
+    Simulate(Box<Simulate>),
+    Explore(Explore),
+    Validate(Box<Validate>),
+    Explain(Explain),
+    Completions(Completions),
+    #[command(name = "exit-codes")]
+    ExitCodes(ExitCodes),
+}
+
+/// Runs a command.
+pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+    match command {
+        Command::Demo(demo) => demo.run(output),
+        Command::Publish(publish) => publish.run(config, output),
+        Command::Serve(serve) => serve.run(config, output),
+        Command::Change(change) => change.run(output),
+        Command::Catalogue(catalogue) => catalogue.run(output),
+        Command::Republish(republish) => republish.run(config, output),
+        Command::Sync(sync) => sync.run(config, output),
+        Command::Audit(audit) => audit.run(config, output),
+        Command::Simulate(simulate) => simulate.run(output),
+        Command::Status(status) => status.run(output),
+        Command::Explore(explore) => explore.run(config, output),
+        Command::Validate(validate) => validate.run(config, output),
+        Command::Explain(explain) => explain.run(output),
+        Command::Completions(completions) => completions.run(definition()),
+        Command::ExitCodes(codes) => codes.run(output),
+    }
+}
+
+/// Reads the command line, after the configuration file has filled in what neither it nor the environment sets.
+pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::Error> {
+    let mut command = definition();
+    let fail = |command: &mut clap::Command, error: anyhow::Error| {
+        command.error(clap::error::ErrorKind::InvalidValue, format!("{error:#}"))
+    };
+    let config = Config::find(&argv).map_err(|error| fail(&mut command, error))?;
+    let argv = config.fill_in(argv, &command).map_err(|error| fail(&mut command, error))?;
+    let matches = command.try_get_matches_from(argv)?;
+    Ok((Cli::from_arg_matches(&matches)?, config))
+}
+
+/// The definition of the command line, each option with its environment variable.
+fn definition() -> clap::Command {
+    let command = with_environment(Cli::command().args_override_self(true));
+    // A copy is seldom published again: those options are in the long help only.
+    let hide_serving = |arg: Arg| match arg.get_help_heading() {
+        Some(SERVING | VERSIONS) => arg.hide_short_help(true),
+        _ => arg,
+    };
+    let hide_out = |arg: Arg| arg.hide_short_help(true);
+    command
+        .mut_subcommand("sync", |sync| sync.mut_args(hide_serving))
+        .mut_subcommand("serve", |serve| serve.mut_arg("out", hide_out))
+        .arg(help_option())
+        .arg(version_option())
+}
+
+/// `-h` and `--help` as an option like the others, so that it stands among the global ones.
+fn help_option() -> Arg {
+    Arg::new("help")
+        .short('h')
+        .long("help")
+        .action(ArgAction::Help)
+        .global(true)
+        .help_heading(global::HEADING)
+        .help("Print the usual options (-h) or all of them (--help)")
+}
+
+/// `-V` and `--version`, of the program only.
+fn version_option() -> Arg {
+    let option = Arg::new("version").short('V').long("version").action(ArgAction::Version);
+    option.help_heading(global::HEADING).help("Print the version")
+}
+
+/// Gives each option its variable: `--base-url` reads `INSTEP_BASE_URL`.
+fn with_environment(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        let Some(long) = arg.get_long().filter(|long| *long != "help" && *long != "version") else {
+            return arg;
+        };
+        let name = global::variable(long);
+        match arg.get_action() {
+            ArgAction::SetTrue => arg.value_parser(FalseyValueParser::new()).env(name).hide_env(true),
+            ArgAction::Set | ArgAction::Append => arg.env(name).hide_env(true),
+            _ => arg,
+        }
+    });
+    command.mut_subcommands(with_environment)
+}

@@ -1,0 +1,19 @@
+//! `instep help exit-codes`, also `instep exit-codes`.
+
+use clap::Args;
+
+use crate::{exit, exit::Exit, ui::Output};
+
+/// List the exit codes
+#[derive(Debug, Args)]
+#[command(long_about = exit::table())]
+pub(crate) struct ExitCodes {}
+
+impl ExitCodes {
+    /// Prints the table.
+    #[expect(clippy::unused_self, reason = "each command is run by its options")]
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        output.line(exit::table().trim_end());
+        Ok(Exit::Done)
+    }
+}

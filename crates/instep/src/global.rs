@@ -1,0 +1,57 @@
+//! Options of every command, and the name of an option's environment variable.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+/// The heading of these options; it comes last in each help text.
+pub(crate) const HEADING: &str = "Global options";
+
+/// Options of every command.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct Global {
+    /// Print results and problems as JSON, one object per line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print only results and errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Print a line per resource; -vv: also a line per request
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// When to draw progress bars
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
+    pub(crate) progress: When,
+    /// Form of what is written to standard error
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text", hide_short_help = true)]
+    pub(crate) log_format: LogFormat,
+    /// Configuration file [default: ./instep.toml, else the user's]
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// A choice that can be left to the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// If standard error is a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The form of log lines, notes and problems on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Plain text
+    Text,
+    /// JSON, one object per line
+    Json,
+}
+
+/// Returns the environment variable of an option.
+pub(crate) fn variable(long: &str) -> String {
+    format!("INSTEP_{}", long.replace('-', "_").to_ascii_uppercase())
+}

@@ -1,0 +1,33 @@
+//! The log of the libraries, on standard error.
+
+use std::{env, io};
+
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    fmt,
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
+
+use super::stream::{LogWriter, has_color};
+use crate::global::{Global, LogFormat};
+
+/// Starts the log: warnings, with `-v` what is done, with `-vv` each request. `INSTEP_LOG` sets another filter.
+pub(crate) fn start_log(global: &Global) {
+    let level = match (global.quiet, global.verbose) {
+        (true, _) => LevelFilter::ERROR,
+        (_, 0) => LevelFilter::WARN,
+        (_, 1) => LevelFilter::INFO,
+        _ => LevelFilter::DEBUG,
+    };
+    // A target is a prefix: the first is every crate of this workspace but one.
+    let default = || Targets::new().with_targets(["instep", "resourcesync"].map(|name| (name, level)));
+    let targets = env::var("INSTEP_LOG").ok().and_then(|text| text.parse().ok()).unwrap_or_else(default);
+    let log = fmt().with_max_level(LevelFilter::TRACE).with_writer(LogWriter);
+    let log = log.with_ansi(has_color(&io::stderr()));
+    // A second start fails and changes nothing, as in a test that runs two commands.
+    let _ = match global.log_format {
+        LogFormat::Text => log.with_target(false).finish().with(targets).try_init(),
+        LogFormat::Json => log.json().flatten_event(true).finish().with(targets).try_init(),
+    };
+}

@@ -1,0 +1,71 @@
+//! Standard output and standard error, and the progress display that both share a terminal with.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::{Mutex, PoisonError},
+};
+
+use indicatif::ProgressBar;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::exit::Exit;
+
+/// What is drawn at the bottom of the terminal now. There is one terminal, so there is one of these.
+static DRAWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Sets what is drawn at the bottom of the terminal.
+pub(crate) fn draw(bar: &ProgressBar) {
+    *DRAWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+}
+
+/// Clears what is drawn.
+pub(crate) fn clear() {
+    let drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner).take();
+    drawn.iter().for_each(ProgressBar::finish_and_clear);
+}
+
+/// Runs `write` while nothing is drawn, so that lines and bars do not tear each other.
+fn above_drawing<T>(write: impl FnOnce() -> T) -> T {
+    let drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match drawn {
+        Some(bar) => bar.suspend(write),
+        None => write(),
+    }
+}
+
+/// Returns `true` if a stream shows colours: it is a terminal and `NO_COLOR` is not set.
+pub(crate) fn has_color(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Writes a line. A reader that has gone away ends the program without an error, as it ends `cat`.
+pub(crate) fn write_line(mut stream: impl Write, line: &str) {
+    if let Err(error) = above_drawing(|| writeln!(stream, "{line}"))
+        && error.kind() == io::ErrorKind::BrokenPipe
+    {
+        std::process::exit(Exit::Done.code().into());
+    }
+}
+
+/// Standard error for log lines.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The log hands over whole lines.
+        above_drawing(|| io::stderr().write_all(bytes)).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+impl MakeWriter<'_> for LogWriter {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        *self
+    }
+}
