@@ -73,7 +73,7 @@ pub(crate) struct Source {
     #[arg(long, value_name = "WHEN", help_heading = PACKAGES, hide_possible_values = true)]
     dump: Option<Dump>,
     /// Offer a Change Dump; keeps past states for it
-    #[arg(long, help_heading = PACKAGES)]
+    #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     change_dump: bool,
     /// Pack changes when the oldest is older than this [default: at once; serve: 1h]
     #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = PACKAGES, hide_short_help = true)]
