@@ -1,4 +1,4 @@
-//! Reading what older versions wrote as 1.1 (DIA-1 to DIA-10): found out from data, for no document names its version.
+//! Documents of older versions, read as 1.1. No document names its version, so data show the dialect (DIA-1).
 
 use std::fmt;
 
@@ -7,8 +7,9 @@ use crate::{
     value::{Capability, Relation},
 };
 
-/// The version of the standard that a document follows, as far as it can be told (DIA-1).
+/// The version of the standard that a document follows, as far as its data show (DIA-1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Dialect {
     /// A Sitemap without any `rs:md`: a Resource List without `at` (DIA-7).
     PlainSitemap,
@@ -24,7 +25,8 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// What the header says; `draft_namespace` where its extensions are in `http://www.openarchives.org/rs/`.
+    /// Recognizes the dialect of a header. `draft_namespace` is `true` if its extensions are in
+    /// `http://www.openarchives.org/rs/`.
     pub(crate) fn of(header: &Header, draft_namespace: bool) -> Self {
         let Some(md) = &header.metadata else { return Self::PlainSitemap };
         let linked = |name: &str| header.links.iter().any(|link| link.rel.as_str() == name);
@@ -44,24 +46,24 @@ impl Dialect {
         }
     }
 
-    /// Whether `until` is a promise that the document never changes again (DIA-2, DIA-3).
+    /// Returns `true` if `until` means that the document never changes again (DIA-2, DIA-3).
     pub fn until_closes(self) -> bool {
         self == Self::Current
     }
 
-    /// Whether changes stand newest first (DIA-5).
+    /// Returns `true` if changes are listed newest first (DIA-5).
     pub fn lists_newest_first(self) -> bool {
         self == Self::January2013
     }
 
-    /// Whether members of an index and packages of a dump stand oldest first; if not, their own times order them
-    /// (DIA-5).
+    /// Returns `true` if members of an index and packages of a dump are listed oldest first; if not, their own times
+    /// order them (DIA-5).
     pub fn orders_members(self) -> bool {
         self == Self::Current
     }
 
-    /// Whether the manifest of a change dump may name one path twice; only the last bitstream can be verified then
-    /// (CDM-10).
+    /// Returns `true` if the manifest of a Change Dump may name one path twice; only the last bitstream can be verified
+    /// then (CDM-10).
     pub fn repeats_paths(self) -> bool {
         self == Self::January2013
     }
@@ -74,7 +76,7 @@ impl Dialect {
         }
     }
 
-    /// Turns a header of this dialect into what 1.1 would say; each step goes to `report` with its rule.
+    /// Translates a header of this dialect to 1.1. Each step goes to `report` with its rule.
     pub(crate) fn translate(self, header: &mut Header, report: &mut dyn FnMut(&'static str, &str, &str)) {
         let rule = self.rule();
         match self {
@@ -109,7 +111,7 @@ impl Dialect {
         translate_links(header, rule, report);
     }
 
-    /// Turns an entry of this dialect into what 1.1 would say.
+    /// Translates an entry of this dialect to 1.1.
     pub(crate) fn translate_entry(entry: &mut Entry) {
         if let Some(current) = current_capability(entry.metadata.capability.as_ref()) {
             entry.metadata.capability = Some(current);
@@ -129,7 +131,7 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// Up to 0.9, `resourcesync` (`top` at first) led up and `up` led to the index.
+/// Translates links: up to 0.9, `resourcesync` (`top` at first) led up and `up` led to the index.
 fn translate_links(
     header: &mut Header,
     rule: &'static str,
@@ -166,8 +168,8 @@ fn is_snapshot(capability: Option<&Capability>) -> bool {
 }
 
 impl Header {
-    /// Whether the entries are Capability Lists: a Source Description, or the Capability List Index that played its part
-    /// in drafts (DIA-2).
+    /// Returns `true` if the entries are Capability Lists: in a Source Description, and in the Capability List Index that
+    /// drafts had in its place (DIA-2).
     pub fn lists_capability_lists(&self) -> bool {
         match self.capability() {
             Some(Capability::Description) => self.form == Form::List,
@@ -176,8 +178,8 @@ impl Header {
         }
     }
 
-    /// Whether an entry is a member of an index: always below a `sitemapindex`; below a `urlset` where it states the
-    /// document's own capability, as indexes published with the wrong root do.
+    /// Returns `true` if an entry is a member of an index: always below a `sitemapindex`; below a `urlset` if it states
+    /// the document's own capability, as indexes published with the wrong root do.
     pub fn is_member(&self, entry: &Entry) -> bool {
         self.form == Form::Index
             || (entry.metadata.capability.is_some()

@@ -1,6 +1,6 @@
-//! Finding a Source (§6.3): text in, URIs out. Fetching is the caller's.
+//! Discovery of a Source (§6.3): text in, URIs out. The caller fetches.
 //!
-//! What a link leads to is decided by the `capability` of the document, never by the way it was found (DISC-7).
+//! The `capability` of the document that a link leads to decides what it is, never the way it was found (DISC-7).
 //!
 //! ```
 //! use resourcesync::discovery;
@@ -30,18 +30,18 @@ pub use robots::from_robots;
 
 use crate::value::{Uri, UriError};
 
-/// Where a host has its Source Description: below its root, whatever the path (DISC-1, RFC 8615).
+/// Returns the well-known URI of a host's Source Description; the path of `uri` does not matter (DISC-1, RFC 8615).
 ///
 /// # Errors
-/// When the URI has no host.
+/// If the URI has no host.
 pub fn well_known(uri: &Uri) -> Result<Uri, UriError> {
     uri.resolve("/.well-known/resourcesync")
 }
 
-/// Where a host has its robots.txt (DISC-5).
+/// Returns the URI of a host's robots.txt (DISC-5).
 ///
 /// # Errors
-/// When the URI has no host.
+/// If the URI has no host.
 pub fn robots(uri: &Uri) -> Result<Uri, UriError> {
     uri.resolve("/robots.txt")
 }

@@ -1,7 +1,12 @@
-//! Typed documents: a header, and entries. One type for each kind of document, index and manifest.
+//! Typed documents: a header and entries. Each kind of document, index and manifest has a type of its own.
+//!
+//! A document is built with `new`, whose arguments are what the standard requires of its root, and `push`; it is
+//! written with `write_to` or `to_xml` and read with `read`. Documents that are too large to hold as a whole are
+//! streamed: [`crate::DocumentReader`], [`crate::DocumentWriter`].
 
 mod any;
 mod archive;
+mod build;
 mod capability_list;
 mod change_list;
 mod change_times;
@@ -9,7 +14,7 @@ mod collected;
 mod dump;
 mod entry;
 mod header;
-pub mod kind;
+mod kind;
 mod link;
 mod metadata;
 mod notification;
@@ -22,12 +27,13 @@ pub use archive::{
     ChangeDumpArchive, ChangeDumpArchiveIndex, ChangeListArchive, ChangeListArchiveIndex,
     ResourceDumpArchive, ResourceDumpArchiveIndex, ResourceListArchive, ResourceListArchiveIndex,
 };
-pub use capability_list::CapabilityList;
+pub use capability_list::{CapabilityList, CapabilityListIndex};
 pub use change_list::{ChangeList, ChangeListIndex};
 pub use change_times::{ChangeTimes, ChangeTimesJudge, TimeSource};
 pub use collected::Collected;
 pub use dump::{
-    ChangeDump, ChangeDumpIndex, ChangeDumpManifest, ResourceDump, ResourceDumpIndex, ResourceDumpManifest,
+    ChangeDump, ChangeDumpIndex, ChangeDumpManifest, ChangeDumpManifestIndex, ResourceDump,
+    ResourceDumpIndex, ResourceDumpManifest, ResourceDumpManifestIndex,
 };
 pub use entry::Entry;
 pub use header::{Form, Header};

@@ -1,12 +1,14 @@
+//! Errors of reading and writing.
+
 use std::{fmt, io};
 
 use crate::Position;
 
-/// Why a document cannot be read on.
+/// The reason why a document cannot be read to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// The bytes did not arrive.
+    /// The source of the bytes failed.
     #[error("Cannot read the document")]
     Io(#[from] io::Error),
     /// The bytes are not a document.
@@ -17,23 +19,23 @@ pub enum ReadError {
     Kind {
         /// The kind asked for.
         expected: &'static str,
-        /// What the document says it is.
+        /// The document's own root element and capability.
         found: String,
     },
 }
 
-/// Bytes that are not a ResourceSync document, and where.
+/// The reason why bytes are not a ResourceSync document, and the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} ({position})")]
 #[non_exhaustive]
 pub struct SyntaxError {
-    /// What is wrong.
+    /// The reason.
     pub kind: SyntaxErrorKind,
-    /// Where.
+    /// The place.
     pub position: Position,
 }
 
-/// What makes bytes unreadable as a document.
+/// The reason why bytes cannot be read as a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyntaxErrorKind {
@@ -43,9 +45,9 @@ pub enum SyntaxErrorKind {
     Truncated,
     /// A DOCTYPE, or an entity it would have declared (GEN-26).
     Doctype(String),
-    /// A limit of [`crate::Limits`] is passed (GEN-26).
+    /// The document exceeds a limit of [`crate::Limits`] (GEN-26).
     Limit {
-        /// Which one.
+        /// The limit.
         limit: LimitKind,
         /// Its value.
         most: u64,
@@ -54,7 +56,7 @@ pub enum SyntaxErrorKind {
     Root {
         /// The root's name and namespace.
         found: String,
-        /// What to do about it, where that is known.
+        /// A hint at the cause, if it is known; else empty.
         hint: &'static str,
     },
     /// A serialization that was considered and rejected: Atom, `resync` (DIA-10).
@@ -62,7 +64,7 @@ pub enum SyntaxErrorKind {
 }
 
 impl SyntaxErrorKind {
-    /// The rule that a document of this kind breaks.
+    /// Returns the rule that the document breaks.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::NotWellFormed(_) | Self::Truncated => "GEN-24",
@@ -79,7 +81,7 @@ impl fmt::Display for SyntaxErrorKind {
             Self::NotWellFormed(what) => write!(f, "Not well-formed XML: {what}"),
             Self::Truncated => f.write_str("The document ends before its root element does"),
             Self::Doctype(what) => write!(f, "Refused: {what}"),
-            Self::Limit { limit, most } => write!(f, "More than {most} {limit}"),
+            Self::Limit { limit, most } => write!(f, "Refused: more than {most} {limit}"),
             Self::Root { found, hint } => write!(f, "Not a Sitemap: the root is {found}{hint}"),
             Self::RejectedSerialization(name) => {
                 write!(f, "{name} was considered for ResourceSync and rejected; a Sitemap is expected")
@@ -88,7 +90,7 @@ impl fmt::Display for SyntaxErrorKind {
     }
 }
 
-/// A limit on what is read.
+/// A limit of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitKind {
@@ -116,25 +118,25 @@ impl fmt::Display for LimitKind {
     }
 }
 
-/// Why a document cannot be written.
+/// The reason why a document cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The bytes cannot be stored.
+    /// The sink failed.
     #[error("Cannot write the document")]
     Io(#[from] io::Error),
-    /// The document would break a *must*.
+    /// The document would break a *must*, or would not be XML (GEN-24).
     #[error("{rule}: {what}")]
     Rule {
         /// The rule's id.
         rule: &'static str,
-        /// What breaks it.
+        /// The part of the document that breaks it.
         what: String,
     },
 }
 
 impl WriteError {
-    /// The rule that the document would break.
+    /// Returns the rule that the document would break; `None` if the sink failed.
     pub fn rule(&self) -> Option<&'static str> {
         match self {
             Self::Rule { rule, .. } => Some(rule),

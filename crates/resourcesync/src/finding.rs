@@ -1,15 +1,15 @@
-//! What was noticed about a document: a value, never a log line.
+//! Findings: values that state what is noticeable about a document, never log lines.
 
 use std::fmt;
 
-/// Where in a document, in bytes as decoded. Lines and columns count from 1.
+/// A place in a document, in decoded bytes. Lines and columns count from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// Line, from 1.
+    /// The line, from 1; 0 if the place is not in a document.
     pub line: u64,
-    /// Byte in the line, from 1.
+    /// The byte in the line, from 1.
     pub column: u64,
-    /// Bytes before it, from 0.
+    /// The number of bytes before it.
     pub offset: u64,
 }
 
@@ -19,23 +19,23 @@ impl fmt::Display for Position {
     }
 }
 
-/// Where the parts of a header or an entry stand. It is not part of their value.
+/// The places of the parts of a header or an entry. They are not part of their value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     pub(crate) root: Position,
     pub(crate) metadata: Position,
     pub(crate) links: Vec<Position>,
-    /// Whether the metadata has a time that cannot be read: it is wrong, but not missing.
+    /// `true` if the metadata has a time that cannot be read: it is wrong, but not missing.
     pub(crate) unreadable_time: bool,
 }
 
 impl Places {
-    /// Where the metadata stands, or else what it would describe.
+    /// Returns the place of the metadata; that of what it would describe if there is none.
     pub(crate) fn metadata_or(&self, otherwise: Position) -> Position {
         if self.metadata.line == 0 { otherwise } else { self.metadata }
     }
 
-    /// Takes everything away, keeping buffers.
+    /// Removes every place and keeps the buffers.
     pub(crate) fn clear(&mut self) {
         (self.root, self.metadata) = Default::default();
         self.links.clear();
@@ -43,19 +43,19 @@ impl Places {
     }
 }
 
-/// How much a finding weighs: `must` -> error, `should` -> warning, `may` and derived rules -> info.
+/// The weight of a finding: `must` -> error, `should` -> warning, `may` -> info; derived rules weigh one less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
+    /// Something worth knowing.
     Info,
-    /// A *should* is not followed, or a value was read otherwise than written.
+    /// A *should* is not followed, or a value was not read as it is written.
     Warning,
     /// A *must* is broken.
     Error,
 }
 
 impl Severity {
-    /// `info`, `warning` or `error`.
+    /// Returns `info`, `warning` or `error`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -71,24 +71,24 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing noticed about a document.
+/// Something noticeable about a document, with the rule that makes it so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
     /// The rule's id: `RL-2`.
     pub rule: &'static str,
-    /// How much it weighs.
+    /// The weight.
     pub severity: Severity,
-    /// Where.
+    /// The place.
     pub position: Position,
-    /// What stands there.
+    /// The text or state that was found.
     pub found: String,
-    /// What the rule wants.
+    /// The text or state that the rule asks for.
     pub expected: String,
 }
 
 impl Finding {
-    /// A finding at a place.
+    /// Creates a finding.
     pub fn new(
         rule: &'static str,
         severity: Severity,

@@ -18,6 +18,6 @@ pub use error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind, WriteError};
 pub use finding::{Finding, Position, Severity};
 pub use value::{
     Algorithm, Capability, Change, ChangeFreq, DateTime, Digest, Digests, Hasher, MediaType, PackagePath,
-    Relation, Uri, UriError,
+    Relation, Uri, UriError, ValueError,
 };
 pub use xml::{Decoded, DocumentReader, DocumentWriter, Limits, ReadOptions, SpecVersion, WriteOptions};

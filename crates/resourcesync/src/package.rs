@@ -3,17 +3,14 @@
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::io::{Cursor, Read};
-//! use resourcesync::{Document, Entry, PackagePath, ReadOptions, WriteOptions, document::ResourceDumpManifest};
+//! use resourcesync::{Document, Entry, PackagePath, ReadOptions, document::ResourceDumpManifest};
 //! use resourcesync::package::{Package, PackageLimits, PackageWriter};
 //!
-//! let mut entry = Entry::new("http://example.com/res1".parse()?);
-//! entry.metadata.path = Some(PackagePath::new("/res1"));
 //! let manifest =
-//!     ResourceDumpManifest::as_of("2013-01-03T09:00:00Z".parse()?, "http://example.com/caps.xml".parse()?)
-//!         .with_entry(entry)
-//!         .write(Vec::new(), WriteOptions::new())?;
+//!     ResourceDumpManifest::new("2013-01-03T09:00:00Z".parse()?, "http://example.com/caps.xml".parse()?)
+//!         .push(Entry::new("http://example.com/res1".parse()?).with_path(PackagePath::new("/res1")));
 //!
-//! let mut writer = PackageWriter::new(Cursor::new(Vec::new()), &manifest)?;
+//! let mut writer = PackageWriter::new(Cursor::new(Vec::new()), manifest.to_xml()?.as_bytes())?;
 //! writer.add(&PackagePath::new("/res1"), None, 5, &b"hello"[..])?;
 //! let zip = writer.finish()?;
 //!
@@ -30,6 +27,7 @@
 mod arriving;
 mod directory;
 mod entry;
+mod manifests;
 mod member;
 mod records;
 mod writer;
@@ -37,7 +35,8 @@ mod writer;
 use std::io::{self, BufReader, Read, Seek};
 
 pub use arriving::ArrivingPackage;
-pub use directory::{Directory, Member, PackageLimits, Problem};
+pub(crate) use directory::Directory;
+pub use directory::{Member, PackageLimits, Problem};
 pub use member::MemberReader;
 pub use writer::PackageWriter;
 
@@ -53,14 +52,14 @@ use crate::{
 /// The name of the manifest in a package (ZIP-3).
 pub const MANIFEST: &str = "manifest.xml";
 
-/// Why a package cannot be used.
+/// The reason why a package cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackageError {
     /// The bytes cannot be read or written.
     #[error("Cannot read or write the package")]
     Io(#[from] io::Error),
-    /// The package is not safe to read, or not a ZIP file; it is refused whole (ZIP-1, ZIP-3, ZIP-7).
+    /// The package is not safe to read, or not a ZIP file. It is refused as a whole (ZIP-1, ZIP-3, ZIP-7).
     #[error("Refused: {0}")]
     Refused(Problem),
     /// No member has the name.
@@ -74,33 +73,33 @@ pub enum PackageError {
     Path {
         /// The path.
         path: String,
-        /// Why.
+        /// The reason.
         source: PackagePathError,
     },
     /// The manifest cannot be read.
     #[error("Cannot read the manifest")]
     Manifest(#[from] ReadError),
-    /// A bitstream has not the length that was announced for it.
+    /// A bitstream has another length than announced.
     #[error("{path:?} has {found} bytes instead of {expected}")]
     Length {
         /// The path.
         path: String,
-        /// Bytes announced.
+        /// The announced length in bytes.
         expected: u64,
-        /// Bytes that came.
+        /// The actual length in bytes.
         found: u64,
     },
-    /// The ZIP writer refuses a member.
+    /// The ZIP writer refused a member.
     #[error("Cannot add {path:?}")]
     Add {
         /// The path.
         path: String,
-        /// Why.
+        /// The reason.
         source: zip::result::ZipError,
     },
 }
 
-/// A package whose directory was checked: every member is where it says, once, and safe to read.
+/// A package whose directory was checked: each member is at the place stated, once, and safe to read.
 #[derive(Debug)]
 pub struct Package<R> {
     source: R,
@@ -112,7 +111,7 @@ impl<R: Read + Seek> Package<R> {
     /// Reads and checks the directory. No member is read.
     ///
     /// # Errors
-    /// When the bytes do not arrive, or the package must be refused.
+    /// If the bytes cannot be read, or the package is refused.
     pub fn open(mut source: R, limits: PackageLimits) -> Result<Self, PackageError> {
         let mut directory = Directory::read(&mut source, limits)?;
         if !directory.problems.is_empty() {
@@ -121,7 +120,7 @@ impl<R: Read + Seek> Package<R> {
         Ok(Self { source, directory, inflater: Inflater::new() })
     }
 
-    /// The members that hold bytes, in the order of the directory, which is read again.
+    /// Returns the members that hold bytes, in the order of the directory, which is read again.
     pub fn members(&mut self) -> impl Iterator<Item = io::Result<Member>> {
         let members = self.directory.members(&mut self.source);
         members.filter(|member| member.as_ref().map_or(true, |member| !member.is_folder()))
@@ -130,7 +129,7 @@ impl<R: Read + Seek> Package<R> {
     /// Opens the manifest to read its entries one by one (ZIP-3).
     ///
     /// # Errors
-    /// When there is none, or it cannot be read.
+    /// If there is none, or it cannot be read.
     pub fn manifest(
         &mut self,
         options: ReadOptions,
@@ -142,7 +141,7 @@ impl<R: Read + Seek> Package<R> {
     /// Reads the manifest as a whole: a Resource Dump Manifest or a Change Dump Manifest (ZIP-4).
     ///
     /// # Errors
-    /// When there is none, or it cannot be read.
+    /// If there is none, or it cannot be read.
     pub fn read_manifest(&mut self, options: ReadOptions) -> Result<Document, PackageError> {
         let manifest = self.open_member(MANIFEST)?;
         Ok(Document::read(BufReader::new(manifest), options)?)
@@ -151,25 +150,25 @@ impl<R: Read + Seek> Package<R> {
     /// Opens the bitstream at a path (ZIP-5). Its length and checksum are verified at its end.
     ///
     /// # Errors
-    /// When the path leads nowhere.
+    /// If no member has the path.
     pub fn bitstream(&mut self, path: &PackagePath) -> Result<MemberReader<'_, R>, PackageError> {
         let name = path.member().map_err(|source| PackageError::Path { path: path.to_string(), source })?;
         self.open_member(name)
     }
 
-    /// Whether the directory has exactly this member, at its place and with its sizes and checksum.
+    /// Returns `true` if the directory has exactly this member, at its place and with its sizes and checksum.
     ///
     /// # Errors
-    /// When the bytes do not arrive.
+    /// If the bytes cannot be read.
     pub fn has(&mut self, member: &Member) -> io::Result<bool> {
         let found = self.directory.find(&mut self.source, &member.name)?;
         Ok(found.is_some_and(|found| found == *member))
     }
 
-    /// The member at a path; none where it leads nowhere (ZIP-6).
+    /// Returns the member at a path; `None` if there is none (ZIP-6).
     ///
     /// # Errors
-    /// When the bytes do not arrive.
+    /// If the bytes cannot be read.
     pub fn member(&mut self, path: &PackagePath) -> io::Result<Option<Member>> {
         path.member().map_or(Ok(None), |name| self.directory.find(&mut self.source, name))
     }

@@ -30,14 +30,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use document::{ValidateOptions, Validator};
 pub use findings::{Child, Report, Summary};
-pub use http::{HttpFacts, check_channel, check_http};
+pub use http::{HttpAnswer, check_channel, check_http};
 pub use link::{
-    LinkFinding, check_closed, check_contents, check_discovered, check_link, check_page, check_source,
-    check_up_target,
+    check_closed, check_contents, check_discovered, check_page, check_source, check_up_target,
 };
 pub use package::PackageReport;
 pub use rules::{Level, Rule, rule, rules};
-pub use set::{ChangeRecord, DocumentSet, Inventory, check_coverage};
+pub use set::DocumentSet;
+
+use set::ChangeRecord;
 
 /// A short stand-in for a text, to see whether it occurs again without keeping it.
 fn digest_of(text: &impl Hash) -> u64 {

@@ -8,8 +8,8 @@ use std::{
 };
 
 use resourcesync::{
-    MediaType, PackagePath, ReadOptions,
-    package::{Directory, Package, PackageError, PackageLimits, PackageWriter},
+    Document, MediaType, PackagePath, ReadOptions,
+    package::{Package, PackageError, PackageLimits, PackageWriter},
 };
 
 const MANIFEST: &[u8] = b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>";
@@ -25,8 +25,15 @@ fn package(members: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 fn problem(zip: &[u8]) -> Option<(&'static str, String)> {
-    let directory = Directory::read(&mut Cursor::new(zip), PackageLimits::new()).unwrap();
-    directory.problems.into_iter().next().map(|problem| (problem.rule, problem.what))
+    problem_within(zip, PackageLimits::new())
+}
+
+fn problem_within(zip: &[u8], limits: PackageLimits) -> Option<(&'static str, String)> {
+    match Package::open(Cursor::new(zip), limits) {
+        Ok(_) => None,
+        Err(PackageError::Refused(problem)) => Some((problem.rule, problem.what)),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 #[test]
@@ -151,10 +158,9 @@ fn d19_a_bomb_is_refused_before_a_byte_of_it_is_read() {
     assert!(problem(&bomb).unwrap().1.contains("200 times"));
     let mut limits = PackageLimits::new();
     (limits.ratio, limits.bytes) = (10_000, 1 << 20);
-    let directory = Directory::read(&mut Cursor::new(&bomb), limits).unwrap();
-    assert!(directory.problems[0].what.contains("1048576 bytes"));
+    assert!(problem_within(&bomb, limits).unwrap().1.contains("1048576 bytes"));
     limits.members = 1;
-    assert!(!Directory::read(&mut Cursor::new(&bomb), limits).unwrap().problems.is_empty());
+    assert!(problem_within(&bomb, limits).unwrap().1.contains("1 members"));
 }
 
 #[test]
@@ -174,4 +180,57 @@ fn content_of_another_length_is_refused() {
         let added = writer.add(&PackagePath::new("/a"), None, length, &b"hello"[..]);
         assert!(matches!(added, Err(PackageError::Length { .. })), "{length}");
     }
+}
+
+/// A package whose `manifest.xml` is an index of two manifests, as section 5 of the D-Lib paper allows.
+fn in_parts(index: &str) -> Package<Cursor<Vec<u8>>> {
+    let of = |root: &str, inner: &str| {
+        format!(
+            "<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\">\
+             <rs:md capability=\"resourcedump-manifest\" at=\"2013-01-03T09:00:00Z\"/>{inner}</{root}>"
+        )
+    };
+    let part = |name: &str| {
+        let entry = format!("<url><loc>http://example.com/{name}</loc><rs:md path=\"/res/{name}\"/></url>");
+        of("urlset", &entry)
+    };
+    let (one, two) = (part("a"), part("b"));
+    let members = [("/parts/1.xml", &one), ("/parts/2.xml", &two)];
+    let mut writer = PackageWriter::new(Cursor::new(Vec::new()), of("sitemapindex", index).as_bytes()).unwrap();
+    for (path, text) in members {
+        writer.add(&PackagePath::new(path), None, text.len() as u64, text.as_bytes()).unwrap();
+    }
+    for name in ["a", "b"] {
+        writer.add(&PackagePath::new(&format!("/res/{name}")), None, 1, name.as_bytes()).unwrap();
+    }
+    Package::open(writer.finish().unwrap(), PackageLimits::new()).unwrap()
+}
+
+#[test]
+fn a8_a_manifest_in_parts_names_the_bitstreams_of_all_its_parts() {
+    let by_path = "<sitemap><loc>http://example.com/x</loc><rs:md path=\"/parts/1.xml\"/></sitemap>\
+                   <sitemap><loc>http://example.com/y</loc><rs:md path=\"/parts/2.xml\"/></sitemap>";
+    let by_loc = "<sitemap><loc>http://example.com/dump/parts/1.xml</loc></sitemap>\
+                  <sitemap><loc>http://example.com/dump/parts/2.xml</loc></sitemap>";
+    for index in [by_path, by_loc] {
+        let mut package = in_parts(index);
+        let whole = package.read_manifest(ReadOptions::new()).unwrap();
+        assert!(matches!(whole, Document::ResourceDumpManifestIndex(_)), "{whole:?}");
+        let mut found = Vec::new();
+        for part in package.manifests(ReadOptions::new()).unwrap() {
+            let mut reader = package.manifest_at(&part, ReadOptions::new()).unwrap();
+            found.extend(reader.entries().map(|entry| entry.unwrap().metadata.path.unwrap().to_string()));
+        }
+        assert_eq!(found, ["/res/a", "/res/b"]);
+    }
+}
+
+#[test]
+fn a8_a_part_that_is_missing_or_an_index_itself_is_refused() {
+    let missing = "<sitemap><loc>http://example.com/parts/3.xml</loc></sitemap>";
+    assert!(matches!(in_parts(missing).manifests(ReadOptions::new()), Err(PackageError::NoMember { .. })));
+    let itself = "<sitemap><loc>http://example.com/manifest.xml</loc></sitemap>";
+    let refused = in_parts(itself).manifests(ReadOptions::new());
+    assert!(matches!(refused, Err(PackageError::Refused(problem)) if problem.rule == "GEN-9"));
 }

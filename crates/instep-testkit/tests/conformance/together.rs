@@ -8,8 +8,8 @@ use resourcesync::{
     document::Document,
     package::{PackageLimits, PackageWriter},
     validate::{
-        Child, DocumentSet, HttpFacts, Report, ValidateOptions, Validator, check_channel, check_closed,
-        check_contents, check_discovered, check_http, check_link, check_page, check_source, check_up_target,
+        Child, DocumentSet, HttpAnswer, Report, ValidateOptions, Validator, check_channel, check_closed,
+        check_contents, check_discovered, check_http, check_page, check_source, check_up_target,
     },
 };
 
@@ -39,9 +39,10 @@ fn entry(element: &str, name: &str, metadata: &str) -> String {
 /// The findings between one document and the one its first entry leads to.
 fn between(parent: &str, target: &str) -> Vec<Finding> {
     let (parent, target) = (report(parent), report(target));
-    let header = parent.header.unwrap();
-    let found = check_link(&uri("parent.xml"), &header, &parent.children[0], &target);
-    found.into_iter().map(|found| found.finding).collect()
+    let mut set = DocumentSet::new();
+    set.insert(parent.children[0].loc.clone(), target);
+    set.insert(uri("parent.xml"), parent);
+    set.check().into_iter().map(|(_, finding)| finding).collect()
 }
 
 /// Checks that the findings of one case have a rule and those of another do not.
@@ -345,11 +346,11 @@ fn packages() -> Vec<&'static str> {
 fn answers() -> Vec<&'static str> {
     let mut metadata = Metadata::new();
     (metadata.length, metadata.encoding) = (Some(5), Some("gzip".into()));
-    let mut right = HttpFacts::new(200);
+    let mut right = HttpAnswer::new(200);
     (right.content_length, right.content_encoding, right.is_zip) = (Some(5), Some("gzip".into()), Some(true));
-    let mut wrong = HttpFacts::new(200);
+    let mut wrong = HttpAnswer::new(200);
     (wrong.content_length, wrong.is_zip) = (Some(6), Some(false));
-    let judge = |facts: &HttpFacts, package| check_http(&metadata, Entry::default().position, facts, package);
+    let judge = |facts: &HttpAnswer, package| check_http(&metadata, Entry::default().position, facts, package);
     let topic = uri("topic");
     let fields = |text: &str| parse_link_header(text, &topic);
     let channel = |text: &str| check_channel(&topic, &fields(text), &Entry::new(topic.clone()));
@@ -358,7 +359,7 @@ fn answers() -> Vec<&'static str> {
         expect("ATT-11", judge(&right, None), judge(&wrong, None)),
         expect("ATT-15", judge(&right, None), judge(&wrong, None)),
         expect("RD-6", judge(&right, Some("RD-6")), judge(&wrong, Some("RD-6"))),
-        expect("CD-7", judge(&right, Some("CD-7")), judge(&HttpFacts::new(404), Some("CD-7"))),
+        expect("CD-7", judge(&right, Some("CD-7")), judge(&HttpAnswer::new(404), Some("CD-7"))),
         expect("CN-4", channel("<http://h/>; rel=hub, <topic>; rel=self"), channel("<topic>; rel=self")),
     ]
 }

@@ -1,4 +1,4 @@
-//! `<link rel="resourcesync">` in web pages (DISC-2), which are read as loosely as they are written.
+//! `<link rel="resourcesync">` in web pages (DISC-2). Pages are read as loosely as browsers read them.
 
 use html5gum::{DefaultEmitter, StartTag, Token, Tokenizer};
 
@@ -8,9 +8,9 @@ use crate::value::{Relation, Uri};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HtmlLink {
-    /// The Capability List.
+    /// The URI of the Capability List.
     pub target: Uri,
-    /// Whether it stands where such links belong (DISC-2).
+    /// `true` if the link is in the `head`, where it belongs (DISC-2).
     pub in_head: bool,
 }
 
@@ -21,7 +21,8 @@ struct Page {
     links: Vec<(String, bool)>,
 }
 
-/// Returns the Capability Lists that a web page links to (DISC-2). Targets are resolved against its `<base>`, else its URI.
+/// Returns the Capability Lists that a web page links to (DISC-2). Targets are resolved against its `<base>`, else its
+/// URI.
 pub fn from_html(html: &[u8], page_uri: &Uri) -> Vec<HtmlLink> {
     let page = scan(html);
     let base = page.base.and_then(|base| page_uri.resolve(base.trim()).ok());

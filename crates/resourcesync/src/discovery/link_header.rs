@@ -1,38 +1,38 @@
-//! The `Link` field of HTTP (RFC 8288): several links in a field, parameters in any form, bad links passed over.
+//! The `Link` field of HTTP (RFC 8288): several links in a field, parameters in any form; bad links are skipped.
 
 use crate::value::{Relation, Uri};
 
-/// One link of a `Link` field.
+/// A link of a `Link` field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeaderLink {
-    /// The target, resolved.
+    /// The URI of the target, resolved.
     pub target: Uri,
-    /// Its relations; `rel` may name several.
+    /// The relations; `rel` may name several.
     pub rels: Vec<Relation>,
-    /// What the link is about, where that is not the resource itself.
+    /// The thing that the link is about; `None` if that is the resource itself.
     pub anchor: Option<Uri>,
     /// The media type of the target.
     pub media_type: Option<String>,
-    /// When the target, a version, was the resource; as written.
+    /// The time at which the target, a Memento, was the state of the resource; as written.
     pub datetime: Option<String>,
 }
 
 impl HeaderLink {
-    /// Whether it is of a relation and about the resource that carries it.
+    /// Returns `true` if the link has a relation and is about the resource that carries it.
     pub fn is(&self, rel: &Relation, resource: &Uri) -> bool {
         self.rels.contains(rel) && self.anchor.as_ref().is_none_or(|anchor| anchor == resource)
     }
 }
 
-/// The Capability Lists that a `Link` field names for a resource (DISC-4).
+/// Returns the Capability Lists that a `Link` field names for a resource (DISC-4).
 pub fn from_link_header(field: &str, resource: &Uri) -> Vec<Uri> {
     let links = parse_link_header(field, resource);
     let leads = |link: &HeaderLink| link.is(&Relation::ResourceSync, resource);
     links.into_iter().filter(leads).map(|link| link.target).collect()
 }
 
-/// All links of a `Link` field; targets are resolved against the resource that carries it.
+/// Returns all links of a `Link` field. Targets are resolved against the resource that carries it.
 pub fn parse_link_header(field: &str, resource: &Uri) -> Vec<HeaderLink> {
     let mut links = Vec::new();
     let mut rest = Cursor { text: field };
@@ -47,7 +47,7 @@ struct Cursor<'f> {
 }
 
 impl<'f> Cursor<'f> {
-    /// Moves to the next `<` that starts a link. Commas and blanks lie between; anything else belongs to no link.
+    /// Moves to the next `<` that starts a link. Commas and blanks separate links; anything else belongs to none.
     fn skip_to_link(&mut self) -> bool {
         while !self.text.is_empty() && !self.text.starts_with('<') {
             match self.text.starts_with('"') {
@@ -85,7 +85,7 @@ impl<'f> Cursor<'f> {
         })
     }
 
-    /// The next `; name=value` of the link; the value may be missing, a token, or quoted.
+    /// Reads the next `; name=value` of the link; the value may be missing, a token, or quoted.
     fn parameter(&mut self) -> Option<(&'f str, String)> {
         loop {
             self.skip_blanks();
@@ -121,7 +121,7 @@ impl<'f> Cursor<'f> {
         token
     }
 
-    /// A quoted string; a backslash makes the next character literal. A missing end quote ends with the field.
+    /// Reads a quoted string. A backslash makes the next character literal; a missing end quote ends with the field.
     fn quoted(&mut self) -> String {
         let mut value = String::new();
         let mut characters = self.text.char_indices().skip(1);
@@ -139,7 +139,7 @@ impl<'f> Cursor<'f> {
         value
     }
 
-    /// Blanks; a folded line is a blank.
+    /// Skips blanks; a folded line is a blank.
     fn skip_blanks(&mut self) {
         self.text = self.text.trim_start_matches(|c: char| c.is_ascii_whitespace());
     }

@@ -2,8 +2,8 @@
 
 use crate::value::Uri;
 
-/// The Sitemaps that a robots.txt names, Resource Lists perhaps among them (DISC-5). The directive stands anywhere in
-/// the file, in any case; relative URIs are resolved against that of the file.
+/// Returns the Sitemaps that a robots.txt names, all of them; Resource Lists may be among them (DISC-5). The directive
+/// may be anywhere in the file, in any case; relative URIs are resolved against that of the file.
 pub fn from_robots(text: &str, file: &Uri) -> Vec<Uri> {
     let lines = text.trim_start_matches('\u{feff}').split(['\n', '\r']);
     let value = |line: &str| {

@@ -1,12 +1,14 @@
-use std::io::BufRead;
+//! A document of any kind.
+
+use std::io::{BufRead, Write};
 
 use super::{
-    CapabilityList, ChangeDump, ChangeDumpArchive, ChangeDumpArchiveIndex, ChangeDumpIndex,
-    ChangeDumpManifest, ChangeList, ChangeListArchive, ChangeListArchiveIndex, ChangeListIndex,
+    CapabilityList, CapabilityListIndex, ChangeDump, ChangeDumpArchive, ChangeDumpArchiveIndex, ChangeDumpIndex,
+    ChangeDumpManifest, ChangeDumpManifestIndex, ChangeList, ChangeListArchive, ChangeListArchiveIndex, ChangeListIndex,
     ChangeNotification, Collected, Entry, Form, FrameworkNotification, Header, ResourceDump,
-    ResourceDumpArchive, ResourceDumpArchiveIndex, ResourceDumpIndex, ResourceDumpManifest, ResourceList,
+    ResourceDumpArchive, ResourceDumpArchiveIndex, ResourceDumpIndex, ResourceDumpManifest, ResourceDumpManifestIndex, ResourceList,
     ResourceListArchive, ResourceListArchiveIndex, ResourceListIndex, SourceDescription,
-    SourceDescriptionIndex, kind,
+    SourceDescriptionIndex, collected::utf8, kind,
 };
 use crate::{
     error::{ReadError, WriteError},
@@ -17,7 +19,7 @@ use crate::{
 
 macro_rules! document {
     ($($kind:ident,)*) => {
-        /// A document of any kind, held as a whole; which kind it is, its root and its capability decide (GEN-11).
+        /// A document of any kind, held as a whole. Its root element and its capability decide which kind it is (GEN-11).
         ///
         /// ```
         /// use resourcesync::{Document, ReadOptions};
@@ -38,12 +40,12 @@ macro_rules! document {
                 #[doc = concat!("A [`", stringify!($kind), "`].")]
                 $kind($kind),
             )*
-            /// Of a capability that has no type here (CAP-13).
+            /// A document whose capability has no type here (CAP-13).
             Other(Collected<kind::Any>),
         }
 
         impl Document {
-            /// What stands before the entries.
+            /// Returns the metadata and links under the root.
             pub fn header(&self) -> &Header {
                 match self {
                     $(Self::$kind(document) => &document.header,)*
@@ -51,7 +53,7 @@ macro_rules! document {
                 }
             }
 
-            /// The entries, in order.
+            /// Returns the entries, in document order.
             pub fn entries(&self) -> &[Entry] {
                 match self {
                     $(Self::$kind(document) => &document.entries,)*
@@ -59,11 +61,11 @@ macro_rules! document {
                 }
             }
 
-            /// Writes the document.
+            /// Writes the document as the options say, and returns the sink.
             ///
             /// # Errors
-            /// When the sink fails, or the document breaks a *must*.
-            pub fn write<W: std::io::Write>(&self, sink: W, options: WriteOptions) -> Result<W, WriteError> {
+            /// If the sink fails, or the document breaks a *must*.
+            pub fn write<W: Write>(&self, sink: W, options: WriteOptions) -> Result<W, WriteError> {
                 match self {
                     $(Self::$kind(document) => document.write(sink, options),)*
                     Self::Other(document) => document.write(sink, options),
@@ -74,7 +76,7 @@ macro_rules! document {
                 if let Some(notification) = notification(&header, &entries) {
                     return notification(header, entries);
                 }
-                $(if <kind::$kind as kind::Kind>::accepts(&header) {
+                $(if <kind::$kind as kind::DocumentKind>::accepts(&header) {
                     return Self::$kind(Collected::from_parts(header, entries));
                 })*
                 Self::Other(Collected::from_parts(header, entries))
@@ -84,8 +86,9 @@ macro_rules! document {
 }
 
 document! {
-    SourceDescription, SourceDescriptionIndex, CapabilityList,
+    SourceDescription, SourceDescriptionIndex, CapabilityList, CapabilityListIndex,
     ResourceList, ResourceListIndex, ResourceDump, ResourceDumpIndex, ResourceDumpManifest,
+    ResourceDumpManifestIndex, ChangeDumpManifestIndex,
     ChangeList, ChangeListIndex, ChangeDump, ChangeDumpIndex, ChangeDumpManifest,
     ResourceListArchive, ResourceListArchiveIndex, ResourceDumpArchive, ResourceDumpArchiveIndex,
     ChangeListArchive, ChangeListArchiveIndex, ChangeDumpArchive, ChangeDumpArchiveIndex,
@@ -97,15 +100,15 @@ impl Document {
     /// `read`.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the bytes do not arrive, are no XML, are no Sitemap, or exceed a limit.
     pub fn read(source: impl BufRead, options: ReadOptions) -> Result<Self, ReadError> {
         Self::read_with_findings(source, options).map(|(document, _)| document)
     }
 
-    /// Reads a document of any kind and tells what was noticed about it.
+    /// Reads a document of any kind, and returns it with the findings about it.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// As [`Self::read`].
     pub fn read_with_findings(
         source: impl BufRead,
         options: ReadOptions,
@@ -114,13 +117,29 @@ impl Document {
         Ok((Self::from_parts(any.header, any.entries), findings))
     }
 
-    /// What the document is; none in a plain Sitemap (DIA-7) or an early notification (N8-5).
+    /// Writes the document for readers of version 1.1.
+    ///
+    /// # Errors
+    /// If the sink fails, or the document breaks a *must*.
+    pub fn write_to(&self, sink: impl Write) -> Result<(), WriteError> {
+        self.write(sink, WriteOptions::new()).map(drop)
+    }
+
+    /// Returns the document as XML for readers of version 1.1.
+    ///
+    /// # Errors
+    /// If the document breaks a *must*.
+    pub fn to_xml(&self) -> Result<String, WriteError> {
+        self.write(Vec::new(), WriteOptions::new()).map(utf8)
+    }
+
+    /// Returns the document's capability; `None` in a plain Sitemap (DIA-7) or an early notification (N8-5).
     pub fn capability(&self) -> Option<&Capability> {
         self.header().capability()
     }
 }
 
-/// A payload without root metadata is known by what it says (N8-5): changes, below a Capability List.
+/// Recognizes a payload without root metadata by its content: changes, below a Capability List (N8-5).
 fn notification(header: &Header, entries: &[Entry]) -> Option<fn(Header, Vec<Entry>) -> Document> {
     let bare = header.metadata.is_none() && header.form == Form::List;
     let first = &entries.first()?.metadata;

@@ -1,3 +1,5 @@
+//! Change Lists and their indexes, and questions to any document whose entries are changes.
+
 use std::collections::BTreeMap;
 
 use super::{
@@ -13,9 +15,9 @@ use crate::value::{Change, DateTime, Uri};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let (noon, one) = ("2013-01-03T12:00:00Z".parse()?, "2013-01-03T13:00:00Z".parse()?);
 /// let uri: resourcesync::Uri = "http://example.com/res1".parse()?;
-/// let list = ChangeList::since("2013-01-03T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?)
-///     .with_entry(Entry::changed(uri.clone(), Change::Created, noon))
-///     .with_entry(Entry::changed(uri.clone(), Change::Deleted, one));
+/// let list = ChangeList::new("2013-01-03T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?)
+///     .push(Entry::changed(uri.clone(), Change::Created, noon))
+///     .push(Entry::changed(uri.clone(), Change::Deleted, one));
 /// assert_eq!(list.changes().count(), 2);
 /// assert_eq!(list.of_type(&Change::Deleted).count(), 1);
 /// assert_eq!(list.latest_for(&uri).unwrap().metadata.change, Some(Change::Deleted));
@@ -32,7 +34,7 @@ pub type ChangeList = Collected<kind::ChangeList>;
 /// ```
 /// use resourcesync::document::ChangeListIndex;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let index = ChangeListIndex::since("2013-01-01T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
+/// let index = ChangeListIndex::new("2013-01-01T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
 /// assert!(!index.is_closed());
 /// # Ok(())
 /// # }
@@ -40,26 +42,25 @@ pub type ChangeList = Collected<kind::ChangeList>;
 pub type ChangeListIndex = Collected<kind::ChangeListIndex>;
 
 impl<K: Changes> Collected<K> {
-    /// When the changes happened (DIA-4); `now` bounds an open list where it is known.
+    /// Finds out where the times of the changes are stated (DIA-4). `now` bounds an open list, if it is known.
     pub fn change_times(&self, now: Option<DateTime>) -> ChangeTimes {
         ChangeTimes::judge(&self.header, &self.entries, now)
     }
 
-    /// The changes, oldest first: in document order, which is turned round only where the document stands newest first
-    /// (DIA-5).
+    /// Returns the changes, oldest first: in document order, reversed only if the document lists the newest first (DIA-5).
     pub fn changes(&self) -> impl Iterator<Item = &Entry> {
         let newest_first = self.change_times(None).newest_first;
         let count = self.entries.len();
         (0..count).map(move |index| &self.entries[if newest_first { count - 1 - index } else { index }])
     }
 
-    /// The changes of one type.
+    /// Returns the changes of one type.
     pub fn of_type<'a>(&'a self, change: &'a Change) -> impl Iterator<Item = &'a Entry> {
         self.changes().filter(move |entry| entry.metadata.change.as_ref() == Some(change))
     }
 
-    /// The changes that happened in a range, both ends included. A change without a time lies between its neighbours,
-    /// and is left out only where they put it outside.
+    /// Returns the changes that happened in a range, both ends included. A change without a time lies between its
+    /// neighbours, and is left out only if they put it outside.
     pub fn in_range(&self, range: TimeRange) -> Vec<&Entry> {
         let times = self.change_times(None);
         let changes: Vec<&Entry> = self.changes().collect();
@@ -82,19 +83,19 @@ impl<K: Changes> Collected<K> {
             .collect()
     }
 
-    /// The last change of a resource (DST-6).
+    /// Returns the last change of a resource (DST-6).
     pub fn latest_for(&self, uri: &Uri) -> Option<&Entry> {
         self.changes().filter(|entry| entry.loc == *uri).last()
     }
 
-    /// The last change of each resource (DST-6).
+    /// Returns the last change of each resource (DST-6).
     pub fn latest_per_uri(&self) -> BTreeMap<&Uri, &Entry> {
         self.changes().map(|entry| (&entry.loc, entry)).collect()
     }
 }
 
 impl Entry {
-    /// A change of a resource and its time (CL-8, CL-10).
+    /// Creates the entry of a change with its time (CL-8, CL-10).
     pub fn changed(uri: Uri, change: Change, datetime: DateTime) -> Self {
         let mut entry = Self::new(uri);
         (entry.metadata.change, entry.metadata.datetime) = (Some(change), Some(datetime));

@@ -1,4 +1,4 @@
-//! When changes happened: a question to the whole document, not to one entry (DIA-4, DIA-5).
+//! The times of changes. Only the whole document shows where they are stated, never one entry (DIA-4, DIA-5).
 
 use super::{Entry, Header};
 use crate::{
@@ -6,29 +6,30 @@ use crate::{
     value::{Capability, DateTime},
 };
 
-/// Where the times of a document's changes stand, and which way they run (DIA-4, CL-6).
+/// The place where a document states the times of its changes, and the order they are in (DIA-4, CL-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangeTimes {
-    /// Where the times stand.
+    /// The value of an entry that is the time of its change.
     pub source: TimeSource,
-    /// Whether the newest change stands first (DIA-5): read backwards then.
+    /// `true` if the newest change comes first, so that the document is read backwards (DIA-5).
     pub newest_first: bool,
 }
 
-/// Which value of an entry is the time of its change (DIA-4).
+/// The value of an entry that is the time of its change (DIA-4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TimeSource {
-    /// The `datetime` attribute, as 1.1 says; an entry without it has only its place.
+    /// The `datetime` attribute, as in 1.1; an entry without it has only its position.
     Datetime,
-    /// `lastmod`, as 1.0 and earlier said.
+    /// `lastmod`, as in 1.0 and earlier.
     LastMod,
-    /// None: only the order of entries is known; apply again what may have been applied.
+    /// Nothing: only the order of entries is known, so a reader applies again what may have been applied.
     Unknown,
 }
 
 impl ChangeTimes {
-    /// Judges a document; `now` bounds an open interval where it is known.
+    /// Judges a document. `now` bounds an open interval, if it is known.
     pub fn judge<'a>(
         header: &Header,
         entries: impl IntoIterator<Item = &'a Entry>,
@@ -39,7 +40,7 @@ impl ChangeTimes {
         judge.finish()
     }
 
-    /// The time of a change; none where the document does not tell.
+    /// Returns the time of a change; `None` if the document does not state it.
     pub fn of(&self, entry: &Entry) -> Option<DateTime> {
         match self.source {
             TimeSource::Datetime => entry.metadata.datetime,
@@ -68,13 +69,13 @@ pub struct ChangeTimesJudge {
     until: Option<DateTime>,
     entries: u64,
     any_datetime: bool,
-    datetime: Run,
-    lastmod: Run,
+    datetime: Sequence,
+    lastmod: Sequence,
 }
 
-/// One sequence of times: whether it is complete, inside the interval, rising or falling.
+/// The properties of one sequence of times: complete, inside the interval, rising or falling.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct Sequence {
     complete: bool,
     inside: bool,
     never_falls: bool,
@@ -82,7 +83,7 @@ struct Run {
     last: Option<DateTime>,
 }
 
-impl Run {
+impl Sequence {
     const START: Self =
         Self { complete: true, inside: true, never_falls: true, always_falls: true, last: None };
 
@@ -101,7 +102,7 @@ impl Run {
 }
 
 impl ChangeTimesJudge {
-    /// Starts with the header; `now` bounds an open interval where it is known.
+    /// Begins with the header. `now` bounds an open interval, if it is known.
     pub fn new(header: &Header, now: Option<DateTime>) -> Self {
         let md = header.metadata.as_ref();
         Self {
@@ -110,8 +111,8 @@ impl ChangeTimesJudge {
             until: md.and_then(|md| md.until.or(md.modified)).or(now),
             entries: 0,
             any_datetime: false,
-            datetime: Run::START,
-            lastmod: Run::START,
+            datetime: Sequence::START,
+            lastmod: Sequence::START,
         }
     }
 
@@ -123,12 +124,12 @@ impl ChangeTimesJudge {
         self.lastmod.observe(entry.lastmod, self.from, self.until);
     }
 
-    /// The judgement.
+    /// Returns the judgement.
     pub fn finish(self) -> ChangeTimes {
-        let run = if self.any_datetime { self.datetime } else { self.lastmod };
-        let falls = self.entries > 1 && run.complete && run.inside && run.always_falls;
+        let times = if self.any_datetime { self.datetime } else { self.lastmod };
+        let falls = self.entries > 1 && times.complete && times.inside && times.always_falls;
         let newest_first = self.dialect.lists_newest_first() || falls;
-        let usable = run.complete && run.inside && (run.never_falls || newest_first) && self.entries > 0;
+        let usable = times.complete && times.inside && (times.never_falls || newest_first) && self.entries > 0;
         let source = match (self.any_datetime, usable) {
             (true, _) => TimeSource::Datetime,
             (false, true) => TimeSource::LastMod,
@@ -139,8 +140,8 @@ impl ChangeTimesJudge {
 }
 
 impl Header {
-    /// Whether the document never changes again: a change document with `until` (TIME-6), in a dialect that means it
-    /// so (DIA-2, DIA-3).
+    /// Returns `true` if the document never changes again: a change document with `until` (TIME-6), in a dialect in
+    /// which `until` closes (DIA-2, DIA-3).
     pub fn is_closed(&self) -> bool {
         let changes = matches!(
             self.capability(),
@@ -150,7 +151,7 @@ impl Header {
         changes && until.is_some() && self.dialect.until_closes()
     }
 
-    /// What the document is, for people.
+    /// Describes the document for people: its root element and its capability.
     pub fn describe(&self) -> String {
         let root = match self.form {
             super::Form::List => "urlset",

@@ -1,3 +1,5 @@
+//! The header of a document: its root element, and the metadata and links under it.
+
 use super::{Link, Metadata};
 use crate::{
     dialect::Dialect,
@@ -5,7 +7,7 @@ use crate::{
     value::{Capability, Relation, Uri},
 };
 
-/// The root element: a list of things, or an index over lists (GEN-9). Nothing else tells the two apart (GEN-11).
+/// The root element: a list, or an index of lists (GEN-9). Nothing else distinguishes the two (GEN-11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     /// `urlset`
@@ -14,17 +16,17 @@ pub enum Form {
     Index,
 }
 
-/// What stands under the root before the entries (§7).
+/// The metadata and links under the root (§7).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Header {
-    /// List or index.
+    /// The root element.
     pub form: Form,
-    /// The root's `rs:md`; none in a plain Sitemap (DIA-7).
+    /// The root's `rs:md`; `None` in a plain Sitemap (DIA-7).
     pub metadata: Option<Metadata>,
     /// The root's links, in order.
     pub links: Vec<Link>,
-    /// What it was written in before it was read as 1.1 (DIA-1); not part of its value.
+    /// The dialect of the document before it was read as 1.1 (DIA-1); not part of the value.
     pub dialect: Dialect,
     pub(crate) places: Places,
 }
@@ -38,12 +40,12 @@ impl PartialEq for Header {
 impl Eq for Header {}
 
 impl Header {
-    /// The header of a document with a capability.
+    /// Creates the header of a document with a capability.
     pub fn new(form: Form, capability: Capability) -> Self {
         Self { metadata: Some(Metadata::with_capability(capability)), ..Self::bare(form) }
     }
 
-    /// The header of a plain Sitemap (DIA-7).
+    /// Creates the header of a plain Sitemap (DIA-7).
     pub fn bare(form: Form) -> Self {
         Self {
             form,
@@ -54,32 +56,32 @@ impl Header {
         }
     }
 
-    /// What the document is; none in a plain Sitemap.
+    /// Returns the document's capability; `None` in a plain Sitemap.
     pub fn capability(&self) -> Option<&Capability> {
         self.metadata.as_ref()?.capability.as_ref()
     }
 
-    /// The first link of a relation.
+    /// Returns the first link of a relation.
     pub fn link_for(&self, rel: &Relation) -> Option<&Link> {
         self.links.iter().find(|link| link.rel == *rel)
     }
 
-    /// The links of a relation, in order.
+    /// Returns the links of a relation, in order.
     pub fn links_for<'a>(&'a self, rel: &'a Relation) -> impl Iterator<Item = &'a Link> {
         self.links.iter().filter(move |link| link.rel == *rel)
     }
 
-    /// The document one level up (NAV-1).
+    /// Returns the document one level up (NAV-1).
     pub fn up(&self) -> Option<&Uri> {
         self.link_for(&Relation::Up).map(|link| &link.href)
     }
 
-    /// The index this document is a member of (NAV-2).
+    /// Returns the index that this document is a member of (NAV-2).
     pub fn index(&self) -> Option<&Uri> {
         self.link_for(&Relation::Index).map(|link| &link.href)
     }
 
-    /// The description of the Source or set.
+    /// Returns the description of the Source or of the set of resources.
     pub fn describedby(&self) -> Option<&Uri> {
         self.link_for(&Relation::DescribedBy).map(|link| &link.href)
     }

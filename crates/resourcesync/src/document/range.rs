@@ -1,6 +1,8 @@
+//! Intervals of time, and the members of a document that lie in one.
+
 use super::{
     Collected, Entry,
-    kind::{Index, Kind},
+    kind::{DocumentKind, Index},
 };
 use crate::value::DateTime;
 
@@ -8,33 +10,34 @@ use crate::value::DateTime;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TimeRange {
-    /// Start.
+    /// The start.
     pub from: Option<DateTime>,
-    /// End.
+    /// The end.
     pub until: Option<DateTime>,
 }
 
-/// How a member must lie in a range (TIME-12).
+/// The way in which a member must lie in a range (TIME-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fit {
-    /// Wholly within it, by times that are stated.
+    /// Entirely within the range, by times that are stated.
     Strict,
-    /// Possibly with a part in it: a time that is not stated excludes nothing.
+    /// Possibly with a part in the range: a time that is not stated excludes nothing.
     Overlapping,
 }
 
 impl TimeRange {
-    /// From one time to another.
+    /// Creates a range from one time to another.
     pub fn new(from: Option<DateTime>, until: Option<DateTime>) -> Self {
         Self { from, until }
     }
 
-    /// Whether a time lies within, taken with the precision it was written with.
+    /// Returns `true` if a time lies within, taken with the precision it was written with.
     pub fn contains(&self, time: &DateTime) -> bool {
         self.overlaps(Some(time), Some(time))
     }
 
-    /// Whether the interval from `start` to `end` has a part in this one.
+    /// Returns `true` if the interval from `start` to `end` has a part in this one.
     pub fn overlaps(&self, start: Option<&DateTime>, end: Option<&DateTime>) -> bool {
         let before = |a: Option<&DateTime>, b: Option<&DateTime>| match (a, b) {
             (Some(a), Some(b)) => a.instant() < b.end(),
@@ -43,7 +46,7 @@ impl TimeRange {
         before(start, self.until.as_ref()) && before(self.from.as_ref(), end)
     }
 
-    /// Whether the interval from `start` to `end` is wholly in this one.
+    /// Returns `true` if the interval from `start` to `end` lies entirely in this one.
     pub fn encloses(&self, start: Option<&DateTime>, end: Option<&DateTime>) -> bool {
         let within =
             |limit: Option<DateTime>, time: Option<&DateTime>, fits: fn(&DateTime, &DateTime) -> bool| {
@@ -55,18 +58,18 @@ impl TimeRange {
 }
 
 impl<K: Index> Collected<K> {
-    /// The members in document order (CLI-12).
+    /// Returns the members in document order (CLI-12).
     pub fn members(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }
 
-    /// The members whose `from` and `until`, or `at` and `completed`, lie in a range.
+    /// Returns the members whose `from` and `until`, or `at` and `completed`, lie in a range.
     pub fn members_in_range(&self, range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
         in_range(&self.entries, range, fit)
     }
 }
 
-/// The entries whose interval lies in a range.
+/// Returns the entries whose interval lies in a range.
 pub(super) fn in_range(entries: &[Entry], range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
     entries.iter().filter(move |entry| {
         let md = &entry.metadata;
@@ -81,9 +84,9 @@ pub(super) fn in_range(entries: &[Entry], range: TimeRange, fit: Fit) -> impl It
     })
 }
 
-impl<K: Kind> Collected<K> {
-    /// The entries whose own `from` and `until`, or `at` and `completed`, lie in a range: packages of a dump, lists
-    /// of an archive.
+impl<K: DocumentKind> Collected<K> {
+    /// Returns the entries whose own `from` and `until`, or `at` and `completed`, lie in a range: packages of a dump,
+    /// lists of an archive.
     pub fn entries_in_range(&self, range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
         in_range(&self.entries, range, fit)
     }

@@ -1,5 +1,7 @@
-use super::{Collected, Entry, kind};
-use crate::value::{Capability, Uri};
+//! Source Descriptions: the mandatory document of a Source, and its index.
+
+use super::{Collected, Entry, Link, kind};
+use crate::value::{Capability, Relation, Uri};
 
 /// A Source Description (§8): leads to the Capability List of each set of resources.
 ///
@@ -16,7 +18,7 @@ use crate::value::{Capability, Uri};
 /// ```
 pub type SourceDescription = Collected<kind::SourceDescription>;
 
-/// A Source Description Index (SD-11).
+/// A Source Description Index (SD-11): the Source Descriptions of a Source that has several.
 ///
 /// ```
 /// use resourcesync::document::SourceDescriptionIndex;
@@ -24,44 +26,17 @@ pub type SourceDescription = Collected<kind::SourceDescription>;
 /// ```
 pub type SourceDescriptionIndex = Collected<kind::SourceDescriptionIndex>;
 
-impl Default for SourceDescription {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl SourceDescription {
-    /// One that lists nothing yet.
-    pub fn new() -> Self {
-        Self::empty()
-    }
-
-    /// The same with one more Capability List (SD-7), and the description of its set (SD-9).
+    /// Adds a Capability List (SD-7), and the description of its set (SD-9).
     #[must_use]
     pub fn with_capability_list(self, list: Uri, described_by: Option<Uri>) -> Self {
-        let mut entry = Entry::new(list);
-        entry.metadata.capability = Some(Capability::CapabilityList);
-        entry
-            .links
-            .extend(described_by.map(|target| super::Link::new(crate::value::Relation::DescribedBy, target)));
-        self.with_entry(entry)
+        let mut entry = Entry::new(list).with_capability(Capability::CapabilityList);
+        entry.links.extend(described_by.map(|target| Link::new(Relation::DescribedBy, target)));
+        self.push(entry)
     }
 
-    /// The Capability Lists, one for each set of resources (SD-6).
+    /// Returns the Capability Lists, one for each set of resources (SD-6).
     pub fn capability_lists(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
-    }
-}
-
-impl Default for SourceDescriptionIndex {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl SourceDescriptionIndex {
-    /// One without members.
-    pub fn new() -> Self {
-        Self::empty()
     }
 }

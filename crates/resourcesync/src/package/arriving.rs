@@ -1,3 +1,5 @@
+//! Packages that are read while they arrive.
+
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::{
@@ -7,8 +9,10 @@ use super::{
     records::Fields,
 };
 
-/// A package whose directory is not there yet, read member by member in the order of its bytes. Nothing of that counts
-/// until [`Package::has`](super::Package::has) finds the member in the directory, once that is found safe (ZIP-7).
+/// A package whose directory has not arrived yet, read member by member in the order of its bytes.
+///
+/// Nothing that is read is valid until [`Package::has`](super::Package::has) finds the member in the directory, and the
+/// directory is safe (ZIP-7).
 #[derive(Debug)]
 pub struct ArrivingPackage<R> {
     source: R,
@@ -17,15 +21,15 @@ pub struct ArrivingPackage<R> {
 }
 
 impl<R: Read + Seek> ArrivingPackage<R> {
-    /// From its first byte. Reading and seeking wait for what has not arrived.
+    /// Begins at the first byte. Reading and seeking must wait for bytes that have not arrived.
     pub fn new(source: R) -> Self {
         Self { source, next: 0, inflater: Inflater::new() }
     }
 
-    /// The next member; none at the directory, and where only the directory tells how long a member is.
+    /// Returns the next member; `None` at the directory, and at a member whose length only the directory states.
     ///
     /// # Errors
-    /// When the bytes do not arrive.
+    /// If the bytes cannot be read.
     pub fn next_member(&mut self) -> io::Result<Option<Member>> {
         self.source.seek(SeekFrom::Start(self.next))?;
         let Some(header) = read_block(&mut self.source, LOCAL_SIZE)? else { return Ok(None) };
@@ -46,10 +50,10 @@ impl<R: Read + Seek> ArrivingPackage<R> {
         Ok(Some(Member { name: name.into(), length, compressed, crc, deflated, data_start }))
     }
 
-    /// The bytes of a member. Its length and checksum are verified at its end.
+    /// Opens the bytes of a member. Its length and checksum are verified at its end.
     ///
     /// # Errors
-    /// When the bytes do not arrive.
+    /// If the bytes cannot be read.
     pub fn bytes(&mut self, member: &Member) -> io::Result<MemberReader<'_, R>> {
         MemberReader::open(&mut self.source, &mut self.inflater, member)
     }

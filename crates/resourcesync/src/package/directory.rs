@@ -1,4 +1,5 @@
-//! The central directory of a ZIP file, believed only where every reader would read it alike (ZIP-7).
+//! The central directory of a ZIP file. It is accepted only if every reader would read it alike (ZIP-7): a file that two
+//! programs read differently can show one content to a check and another to its user.
 
 mod entries;
 mod spans;
@@ -19,20 +20,20 @@ use super::{
     records::{End, read_at, read_end},
 };
 
-/// How large a package may be before it is refused (ZIP-7).
+/// Limits of the size of a package; a larger one is refused (ZIP-7).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PackageLimits {
-    /// Members; 1,000,000.
+    /// Number of members; 1,000,000.
     pub members: u64,
-    /// Bytes of all members, decompressed; 1 TiB.
+    /// Bytes of all members together, decompressed; 1 TiB.
     pub bytes: u64,
-    /// Times a member over 1 MiB may be larger than its compressed form; 200.
+    /// Ratio of decompressed to compressed bytes of a member over 1 MiB; 200.
     pub ratio: u64,
 }
 
 impl PackageLimits {
-    /// The default limits.
+    /// Returns the default limits.
     pub fn new() -> Self {
         Self { members: 1_000_000, bytes: 1 << 40, ratio: 200 }
     }
@@ -48,34 +49,34 @@ impl Default for PackageLimits {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Member {
-    /// Its name; never a file name for anything outside the package.
+    /// The name. It is looked up within the package only, and never becomes a file name.
     pub name: Box<str>,
-    /// Bytes, decompressed.
+    /// The length in bytes, decompressed.
     pub length: u64,
-    /// Bytes in the package.
+    /// The length in bytes in the package.
     pub compressed: u64,
-    /// CRC-32 of the decompressed bytes.
+    /// The CRC-32 of the decompressed bytes.
     pub crc: u32,
-    /// Whether it is compressed, with deflate.
+    /// `true` if the member is compressed with deflate, `false` if it is stored.
     pub deflated: bool,
-    /// Where its bytes start in the package.
+    /// The offset of its first byte in the package.
     pub data_start: u64,
 }
 
 impl Member {
-    /// Whether it only stands for a folder.
+    /// Returns `true` if the member only represents a folder.
     pub fn is_folder(&self) -> bool {
         self.name.ends_with('/')
     }
 }
 
-/// Something about a package that makes it unusable.
+/// A reason to refuse a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// The rule it breaks.
+    /// The rule that the package breaks.
     pub rule: &'static str,
-    /// What it is.
+    /// The fault, for people.
     pub what: String,
 }
 
@@ -85,30 +86,29 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Where the members of a package are named, and everything that speaks against reading them. It keeps 16 bytes a member: names
-/// and sizes are read again where they are asked for.
+/// The directory of a package, and every reason to refuse it. It keeps 16 bytes a member: names and sizes are read again
+/// when they are asked for, so that a million members need no more than 16 MB.
 #[derive(Debug, Default)]
-#[non_exhaustive]
-pub struct Directory {
-    /// Reasons to refuse the package; it is safe to read only where there is none.
-    pub problems: Vec<Problem>,
-    /// Ordered by name, as `keys` has it.
+pub(crate) struct Directory {
+    /// The reasons to refuse the package; it is safe to read only if there is none.
+    pub(crate) problems: Vec<Problem>,
+    /// One row for each member, ordered by the hash of its name.
     rows: Vec<Row>,
     keys: RandomState,
     start: u64,
     end: u64,
 }
 
-/// Which name stands where in the directory.
+/// The place of a name in the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
     name: u64,
     at: u64,
 }
 
-/// Below this size a member may be compressed as much as it likes.
+/// Members below this size may have any ratio of compression.
 const RATIO_FROM: u64 = 1 << 20;
-/// Problems kept; a package with one is refused already.
+/// Problems that are kept; one is enough to refuse a package.
 const PROBLEMS: usize = 100;
 /// Bytes of the shortest entry.
 const ENTRY_LEAST: u64 = 47;
@@ -117,8 +117,8 @@ impl Directory {
     /// Reads the directory and each member's own header. No member's bytes are read.
     ///
     /// # Errors
-    /// When the bytes do not arrive.
-    pub fn read<R: Read + Seek>(source: &mut R, limits: PackageLimits) -> io::Result<Self> {
+    /// If the bytes cannot be read.
+    pub(crate) fn read<R: Read + Seek>(source: &mut R, limits: PackageLimits) -> io::Result<Self> {
         let mut directory = Self::default();
         let length = source.seek(SeekFrom::End(0))?;
         let end = match read_end(source, length)? {
@@ -137,7 +137,7 @@ impl Directory {
         }
         if end.start.checked_add(end.size) != Some(end.limit) {
             directory
-                .refuse("ZIP-7", "bytes between the directory and its end record, or the other way round");
+                .refuse("ZIP-7", "bytes between the directory and its end record, or an overlap of the two");
             return Ok(directory);
         }
         (directory.start, directory.end) = (end.start, end.limit);
@@ -146,16 +146,16 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Each entry by itself, and what they come to together.
+    /// Checks each entry by itself, and then all of them together.
     fn read_entries<R: Read + Seek>(
         &mut self,
         source: &mut R,
         end: End,
         limits: PackageLimits,
     ) -> io::Result<()> {
-        // No more room than the directory can fill, whatever it says.
+        // The number stated is not believed: memory is reserved for what the directory has room for.
         self.rows.reserve(usize::try_from(end.entries.min(end.size / ENTRY_LEAST)).unwrap_or_default());
-        let (mut spans, mut bytes, mut manifest) = (Spans::default(), 0_u64, Manifest::default());
+        let (mut spans, mut bytes, mut manifest) = (Spans::default(), 0_u64, ManifestSearch::default());
         let mut entries = Entries::all(end.start, end.limit);
         for _ in 0..end.entries {
             let found = entries.next(source, &mut |rule, what| self.refuse(rule, what))?;
@@ -188,7 +188,7 @@ impl Directory {
         Ok(())
     }
 
-    /// A member's own header must say what the directory says; members follow each other, and do not overlap.
+    /// Checks that a member's own header agrees with the directory, and that members do not overlap.
     fn check_place<R: Read + Seek>(
         &mut self,
         source: &mut R,
@@ -216,7 +216,8 @@ impl Directory {
         }
     }
 
-    /// Each name once. Equal names have equal keys; which keys do, no sender can know before.
+    /// Checks that each name occurs once. Only names with equal keys are compared; the keys are random, so that no sender
+    /// can choose names that collide.
     fn check_names<R: Read + Seek>(&mut self, source: &mut R) -> io::Result<()> {
         self.rows.sort_unstable();
         let mut twice = None;
@@ -237,7 +238,7 @@ impl Directory {
         Ok(())
     }
 
-    /// The member of a name.
+    /// Returns the member of a name.
     pub(super) fn find<R: Read + Seek>(&self, source: &mut R, name: &str) -> io::Result<Option<Member>> {
         let key = self.keys.hash_one(name);
         let from = self.rows.partition_point(|row| row.name < key);
@@ -250,7 +251,7 @@ impl Directory {
         Ok(None)
     }
 
-    /// Its members, one after the other.
+    /// Returns the members, one after the other.
     pub(super) fn members<'p, R: Read + Seek>(
         &self,
         source: &'p mut R,
@@ -268,29 +269,29 @@ impl Directory {
 
 fn next_member<R: Read + Seek>(entries: &mut Entries, source: &mut R) -> io::Result<Option<Member>> {
     let Some((_, mut entry)) = entries.next(source, &mut |_, _| {})? else { return Ok(None) };
-    // Where its bytes start is told by its own header.
+    // Only the member's own header shows where its bytes start.
     entry.local_difference(source)?;
     Ok(Some(entry.member))
 }
 
-/// Whether there is a manifest, or what may have been meant as one (ZIP-3).
+/// Looks for the manifest, or for a member that may have been meant as one (ZIP-3).
 #[derive(Debug, Default)]
-struct Manifest {
-    there: bool,
-    like: Option<Box<str>>,
+struct ManifestSearch {
+    found: bool,
+    similar: Option<Box<str>>,
 }
 
-impl Manifest {
+impl ManifestSearch {
     fn look_at(&mut self, name: &str) {
-        self.there |= name == MANIFEST;
+        self.found |= name == MANIFEST;
         let last = name.rsplit('/').next().unwrap_or_default();
-        if self.like.is_none() && last.to_ascii_lowercase().contains("manifest") {
-            self.like = Some(name.into());
+        if self.similar.is_none() && last.to_ascii_lowercase().contains("manifest") {
+            self.similar = Some(name.into());
         }
     }
 
     fn problem(self) -> Option<String> {
-        match (self.there, self.like) {
+        match (self.found, self.similar) {
             (true, _) => None,
             (false, Some(other)) => Some(format!("no manifest.xml at top level, but {other:?}")),
             (false, None) => Some("no manifest.xml".into()),

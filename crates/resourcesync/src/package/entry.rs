@@ -1,4 +1,4 @@
-//! One entry of the central directory, and what speaks against it.
+//! An entry of the central directory, and the reasons to refuse it.
 
 use std::io::{self, Read, Seek};
 
@@ -10,7 +10,7 @@ use crate::value::PackagePath;
 
 const ENTRY: &[u8] = b"PK\x01\x02";
 const ENTRY_SIZE: usize = 46;
-/// Bytes of the longest entry: with name, extra field and comment as long as they can be.
+/// Bytes of the longest entry: with the longest name, extra field and comment.
 pub(super) const ENTRY_MOST: usize = ENTRY_SIZE + 3 * 0xffff;
 pub(super) const LOCAL: &[u8] = b"PK\x03\x04";
 pub(super) const LOCAL_SIZE: usize = 30;
@@ -18,12 +18,12 @@ const UNICODE_PATH: u16 = 0x7075;
 const ZIP64: u16 = 0x0001;
 const FULL: u64 = 0xffff_ffff;
 const FLAG_DESCRIPTOR: u16 = 1 << 3;
-/// Encrypted, patched, strongly encrypted, or with a masked directory.
+/// Flags of members that are encrypted, patched, strongly encrypted, or have a masked directory.
 const FLAGS_REFUSED: u16 = 1 | 1 << 5 | 1 << 6 | 1 << 13;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
-/// A member as the directory has it.
+/// A member as the directory describes it.
 #[derive(Debug)]
 pub(super) struct DirectoryEntry {
     pub(super) member: Member,
@@ -34,7 +34,7 @@ pub(super) struct DirectoryEntry {
 }
 
 impl DirectoryEntry {
-    /// Reads the next entry; none where the bytes are not one. What speaks against it goes to `refuse`.
+    /// Reads the next entry; `None` if the bytes are not an entry. Reasons against it go to `refuse`.
     pub(super) fn read(
         bytes: &mut impl Read,
         refuse: &mut dyn FnMut(&'static str, String),
@@ -72,7 +72,7 @@ impl DirectoryEntry {
         for problem in problems.into_iter().flatten() {
             refuse("ZIP-7", format!("{:?} {problem}", entry.member.name));
         }
-        // Where the bytes start is known once the member's own header was read; until then the least it can be.
+        // Only the member's own header shows where its bytes start; until it is read, this is the least offset possible.
         entry.member.data_start = entry.header_at.saturating_add((LOCAL_SIZE + entry.raw_name.len()) as u64);
         Ok(Some(entry))
     }
@@ -80,10 +80,10 @@ impl DirectoryEntry {
     fn name_problem(&self) -> Option<&'static str> {
         let name = std::str::from_utf8(&self.raw_name).unwrap_or("\0");
         let safe = !name.starts_with('/') && PackagePath::new(name).member() == Ok(name);
-        (!safe).then_some("leads out of the package, or is no usable name")
+        (!safe).then_some("leads out of the package, or is not a usable name")
     }
 
-    /// Links, devices and the like must not be taken for files.
+    /// Refuses links, devices and the like: they must not be taken for files.
     fn kind_problem(&self, made_by: u16, attributes: u32) -> Option<&'static str> {
         const UNIX: u16 = 3;
         const OS_X: u16 = 19;
@@ -111,7 +111,7 @@ impl DirectoryEntry {
         }
     }
 
-    /// Takes the zip64 sizes; a second name must be the first one.
+    /// Reads the zip64 sizes, and refuses a second name that differs from the first.
     fn read_extra(&mut self, extra: &[u8]) -> Option<&'static str> {
         let mut fields = Fields::new(extra);
         let mut zip64 = false;
@@ -141,14 +141,14 @@ impl DirectoryEntry {
         None
     }
 
-    /// What the member's own header says otherwise than the directory; finds where the bytes start.
+    /// Compares the member's own header with the directory and returns the difference; finds the start of the bytes.
     pub(super) fn local_difference<R: Read + Seek>(
         &mut self,
         source: &mut R,
     ) -> io::Result<Option<&'static str>> {
         let header = read_at(source, self.header_at, LOCAL_SIZE + self.raw_name.len())?;
         if header.len() < LOCAL_SIZE + self.raw_name.len() || !header.starts_with(LOCAL) {
-            return Ok(Some("something else than a member"));
+            return Ok(Some("no member header"));
         }
         let mut fields = Fields::new(&header[6..]);
         let (flags, method) = (fields.u16(), fields.u16());
@@ -172,7 +172,7 @@ impl DirectoryEntry {
     }
 }
 
-/// Whether a member is compressed, where its own header says all that its bytes need to be read.
+/// Returns `true` if a member is deflated, `false` if it is stored; `None` if its own header is not enough to read it.
 pub(super) fn has_plain_form(flags: u16, method: u16, sizes: [u64; 2]) -> Option<bool> {
     let plain = flags & (FLAG_DESCRIPTOR | FLAGS_REFUSED) == 0 && !sizes.contains(&FULL);
     match method {
@@ -182,7 +182,7 @@ pub(super) fn has_plain_form(flags: u16, method: u16, sizes: [u64; 2]) -> Option
     }
 }
 
-/// So many bytes; none where there are fewer.
+/// Reads exactly `count` bytes; `None` if there are fewer.
 pub(super) fn read_block(bytes: &mut impl Read, count: usize) -> io::Result<Option<Vec<u8>>> {
     let mut block = Vec::with_capacity(count);
     bytes.take(count as u64).read_to_end(&mut block)?;

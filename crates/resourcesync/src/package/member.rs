@@ -1,3 +1,5 @@
+//! Reading the bytes of a member.
+
 use std::{
     fmt,
     io::{self, Read, Seek, SeekFrom, Take},
@@ -7,11 +9,11 @@ use flate2::{Crc, Decompress, FlushDecompress, Status};
 
 use super::Member;
 
-/// The bytes of a member, decompressed. More bytes than announced, fewer, or other ones are an error at the end.
+/// The bytes of a member, decompressed. Another length or checksum than announced is an error at the end.
 #[derive(Debug)]
 pub struct MemberReader<'p, R> {
     raw: Take<&'p mut R>,
-    /// None where the member is stored.
+    /// `None` if the member is stored.
     inflater: Option<&'p mut Inflater>,
     crc: Crc,
     left: u64,
@@ -50,7 +52,7 @@ impl<R: Read> Read for MemberReader<'_, R> {
     }
 }
 
-/// What decompressing needs. It goes from member to member: making it takes more than decompressing a small one.
+/// The state of decompression. It is reused for each member: creating it takes longer than decompressing a small one.
 pub(super) struct Inflater {
     state: Decompress,
     input: Box<[u8]>,
@@ -72,7 +74,7 @@ impl Inflater {
         (self.start, self.end, self.is_done) = (0, 0, false);
     }
 
-    /// The next decompressed bytes; none at the end.
+    /// Reads the next decompressed bytes; 0 at the end.
     fn read(&mut self, raw: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         while !self.is_done {
             if self.start == self.end {
@@ -82,7 +84,7 @@ impl Inflater {
             let flush = if input.is_empty() { FlushDecompress::Finish } else { FlushDecompress::None };
             let (taken, given) = (self.state.total_in(), self.state.total_out());
             let status = self.state.decompress(input, buffer, flush);
-            let status = status.map_err(|_| damaged("The member is not compressed as it says"))?;
+            let status = status.map_err(|_| damaged("The member is not deflated, as its header says it is"))?;
             let (taken, given) = (self.state.total_in() - taken, self.state.total_out() - given);
             self.start += taken as usize;
             self.is_done = status == Status::StreamEnd;
@@ -90,7 +92,7 @@ impl Inflater {
                 return Ok(given as usize);
             }
             if !self.is_done && taken == 0 && flush == FlushDecompress::Finish {
-                return Err(damaged("The member breaks off"));
+                return Err(damaged("The member is cut off"));
             }
         }
         Ok(0)

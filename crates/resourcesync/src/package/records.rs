@@ -1,4 +1,4 @@
-//! The records of the ZIP format (APPNOTE 6.3), little-endian, as far as a package needs them.
+//! The records of the ZIP format (APPNOTE 6.3) that packages need. Numbers are little-endian.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -37,13 +37,13 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// Where the central directory lies, from the record at the end of the file and its zip64 companion.
+/// The place of the central directory, from the record at the end of the file and its zip64 companion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) entries: u64,
     pub(super) start: u64,
     pub(super) size: u64,
-    /// Where the directory must end: at the first of the end records.
+    /// The offset where the directory must end: that of the first end record.
     pub(super) limit: u64,
 }
 
@@ -54,11 +54,11 @@ const END_SIZE: u64 = 22;
 const LOCATOR_SIZE: u64 = 20;
 const END64_SIZE: u64 = 56;
 
-/// Reads the end records; the text says what is wrong where they are not to be trusted.
+/// Reads the end records. The inner error states why they cannot be trusted.
 pub(super) fn read_end<R: Read + Seek>(source: &mut R, length: u64) -> io::Result<Result<End, String>> {
     let tail_length = length.min(END_SIZE + 0xffff);
     let tail = read_at(source, length - tail_length, tail_length as usize)?;
-    // The record must reach to the last byte: otherwise readers differ about where it is.
+    // The record must reach to the last byte: otherwise readers disagree about which record is the last.
     let whole =
         |at: &usize| tail.len() - at >= END_SIZE as usize && comment_end(&tail[*at..]) == tail.len() - at;
     let mut found = memchr::memmem::rfind_iter(&tail, END);
@@ -89,7 +89,7 @@ fn comment_end(record: &[u8]) -> usize {
     END_SIZE as usize + usize::from(Fields::new(&record[20..]).u16())
 }
 
-/// Reads the zip64 records before the end record. They must be there when a field is full, and agree where it is not.
+/// Reads the zip64 records before the end record. They must exist if a field is full, and agree with fields that are not.
 fn read_end64<R: Read + Seek>(
     source: &mut R,
     short: End,
@@ -125,7 +125,7 @@ fn read_end64<R: Read + Seek>(
     })
 }
 
-/// Reads so many bytes at an offset, fewer at the end of the file.
+/// Reads `count` bytes at an offset, fewer at the end of the file.
 pub(super) fn read_at<R: Read + Seek>(source: &mut R, offset: u64, count: usize) -> io::Result<Vec<u8>> {
     source.seek(SeekFrom::Start(offset))?;
     let mut bytes = Vec::with_capacity(count);

@@ -1,3 +1,5 @@
+//! Writing packages.
+
 use std::io::{Read, Seek, Write, copy};
 
 use zip::{
@@ -8,33 +10,34 @@ use zip::{
 use super::{MANIFEST, PackageError};
 use crate::value::{MediaType, PackagePath};
 
-/// Members up to this size are compressed in memory, so that their own headers have sizes and checksum.
+/// Members up to this size are compressed in memory, so that their own headers have sizes and checksum: readers can use
+/// them while the package is still arriving.
 const PREPARED: u64 = 1 << 20;
-/// From this size on a member needs zip64; the format's limit, less what compression may add.
+/// Members from this size on get zip64 fields: the limit of the format, less what compression may add.
 const LARGE: u64 = 0xf000_0000;
 
-/// Writes a package: the manifest first, then bitstream after bitstream. The same input gives the same bytes.
+/// Writes a package: the manifest first, then one bitstream after the other. Equal input gives equal bytes.
 #[derive(Debug)]
 pub struct PackageWriter<W: Write + Seek> {
     zip: ZipWriter<W>,
 }
 
 impl<W: Write + Seek> PackageWriter<W> {
-    /// Starts a package with its manifest (ZIP-3), which names what will be added.
+    /// Begins a package with its manifest (ZIP-3), which names the bitstreams that will be added.
     ///
     /// # Errors
-    /// When the sink fails.
+    /// If the sink fails.
     pub fn new(sink: W, manifest: &[u8]) -> Result<Self, PackageError> {
         let mut writer = Self { zip: ZipWriter::new(sink) };
         writer.add_member(MANIFEST, true, manifest.len() as u64, manifest)?;
         Ok(writer)
     }
 
-    /// Adds a bitstream under the path the manifest gives it (ZIP-5). Media types that compress are deflated, others
-    /// stored.
+    /// Adds a bitstream of `length` bytes under the path that the manifest gives it (ZIP-5). Media types that compress
+    /// well are deflated, others stored.
     ///
     /// # Errors
-    /// When the sink or the content fails, the path is unusable or taken, or the content has another length.
+    /// If the sink or the content fails, the path is unusable or taken, or the content has another length.
     pub fn add(
         &mut self,
         path: &PackagePath,
@@ -46,10 +49,10 @@ impl<W: Write + Seek> PackageWriter<W> {
         self.add_member(name, media_type.is_some_and(compresses), length, content)
     }
 
-    /// Writes the directory and gives the sink back.
+    /// Writes the directory and returns the sink.
     ///
     /// # Errors
-    /// When the sink fails.
+    /// If the sink fails.
     pub fn finish(self) -> Result<W, PackageError> {
         self.zip.finish().map_err(|source| PackageError::Add { path: "the directory".into(), source })
     }
@@ -88,7 +91,7 @@ impl<W: Write + Seek> PackageWriter<W> {
     }
 }
 
-/// Whether bytes of a media type usually become much smaller: text, XML, JSON and their kin.
+/// Returns `true` if bytes of a media type usually become much smaller: text, XML, JSON and similar types.
 fn compresses(media_type: &MediaType) -> bool {
     let essence = media_type.essence().to_ascii_lowercase();
     let Some((kind, subtype)) = essence.split_once('/') else { return false };

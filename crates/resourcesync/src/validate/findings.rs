@@ -24,9 +24,9 @@ pub struct Report {
     /// What a Source Description, Capability List, index, dump or archive leads to, in order.
     pub children: Vec<Child>,
     /// A digest of the `loc` of each entry, sorted, of lists whose coverage can be compared (CAP-9, RLI-7).
-    pub locs: Vec<u64>,
+    pub(super) locs: Vec<u64>,
     /// The changes of a Change List, as far as coverage needs them (CAP-9).
-    pub changes: Vec<ChangeRecord>,
+    pub(super) changes: Vec<ChangeRecord>,
 }
 
 impl Report {

@@ -10,7 +10,7 @@ use crate::{
 /// What is known about the answer to a request for a resource or package.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HttpFacts {
+pub struct HttpAnswer {
     /// The status code.
     pub status: u16,
     /// `Content-Length`.
@@ -25,7 +25,7 @@ pub struct HttpFacts {
     pub is_zip: Option<bool>,
 }
 
-impl HttpFacts {
+impl HttpAnswer {
     /// An answer with a status, and nothing else known.
     pub fn new(status: u16) -> Self {
         Self { status, ..Self::default() }
@@ -36,7 +36,7 @@ impl HttpFacts {
 pub fn check_http(
     metadata: &Metadata,
     position: Position,
-    facts: &HttpFacts,
+    facts: &HttpAnswer,
     package: Option<&'static str>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();

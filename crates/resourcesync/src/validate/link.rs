@@ -10,12 +10,11 @@ use crate::{
 
 /// A finding about one of two documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LinkFinding {
+pub(super) struct LinkFinding {
     /// Whether it is about the document that is led to, not the one that leads.
-    pub about_target: bool,
+    pub(super) about_target: bool,
     /// What was found.
-    pub finding: Finding,
+    pub(super) finding: Finding,
 }
 
 struct Pair<'d> {
@@ -29,7 +28,7 @@ struct Pair<'d> {
 /// NAV-1 to NAV-4, TIME-12, CLI-9, CLI-10, ARC-13).
 ///
 /// `parent_uri` is where the first was fetched, `child` what it says, `target` the report about the second.
-pub fn check_link(parent_uri: &Uri, parent: &Header, child: &Child, target: &Report) -> Vec<LinkFinding> {
+pub(super) fn check_link(parent_uri: &Uri, parent: &Header, child: &Child, target: &Report) -> Vec<LinkFinding> {
     let Some(target) = &target.header else { return Vec::new() };
     let mut pair = Pair { parent, child, target, out: Vec::new() };
     pair.check_capability();

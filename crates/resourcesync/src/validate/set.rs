@@ -176,13 +176,13 @@ fn last_segment(uri: &Uri) -> &str {
 
 /// What a snapshot covers: digests of URIs, sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inventory {
+struct Inventory {
     /// When it began (TIME-3).
-    pub at: DateTime,
+    at: DateTime,
     /// When it was complete; until then a resource may have moved on (TIME-4).
-    pub completed: Option<DateTime>,
+    completed: Option<DateTime>,
     /// [`Report::locs`] of its documents.
-    pub locs: Vec<u64>,
+    locs: Vec<u64>,
 }
 
 impl Inventory {
@@ -197,18 +197,18 @@ impl Inventory {
 
 /// A change, as far as coverage needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangeRecord {
+pub(super) struct ChangeRecord {
     /// A digest of the URI, as in [`Report::locs`].
-    pub loc: u64,
+    pub(super) loc: u64,
     /// When, where that is known.
-    pub datetime: Option<DateTime>,
+    pub(super) datetime: Option<DateTime>,
     /// What happened.
-    pub change: Change,
+    pub(super) change: Change,
 }
 
 /// Compares what two snapshots of one set cover, after the changes between them (CAP-9). Without changes, different
 /// times explain a difference.
-pub fn check_coverage(
+fn check_coverage(
     one: &Inventory,
     other: &Inventory,
     changes: Option<&[ChangeRecord]>,

@@ -1,8 +1,11 @@
-use std::fmt;
+//! The `capability` attribute.
 
-/// What a document is, or what an entry leads to: the `capability` attribute (GEN-4, GEN-5, ARC-2, CN-3).
+use std::{convert::Infallible, fmt, str::FromStr};
+
+/// The kind of a document, or of the document that an entry leads to: the `capability` attribute (GEN-4, GEN-5, ARC-2,
+/// CN-3).
 ///
-/// A list and the index over it carry the same capability (GEN-10); only the root element tells them apart.
+/// A list and the index over it carry the same capability (GEN-10); only the root element distinguishes them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Capability {
@@ -34,12 +37,12 @@ pub enum Capability {
     ChangeNotification,
     /// `framework-notification` (Framework Notification).
     FrameworkNotification,
-    /// A capability that no text known here defines; kept as written (CAP-13).
+    /// A capability that none of the standard's texts defines; kept as written (CAP-13).
     Other(Box<str>),
 }
 
 impl Capability {
-    /// Every capability that has a name here, in the order of the texts.
+    /// Every capability that has a variant, in the order of the texts.
     pub const KNOWN: [Self; 14] = [
         Self::Description,
         Self::CapabilityList,
@@ -57,7 +60,7 @@ impl Capability {
         Self::FrameworkNotification,
     ];
 
-    /// The value as the attribute has it; case matters (GEN-5).
+    /// Reads the attribute's value; case matters (GEN-5).
     pub fn parse(text: &str) -> Self {
         Self::KNOWN
             .into_iter()
@@ -65,7 +68,7 @@ impl Capability {
             .unwrap_or_else(|| Self::Other(text.into()))
     }
 
-    /// The attribute's value.
+    /// Returns the attribute's value.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Description => "description",
@@ -84,6 +87,15 @@ impl Capability {
             Self::FrameworkNotification => "framework-notification",
             Self::Other(text) => text,
         }
+    }
+}
+
+impl FromStr for Capability {
+    type Err = Infallible;
+
+    /// Reads any text: one that is not known here is kept as written.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::parse(text))
     }
 }
 

@@ -1,21 +1,25 @@
-use std::fmt;
+//! The `change` attribute and the `changefreq` element.
 
-/// What happened to a resource: the `change` attribute (ATT-8).
+use std::{convert::Infallible, fmt, str::FromStr};
+
+use super::ValueError;
+
+/// The type of a change: the `change` attribute (ATT-8).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Change {
-    /// The resource came into being.
+    /// The resource is new.
     Created,
     /// The resource has a new state.
     Updated,
-    /// The resource is gone.
+    /// The resource no longer exists.
     Deleted,
-    /// Not one of the three values of the standard; kept as written (AMB-B14).
+    /// A value other than the three of the standard; kept as written.
     Other(Box<str>),
 }
 
 impl Change {
-    /// The value as the attribute has it.
+    /// Reads the attribute's value.
     pub fn parse(text: &str) -> Self {
         match text {
             "created" => Self::Created,
@@ -25,7 +29,7 @@ impl Change {
         }
     }
 
-    /// The attribute's value.
+    /// Returns the attribute's value.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Created => "created",
@@ -36,17 +40,26 @@ impl Change {
     }
 }
 
+impl FromStr for Change {
+    type Err = Infallible;
+
+    /// Reads any text: one that is not known here is kept as written.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::parse(text))
+    }
+}
+
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// How often a resource is expected to change: the `changefreq` element (GEN-16).
+/// The expected frequency of changes: the `changefreq` element (GEN-16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ChangeFreq {
-    /// Changes at each access.
+    /// At each access.
     Always,
     /// Hourly.
     Hourly,
@@ -58,12 +71,12 @@ pub enum ChangeFreq {
     Monthly,
     /// Yearly.
     Yearly,
-    /// Archived.
+    /// Never again: the resource is archived (GEN-17).
     Never,
 }
 
 impl ChangeFreq {
-    /// The value as the element has it; none for anything that the Sitemap protocol does not know.
+    /// Reads the element's text; `None` if the Sitemap protocol does not know it.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "always" => Self::Always,
@@ -77,7 +90,7 @@ impl ChangeFreq {
         })
     }
 
-    /// The element's text.
+    /// Returns the element's text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -88,6 +101,14 @@ impl ChangeFreq {
             Self::Yearly => "yearly",
             Self::Never => "never",
         }
+    }
+}
+
+impl FromStr for ChangeFreq {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text).ok_or_else(|| ValueError::new(text, "a frequency of the Sitemap protocol"))
     }
 }
 

@@ -1,10 +1,12 @@
+//! W3C datetimes with the precision they were written with.
+
 use std::fmt;
 
 /// A W3C datetime (ATT-22): one of its six forms, with the precision and the zone it was written with.
 ///
-/// Two values are equal when they are written alike. They are ordered by the instant at which they begin, so
-/// `2013-01-03` comes before `2013-01-03T00:00:01Z`; [`DateTime::overlaps`] tells whether two values of unlike
-/// precision can mean the same time (AMB-B2).
+/// Two values are equal if they are written alike. They are ordered by the instant at which they begin, so
+/// `2013-01-03` comes before `2013-01-03T00:00:01Z`; [`DateTime::overlaps`] shows if two values of different
+/// precision can mean the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime {
     seconds: i64,
@@ -13,7 +15,7 @@ pub struct DateTime {
     offset_minutes: i16,
 }
 
-/// How much of a W3C datetime is written.
+/// The precision of a W3C datetime: the fields that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Precision {
     /// `YYYY`
@@ -26,27 +28,27 @@ pub enum Precision {
     Minute,
     /// `YYYY-MM-DDThh:mm:ss` with a zone
     Second,
-    /// `YYYY-MM-DDThh:mm:ss.s` with a zone and this many digits, 1 to 9; more are cut off when read
+    /// `YYYY-MM-DDThh:mm:ss.s` with a zone and this many digits, 1 to 9; further digits are cut off
     Fraction(u8),
 }
 
-/// Why a text is not a W3C datetime.
+/// The reason why a text is not a W3C datetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DateTimeError {
     /// The text has none of the six forms.
     #[error("Not one of the six W3C datetime forms")]
     Form,
-    /// A time stands without `Z` or an offset.
+    /// A time has neither `Z` nor an offset.
     #[error("A time needs a zone designator: Z or +hh:mm")]
     NoZone,
-    /// A field is outside its range: month 13, 30 February, hour 24.
+    /// A field is out of its range: month 13, 30 February, hour 24.
     #[error("A field is out of its range")]
     Range,
 }
 
 impl DateTime {
-    /// An instant with six fraction digits in UTC: the form the Source writes.
+    /// Creates an instant in UTC with six fraction digits: the form that a Source of this project writes.
     pub fn from_unix_micros(micros: i64) -> Self {
         Self {
             seconds: micros.div_euclid(1_000_000),
@@ -56,22 +58,22 @@ impl DateTime {
         }
     }
 
-    /// An instant in whole seconds, in UTC.
+    /// Creates an instant in UTC in whole seconds.
     pub fn from_unix_seconds(seconds: i64) -> Self {
         Self { seconds, nanos: 0, precision: Precision::Second, offset_minutes: 0 }
     }
 
-    /// Microseconds since 1970 at which this value begins; what is finer is cut off.
+    /// Returns the start of this value in microseconds since 1970; finer digits are cut off.
     pub fn unix_micros(&self) -> i64 {
         self.seconds.saturating_mul(1_000_000).saturating_add(i64::from(self.nanos / 1_000))
     }
 
-    /// Seconds since 1970, and the nanoseconds after them, at which this value begins.
+    /// Returns the start of this value: seconds since 1970, and the nanoseconds after them.
     pub fn instant(&self) -> (i64, u32) {
         (self.seconds, self.nanos)
     }
 
-    /// The first instant after this value: the next day for `2013-01-03`.
+    /// Returns the first instant after this value: the start of the next day for `2013-01-03`.
     pub fn end(&self) -> (i64, u32) {
         let local = self.seconds + i64::from(self.offset_minutes) * 60;
         let (year, month, _) = civil_from_days(local.div_euclid(86_400));
@@ -89,22 +91,22 @@ impl DateTime {
         }
     }
 
-    /// Whether the two can mean the same time, each taken with the precision it was written with.
+    /// Returns `true` if the two can mean the same time, each taken with the precision it was written with.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.instant() < other.end() && other.instant() < self.end()
     }
 
-    /// The precision it was written with.
+    /// Returns the precision the value was written with.
     pub fn precision(&self) -> Precision {
         self.precision
     }
 
-    /// Minutes east of UTC it was written with.
+    /// Returns the offset the value was written with, in minutes east of UTC.
     pub fn offset_minutes(&self) -> i16 {
         self.offset_minutes
     }
 
-    /// Whether this is the complete form in UTC that §7 recommends (ATT-23).
+    /// Returns `true` for the complete form in UTC that §7 recommends (ATT-23).
     pub fn is_complete_utc(&self) -> bool {
         self.precision >= Precision::Second && self.offset_minutes == 0
     }
@@ -112,7 +114,7 @@ impl DateTime {
     /// Reads one of the six forms (ATT-22); an offset is subtracted (ATT-24).
     ///
     /// # Errors
-    /// When the text has no such form, a time lacks its zone, or a field is out of range.
+    /// If the text has no such form, a time lacks its zone, or a field is out of range.
     pub fn parse(text: &str) -> Result<Self, DateTimeError> {
         let mut fields = Fields { rest: text.as_bytes() };
         let year = fields.digits(4)?;
@@ -216,8 +218,8 @@ impl DateTime {
     }
 }
 
-/// A short text in the making: each of a million entries has several, and formatting them piece by piece costs more
-/// than reading them.
+/// A short text that is built in place: each of a million entries has several datetimes, and formatting them piece by
+/// piece costs more than reading them.
 struct Figures {
     bytes: [u8; 40],
     length: usize,
@@ -231,7 +233,7 @@ impl Figures {
         }
     }
 
-    /// With as many digits, zeros first.
+    /// Appends a number with exactly this many digits, zeros first.
     fn number(&mut self, value: u32, digits: usize) {
         (0..digits as u32).rev().for_each(|place| self.byte(b'0' + (value / 10u32.pow(place) % 10) as u8));
     }
@@ -314,7 +316,8 @@ fn date_seconds(year: u32, month: u32, day: u32) -> Result<i64, DateTimeError> {
     Ok(days_from_civil(i64::from(year), i64::from(month), i64::from(day)) * 86_400)
 }
 
-/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar, counted in eras of 400 years from 1 March.
+/// Returns the days since 1970-01-01 of a date of the proleptic Gregorian calendar. Years are counted from 1 March in
+/// eras of 400, so that the leap day comes last.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

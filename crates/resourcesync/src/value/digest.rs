@@ -1,6 +1,8 @@
+//! The `hash` attribute: digests with their algorithms.
+
 mod item;
 
-use std::{fmt, fmt::Write as _};
+use std::{convert::Infallible, fmt, fmt::Write as _, str::FromStr};
 
 /// A digest algorithm of the `hash` attribute (ATT-12); names are read without regard to case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +18,7 @@ pub enum Algorithm {
     Sha384,
     /// `sha-512`
     Sha512,
-    /// One that cannot be computed here; kept as written.
+    /// An algorithm that cannot be computed here; kept as written.
     Other(Box<str>),
 }
 
@@ -44,7 +46,7 @@ impl Algorithm {
         Self::KNOWN.into_iter().find(same).unwrap_or_else(|| Self::Other(text.into()))
     }
 
-    /// The name as it is written.
+    /// Returns the name as a document has it.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Md5 => "md5",
@@ -56,7 +58,7 @@ impl Algorithm {
         }
     }
 
-    /// Bytes in a digest; none where the algorithm is not known here.
+    /// Returns the length of a digest in bytes; `None` if the algorithm is not known here.
     pub fn digest_bytes(&self) -> Option<usize> {
         Some(match self {
             Self::Md5 => 16,
@@ -69,6 +71,15 @@ impl Algorithm {
     }
 }
 
+impl FromStr for Algorithm {
+    type Err = Infallible;
+
+    /// Reads any text: one that is not known here is kept as written.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::parse(text))
+    }
+}
+
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -78,7 +89,7 @@ impl fmt::Display for Algorithm {
 /// One item of a `hash` attribute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest {
-    /// How it was computed.
+    /// The algorithm that the digest was computed with.
     pub algorithm: Algorithm,
     /// The value.
     pub value: DigestValue,
@@ -87,13 +98,13 @@ pub struct Digest {
 /// The value of a digest.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DigestValue {
-    /// Bytes of the length that the algorithm has.
+    /// Bytes of the length that digests of the algorithm have.
     Bytes(DigestBytes),
-    /// A text that is no digest of that algorithm; it cannot be verified (AMB-A3).
+    /// A text that is no digest of its algorithm, so that it cannot be verified (ATT-13).
     Opaque(Box<str>),
 }
 
-/// The bytes of a digest, in place.
+/// The bytes of a digest, held without an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DigestBytes {
     length: u8,
@@ -101,14 +112,14 @@ pub struct DigestBytes {
 }
 
 impl DigestBytes {
-    /// Takes at most 64 bytes; none for more.
+    /// Copies a digest of at most 64 bytes; `None` if there are more.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let mut value = Self { length: u8::try_from(bytes.len()).ok()?, bytes: [0; 64] };
         value.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(value)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
@@ -132,7 +143,7 @@ impl fmt::Display for DigestBytes {
 }
 
 impl Digest {
-    /// A digest of known bytes; none where the length is not that of the algorithm.
+    /// Creates a digest of known bytes; `None` if the length is not that of the algorithm.
     pub fn new(algorithm: Algorithm, bytes: &[u8]) -> Option<Self> {
         if algorithm.digest_bytes().is_some_and(|length| length != bytes.len()) {
             return None;
@@ -140,12 +151,23 @@ impl Digest {
         Some(Self { algorithm, value: DigestValue::Bytes(DigestBytes::new(bytes)?) })
     }
 
-    /// The bytes, where the value is a digest of its algorithm.
+    /// Returns the bytes; `None` if the value is no digest of its algorithm.
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.value {
             DigestValue::Bytes(bytes) => Some(bytes.as_slice()),
             DigestValue::Opaque(_) => None,
         }
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    /// Reads one item, `algorithm:digest`, whose algorithm is known here.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digests: Digests = text.parse()?;
+        let no_digest = || DigestError::NoAlgorithm { item: text.to_owned() };
+        digests.0.into_iter().next().ok_or_else(no_digest)
     }
 }
 
@@ -158,7 +180,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// What is wrong with one item of a `hash` attribute; the others are kept (AMB-B12).
+/// A fault of one item of a `hash` attribute; the other items are kept (ATT-12).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DigestError {
@@ -186,16 +208,16 @@ pub enum DigestError {
         /// The item.
         item: String,
     },
-    /// The algorithm stood there before; the first is kept (ATT-14).
-    #[error("{algorithm} stands twice")]
+    /// The algorithm occurs a second time; the first item is kept (ATT-14).
+    #[error("{algorithm} occurs twice")]
     Repeated {
-        /// Which algorithm.
+        /// The algorithm.
         algorithm: Algorithm,
     },
     /// The algorithm is not known here; the item is kept (ATT-12).
     #[error("The algorithm {algorithm} is not known")]
     UnknownAlgorithm {
-        /// Which algorithm.
+        /// The algorithm.
         algorithm: Algorithm,
     },
 }
@@ -205,19 +227,19 @@ pub enum DigestError {
 pub struct Digests(Vec<Digest>);
 
 impl Digests {
-    /// None yet.
+    /// Creates an empty list.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Reads a white-space list, item by item; what is wrong with an item goes to `report`.
+    /// Reads a white-space list, item by item. The faults of items go to `report`.
     pub fn parse(text: &str, mut report: impl FnMut(DigestError)) -> Self {
         let mut digests = Self::new();
         digests.read(text, &mut report);
         digests
     }
 
-    /// Replaces the digests by those of a list, keeping the buffer.
+    /// Replaces the digests by those of a list and keeps the buffer.
     pub(crate) fn read(&mut self, text: &str, report: &mut dyn FnMut(DigestError)) {
         self.0.clear();
         for item in item::words(text) {
@@ -233,28 +255,28 @@ impl Digests {
         }
     }
 
-    /// Adds one; an algorithm that is there already is replaced.
+    /// Adds a digest; it replaces one of the same algorithm.
     pub fn insert(&mut self, digest: Digest) {
         self.0.retain(|held| held.algorithm != digest.algorithm);
         self.0.push(digest);
     }
 
-    /// The digest of one algorithm.
+    /// Returns the digest of one algorithm.
     pub fn get(&self, algorithm: &Algorithm) -> Option<&Digest> {
         self.0.iter().find(|digest| digest.algorithm == *algorithm)
     }
 
-    /// The strongest that can be verified here.
+    /// Returns the strongest digest that can be verified here.
     pub fn strongest(&self) -> Option<&Digest> {
         self.verifiable().max_by(|a, b| a.algorithm.cmp(&b.algorithm))
     }
 
-    /// Those that can be verified here.
+    /// Returns the digests that can be verified here.
     pub fn verifiable(&self) -> impl Iterator<Item = &Digest> {
         self.0.iter().filter(|digest| digest.algorithm.digest_bytes().is_some() && digest.bytes().is_some())
     }
 
-    /// Whether the two agree on the strongest algorithm that both have; none where they share no algorithm.
+    /// Returns `true` if the two agree on the strongest algorithm that both have; `None` if they share none.
     pub fn agrees_with(&self, other: &Self) -> Option<bool> {
         self.verifiable()
             .filter_map(|mine| Some((mine, other.get(&mine.algorithm).filter(|d| d.bytes().is_some())?)))
@@ -262,17 +284,17 @@ impl Digests {
             .map(|(mine, theirs)| mine.value == theirs.value)
     }
 
-    /// All of them, in order.
+    /// Returns all digests, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Digest> {
         self.0.iter()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there is no digest.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Removes all, keeping the buffer.
+    /// Removes all digests and keeps the buffer.
     pub fn clear(&mut self) {
         self.0.clear();
     }
@@ -292,6 +314,19 @@ impl<'a> IntoIterator for &'a Digests {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
+    }
+}
+
+impl FromStr for Digests {
+    type Err = DigestError;
+
+    /// Reads a white-space list strictly; [`Digests::parse`] keeps what it can.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut fault = None;
+        let digests = Self::parse(text, |error| {
+            fault.get_or_insert(error);
+        });
+        fault.map_or(Ok(digests), Err)
     }
 }
 

@@ -1,27 +1,31 @@
-use std::fmt;
-use std::io::{self, Read};
+//! Digests of streams.
+
+use std::{
+    fmt,
+    io::{self, Read},
+};
 
 use md5::Digest as _;
 
 use super::{Algorithm, Digest, Digests};
 
 /// Computes several digests over one stream of bytes.
-pub struct Hasher(Vec<State>);
+pub struct Hasher(Vec<Computation>);
 
-enum State {
+enum Computation {
     Md5(md5::Md5),
     Sha1(sha1::Sha1),
     Sha2(Algorithm, ring::digest::Context),
 }
 
 impl Hasher {
-    /// For each of these algorithms; those that are not known here are passed over.
+    /// Begins a digest for each of these algorithms; unknown ones are ignored.
     pub fn new<'a>(algorithms: impl IntoIterator<Item = &'a Algorithm>) -> Self {
         let state = |algorithm: &Algorithm| {
-            let sha2 = |of| State::Sha2(algorithm.clone(), ring::digest::Context::new(of));
+            let sha2 = |of| Computation::Sha2(algorithm.clone(), ring::digest::Context::new(of));
             Some(match algorithm {
-                Algorithm::Md5 => State::Md5(md5::Md5::new()),
-                Algorithm::Sha1 => State::Sha1(sha1::Sha1::new()),
+                Algorithm::Md5 => Computation::Md5(md5::Md5::new()),
+                Algorithm::Sha1 => Computation::Sha1(sha1::Sha1::new()),
                 Algorithm::Sha256 => sha2(&ring::digest::SHA256),
                 Algorithm::Sha384 => sha2(&ring::digest::SHA384),
                 Algorithm::Sha512 => sha2(&ring::digest::SHA512),
@@ -31,21 +35,21 @@ impl Hasher {
         Self(algorithms.into_iter().filter_map(state).collect())
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         for state in &mut self.0 {
             match state {
-                State::Md5(md5) => md5.update(bytes),
-                State::Sha1(sha1) => sha1.update(bytes),
-                State::Sha2(_, context) => context.update(bytes),
+                Computation::Md5(md5) => md5.update(bytes),
+                Computation::Sha1(sha1) => sha1.update(bytes),
+                Computation::Sha2(_, context) => context.update(bytes),
             }
         }
     }
 
-    /// Takes everything that a reader yields, through a buffer; how many bytes that were.
+    /// Adds everything that a reader yields, through a buffer, and returns the number of bytes.
     ///
     /// # Errors
-    /// When the bytes do not arrive.
+    /// If the reader fails.
     ///
     /// ```
     /// # use resourcesync::{Algorithm, Hasher};
@@ -71,12 +75,12 @@ impl Hasher {
         }
     }
 
-    /// The digests of all bytes taken.
+    /// Returns the digests of all bytes added.
     pub fn finish(self) -> Digests {
         let digest = |state| match state {
-            State::Md5(md5) => Digest::new(Algorithm::Md5, &md5.finalize()),
-            State::Sha1(sha1) => Digest::new(Algorithm::Sha1, &sha1.finalize()),
-            State::Sha2(algorithm, context) => Digest::new(algorithm, context.finish().as_ref()),
+            Computation::Md5(md5) => Digest::new(Algorithm::Md5, &md5.finalize()),
+            Computation::Sha1(sha1) => Digest::new(Algorithm::Sha1, &sha1.finalize()),
+            Computation::Sha2(algorithm, context) => Digest::new(algorithm, context.finish().as_ref()),
         };
         self.0.into_iter().filter_map(digest).collect()
     }

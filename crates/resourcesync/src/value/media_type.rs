@@ -1,26 +1,32 @@
-use std::{fmt, sync::Arc};
+//! The `type` attribute.
 
-/// A media type: the `type` attribute (ATT-18), kept as written. Cloning is cheap: lists repeat few of them.
+use std::{fmt, str::FromStr, sync::Arc};
+
+use super::ValueError;
+
+/// A media type: the `type` attribute (ATT-18), kept as written.
+///
+/// Clones share one text, because lists repeat few media types.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MediaType(Arc<str>);
 
 impl MediaType {
-    /// Takes the text as it is; [`MediaType::is_valid`] judges it.
+    /// Takes any text; [`MediaType::is_valid`] judges it.
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The attribute's value.
+    /// Returns the attribute's value.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// `type/subtype` without parameters.
+    /// Returns `type/subtype` without parameters.
     pub fn essence(&self) -> &str {
         self.0.split(';').next().unwrap_or_default().trim_end()
     }
 
-    /// Whether the essence is `type/subtype` by RFC 6838 §4.2; parameters are tolerated.
+    /// Returns `true` if the essence is `type/subtype` by RFC 6838 §4.2. Parameters are not judged.
     pub fn is_valid(&self) -> bool {
         let name = |text: &str| {
             (1..=127).contains(&text.len())
@@ -28,6 +34,16 @@ impl MediaType {
                 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
         };
         self.essence().split_once('/').is_some_and(|(kind, subtype)| name(kind) && name(subtype))
+    }
+}
+
+impl FromStr for MediaType {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Some(Self::new(text))
+            .filter(Self::is_valid)
+            .ok_or_else(|| ValueError::new(text, "a media type of the form type/subtype"))
     }
 }
 

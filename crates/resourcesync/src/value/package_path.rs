@@ -1,43 +1,45 @@
-use std::fmt;
+//! The `path` attribute.
 
-/// Where a bitstream lies in its package: the `path` attribute (ATT-17), kept as written.
+use std::{fmt, str::FromStr};
+
+/// The place of a bitstream in its package: the `path` attribute (ATT-17), kept as written.
 ///
 /// It never becomes a file name: [`PackagePath::member`] is only looked up among the members of a package (ZIP-5, ZIP-7).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackagePath(Box<str>);
 
-/// Why a path cannot name a member.
+/// The reason why a path cannot name a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackagePathError {
     /// A segment is `..`, or the path is a drive or has a backslash.
     #[error("The path leads out of the package")]
     Outside,
-    /// Nothing is left after the leading slash, or a control character is in it.
+    /// Nothing is left after the leading slash, or the path has a control character.
     #[error("The path names no member")]
     Unusable,
 }
 
 impl PackagePath {
-    /// Takes the text as it is.
+    /// Takes any text; [`PackagePath::member`] judges it.
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The attribute's value.
+    /// Returns the attribute's value.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is written as §7 says: with a leading slash, and not ending in one (ATT-17).
+    /// Returns `true` if the path is written as §7 says: it begins with a slash and does not end in one (ATT-17).
     pub fn is_as_specified(&self) -> bool {
         self.0.starts_with('/') && !self.0.ends_with('/') && self.member().is_ok()
     }
 
-    /// The name of the member: leading `/` and `./` are dropped (ZIP-5).
+    /// Returns the name of the member: the path without leading `/` and `./` (ZIP-5).
     ///
     /// # Errors
-    /// When the path leads outside the package or names nothing.
+    /// If the path leads outside the package or names nothing.
     pub fn member(&self) -> Result<&str, PackagePathError> {
         let mut rest = &*self.0;
         while let Some(shorter) = rest.strip_prefix('/').or_else(|| rest.strip_prefix("./")) {
@@ -51,6 +53,16 @@ impl PackagePath {
             return Err(PackagePathError::Outside);
         }
         Ok(rest)
+    }
+}
+
+impl FromStr for PackagePath {
+    type Err = PackagePathError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let path = Self::new(text);
+        path.member()?;
+        Ok(path)
     }
 }
 

@@ -1,4 +1,6 @@
-use std::fmt;
+//! The `rel` attribute.
+
+use std::{convert::Infallible, fmt, str::FromStr};
 
 /// The relation of an `rs:ln` (GEN-21): an IANA-registered name or a URI.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,7 +12,7 @@ pub enum Relation {
     Index,
     /// `describedby`: a description of the linking thing (§14.5).
     DescribedBy,
-    /// `describes`: what the linking metadata describes (§14.5).
+    /// `describes`: the resource that the linking metadata describes (§14.5).
     Describes,
     /// `contents`: from a package to a copy of its manifest (LN-24).
     Contents,
@@ -20,25 +22,25 @@ pub enum Relation {
     Alternate,
     /// `canonical`: the generic URI of a representation (§14.3).
     Canonical,
-    /// `http://www.openarchives.org/rs/terms/patch`: how to come from the previous state to this one (§14.4).
+    /// `http://www.openarchives.org/rs/terms/patch`: a patch from the previous state to this one (§14.4).
     Patch,
     /// `profile`: the format of a metadata record (LN-15).
     Profile,
     /// `memento`: a state of the resource under its own URI (§14.6).
     Memento,
-    /// `timegate`: where a state as of a time is negotiated (§14.6).
+    /// `timegate`: negotiates the state as of a time (§14.6).
     TimeGate,
     /// `timemap`: the list of states (§14.6).
     TimeMap,
-    /// `collection`: what the resource is a member of (§14.7).
+    /// `collection`: a collection that has the resource as a member (§14.7).
     Collection,
     /// `via`: the resource at the original Source (§14.8).
     Via,
     /// `archives`: from a document to its archive (ARC-4).
     Archives,
-    /// `hub`: where to subscribe (CN-4).
+    /// `hub`: takes subscriptions to a channel (CN-4).
     Hub,
-    /// `self`: the topic (CN-4).
+    /// `self`: the topic of a channel (CN-4).
     Itself,
     /// `resourcesync`: to a Capability List (DISC-2, DISC-4); `up` in drafts before 0.9.1.
     ResourceSync,
@@ -74,8 +76,8 @@ const REGISTERED: [&str; 134] = [
 const PATCH: &str = "http://www.openarchives.org/rs/terms/patch";
 
 impl Relation {
-    /// Where packages of chosen resources, or of what changed since a time, are asked for: an extension of this
-    /// project, described at the URI itself.
+    /// The relation of a batch endpoint, which makes packages of chosen resources or of the changes since a time. It is
+    /// an extension of this project, described at the URI itself.
     pub const BATCH: &str = "https://github.com/instep-sync/instep/blob/main/docs/batch.md";
 
     const KNOWN: [Self; 19] = [
@@ -100,7 +102,7 @@ impl Relation {
         Self::ResourceSync,
     ];
 
-    /// The value as the attribute has it; registered names compare without case (RFC 8288 §3.3).
+    /// Reads the attribute's value; registered names compare without case (RFC 8288 §3.3).
     pub fn parse(text: &str) -> Self {
         Self::KNOWN
             .into_iter()
@@ -108,12 +110,12 @@ impl Relation {
             .unwrap_or_else(|| Self::Other(text.into()))
     }
 
-    /// Whether IANA registered a name, beyond those that have a variant here (GEN-21).
+    /// Returns `true` if IANA registered the name (GEN-21).
     pub fn is_registered(name: &str) -> bool {
         REGISTERED.binary_search(&name.to_ascii_lowercase().as_str()).is_ok()
     }
 
-    /// The attribute's value.
+    /// Returns the attribute's value.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Up => "up",
@@ -137,6 +139,15 @@ impl Relation {
             Self::ResourceSync => "resourcesync",
             Self::Other(text) => text,
         }
+    }
+}
+
+impl FromStr for Relation {
+    type Err = Infallible;
+
+    /// Reads any text: one that is not known here is kept as written.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::parse(text))
     }
 }
 

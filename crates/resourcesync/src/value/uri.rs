@@ -1,10 +1,12 @@
+//! Absolute URIs.
+
 use std::fmt;
 
-/// An absolute URI as a document has it in `loc` and `href` (GEN-14): never rewritten, never normalized.
+/// An absolute URI from a `loc` or `href` (GEN-14), kept as written: never normalized.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uri(String);
 
-/// Why a text is not a URI.
+/// The reason why a text is not a URI.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UriError {
@@ -14,22 +16,22 @@ pub enum UriError {
     /// RFC 3986 does not allow the text.
     #[error("Not a URI: {reason}")]
     Syntax {
-        /// What RFC 3986 has against it.
+        /// The part of RFC 3986 that the text breaks.
         reason: String,
     },
 }
 
 impl Uri {
-    /// Checks the text against RFC 3986.
+    /// Reads an absolute URI (RFC 3986).
     ///
     /// # Errors
-    /// When it is relative or not a URI at all.
+    /// If the text is relative, or not a URI at all.
     pub fn parse(text: &str) -> Result<Self, UriError> {
         Self::check(text)?;
         Ok(Self(text.to_owned()))
     }
 
-    /// What [`Uri::parse`] checks, without keeping anything.
+    /// Checks what [`Uri::parse`] checks, without keeping anything.
     pub(crate) fn check(text: &str) -> Result<(), UriError> {
         if is_plain(text) {
             return Ok(());
@@ -41,10 +43,10 @@ impl Uri {
         }
     }
 
-    /// Resolves a reference as RFC 3986 §5 says (NAV-5); an absolute one stays as it is written.
+    /// Resolves a reference against this URI (RFC 3986 §5, NAV-5); an absolute one stays as written.
     ///
     /// # Errors
-    /// When the reference is not a URI reference.
+    /// If the text is not a URI reference.
     pub fn resolve(&self, reference: &str) -> Result<Self, UriError> {
         let syntax = |reason: String| UriError::Syntax { reason };
         let reference = fluent_uri::UriRef::parse(reference).map_err(|error| syntax(error.to_string()))?;
@@ -57,25 +59,25 @@ impl Uri {
         Ok(Self(resolved.into_string()))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text, owned.
+    /// Returns the text, owned.
     pub fn into_string(self) -> String {
         self.0
     }
 
-    /// Replaces the text, keeping the buffer. The caller has checked it.
+    /// Replaces the text and keeps the buffer. The caller has checked the text.
     pub(crate) fn set(&mut self, text: &str) {
         self.0.clear();
         self.0.push_str(text);
     }
 }
 
-/// Whether this is a web URI without user, escape or fragment: most are, and need no parser. Any order of these characters is
-/// a host with a path and a query.
+/// Returns `true` for a web URI without user, escape or fragment. Most are, and need no parser: any order of the
+/// characters allowed here is a host with a path and a query.
 fn is_plain(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")) else {
         return false;
@@ -87,7 +89,7 @@ fn is_plain(text: &str) -> bool {
     !host.is_empty() && plain(host) && (path.is_empty() || path.starts_with('/')) && plain(path)
 }
 
-/// What RFC 3986 allows in hosts, paths and queries alike, and the characters between these.
+/// The characters that RFC 3986 allows in hosts, paths and queries alike, and those between them.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut at = 0;

@@ -1,8 +1,9 @@
-//! Typed documents to bytes: the same value always gives the same bytes.
+//! Typed documents to bytes: equal values always give equal bytes.
 
 use std::{
-    fmt::{Display, Write as _},
+    fmt::{self, Display, Write as _},
     io::Write,
+    str::FromStr,
 };
 
 use quick_xml::escape::escape;
@@ -14,10 +15,12 @@ use super::{
 use crate::{
     document::{Attribute, Entry, Form, Header, Link, Metadata},
     error::WriteError,
+    value::ValueError,
 };
 
-/// The version of the standard a document is written for.
+/// The version of the standard that a document is written for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum SpecVersion {
     /// 1.0 (Z39.99-2014): `lastmod` is the time of the change (DIA-8, DIA-9).
     V1_0,
@@ -26,30 +29,52 @@ pub enum SpecVersion {
     V1_1,
 }
 
-/// How a document is written.
+impl FromStr for SpecVersion {
+    type Err = ValueError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "1.0" => Ok(Self::V1_0),
+            "1.1" => Ok(Self::V1_1),
+            _ => Err(ValueError::new(text, "a version of ResourceSync, 1.0 or 1.1")),
+        }
+    }
+}
+
+impl Display for SpecVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1_0 => "1.0",
+            Self::V1_1 => "1.1",
+        })
+    }
+}
+
+/// Options of writing.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WriteOptions {
-    /// For readers of which version. With 1.0 each change has `lastmod` = its time (DIA-8).
+    /// The version that readers know. With 1.0 the `lastmod` of each change is its time (DIA-8).
     pub version: SpecVersion,
-    /// Whether only a Sitemap is written, without extensions (GEN-23).
+    /// Writes a plain Sitemap, without the extensions (GEN-23).
     pub plain: bool,
-    /// Whether documents that break a *must* are written all the same: for tests and for keeping what others wrote.
+    /// Writes documents that break a *must* too: for tests, and to keep what others wrote. The result is well-formed XML
+    /// all the same.
     pub unchecked: bool,
 }
 
 impl WriteOptions {
-    /// For readers of 1.1.
+    /// Writes for readers of version 1.1.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// For readers that know Sitemaps only.
+    /// Writes for readers that know Sitemaps only.
     pub fn plain() -> Self {
         Self { plain: true, ..Self::default() }
     }
 
-    /// Without a look at the rules.
+    /// Writes without checking the rules of the standard.
     pub fn unchecked() -> Self {
         Self { unchecked: true, ..Self::default() }
     }
@@ -75,7 +100,7 @@ pub struct DocumentWriter<W> {
     sink: W,
     form: Form,
     options: WriteOptions,
-    /// None where nothing is checked.
+    /// `None` if nothing is checked.
     obligations: Option<Obligations>,
     text: String,
     entries: u64,
@@ -83,14 +108,14 @@ pub struct DocumentWriter<W> {
 }
 
 impl<W: Write> DocumentWriter<W> {
-    /// Writes the header.
+    /// Begins a document and writes its header.
     ///
     /// # Errors
-    /// When the sink fails, or the header breaks a *must*.
+    /// If the sink fails, or the header breaks a *must*.
     pub fn new(sink: W, header: &Header, options: WriteOptions) -> Result<Self, WriteError> {
         let sitemap = options.plain || (header.metadata.is_none() && header.links.is_empty());
         let obligations = match options.unchecked || sitemap {
-            // A plain Sitemap owes nothing to ResourceSync (DIA-7).
+            // The rules of ResourceSync do not apply to a plain Sitemap (DIA-7).
             true => None,
             false => Some(Obligations::of(header, options.version)?),
         };
@@ -111,7 +136,7 @@ impl<W: Write> DocumentWriter<W> {
     /// Writes an entry.
     ///
     /// # Errors
-    /// When the sink fails, or the entry breaks a *must*.
+    /// If the sink fails, or the entry breaks a *must*. Nothing of the entry is written then.
     pub fn write_entry(&mut self, entry: &Entry) -> Result<(), WriteError> {
         if let Some(obligations) = &mut self.obligations {
             obligations.entry(entry)?;
@@ -138,20 +163,20 @@ impl<W: Write> DocumentWriter<W> {
         self.flush_text()
     }
 
-    /// Bytes written so far, without the end of the root.
+    /// Returns the bytes written so far, without the end of the root.
     pub fn bytes_written(&self) -> u64 {
         self.bytes
     }
 
-    /// Entries written so far.
+    /// Returns the number of entries written so far.
     pub fn entries_written(&self) -> u64 {
         self.entries
     }
 
-    /// Writes the end and gives the sink back.
+    /// Writes the end of the document and returns the sink.
     ///
     /// # Errors
-    /// When the sink fails.
+    /// If the sink fails.
     pub fn finish(mut self) -> Result<W, WriteError> {
         let root = self.root();
         let _ = writeln!(self.text, "</{root}>");
@@ -181,7 +206,7 @@ fn write_element(text: &mut String, name: &str, value: Option<impl Display>) {
     }
 }
 
-/// Writes `rs:md` with its attributes in the order of this function; nothing where there is none.
+/// Writes `rs:md` with its attributes in the order of this function; nothing if it has none.
 fn write_metadata(text: &mut String, indent: &str, md: &Metadata) {
     let start = text.len();
     let _ = write!(text, "{indent}<rs:md");
@@ -231,7 +256,7 @@ fn attribute(text: &mut String, name: &str, value: Option<impl Display>) {
     text.push('"');
 }
 
-/// Escapes what was appended; white space too, which a reader would otherwise see as blanks.
+/// Escapes what was appended from `start` on. White space is escaped too: a reader would otherwise see blanks.
 fn escape_from(text: &mut String, start: usize) {
     let special = |byte: u8| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'' | b'\t' | b'\n' | b'\r');
     if text.as_bytes()[start..].iter().any(|byte| special(*byte)) {

@@ -123,21 +123,21 @@ pub(crate) fn any_document() -> impl Strategy<Value = Document> {
     let up = || -> Uri { "http://example.com/up.xml".parse().expect("a URI") };
     let members = || prop::collection::vec((uri(), time()), 0..5);
     let snapshot = (time(), resources(), any::<bool>()).prop_map(move |(at, entries, completed)| {
-        let list = ResourceList::as_of(at, up()).with_entries(entries);
+        let list = ResourceList::new(at, up()).extend(entries);
         Document::ResourceList(if completed { list.with_completed(end()) } else { list })
     });
     let manifest = (time(), resources()).prop_map(move |(at, entries)| {
-        Document::ResourceDumpManifest(ResourceDumpManifest::as_of(at, up()).with_entries(packed(entries)))
+        Document::ResourceDumpManifest(ResourceDumpManifest::new(at, up()).extend(packed(entries)))
     });
     let list = (changes(), any::<bool>()).prop_map(move |(entries, closed)| {
-        let list = ChangeList::since(begin(), up()).with_entries(entries);
+        let list = ChangeList::new(begin(), up()).extend(entries);
         Document::ChangeList(if closed { list.with_until(end()) } else { list })
     });
     let change_manifest = changes().prop_map(move |entries| {
-        Document::ChangeDumpManifest(ChangeDumpManifest::since(begin(), up()).with_entries(packed(entries)))
+        Document::ChangeDumpManifest(ChangeDumpManifest::new(begin(), up()).extend(packed(entries)))
     });
     let notification = changes().prop_map(move |entries| {
-        Document::ChangeNotification(ChangeNotification::below(up()).with_entries(entries))
+        Document::ChangeNotification(ChangeNotification::new(up()).extend(entries))
     });
     let parts = members().prop_map(move |members| {
         let entries = members.into_iter().map(|(loc, at)| {
@@ -145,7 +145,7 @@ pub(crate) fn any_document() -> impl Strategy<Value = Document> {
             entry.metadata.at = Some(at);
             entry
         });
-        Document::ResourceListIndex(ResourceListIndex::as_of(begin(), up()).with_entries(entries))
+        Document::ResourceListIndex(ResourceListIndex::new(begin(), up()).extend(entries))
     });
     let lists = members().prop_map(move |mut members| {
         members.sort_by_key(|(_, time)| time.instant());
@@ -154,16 +154,16 @@ pub(crate) fn any_document() -> impl Strategy<Value = Document> {
             entry.metadata.from = Some(from);
             entry
         });
-        Document::ChangeListIndex(ChangeListIndex::since(begin(), up()).with_entries(entries))
+        Document::ChangeListIndex(ChangeListIndex::new(begin(), up()).extend(entries))
     });
     let dumps = members().prop_map(move |members| {
-        let empty = ResourceDump::as_of(begin(), up());
+        let empty = ResourceDump::new(begin(), up());
         let dump =
             members.into_iter().fold(empty, |dump, (loc, _)| dump.with_package(loc.clone(), 1, Some(loc)));
         Document::ResourceDump(dump)
     });
     let change_dumps = members().prop_map(move |members| {
-        let empty = ChangeDump::since(begin(), up());
+        let empty = ChangeDump::new(begin(), up());
         Document::ChangeDump(
             members.into_iter().fold(empty, |dump, (loc, _)| dump.with_package(loc, 1, None)),
         )
@@ -174,12 +174,12 @@ pub(crate) fn any_document() -> impl Strategy<Value = Document> {
             entry.metadata.at = Some(at);
             entry
         });
-        Document::ResourceListArchive(ResourceListArchive::below(up()).with_entries(entries))
+        Document::ResourceListArchive(ResourceListArchive::new(up()).extend(entries))
     });
     let capabilities = prop::collection::btree_set(0..Capability::KNOWN.len(), 0..6).prop_map(move |kinds| {
         let offer =
             |list: CapabilityList, kind: usize| list.with_capability(Capability::KNOWN[kind].clone(), up());
-        Document::CapabilityList(kinds.into_iter().fold(CapabilityList::below(up()), offer))
+        Document::CapabilityList(kinds.into_iter().fold(CapabilityList::new(up()), offer))
     });
     let description = prop::collection::vec(uri(), 0..4).prop_map(|lists| {
         let describe = |description: SourceDescription, list: Uri| {

@@ -11,7 +11,7 @@ use anyhow::Context;
 use resourcesync::{
     Capability, Document, Form, ReadOptions, Uri,
     package::PackageLimits,
-    validate::{DocumentSet, HttpFacts, Report, ValidateOptions, Validator},
+    validate::{DocumentSet, HttpAnswer, Report, ValidateOptions, Validator},
 };
 
 use super::{
@@ -102,7 +102,7 @@ impl Files {
 
     fn judge_package(&mut self, path: &Path) -> anyhow::Result<()> {
         let file = File::open(path)?;
-        let mut held = HttpFacts::new(200);
+        let mut held = HttpAnswer::new(200);
         (held.content_length, held.is_zip) = (Some(file.metadata()?.len()), Some(true));
         let mut claim = self.claim(path);
         let copy = claim.as_ref().and_then(|claim| copy_of(claim.child.contents.as_ref()?, path));

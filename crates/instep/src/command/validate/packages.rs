@@ -8,7 +8,7 @@ use std::{
 use resourcesync::{
     Algorithm, Capability, Digests, Document, Hasher, ReadOptions, Uri,
     package::{Package, PackageLimits},
-    validate::{Child, HttpFacts, Report, Validator, check_contents, check_http},
+    validate::{Child, HttpAnswer, Report, Validator, check_contents, check_http},
 };
 
 use super::judgement::Judgement;
@@ -30,7 +30,7 @@ pub(super) fn judge_package(
     mut file: &File,
     validator: &Validator,
     claim: Option<&Claim>,
-    (mut served, copy): (HttpFacts, Option<Document>),
+    (mut served, copy): (HttpAnswer, Option<Document>),
     judgement: &mut Judgement,
 ) -> anyhow::Result<Option<Report>> {
     if served.is_zip != Some(false) {
@@ -56,7 +56,7 @@ pub(super) fn judge_package(
     Ok(None)
 }
 
-fn compare(Claim { dump, capability, child }: &Claim, served: &HttpFacts, judgement: &mut Judgement) {
+fn compare(Claim { dump, capability, child }: &Claim, served: &HttpAnswer, judgement: &mut Judgement) {
     let rule = if *capability == Some(Capability::ChangeDump) { "CD-7" } else { "RD-6" };
     for finding in check_http(&child.metadata, child.position, served, Some(rule)) {
         judgement.add(dump, finding);

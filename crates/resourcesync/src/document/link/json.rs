@@ -1,4 +1,4 @@
-//! Links as JSON: what manifests of applications, catalogues and states of copies say alike.
+//! Links as JSON, for the manifests of applications, catalogues and states of copies.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::{
     value::{DateTime, Digests, MediaType, PackagePath, Relation, Uri},
 };
 
-/// A link as it is written; what is not there is left out.
+/// A link as JSON has it; absent attributes are left out.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Written {
@@ -33,13 +33,13 @@ struct Written {
 }
 
 impl Link {
-    /// Links as a JSON array of objects, each with `rel`, `href` and those attributes of Table 3 that it has.
+    /// Writes links as a JSON array of objects, each with `rel`, `href` and those attributes of Table 3 that it has.
     pub fn list_to_json(links: &[Self]) -> String {
         let written: Vec<Written> = links.iter().map(Self::written).collect();
         serde_json::to_string(&written).unwrap_or_default()
     }
 
-    /// What [`Link::list_to_json`] wrote, or a person; none where it is no such array, or an `href` is no absolute URI.
+    /// Reads what [`Link::list_to_json`] writes. `None` if the text is no such array, or an `href` is no absolute URI.
     pub fn list_from_json(json: &str) -> Option<Vec<Self>> {
         let written: Vec<Written> = serde_json::from_str(json).ok()?;
         written.into_iter().map(Self::read).collect()

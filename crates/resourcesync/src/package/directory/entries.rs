@@ -1,3 +1,5 @@
+//! The entries of a directory, one after the other.
+
 use std::io::{self, Read, Seek};
 
 use crate::package::{
@@ -5,11 +7,11 @@ use crate::package::{
     records::read_at,
 };
 
-/// Bytes read at a time where every entry is wanted, and where one is.
+/// Bytes that are read at a time: for every entry, and for a single one.
 const BLOCK: usize = 64 << 10;
 const ONE: usize = 512;
 
-/// The entries of a directory, read a block at a time: other places of the file are read in between.
+/// The entries of a directory. They are read a block at a time, because other places of the file are read in between.
 #[derive(Debug)]
 pub(crate) struct Entries {
     next: u64,
@@ -20,22 +22,22 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    /// All of them, between two offsets.
+    /// Reads all entries between two offsets.
     pub(crate) fn all(start: u64, end: u64) -> Self {
         Self { next: start, end, block: Vec::new(), used: 0, block_size: BLOCK }
     }
 
-    /// The one at an offset.
+    /// Reads the entry at an offset.
     pub(crate) fn one(at: u64, end: u64) -> Self {
         Self { block_size: ONE, ..Self::all(at, end) }
     }
 
-    /// Whether there are bytes left.
+    /// Returns `true` if there are bytes left.
     pub(super) fn has_more(&self) -> bool {
         self.next < self.end
     }
 
-    /// The next entry, and where it stands; none where the bytes are not one. What speaks against it goes to `refuse`.
+    /// Reads the next entry and its offset; `None` if the bytes are not an entry. Reasons against it go to `refuse`.
     pub(crate) fn next<R: Read + Seek>(
         &mut self,
         source: &mut R,

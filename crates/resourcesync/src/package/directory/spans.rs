@@ -1,12 +1,14 @@
+//! Overlaps of members.
+
 use crate::package::entry::LOCAL_SIZE;
 
-/// Where members lie. What follows closer than a member is long is one span: a package in order is a single one, however many
-/// members it has.
+/// The parts of the file that members occupy. Neighbours with less than a header between them are one span, so that a
+/// package in order is a single span, however many members it has.
 #[derive(Debug, Default)]
 pub(super) struct Spans(Vec<(u64, u64)>);
 
 impl Spans {
-    /// Adds a member from its header to its last byte; whether it overlaps the one before it.
+    /// Adds a member from its header to its last byte. Returns `true` if it overlaps the one before it.
     pub(super) fn add(&mut self, start: u64, end: u64) -> bool {
         match self.0.last_mut() {
             Some((first, last)) if start < *last && end > *first => return true,
@@ -16,7 +18,7 @@ impl Spans {
         false
     }
 
-    /// Where the first one starts, and where one starts within another; to be asked last.
+    /// Returns the start of the first span, and of one that starts within another. Called after the last member.
     pub(super) fn settle(&mut self) -> (Option<u64>, Option<u64>) {
         self.0.sort_unstable();
         let mut free_from = 0;

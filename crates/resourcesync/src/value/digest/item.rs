@@ -1,8 +1,8 @@
-//! The items of a `hash` attribute.
+//! The items of a `hash` attribute, in the spellings that Sources use.
 
 use super::{Algorithm, Digest, DigestBytes, DigestError, DigestValue};
 
-/// The items of a white-space list. XML has turned white space into blanks, unless it was escaped.
+/// Returns the items of a white-space list. XML has turned white space into blanks, unless it was escaped.
 pub(super) fn words(mut rest: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         rest = rest.trim_ascii_start();
@@ -13,7 +13,7 @@ pub(super) fn words(mut rest: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Reads one item into the list; false where it has no algorithm.
+/// Reads one item into the list; returns `false` if it has no algorithm.
 pub(super) fn read(item: &str, digests: &mut Vec<Digest>, report: &mut dyn FnMut(DigestError)) -> bool {
     let urn = item.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("urn:"));
     let plain = if urn { &item[4..] } else { item };
@@ -48,7 +48,7 @@ pub(super) fn read(item: &str, digests: &mut Vec<Digest>, report: &mut dyn FnMut
     true
 }
 
-/// A digest in base64 with its padding, as early clients wrote it; its length cannot be that of a hexadecimal one.
+/// Reads a digest in base64 with its padding, as early clients wrote it. Its length cannot be that of a hexadecimal one.
 fn base64(text: &str, length: usize) -> Option<DigestBytes> {
     if text.len() != length.div_ceil(3) * 4 {
         return None;
@@ -82,7 +82,7 @@ fn hexadecimal(text: &str, length: usize) -> Option<DigestBytes> {
     }
     let mut nibbles = [0_u8; 128];
     let nibbles = &mut nibbles[..text.len()];
-    // Two plain loops without a way out: the compiler turns both into vector instructions.
+    // Two plain loops without an early exit: the compiler turns both into vector instructions.
     for (nibble, digit) in nibbles.iter_mut().zip(text.bytes()) {
         *nibble = nibble_of(digit);
     }
@@ -96,7 +96,7 @@ fn hexadecimal(text: &str, length: usize) -> Option<DigestBytes> {
     (seen & 0xf0f0 == 0).then_some(value)
 }
 
-/// The value of a hexadecimal digit; 255 for any other character.
+/// Returns the value of a hexadecimal digit; 255 for any other character.
 fn nibble_of(digit: u8) -> u8 {
     let (number, letter) = (digit.wrapping_sub(b'0'), (digit | 0x20).wrapping_sub(b'a'));
     let letter = if letter < 6 { letter + 10 } else { 255 };

@@ -4,7 +4,7 @@ use instep_destination::{documents::Download, http::Origin};
 use resourcesync::{
     Capability, Entry, Finding, Form, Severity, Uri,
     discovery::{HeaderLink, parse_link_header},
-    validate::{HttpFacts, Report, check_channel, check_http},
+    validate::{HttpAnswer, Report, check_channel, check_http},
 };
 
 use super::{
@@ -129,10 +129,10 @@ pub(super) fn fields(download: &Download, resource: &Uri) -> impl Iterator<Item 
     fields.flat_map(|field| parse_link_header(field, resource))
 }
 
-pub(super) fn facts(download: &Download, is_zip: Option<bool>) -> HttpFacts {
+pub(super) fn facts(download: &Download, is_zip: Option<bool>) -> HttpAnswer {
     let text =
         |name: &str| download.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let mut facts = HttpFacts::new(200);
+    let mut facts = HttpAnswer::new(200);
     facts.content_length = text("content-length").and_then(|length| length.parse().ok());
     facts.content_encoding = text("content-encoding");
     facts.content_type = text("content-type");
