@@ -55,7 +55,7 @@ impl ChangeTimes {
 /// ```
 /// use resourcesync::document::{ChangeList, ChangeTimesJudge, TimeSource};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let list = ChangeList::since("2013-01-03T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
+/// let list = ChangeList::new("2013-01-03T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
 /// let mut judge = ChangeTimesJudge::new(&list.header, None);
 /// list.entries.iter().for_each(|entry| judge.observe(entry));
 /// assert_eq!(judge.finish().source, TimeSource::Unknown);
