@@ -31,9 +31,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub use document::{ValidateOptions, Validator};
 pub use findings::{Child, Report, Summary};
 pub use http::{HttpAnswer, check_channel, check_http};
-pub use link::{
-    check_closed, check_contents, check_discovered, check_page, check_source, check_up_target,
-};
+pub use link::{check_closed, check_contents, check_discovered, check_page, check_source, check_up_target};
 pub use package::PackageReport;
 pub use rules::{Level, Rule, rule, rules};
 pub use set::DocumentSet;

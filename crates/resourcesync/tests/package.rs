@@ -197,7 +197,8 @@ fn in_parts(index: &str) -> Package<Cursor<Vec<u8>>> {
     };
     let (one, two) = (part("a"), part("b"));
     let members = [("/parts/1.xml", &one), ("/parts/2.xml", &two)];
-    let mut writer = PackageWriter::new(Cursor::new(Vec::new()), of("sitemapindex", index).as_bytes()).unwrap();
+    let mut writer =
+        PackageWriter::new(Cursor::new(Vec::new()), of("sitemapindex", index).as_bytes()).unwrap();
     for (path, text) in members {
         writer.add(&PackagePath::new(path), None, text.len() as u64, text.as_bytes()).unwrap();
     }

@@ -350,7 +350,8 @@ fn answers() -> Vec<&'static str> {
     (right.content_length, right.content_encoding, right.is_zip) = (Some(5), Some("gzip".into()), Some(true));
     let mut wrong = HttpAnswer::new(200);
     (wrong.content_length, wrong.is_zip) = (Some(6), Some(false));
-    let judge = |facts: &HttpAnswer, package| check_http(&metadata, Entry::default().position, facts, package);
+    let judge =
+        |facts: &HttpAnswer, package| check_http(&metadata, Entry::default().position, facts, package);
     let topic = uri("topic");
     let fields = |text: &str| parse_link_header(text, &topic);
     let channel = |text: &str| check_channel(&topic, &fields(text), &Entry::new(topic.clone()));

@@ -3,12 +3,13 @@
 use std::io::{BufRead, Write};
 
 use super::{
-    CapabilityList, CapabilityListIndex, ChangeDump, ChangeDumpArchive, ChangeDumpArchiveIndex, ChangeDumpIndex,
-    ChangeDumpManifest, ChangeDumpManifestIndex, ChangeList, ChangeListArchive, ChangeListArchiveIndex, ChangeListIndex,
-    ChangeNotification, Collected, Entry, Form, FrameworkNotification, Header, ResourceDump,
-    ResourceDumpArchive, ResourceDumpArchiveIndex, ResourceDumpIndex, ResourceDumpManifest, ResourceDumpManifestIndex, ResourceList,
-    ResourceListArchive, ResourceListArchiveIndex, ResourceListIndex, SourceDescription,
-    SourceDescriptionIndex, collected::utf8, kind,
+    CapabilityList, CapabilityListIndex, ChangeDump, ChangeDumpArchive, ChangeDumpArchiveIndex,
+    ChangeDumpIndex, ChangeDumpManifest, ChangeDumpManifestIndex, ChangeList, ChangeListArchive,
+    ChangeListArchiveIndex, ChangeListIndex, ChangeNotification, Collected, Entry, Form,
+    FrameworkNotification, Header, ResourceDump, ResourceDumpArchive, ResourceDumpArchiveIndex,
+    ResourceDumpIndex, ResourceDumpManifest, ResourceDumpManifestIndex, ResourceList, ResourceListArchive,
+    ResourceListArchiveIndex, ResourceListIndex, SourceDescription, SourceDescriptionIndex, collected::utf8,
+    kind,
 };
 use crate::{
     error::{ReadError, WriteError},

@@ -129,7 +129,8 @@ impl ChangeTimesJudge {
         let times = if self.any_datetime { self.datetime } else { self.lastmod };
         let falls = self.entries > 1 && times.complete && times.inside && times.always_falls;
         let newest_first = self.dialect.lists_newest_first() || falls;
-        let usable = times.complete && times.inside && (times.never_falls || newest_first) && self.entries > 0;
+        let usable =
+            times.complete && times.inside && (times.never_falls || newest_first) && self.entries > 0;
         let source = match (self.any_datetime, usable) {
             (true, _) => TimeSource::Datetime,
             (false, true) => TimeSource::LastMod,

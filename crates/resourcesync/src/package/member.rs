@@ -84,7 +84,8 @@ impl Inflater {
             let flush = if input.is_empty() { FlushDecompress::Finish } else { FlushDecompress::None };
             let (taken, given) = (self.state.total_in(), self.state.total_out());
             let status = self.state.decompress(input, buffer, flush);
-            let status = status.map_err(|_| damaged("The member is not deflated, as its header says it is"))?;
+            let status =
+                status.map_err(|_| damaged("The member is not deflated, as its header says it is"))?;
             let (taken, given) = (self.state.total_in() - taken, self.state.total_out() - given);
             self.start += taken as usize;
             self.is_done = status == Status::StreamEnd;

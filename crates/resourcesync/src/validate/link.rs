@@ -28,7 +28,12 @@ struct Pair<'d> {
 /// NAV-1 to NAV-4, TIME-12, CLI-9, CLI-10, ARC-13).
 ///
 /// `parent_uri` is where the first was fetched, `child` what it says, `target` the report about the second.
-pub(super) fn check_link(parent_uri: &Uri, parent: &Header, child: &Child, target: &Report) -> Vec<LinkFinding> {
+pub(super) fn check_link(
+    parent_uri: &Uri,
+    parent: &Header,
+    child: &Child,
+    target: &Report,
+) -> Vec<LinkFinding> {
     let Some(target) = &target.header else { return Vec::new() };
     let mut pair = Pair { parent, child, target, out: Vec::new() };
     pair.check_capability();

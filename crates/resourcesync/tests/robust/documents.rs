@@ -136,9 +136,8 @@ pub(crate) fn any_document() -> impl Strategy<Value = Document> {
     let change_manifest = changes().prop_map(move |entries| {
         Document::ChangeDumpManifest(ChangeDumpManifest::new(begin(), up()).extend(packed(entries)))
     });
-    let notification = changes().prop_map(move |entries| {
-        Document::ChangeNotification(ChangeNotification::new(up()).extend(entries))
-    });
+    let notification = changes()
+        .prop_map(move |entries| Document::ChangeNotification(ChangeNotification::new(up()).extend(entries)));
     let parts = members().prop_map(move |members| {
         let entries = members.into_iter().map(|(loc, at)| {
             let mut entry = Entry::new(loc);
