@@ -80,7 +80,7 @@ fn hash(options: &AuditOptions, copy: &Copy, state: State) -> Hashed {
 /// What a run's copy holds, by the URIs of the originals.
 fn origins(run: &Run<'_>) -> Result<(State, TempDir), Error> {
     let spool = run.copy.spool();
-    let failed = |source| StateError::Backup { path: spool.to_owned(), source };
+    let failed = |source| StateError::Scratch { path: spool.to_owned(), source };
     let folder = TempDir::with_prefix_in("origins-", spool).map_err(failed)?;
     Ok((run.state().by_origin(&folder.path().join("held.sqlite"))?, folder))
 }

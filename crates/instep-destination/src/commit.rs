@@ -253,10 +253,12 @@ impl Committer {
                     self.store.make_folder(path.folder())?;
                     *made = path.folder();
                 }
-                self.store.place(StagedName(*staged), path)
+                self.store.place(StagedName::from(*staged), path)
             }
-            Operation::Remove { path, staged, .. } => self.store.remove(path, StagedName(*staged)),
-            Operation::Move { from, to, staged, .. } => self.store.move_within(from, to, StagedName(*staged)),
+            Operation::Remove { path, staged, .. } => self.store.remove(path, StagedName::from(*staged)),
+            Operation::Move { from, to, staged, .. } => {
+                self.store.move_within(from, to, StagedName::from(*staged))
+            }
         }
     }
 

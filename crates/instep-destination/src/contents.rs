@@ -33,8 +33,7 @@ impl Contents {
             let what = format!("{} holds no copy; instep sync makes one", folder.display());
             return Err(Error::Usage { what });
         }
-        // A state of an older version is brought up to date first.
-        let state = State::open(&Copy::state_file(folder))?.reader()?;
+        let state = State::open_beside(&Copy::state_file(folder))?;
         Ok(Self { folder: folder.to_owned(), state })
     }
 

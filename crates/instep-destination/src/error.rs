@@ -2,9 +2,9 @@
 
 mod convert;
 
-use std::{error::Error as StdError, fmt, path::PathBuf};
+pub(crate) use instep_store::error_chain as story;
 
-pub(crate) use convert::story;
+use std::{error::Error as StdError, fmt, path::PathBuf};
 
 /// Why a run ended without doing its work. What concerns one resource is a [`crate::Problem`], not an error.
 #[derive(Debug, thiserror::Error)]

@@ -21,10 +21,11 @@ mod written;
 use std::{
     io,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+pub use instep_store::database::DatabaseError;
+use instep_store::database::{Beside, is_storage_failure, open_reader};
+use rusqlite::Connection;
 
 pub(crate) use actions::Pushing;
 pub use actions::{Action, ActionKind, Actions};
@@ -39,16 +40,9 @@ pub(crate) use record::HeldFile;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// A later version of the program wrote it (exit code 10).
-    #[error("{} was written by a newer version (format {found}, this program knows {known}): use that version", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-        /// The newest format known here.
-        known: u32,
-    },
+    /// The file cannot be opened, or was written by a newer version (exit code 10).
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// The disk is full, read-only or failing (exit code 8).
     #[error("Storage failed for the state {}", path.display())]
     Storage {
@@ -65,12 +59,12 @@ pub enum StateError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
-    /// The copy that precedes a migration failed.
-    #[error("The state could not be copied to {} before its migration", path.display())]
-    Backup {
-        /// The copy.
+    /// A temporary file beside the state cannot be made or replaced.
+    #[error("Cannot write {}", path.display())]
+    Scratch {
+        /// The file, or its folder.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The copy follows as many sets as it can.
@@ -86,23 +80,25 @@ pub enum StateError {
 impl StateError {
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
-        match source.sqlite_error_code() {
-            Some(
-                ErrorCode::DiskFull
-                | ErrorCode::SystemIoFailure
-                | ErrorCode::ReadOnly
-                | ErrorCode::CannotOpen
-                | ErrorCode::PermissionDenied,
-            ) => Self::Storage { path, source },
-            _ => Self::Sqlite { path, source },
+        if is_storage_failure(&source) {
+            Self::Storage { path, source }
+        } else {
+            Self::Sqlite { path, source }
         }
     }
 
     /// Whether space or the disk is the cause (exit code 8).
     pub fn is_storage(&self) -> bool {
-        matches!(self, Self::Storage { .. } | Self::Backup { .. })
+        match self {
+            Self::Database(error) => error.is_storage_failure(),
+            Self::Storage { .. } | Self::Scratch { .. } => true,
+            Self::Sqlite { .. } | Self::TooManySets { .. } => false,
+        }
     }
 }
+
+/// What a connection that reads keeps in memory.
+const READER_CACHE_KIB: u32 = 4_096;
 
 /// The state of one copy.
 #[derive(Debug)]
@@ -111,6 +107,8 @@ pub struct State {
     path: PathBuf,
     waits: Option<Waits>,
     records_changes: bool,
+    /// Keeps a migrated copy while it is read.
+    _beside: Option<Beside>,
 }
 
 impl State {
@@ -119,11 +117,18 @@ impl State {
     /// # Errors
     /// When it was written by a newer version, is damaged, or storage fails.
     pub fn open(path: &Path) -> Result<Self, StateError> {
-        let connection = Connection::open(path).map_err(|source| StateError::sqlite(path, source))?;
-        let mut state = Self { connection, path: path.to_owned(), waits: None, records_changes: false };
-        state.connect()?;
-        schema::bring_up_to_date(&mut state.connection, path)?;
-        Ok(state)
+        Ok(Self::over(schema::SCHEMA.open(path)?, path))
+    }
+
+    /// Opens the file only to read it, also beside a run and without the lock of the copy. An older file stays as it is: what is
+    /// read is a migrated copy.
+    ///
+    /// # Errors
+    /// If there is none, it was written by a newer version, is damaged, or storage fails.
+    pub fn open_beside(path: &Path) -> Result<Self, StateError> {
+        let beside = schema::SCHEMA.open_beside(path)?;
+        let state = Self::over(beside.connect(READER_CACHE_KIB)?, beside.path());
+        Ok(Self { _beside: Some(beside), ..state })
     }
 
     /// A second connection, to read while the first writes.
@@ -131,41 +136,17 @@ impl State {
     /// # Errors
     /// When SQLite cannot open the file again.
     pub fn reader(&self) -> Result<Self, StateError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
-            Connection::open_with_flags(&self.path, flags).map_err(|source| self.error(source))?;
-        let reader = Self { connection, path: self.path.clone(), waits: None, records_changes: false };
-        reader.tune(&[("cache_size", "-4096")])?;
-        Ok(reader)
+        Ok(Self::over(open_reader(&self.path, READER_CACHE_KIB)?, &self.path))
+    }
+
+    fn over(connection: Connection, path: &Path) -> Self {
+        connection.set_prepared_statement_cache_capacity(64);
+        Self { connection, path: path.to_owned(), waits: None, records_changes: false, _beside: None }
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    fn connect(&self) -> Result<(), StateError> {
-        // The log is folded back every 8,000 pages: seldom enough that a group costs one sync of the log. Only an intent waits
-        // for the disk, and with it all that was written before; what comes after the last one, folding makes durable.
-        self.tune(&[
-            ("journal_mode", "wal"),
-            ("synchronous", "normal"),
-            ("wal_autocheckpoint", "8000"),
-            ("cache_size", "-8192"),
-        ])
-    }
-
-    fn tune(&self, pragmas: &[(&str, &str)]) -> Result<(), StateError> {
-        self.connection.busy_timeout(Duration::from_secs(30)).map_err(|source| self.error(source))?;
-        self.connection.set_prepared_statement_cache_capacity(64);
-        for (name, value) in pragmas {
-            let set = self.connection.pragma_update_and_check(None, name, value, |_| Ok(()));
-            set.or_else(
-                |error| if error == rusqlite::Error::QueryReturnedNoRows { Ok(()) } else { Err(error) },
-            )
-            .map_err(|source| self.error(source))?;
-        }
-        Ok(())
     }
 
     fn error(&self, source: rusqlite::Error) -> StateError {

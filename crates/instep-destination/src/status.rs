@@ -1,8 +1,8 @@
 //! What a copy is.
 
-use std::{fs::File, path::Path};
+use std::path::Path;
 
-use rustix::fs::FlockOperation;
+use instep_store::{Lock, RootFolder};
 
 use crate::{
     Error, Status, Strategy,
@@ -22,7 +22,7 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
     if !Copy::is_at(dir) {
         return Err(Error::Usage { what: format!("{} holds no copy; instep sync makes one", dir.display()) });
     }
-    let state = State::open(&Copy::state_file(dir))?;
+    let state = State::open_beside(&Copy::state_file(dir))?;
     let mut status = Status::new(dir);
     status.url = state.setting(Copy::URL)?;
     status.held = resources_held(&state)?;
@@ -50,7 +50,7 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
             problems.into_iter().map(|problem| (problem.kind.clone(), told(problem))).collect();
     }
     status.free = FolderStore::free_bytes(dir);
-    status.running = is_locked(&Copy::lock_file(dir));
+    status.running = is_locked(&Copy::own_folder(dir));
     Ok(status)
 }
 
@@ -67,9 +67,7 @@ fn count_problems(state: &State, set: SetId, status: &mut Status) -> Result<(), 
     }
 }
 
-/// Whether another process has the copy. A lock that cannot be looked at is nobody's.
-fn is_locked(lock: &Path) -> bool {
-    File::open(lock).is_ok_and(|file| {
-        rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
-    })
+/// Returns `true` if a run has the copy. A lock that cannot be looked at is nobody's: no run could take it either.
+fn is_locked(own: &Path) -> bool {
+    RootFolder::open(own).is_ok_and(|own| Lock::is_taken(own).unwrap_or(false))
 }

@@ -3,15 +3,12 @@
 //! A [`Store`] knows steps, not their order: that is the [`Committer`](crate::commit::Committer)'s.
 
 mod backup;
-mod beneath;
 mod folder;
 mod folder_sink;
-mod lock;
+mod folding;
 mod memory;
-mod own;
 mod partial;
 mod staging;
-mod sweep;
 
 use std::{fmt, fs::File, io, io::Read, path::PathBuf};
 
@@ -19,21 +16,11 @@ use resourcesync::{Algorithm, Digests, Hasher};
 
 pub use crate::options::Durability;
 pub use folder::{FolderOptions, FolderStore};
+pub use instep_store::{NameKind, Obstacle, StagedName};
 pub use memory::MemoryStore;
-pub use staging::{Staged, StagedName, StagingFile};
+pub use staging::{Staged, StagingFile};
 
 use crate::map::CopyPath;
-
-/// What stands under a name in the copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NameKind {
-    /// A file.
-    File,
-    /// A folder.
-    Folder,
-    /// A link, a device, a socket: nothing of ours.
-    Other,
-}
 
 /// Where a copy lies.
 ///
@@ -179,7 +166,7 @@ pub enum StoreError {
         /// The path in the copy.
         path: String,
         /// What stands there.
-        by: &'static str,
+        by: Obstacle,
     },
     /// Free space is down to the reserve (exit code 8).
     #[error(
@@ -204,6 +191,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Tells what is in the way of one resource from what is wrong with the disk.
+    pub(crate) fn of(doing: &'static str, path: &str, error: impl Into<io::Error>) -> Self {
+        let error = error.into();
+        match Obstacle::of(&error) {
+            Some(by) => Self::Blocked { path: path.to_owned(), by },
+            None => Self::io(doing, path, error),
+        }
+    }
+
     pub(crate) fn io(doing: &'static str, path: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { doing, path: path.into(), source: source.into() }
     }

@@ -17,10 +17,14 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
+use instep_store::database::{Beside, compact};
 use resourcesync::DateTime;
 use rusqlite::Connection;
 
+use error::Doing;
+
 pub use error::CatalogueError;
+pub use instep_store::database::DatabaseError;
 pub use record::{
     ChangeRecord, FileStamp, Head, History, Observation, Patch, Recorded, Resource, State, Totals,
 };
@@ -43,7 +47,8 @@ pub struct Catalogue {
     // Dropped before the writer: the last connection to close empties the log, and one that reads cannot.
     readers: Arc<snapshot::Pool>,
     writer: Arc<writer::Writer>,
-    is_beside: bool,
+    /// The file as it is read beside its writer; `None` if this is the writer.
+    beside: Option<Arc<Beside>>,
 }
 
 impl Catalogue {
@@ -62,7 +67,7 @@ impl Catalogue {
     /// As for [`Catalogue::open`].
     pub fn with_clock(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
         let writer = Arc::new(writer::Writer::start(path, clock)?);
-        Ok(Self { path: path.into(), readers: Arc::default(), writer, is_beside: false })
+        Ok(Self { path: path.into(), readers: Arc::default(), writer, beside: None })
     }
 
     /// Opens the file only to read it, also beside a process that writes; what would write fails.
@@ -70,14 +75,17 @@ impl Catalogue {
     /// # Errors
     /// When there is none, or it has another schema than ours.
     pub(crate) fn beside(path: &Path) -> Result<Self, CatalogueError> {
-        let connection = schema::open_beside(path)?;
+        let beside = schema::SCHEMA.open_beside(path)?;
+        // Stands in for the connection that writes.
+        let connection = beside.connect(snapshot::CACHE_KIB)?;
         let writer = Arc::new(writer::Writer::over(connection, system_clock())?);
-        Ok(Self { path: path.into(), readers: Arc::default(), writer, is_beside: true })
+        let path = beside.path().into();
+        Ok(Self { path, readers: Arc::default(), writer, beside: Some(Arc::new(beside)) })
     }
 
     /// Whether it was opened only to read it.
     pub(crate) fn is_beside(&self) -> bool {
-        self.is_beside
+        self.beside.is_some()
     }
 
     /// Where the file is.
@@ -229,6 +237,6 @@ impl Catalogue {
     /// # Errors
     /// When the disk has no room for a copy.
     pub fn compact(&self) -> Result<(u64, u64), CatalogueError> {
-        self.writer.alone(schema::compact)
+        self.writer.alone(|connection| compact(connection).doing("compacting"))
     }
 }

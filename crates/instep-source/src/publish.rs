@@ -21,6 +21,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use instep_store::Lock;
+
 use crate::{
     Error, Monitor, Phase, PublishOptions,
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
@@ -31,7 +33,6 @@ use crate::{
     sink::{FolderSink, Sink},
 };
 use context::SourceContext;
-use lock::Lock;
 pub(crate) use published::published_set;
 pub use report::PublishReport;
 pub(crate) use upkeep::compact;
@@ -117,7 +118,7 @@ impl Publisher {
             options.dumps.changes || options.patches.is_some() || options.versions.is_some();
         // Before the lock: wrong options leave no folder behind.
         Policy::new(&options)?;
-        let lock = Lock::take(&options.state)?;
+        let lock = lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
         sets::number(&mut options.sets, &catalogue)?;
         let context = SourceContext::new(options, catalogue)?;
@@ -137,7 +138,7 @@ impl Publisher {
         if !file.exists() {
             return Err(unknown());
         }
-        let lock = Lock::take(state)?;
+        let lock = lock::take(state)?;
         let catalogue = Catalogue::open(&file)?;
         let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
         Ok(Self { context: SourceContext::new(options, catalogue)?, _lock: lock })

@@ -19,7 +19,6 @@ mod path;
 mod range;
 mod representation;
 mod resources;
-mod root;
 mod spool;
 mod stall;
 mod tls;

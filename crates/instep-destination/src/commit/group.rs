@@ -99,11 +99,11 @@ impl Group {
             flushed: Flushed::default(),
         };
         for (uri, Moving { from, to, by }) in self.moves {
-            work.push(Operation::Move { uri, from, to, staged: by.0 }, Note::default());
+            work.push(Operation::Move { uri, from, to, staged: by.get() }, Note::default());
         }
         for (uri, Removal { path, length, into, set, order }) in self.removals {
             work.push(
-                Operation::Remove { uri, path, staged: into.0 },
+                Operation::Remove { uri, path, staged: into.get() },
                 Note { set: Some(set), length, order, ..Note::default() },
             );
         }
@@ -127,7 +127,7 @@ impl Placing {
             uri: file.uri,
             key: file.path.key_beside(&path),
             path,
-            staged: file.staged.name.0,
+            staged: file.staged.name.get(),
             sets: file.set.mask(),
             facts,
             replaces,

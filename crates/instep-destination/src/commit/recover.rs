@@ -47,7 +47,9 @@ impl Committer {
             kind => kind,
         };
         Ok(match operation {
-            Operation::Place { staged, .. } if self.store.is_staged(StagedName(*staged))? => Fate::Undone,
+            Operation::Place { staged, .. } if self.store.is_staged(StagedName::from(*staged))? => {
+                Fate::Undone
+            }
             Operation::Place { uri, path, facts, .. } => self.fate_of_name(uri, path, facts)?,
             Operation::Remove { path, .. } if kind(path)? == Some(NameKind::File) => Fate::Undone,
             Operation::Remove { .. } => Fate::Finished,

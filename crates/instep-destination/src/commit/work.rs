@@ -45,7 +45,7 @@ impl Work {
     /// The files that get a name.
     pub(super) fn staged(&self) -> Vec<StagedName> {
         let placed = |operation: &Operation| match operation {
-            Operation::Place { staged, .. } => Some(StagedName(*staged)),
+            Operation::Place { staged, .. } => Some(StagedName::from(*staged)),
             _ => None,
         };
         self.operations.iter().filter_map(placed).collect()
@@ -59,7 +59,7 @@ impl Work {
             let mut wanted = Wanted::new(uri.clone());
             let change = match operation {
                 Operation::Place { staged, facts, .. } => {
-                    self.leftovers.push(StagedName(staged));
+                    self.leftovers.push(StagedName::from(staged));
                     let (length, digests) = note.offered;
                     wanted.facts = Facts { length, digests, ..facts };
                     Change::Updated
@@ -75,7 +75,7 @@ impl Work {
         }
         self.flushed.refused.reverse();
         let removed = |operation: &Operation| match operation {
-            Operation::Remove { staged, .. } => Some(StagedName(*staged)),
+            Operation::Remove { staged, .. } => Some(StagedName::from(*staged)),
             _ => None,
         };
         self.leftovers.extend(self.operations.iter().filter_map(removed));

@@ -1,23 +1,11 @@
 use std::path::PathBuf;
 
-use super::{Error, Guard};
+use instep_store::database::DatabaseError;
+
+use super::{Error, Guard, story};
 use crate::{
     discover::DiscoverError, documents::DocumentError, http::HttpError, state::StateError, store::StoreError,
 };
-
-/// An error with its causes, in one line.
-pub(crate) fn story(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let more = cause.to_string();
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        next = cause.source();
-    }
-    text
-}
 
 impl From<HttpError> for Error {
     fn from(error: HttpError) -> Self {
@@ -76,12 +64,15 @@ impl From<DiscoverError> for Error {
 impl From<StateError> for Error {
     fn from(error: StateError) -> Self {
         match error {
-            StateError::Newer { path, found, known } => {
+            StateError::Database(DatabaseError::Newer { path, found, known }) => {
                 Self::NewerState { path, found: found.into(), known: known.into() }
+            }
+            StateError::Database(error) => {
+                Self::State { path: error.path().to_owned(), source: Box::new(error) }
             }
             StateError::Storage { ref path, .. }
             | StateError::Sqlite { ref path, .. }
-            | StateError::Backup { ref path, .. } => {
+            | StateError::Scratch { ref path, .. } => {
                 Self::State { path: path.clone(), source: Box::new(error) }
             }
             StateError::TooManySets { .. } => Self::Usage { what: error.to_string() },

@@ -73,7 +73,7 @@ impl Actions {
             if let Err(error) = std::fs::remove_file(path)
                 && error.kind() != std::io::ErrorKind::NotFound
             {
-                return Err(StateError::Backup { path: path.to_owned(), source: error });
+                return Err(StateError::Scratch { path: path.to_owned(), source: error });
             }
             let sqlite = |source| StateError::sqlite(path, source);
             let connection = Connection::open(path).map_err(sqlite)?;

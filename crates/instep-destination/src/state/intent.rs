@@ -2,6 +2,7 @@ mod written;
 
 use std::{collections::BTreeMap, time::Duration};
 
+use instep_store::database::BUSY_TIMEOUT;
 use resourcesync::{Change, Link, Uri};
 use rusqlite::{Connection, params};
 
@@ -146,7 +147,7 @@ impl State {
             Waits::Order => "normal",
             Waits::Nothing => "off",
         };
-        self.tune(&[("synchronous", value)])
+        self.connection.pragma_update(None, "synchronous", value).map_err(|source| self.error(source))
     }
 
     /// Folds the log back into the file, which makes all of it durable, and empties it: the next run need not read it again. Where
@@ -155,8 +156,8 @@ impl State {
         self.set_waits(Waits::Order)?;
         self.connection.busy_timeout(Duration::ZERO).map_err(|source| self.error(source))?;
         let folded = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        self.tune(&[])?;
-        folded.map_err(|source| self.error(source))
+        let patient = self.connection.busy_timeout(BUSY_TIMEOUT);
+        folded.and(patient).map_err(|source| self.error(source))
     }
 
     pub(super) fn next_id(&self) -> rusqlite::Result<i64> {

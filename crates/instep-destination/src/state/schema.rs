@@ -1,17 +1,18 @@
-use std::path::Path;
+//! The tables of the state, through all versions.
 
-use rusqlite::Connection;
+use instep_store::database::Schema;
 
-use super::StateError;
-
-/// The version that this program writes.
-const KNOWN: u32 = 4;
-
-/// The first bytes of "instep", so that `file` and people can tell.
-const APPLICATION_ID: u32 = 0x696e_7374;
-
-/// Each leads from the version of its place to the next.
-const MIGRATIONS: [&str; KNOWN as usize] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+/// The file. Only an intent waits for the disk (`synchronous`), and with it all that was written before; what comes after the
+/// last one becomes durable when the log is folded back at the end of a run. That happens every 8,000 pages too: seldom enough
+/// that a group costs one sync of the log.
+pub(super) const SCHEMA: Schema = Schema {
+    // "inst", so that `file` and people can tell.
+    application_id: 0x696e_7374,
+    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4],
+    settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
+               PRAGMA cache_size = -8192;",
+    has_unnumbered_files: false,
+};
 
 const VERSION_1: &str = "
 CREATE TABLE held (
@@ -63,37 +64,3 @@ const VERSION_4: &str = "
 DROP TABLE intent;
 CREATE TABLE intent (id INTEGER PRIMARY KEY, operations BLOB NOT NULL);
 ";
-
-/// Brings the tables to the version known here; what is older is copied beside the file first.
-pub(super) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Result<(), StateError> {
-    let sqlite = |source| StateError::sqlite(path, source);
-    let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(sqlite)?;
-    if found > KNOWN {
-        return Err(StateError::Newer { path: path.to_owned(), found, known: KNOWN });
-    }
-    if found == KNOWN {
-        return Ok(());
-    }
-    if found > 0 {
-        back_up(connection, path, found)?;
-    }
-    let transaction = connection.transaction().map_err(sqlite)?;
-    for migration in &MIGRATIONS[found as usize..] {
-        transaction.execute_batch(migration).map_err(sqlite)?;
-    }
-    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sqlite)?;
-    transaction.pragma_update(None, "user_version", KNOWN).map_err(sqlite)?;
-    transaction.commit().map_err(sqlite)
-}
-
-fn back_up(connection: &Connection, path: &Path, found: u32) -> Result<(), StateError> {
-    let backup = path.with_extension(format!("version-{found}.sqlite"));
-    let io = |source| StateError::Backup { path: backup.clone(), source };
-    if backup.exists() {
-        std::fs::remove_file(&backup).map_err(io)?;
-    }
-    connection
-        .execute("VACUUM INTO ?1", [backup.to_string_lossy()])
-        .map_err(|source| StateError::sqlite(&backup, source))?;
-    std::fs::File::open(&backup).and_then(|file| file.sync_all()).map_err(io)
-}

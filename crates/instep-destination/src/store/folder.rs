@@ -1,15 +1,13 @@
 use std::{
     collections::BTreeSet,
     fs::File,
-    io::Read,
+    io::{self, Read},
     os::fd::OwnedFd,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
+use instep_store::{Lock, LockError, RootFolder, Staging, kind_at, sync_file_system, sync_group};
 use resourcesync::{Algorithm, Hasher};
 use rustix::{
     fs::{AtFlags, Mode, OFlags, RenameFlags},
@@ -17,13 +15,8 @@ use rustix::{
 };
 
 use super::{
-    Durability, NameKind, StagedName, StagingFile, Store, StoreError,
-    backup::Backup,
-    beneath::{Root, explain, kind_at},
-    folder_sink::FolderSink,
-    lock::Lock,
-    own::{own_folder, probe_folding},
-    partial,
+    Durability, NameKind, Obstacle, StagedName, StagingFile, Store, StoreError, backup::Backup,
+    folder_sink::FolderSink, folding::folds_names, partial,
 };
 use crate::map::CopyPath;
 
@@ -63,12 +56,11 @@ impl FolderOptions {
 #[derive(Debug)]
 pub struct FolderStore {
     path: PathBuf,
-    root: Root,
-    staging: Arc<OwnedFd>,
+    root: RootFolder,
+    staging: Arc<Staging>,
     options: FolderOptions,
     backup: Option<Backup>,
     folds_names: bool,
-    next: AtomicU64,
     names: Mutex<Names>,
     lock: Mutex<Option<Lock>>,
 }
@@ -86,21 +78,18 @@ impl FolderStore {
     /// # Errors
     /// When another run holds the lock, `.instep` is no folder, or storage fails.
     pub fn open(path: &Path, options: FolderOptions) -> Result<Self, StoreError> {
-        let io = |doing, error| StoreError::io(doing, path.display().to_string(), error);
-        std::fs::create_dir_all(path).map_err(|error| io("make", error))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| io("open", error.into()))?;
-        let root = Root::new(fd);
-        let own = own_folder(root.fd(), OWN)?;
-        let lock = Lock::take(&own, path, &options.owner)?;
-        let staging = Arc::new(own_folder(&own, STAGING)?);
-        let folds_names = probe_folding(&staging)?;
+        let shown = path.display().to_string();
+        let io = |doing, error| StoreError::io(doing, shown.as_str(), error);
+        let root = RootFolder::open_or_make(path).map_err(|error| io("open", error))?;
+        let ours = |error| StoreError::of("open", OWN, error);
+        root.make_folder(OWN, 0o700, &mut |_| {}).map_err(ours)?;
+        let own = root.root(OWN).map_err(ours)?;
+        let lock = Lock::take(&own, &options.owner).map_err(|error| refused(path, error))?;
+        let staging = Staging::open(&own, STAGING).map_err(|error| StoreError::of("open", STAGING, error))?;
+        let folds_names = folds_names(&staging).map_err(|error| io("write below", error))?;
         let backup = options.backups.as_deref().map(Backup::open).transpose()?;
-        let names = Mutex::default();
-        let path = path.to_owned();
-        let next = AtomicU64::new(1);
-        let lock = Mutex::new(Some(lock));
-        Ok(Self { path, root, staging, options, backup, folds_names, next, names, lock })
+        let (staging, lock, names) = (Arc::new(staging), Mutex::new(Some(lock)), Mutex::default());
+        Ok(Self { path: path.to_owned(), root, staging, options, backup, folds_names, names, lock })
     }
 
     /// The folder of everything that is ours: state, plan.
@@ -121,7 +110,9 @@ impl FolderStore {
         {
             return Ok(Arc::clone(fd));
         }
-        let fd = Arc::new(self.root.folder(folder)?);
+        let fd =
+            self.root.folder(folder).map_err(|error| StoreError::of("open the folder", folder, error))?;
+        let fd = Arc::new(fd);
         names.touched.insert(folder.to_owned());
         names.last = Some((folder.to_owned(), Arc::clone(&fd)));
         Ok(fd)
@@ -131,10 +122,11 @@ impl FolderStore {
     fn remove_empty_folders(&self, path: &CopyPath) -> Result<(), StoreError> {
         for folder in path.folders().collect::<Vec<_>>().into_iter().rev() {
             let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
-            match rustix::fs::unlinkat(self.root.folder(above)?, name, AtFlags::REMOVEDIR) {
+            let failed = |error| StoreError::of("remove the folder", folder, error);
+            match rustix::fs::unlinkat(self.root.folder(above).map_err(failed)?, name, AtFlags::REMOVEDIR) {
                 Ok(()) => self.names().touched.insert(above.to_owned()),
                 Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::BUSY) => return Ok(()),
-                Err(error) => return Err(explain("remove the folder", folder, error)),
+                Err(error) => return Err(failed(error.into())),
             };
         }
         Ok(())
@@ -150,8 +142,8 @@ impl FolderStore {
 
     fn space(&self) -> Result<(u64, u64), StoreError> {
         const MOST_RESERVED: u64 = 1 << 30;
-        let space = rustix::fs::fstatvfs(self.root.fd())
-            .map_err(|error| explain("read the free space of", &self.path.display().to_string(), error))?;
+        let space =
+            rustix::fs::fstatvfs(&self.root).map_err(|error| self.failed("read the free space of", error))?;
         let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
         Ok((
             space.f_bavail.saturating_mul(space.f_frsize),
@@ -165,9 +157,24 @@ impl FolderStore {
         Some(space.f_bavail.saturating_mul(space.f_frsize))
     }
 
+    /// An error that concerns the copy as a whole.
+    fn failed(&self, doing: &'static str, error: impl Into<io::Error>) -> StoreError {
+        StoreError::of(doing, &self.path.display().to_string(), error)
+    }
+
     fn sync_file_system(&self) -> Result<(), StoreError> {
-        rustix::fs::syncfs(self.root.fd())
-            .map_err(|error| explain("sync", &self.path.display().to_string(), error))
+        sync_file_system(&self.root).map_err(|error| self.failed("sync", error))
+    }
+
+    fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        match self.root.folder(folder) {
+            Ok(fd) => Ok(rustix::fs::fsync(fd)?),
+            // Removed since: then the folder above is touched too.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            // Swapped for something else since: wherever it is now, its names are on this file system.
+            Err(error) if Obstacle::of(&error).is_some() => sync_file_system(&self.root),
+            Err(error) => Err(error),
+        }
     }
 
     fn sink(&self, file: File, name: StagedName) -> Box<FolderSink> {
@@ -181,16 +188,11 @@ impl Store for FolderStore {
     }
 
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError> {
-        loop {
-            let name = self.fresh_name();
-            self.check_reserve(name.0)?;
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            match rustix::fs::openat(&self.staging, name.entry(), flags, Mode::from_raw_mode(0o666)) {
-                Ok(fd) => return Ok(StagingFile::new(self.sink(fd.into(), name), name, algorithms)),
-                Err(Errno::EXIST) => {}
-                Err(error) => return Err(explain("stage", &name.to_string(), error)),
-            }
-        }
+        let staged = self.staging.create();
+        let (name, file) = staged.map_err(|error| StoreError::of("write below", STAGING, error))?;
+        // Made first: looking at the free space once in a while goes by its number.
+        self.check_reserve(name.get()).inspect_err(|_| self.discard(&[name]))?;
+        Ok(StagingFile::new(self.sink(file, name), name, algorithms))
     }
 
     fn resume(
@@ -211,60 +213,46 @@ impl Store for FolderStore {
     }
 
     fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError> {
-        Ok(Box::new(self.root.file(path.as_str())?))
+        let file = self.root.file(path.as_str());
+        Ok(Box::new(file.map_err(|error| StoreError::of("open", path.as_str(), error))?))
     }
 
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let last =
             self.names().last.as_ref().filter(|(last, _)| last == folder).map(|(_, fd)| Arc::clone(fd));
-        match last.map(|fd| kind_at(fd, name)) {
-            Some(Err(Errno::NOENT)) => Ok(None),
-            Some(kind) => kind.map(Some).map_err(|error| explain("look at", path, error)),
-            None => self.root.kind(path),
-        }
+        last.map_or_else(|| self.root.kind(path), |fd| kind_at(fd, name))
+            .map_err(|error| StoreError::of("look at", path, error))
     }
 
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        rustix::fs::openat(&self.staging, name.entry(), flags, Mode::empty())
-            .map(File::from)
-            .map_err(|error| explain("open", &name.to_string(), error))
+        self.staging.read(name).map_err(|error| StoreError::of("open", &name.to_string(), error))
     }
 
     fn is_staged(&self, name: StagedName) -> Result<bool, StoreError> {
-        match rustix::fs::statat(&self.staging, name.entry(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(_) => Ok(true),
-            Err(Errno::NOENT) => Ok(false),
-            Err(error) => Err(explain("look at", &name.to_string(), error)),
-        }
+        self.staging.has(name).map_err(|error| StoreError::of("look at", &name.to_string(), error))
     }
 
     fn sync_staged(&self, names: &[StagedName]) -> Result<(), StoreError> {
         if self.options.durability == Durability::None {
             return Ok(());
         }
-        if names.len() > MOST_SYNCED_ONE_BY_ONE {
-            return self.sync_file_system();
-        }
-        for name in names {
-            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-            rustix::fs::openat(&self.staging, name.entry(), flags, Mode::empty())
-                .and_then(rustix::fs::fdatasync)
-                .map_err(|error| explain("sync", &name.to_string(), error))?;
-        }
-        Ok(())
+        sync_group(names.iter(), MOST_SYNCED_ONE_BY_ONE, &self.root, |name| self.staging.sync(*name))
+            .map_err(|error| self.failed("sync", error))
     }
 
     fn make_folder(&self, folder: &str) -> Result<(), StoreError> {
-        self.root.make_folder(folder, &mut |touched| {
+        let mut touch = |touched: &str| {
             self.names().touched.insert(touched.to_owned());
-        })
+        };
+        self.root
+            .make_folder(folder, 0o777, &mut touch)
+            .map_err(|error| StoreError::of("make the folder", folder, error))
     }
 
     fn expect_files(&self) -> Result<(), StoreError> {
-        let failed = |error| explain("list", &self.path.display().to_string(), error);
-        for entry in rustix::fs::Dir::read_from(self.root.fd()).map_err(failed)? {
+        let failed = |error| self.failed("list", error);
+        for entry in rustix::fs::Dir::read_from(&self.root).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if !matches!(entry.file_name().to_bytes(), b"." | b".." | b".instep") {
                 return Ok(());
@@ -278,13 +266,14 @@ impl Store for FolderStore {
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }
-        rustix::fs::renameat(&self.staging, name.entry(), folder, path.name())
-            .map_err(|error| explain("place", path.as_str(), error))
+        self.staging
+            .place(name, folder, path.name())
+            .map_err(|error| StoreError::of("place", path.as_str(), error))
     }
 
     fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError> {
         let folder = match self.folder_of(path) {
-            Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                 return Ok(());
             }
             folder => folder?,
@@ -292,9 +281,11 @@ impl Store for FolderStore {
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }
-        match rustix::fs::renameat(folder, path.name(), &self.staging, into.entry()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(explain("remove", path.as_str(), error)),
+        match self.staging.take_out(folder, path.name(), into) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::of("remove", path.as_str(), error));
+            }
+            _ => {}
         }
         self.names().last = None;
         self.remove_empty_folders(path)
@@ -302,7 +293,7 @@ impl Store for FolderStore {
 
     fn move_within(&self, from: &CopyPath, to: &CopyPath, by: StagedName) -> Result<(), StoreError> {
         let folder = self.folder_of(from)?;
-        let failed = |error| explain("move", from.as_str(), error);
+        let failed = |error: Errno| StoreError::of("move", from.as_str(), error);
         if from.as_str() != to.folder() {
             self.make_folder(to.folder())?;
             let target = self.folder_of(to)?;
@@ -310,19 +301,19 @@ impl Store for FolderStore {
         }
         // The folder that takes the file's place has the file in it already, so that it is never away.
         let by = by.to_string();
-        rustix::fs::mkdirat(&self.staging, &by, Mode::from_raw_mode(0o777)).map_err(failed)?;
-        let new = rustix::fs::openat(&self.staging, &by, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        rustix::fs::mkdirat(&*self.staging, &by, Mode::from_raw_mode(0o777)).map_err(failed)?;
+        let new = rustix::fs::openat(&*self.staging, &by, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(failed)?;
         let linked =
             rustix::fs::linkat(&folder, from.name(), &new, to.name(), AtFlags::empty()).and_then(|()| {
-                rustix::fs::renameat_with(&self.staging, &by, &folder, from.name(), RenameFlags::EXCHANGE)
+                rustix::fs::renameat_with(&*self.staging, &by, &folder, from.name(), RenameFlags::EXCHANGE)
             });
         let moved = match linked {
-            Ok(()) => rustix::fs::unlinkat(&self.staging, &by, AtFlags::empty()),
+            Ok(()) => rustix::fs::unlinkat(&*self.staging, &by, AtFlags::empty()),
             // A file system without links or exchange.
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS | Errno::MLINK) => {
                 rustix::fs::renameat(&folder, from.name(), &new, to.name())
-                    .and_then(|()| rustix::fs::renameat(&self.staging, &by, &folder, from.name()))
+                    .and_then(|()| rustix::fs::renameat(&*self.staging, &by, &folder, from.name()))
             }
             Err(error) => Err(error),
         };
@@ -338,20 +329,8 @@ impl Store for FolderStore {
         if self.options.durability == Durability::None {
             return Ok(());
         }
-        if touched.len() > MOST_SYNCED_ONE_BY_ONE {
-            return self.sync_file_system();
-        }
-        for folder in touched {
-            match self.root.folder(&folder) {
-                Ok(fd) => rustix::fs::fsync(fd).map_err(|error| explain("sync", &folder, error))?,
-                // Removed since: then the folder above is touched too.
-                Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
-                // Swapped for something else since: wherever it is now, its names are on this file system.
-                Err(error) if error.concerns_one_resource() => return self.sync_file_system(),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        sync_group(touched.iter(), MOST_SYNCED_ONE_BY_ONE, &self.root, |folder| self.sync_folder(folder))
+            .map_err(|error| self.failed("sync", error))
     }
 
     fn sync_all(&self) -> Result<(), StoreError> {
@@ -361,12 +340,14 @@ impl Store for FolderStore {
     fn discard(&self, names: &[StagedName]) {
         for name in names {
             // Swept at the next start at the latest.
-            let _ = rustix::fs::unlinkat(&self.staging, name.entry(), AtFlags::empty());
+            let _ = self.staging.discard(*name);
         }
     }
 
     fn sweep(&self) -> Result<(), StoreError> {
-        super::sweep::sweep(&self.staging)
+        self.staging
+            .clear(|name| partial::is_worth_keeping(&self.staging, name))
+            .map_err(|error| StoreError::of("empty", STAGING, error))
     }
 
     fn folds_names(&self) -> bool {
@@ -374,11 +355,23 @@ impl Store for FolderStore {
     }
 
     fn fresh_name(&self) -> StagedName {
-        StagedName(self.next.fetch_add(1, Ordering::Relaxed))
+        self.staging.fresh_name()
     }
 
     fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
         let (free, reserve) = self.space()?;
         Ok(Some(free.saturating_sub(reserve)))
+    }
+}
+
+fn refused(copy: &Path, error: LockError) -> StoreError {
+    match error {
+        LockError::Held { holder } => StoreError::Locked { path: copy.to_owned(), owner: holder },
+        LockError::Io(source) => StoreError::io("lock", copy.display().to_string(), source),
+        other => StoreError::io(
+            "lock",
+            copy.join(OWN).join(Lock::NAME).display().to_string(),
+            io::Error::other(other),
+        ),
     }
 }

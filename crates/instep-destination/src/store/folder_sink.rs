@@ -1,7 +1,10 @@
-use std::{fs::File, io::Write as _, os::fd::OwnedFd, sync::Arc};
+//! The staging file of a copy in a folder.
 
+use std::{fs::File, io::Write as _, sync::Arc};
+
+use instep_store::Staging;
 use resourcesync::DateTime;
-use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_OMIT};
+use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
 use super::{StagedName, StoreError, partial, staging::Sink};
 
@@ -10,13 +13,13 @@ use super::{StagedName, StoreError, partial, staging::Sink};
 pub(super) struct FolderSink {
     file: File,
     name: StagedName,
-    staging: Arc<OwnedFd>,
+    staging: Arc<Staging>,
     part: Option<String>,
     finished: bool,
 }
 
 impl FolderSink {
-    pub(super) fn new(file: File, name: StagedName, staging: Arc<OwnedFd>) -> Self {
+    pub(super) fn new(file: File, name: StagedName, staging: Arc<Staging>) -> Self {
         Self { file, name, staging, part: None, finished: false }
     }
 }
@@ -28,7 +31,7 @@ impl Sink for FolderSink {
 
     fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError> {
         if let Some(part) = &self.part {
-            partial::finish(&self.staging, part, &self.name.to_string())?;
+            partial::finish(&self.staging, part, self.name)?;
         }
         if let Some(modified) = modified {
             let (seconds, nanos) = modified.instant();
@@ -45,7 +48,7 @@ impl Sink for FolderSink {
 
     fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
         let part = partial::name_for(uri);
-        partial::keep(&self.staging, &self.name.to_string(), &part, validator)?;
+        partial::keep(&self.staging, self.name, &part, validator)?;
         self.part = Some(part);
         Ok(())
     }
@@ -55,7 +58,7 @@ impl Drop for FolderSink {
     fn drop(&mut self) {
         if !self.finished && self.part.is_none() {
             // Swept at the next start at the latest.
-            let _ = rustix::fs::unlinkat(&self.staging, self.name.entry(), AtFlags::empty());
+            let _ = self.staging.discard(self.name);
         }
     }
 }

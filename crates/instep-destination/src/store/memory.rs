@@ -7,7 +7,7 @@ use std::{
 
 use resourcesync::{Algorithm, DateTime, Hasher};
 
-use super::{NameKind, StagedName, StagingFile, Store, StoreError, staging::Sink};
+use super::{NameKind, Obstacle, StagedName, StagingFile, Store, StoreError, staging::Sink};
 use crate::map::CopyPath;
 
 /// A copy in memory, for tests: it can take names as a file system without case does, and lose what was not synced.
@@ -99,7 +99,7 @@ impl Store for MemoryStore {
         let inner = self.inner();
         for (end, _) in key.match_indices('/') {
             if inner.now.files.contains_key(&key[..end]) {
-                return Err(StoreError::Blocked { path: path.to_owned(), by: "something that is no folder" });
+                return Err(StoreError::Blocked { path: path.to_owned(), by: Obstacle::NotAFolder });
             }
         }
         Ok(match (inner.now.files.contains_key(&key), inner.now.folders.contains(&key)) {
@@ -111,7 +111,7 @@ impl Store for MemoryStore {
 
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
         let failed = |error| StoreError::io("open", name.to_string(), error);
-        let bytes = self.inner().now.staged.get(&name.0).cloned();
+        let bytes = self.inner().now.staged.get(&name.get()).cloned();
         let bytes = bytes.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
         let mut file = tempfile::tempfile().map_err(failed)?;
         file.write_all(&bytes).and_then(|()| file.rewind()).map_err(failed)?;
@@ -119,14 +119,15 @@ impl Store for MemoryStore {
     }
 
     fn is_staged(&self, name: StagedName) -> Result<bool, StoreError> {
-        Ok(self.inner().now.staged.contains_key(&name.0))
+        Ok(self.inner().now.staged.contains_key(&name.get()))
     }
 
     fn sync_staged(&self, names: &[StagedName]) -> Result<(), StoreError> {
         let inner = &mut *self.inner();
         for name in names {
-            let bytes = inner.now.staged.get(&name.0).ok_or_else(|| missing("sync", &name.to_string()))?;
-            inner.durable.staged.insert(name.0, Arc::clone(bytes));
+            let bytes =
+                inner.now.staged.get(&name.get()).ok_or_else(|| missing("sync", &name.to_string()))?;
+            inner.durable.staged.insert(name.get(), Arc::clone(bytes));
         }
         Ok(())
     }
@@ -136,10 +137,7 @@ impl Store for MemoryStore {
         let mut inner = self.inner();
         for end in key.match_indices('/').map(|(end, _)| end).chain([key.len()]) {
             if inner.now.files.contains_key(&key[..end]) {
-                return Err(StoreError::Blocked {
-                    path: folder.to_owned(),
-                    by: "something that is no folder",
-                });
+                return Err(StoreError::Blocked { path: folder.to_owned(), by: Obstacle::NotAFolder });
             }
             inner.now.folders.insert(key[..end].to_owned());
         }
@@ -157,12 +155,13 @@ impl Store for MemoryStore {
         let key = self.key(path.as_str());
         let inner = &mut *self.inner();
         if inner.now.folders.contains(&key) {
-            return Err(StoreError::Blocked { path: path.to_string(), by: "a folder" });
+            return Err(StoreError::Blocked { path: path.to_string(), by: Obstacle::Folder });
         }
         if !path.folder().is_empty() && !inner.now.folders.contains(&self.key(path.folder())) {
             return Err(missing("place", path.as_str()));
         }
-        let bytes = inner.now.staged.remove(&name.0).ok_or_else(|| missing("place", &name.to_string()))?;
+        let bytes =
+            inner.now.staged.remove(&name.get()).ok_or_else(|| missing("place", &name.to_string()))?;
         let written =
             inner.now.files.get(&key).map_or_else(|| path.to_string(), |(written, _)| written.clone());
         inner.now.files.insert(key, (written, bytes));
@@ -173,7 +172,7 @@ impl Store for MemoryStore {
         let key = self.key(path.as_str());
         let inner = &mut *self.inner();
         let Some((_, bytes)) = inner.now.files.remove(&key) else { return Ok(()) };
-        inner.now.staged.insert(into.0, bytes);
+        inner.now.staged.insert(into.get(), bytes);
         let disk = &mut inner.now;
         for (end, _) in key.rmatch_indices('/') {
             let folder = &key[..end];
@@ -213,7 +212,7 @@ impl Store for MemoryStore {
     fn discard(&self, names: &[StagedName]) {
         let mut inner = self.inner();
         for name in names {
-            inner.now.staged.remove(&name.0);
+            inner.now.staged.remove(&name.get());
         }
     }
 
@@ -229,7 +228,7 @@ impl Store for MemoryStore {
     fn fresh_name(&self) -> StagedName {
         let mut inner = self.inner();
         inner.next += 1;
-        StagedName(inner.next)
+        StagedName::from(inner.next)
     }
 
     fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
@@ -264,7 +263,7 @@ impl Sink for MemorySink {
     fn finish(&mut self, _modified: Option<DateTime>) -> Result<(), StoreError> {
         self.part = None;
         let bytes = Arc::new(std::mem::take(&mut self.bytes));
-        self.disk().now.staged.insert(self.name.0, bytes);
+        self.disk().now.staged.insert(self.name.get(), bytes);
         Ok(())
     }
 

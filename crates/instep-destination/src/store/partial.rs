@@ -3,22 +3,26 @@
 use std::{
     fmt::Write as _,
     fs::File,
-    io::{Read as _, Write as _},
-    os::fd::OwnedFd,
+    io::{self, Read as _, Write as _},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use instep_store::Staging;
 use rustix::{
     fs::{AtFlags, Mode, OFlags},
     io::Errno,
 };
 
-use super::{StagedName, StoreError, beneath::explain};
+use super::{StagedName, StoreError};
 
-pub(super) const PREFIX: &str = "part-";
+const PREFIX: &str = "part-";
 const VALIDATOR: &str = ".validator";
 const LONGEST_VALIDATOR: u64 = 4_096;
 
-/// The name that the part of a URI has in staging.
+/// A part that no run has come back for in this time is removed.
+const OLDEST: Duration = Duration::from_secs(14 * 24 * 3_600);
+
+/// Returns the name that the part of a URI has in staging.
 pub(super) fn name_for(uri: &str) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, uri.as_bytes());
     digest.as_ref().iter().take(16).fold(PREFIX.to_owned(), |mut name, byte| {
@@ -28,44 +32,66 @@ pub(super) fn name_for(uri: &str) -> String {
 }
 
 /// Turns a staged file into a part.
-pub(super) fn keep(staging: &OwnedFd, name: &str, part: &str, validator: &str) -> Result<(), StoreError> {
+pub(super) fn keep(
+    staging: &Staging,
+    name: StagedName,
+    part: &str,
+    validator: &str,
+) -> Result<(), StoreError> {
     let sidecar = format!("{part}{VALIDATOR}");
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let fd = rustix::fs::openat(staging, &sidecar, flags, Mode::from_raw_mode(0o600))
-        .map_err(|error| explain("note the validator of", part, error))?;
-    File::from(fd)
-        .write_all(validator.as_bytes())
-        .map_err(|error| StoreError::io("note the validator of", part, error))?;
-    rustix::fs::renameat(staging, name, staging, part).map_err(|error| explain("keep", part, error))
+    let note = |error: io::Error| StoreError::of("note the validator of", part, error);
+    let sidecar = rustix::fs::openat(staging, &sidecar, flags, Mode::from_raw_mode(0o600));
+    File::from(sidecar.map_err(|error| note(error.into()))?).write_all(validator.as_bytes()).map_err(note)?;
+    staging.place(name, staging, part).map_err(|error| StoreError::of("keep", part, error))
 }
 
-/// Opens the part of a URI under a name of its own, with its validator.
+/// Opens the part of a URI under a name of its own, with its validator; `None` if there is no usable one.
 pub(super) fn reopen(
-    staging: &OwnedFd,
+    staging: &Staging,
     part: &str,
     name: StagedName,
 ) -> Result<Option<(File, String)>, StoreError> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let sidecar = format!("{part}{VALIDATOR}");
-    let open = |name: &str| match rustix::fs::openat(staging, name, flags, Mode::empty()) {
-        Ok(fd) => Ok(Some(File::from(fd))),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(explain("open", name, error)),
-    };
-    let (Some(file), Some(validator_file)) = (open(part)?, open(&sidecar)?) else { return Ok(None) };
+    let (Some(file), Some(noted)) = (open(staging, part)?, open(staging, &sidecar)?) else { return Ok(None) };
     let mut validator = String::new();
-    validator_file
+    noted
         .take(LONGEST_VALIDATOR)
         .read_to_string(&mut validator)
         .map_err(|error| StoreError::io("read the validator of", part, error))?;
-    rustix::fs::renameat(staging, part, staging, name.to_string())
-        .map_err(|error| explain("take up", part, error))?;
+    staging.take_out(staging, part, name).map_err(|error| StoreError::of("take up", part, error))?;
     Ok(Some((file, validator)))
 }
 
+/// Opens a plain file in staging; `None` if there is none. Anything else that has the name, a pipe that nobody writes into for
+/// one, is as good as nothing: the resource is fetched from its start.
+fn open(staging: &Staging, name: &str) -> Result<Option<File>, StoreError> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    match rustix::fs::openat(staging, name, flags, Mode::empty()) {
+        Ok(file) => {
+            let file = File::from(file);
+            let metadata = file.metadata().map_err(|error| StoreError::io("look at", name, error))?;
+            Ok(metadata.is_file().then_some(file))
+        }
+        Err(Errno::NOENT | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => Ok(None),
+        Err(error) => Err(StoreError::of("open", name, error)),
+    }
+}
+
 /// Turns a part into a staged file again.
-pub(super) fn finish(staging: &OwnedFd, part: &str, name: &str) -> Result<(), StoreError> {
-    rustix::fs::renameat(staging, part, staging, name).map_err(|error| explain("finish", part, error))?;
-    rustix::fs::unlinkat(staging, format!("{part}{VALIDATOR}"), AtFlags::empty())
-        .map_err(|error| explain("finish", part, error))
+pub(super) fn finish(staging: &Staging, part: &str, name: StagedName) -> Result<(), StoreError> {
+    let finished = staging
+        .take_out(staging, part, name)
+        .and_then(|()| Ok(rustix::fs::unlinkat(staging, format!("{part}{VALIDATOR}"), AtFlags::empty())?));
+    finished.map_err(|error| StoreError::of("finish", part, error))
+}
+
+/// Returns `true` if a name in staging is that of a part, or of its validator, that a run may still come back for.
+pub(super) fn is_worth_keeping(staging: &Staging, name: &str) -> bool {
+    if !name.starts_with(PREFIX) {
+        return false;
+    }
+    let Ok(stat) = rustix::fs::statat(staging, name, AtFlags::SYMLINK_NOFOLLOW) else { return true };
+    let modified = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or_default());
+    SystemTime::now().duration_since(modified).is_ok_and(|age| age <= OLDEST)
 }

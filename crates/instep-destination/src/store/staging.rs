@@ -1,26 +1,8 @@
 use std::fmt;
 
 use resourcesync::{Algorithm, DateTime, Digests, Hasher};
-use rustix::path::DecInt;
 
-use super::StoreError;
-
-/// A name in staging.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StagedName(pub(crate) u64);
-
-impl StagedName {
-    /// The same for the file system.
-    pub(super) fn entry(self) -> DecInt {
-        DecInt::new(self.0)
-    }
-}
-
-impl fmt::Display for StagedName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.0, f)
-    }
-}
+use super::{StagedName, StoreError};
 
 /// A file that is whole but not yet committed.
 #[derive(Clone, Debug, PartialEq, Eq)]

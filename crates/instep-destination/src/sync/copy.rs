@@ -47,9 +47,9 @@ impl Copy {
         dir.join(OWN).join(STATE)
     }
 
-    /// The file that is locked while a run has the copy.
-    pub(crate) fn lock_file(dir: &Path) -> PathBuf {
-        dir.join(OWN).join("lock")
+    /// The folder of everything in a copy that is not a resource.
+    pub(crate) fn own_folder(dir: &Path) -> PathBuf {
+        dir.join(OWN)
     }
 
     /// Locks the folder, takes up what an earlier run left, and learns where resources lie.

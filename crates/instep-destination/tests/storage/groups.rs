@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use instep_destination::{
     commit::{Commit, CommitError, CommitOptions, Committer},
-    state::{Checkpoint, DocumentRecord, Facts, Owed, State, StateError, Wanted},
+    state::{Checkpoint, DatabaseError, DocumentRecord, Facts, Owed, State, StateError, Wanted},
     store::{FolderOptions, FolderStore, MemoryStore, Store, StoreError},
 };
 use resourcesync::{Change, DateTime, MediaType};
@@ -145,7 +145,7 @@ fn a_state_of_a_newer_version_is_refused_and_left_alone() {
     let path = dir.path().join("state.sqlite");
     drop(State::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    assert!(matches!(State::open(&path), Err(StateError::Newer { found: 99, .. })));
+    assert!(matches!(State::open(&path), Err(StateError::Database(DatabaseError::Newer { found: 99, .. }))));
     let version: u32 = rusqlite::Connection::open(&path)
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))
@@ -170,7 +170,7 @@ fn what_is_held_outlives_a_change_of_form_and_a_copy_of_before_is_kept() {
     drop(old);
     let state = State::open(&path).unwrap();
     assert_eq!(state.held("http://h/a").unwrap().unwrap().path.as_str(), "a");
-    let before = rusqlite::Connection::open(dir.path().join("state.version-3.sqlite")).unwrap();
+    let before = rusqlite::Connection::open(dir.path().join("state.sqlite.v3")).unwrap();
     let left: u32 = before.query_row("SELECT COUNT(*) FROM intent", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 1);
 }

@@ -1,4 +1,6 @@
-use std::{io, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
+
+use instep_store::database::{DatabaseError, is_storage_failure};
 
 use crate::Error;
 
@@ -6,43 +8,9 @@ use crate::Error;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {
-    /// The file cannot be opened or made.
-    #[error("Cannot open the catalogue {}", path.display())]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// What SQLite says.
-        #[source]
-        source: Arc<rusqlite::Error>,
-    },
-    /// A later version of instep has written it.
-    #[error(
-        "The catalogue {} has schema {found}, this version knows {known}: use the version that wrote it",
-        path.display()
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its schema version.
-        found: i64,
-        /// The newest schema version known here.
-        known: i64,
-    },
-    /// The file is a SQLite database of somebody else.
-    #[error("{} is not a catalogue of instep", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The copy that precedes a migration cannot be written.
-    #[error("Cannot back up the catalogue to {}", path.display())]
-    Backup {
-        /// The copy.
-        path: PathBuf,
-        /// What the file system says.
-        #[source]
-        source: Arc<io::Error>,
-    },
+    /// The file cannot be opened, or is another program's or a newer version's.
+    #[error(transparent)]
+    Database(Arc<DatabaseError>),
     /// A statement failed.
     #[error("The catalogue failed while {doing}")]
     Sqlite {
@@ -68,15 +36,17 @@ pub enum CatalogueError {
 impl CatalogueError {
     /// Whether the disk is full or fails, as opposed to what the file holds.
     pub fn is_storage(&self) -> bool {
-        use rusqlite::ErrorCode;
         match self {
-            Self::Open { source, .. } | Self::Sqlite { source, .. } => matches!(
-                source.sqlite_error_code(),
-                Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::ReadOnly)
-            ),
-            Self::Backup { .. } => true,
-            _ => false,
+            Self::Database(error) => error.is_storage_failure(),
+            Self::Sqlite { source, .. } => is_storage_failure(source),
+            Self::Damaged { .. } | Self::Closed => false,
         }
+    }
+}
+
+impl From<DatabaseError> for CatalogueError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Database(Arc::new(error))
     }
 }
 
@@ -91,17 +61,21 @@ impl<T> Doing<T> for rusqlite::Result<T> {
     }
 }
 
+impl From<DatabaseError> for Error {
+    fn from(error: DatabaseError) -> Self {
+        CatalogueError::from(error).into()
+    }
+}
+
 impl From<CatalogueError> for Error {
     fn from(error: CatalogueError) -> Self {
         match error {
-            CatalogueError::Newer { path, found, known } => {
-                Self::NewerCatalogue { path, found: found as u32, known: known as u32 }
-            }
-            CatalogueError::Open { ref path, .. }
-            | CatalogueError::Foreign { ref path }
-            | CatalogueError::Backup { ref path, .. } => {
-                Self::Catalogue { path: path.clone(), source: Box::new(error) }
-            }
+            CatalogueError::Database(database) => match &*database {
+                DatabaseError::Newer { path, found, known } => {
+                    Self::NewerCatalogue { path: path.clone(), found: *found, known: *known }
+                }
+                other => Self::Catalogue { path: other.path().to_owned(), source: Box::new(database) },
+            },
             CatalogueError::Sqlite { .. } | CatalogueError::Damaged { .. } | CatalogueError::Closed => {
                 Self::Catalogue { path: PathBuf::new(), source: Box::new(error) }
             }

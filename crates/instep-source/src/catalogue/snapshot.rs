@@ -7,6 +7,7 @@ use std::{
     vec,
 };
 
+use instep_store::database::open_reader;
 use resourcesync::DateTime;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -14,7 +15,6 @@ use super::{
     CatalogueError, ChangeRecord, Head, Resource, Totals,
     error::Doing,
     row::{StateReader, change_columns, read_change, read_head, read_resource, resource_columns},
-    schema,
 };
 
 /// Rows that are fetched at once; each page begins after the key of the last row (S13).
@@ -32,6 +32,9 @@ const CHANGES: &str = concat!(
     " FROM change WHERE sequence > ?1 AND sets & ?2 != 0 ORDER BY sequence LIMIT ?3"
 );
 
+/// What a connection that reads keeps of the file in memory.
+pub(super) const CACHE_KIB: u32 = 2_048;
+
 /// Connections that read, kept for the next snapshot.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<Vec<Connection>>);
@@ -40,7 +43,7 @@ impl Pool {
     pub(super) fn take(&self, path: &Path) -> Result<Connection, CatalogueError> {
         match self.0.lock().unwrap_or_else(PoisonError::into_inner).pop() {
             Some(connection) => Ok(connection),
-            None => schema::open_reader(path),
+            None => open_reader(path, CACHE_KIB).map_err(CatalogueError::from),
         }
     }
 
@@ -322,7 +325,7 @@ mod tests {
     #[test]
     fn s13_a_page_begins_behind_the_last_key_and_costs_the_same_wherever_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let connection = schema::open_writer(&folder.path().join("catalogue.db")).unwrap();
+        let connection = super::super::schema::SCHEMA.open(&folder.path().join("catalogue.db")).unwrap();
         for (sql, search) in [(RESOURCES, "(key>?)"), (CHANGES, "(rowid>?)")] {
             let plan = plan(&connection, sql);
             assert!(plan.starts_with("SEARCH") && plan.ends_with(search), "{sql}: {plan}");

@@ -61,7 +61,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn start(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
-        Self::over(schema::open_writer(path)?, clock)
+        Self::over(schema::SCHEMA.open(path)?, clock)
     }
 
     pub(super) fn over(connection: Connection, clock: Clock) -> Result<Self, CatalogueError> {

@@ -8,8 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use instep_store::RootFolder;
 use resourcesync::Uri;
-use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::{
     filter::{self, Filter},
@@ -27,7 +27,8 @@ pub(crate) struct Root {
     pub(crate) folder: PathBuf,
     pub(crate) supply: Option<Supply>,
     pub(super) prefix: String,
-    pub(super) handle: OwnedFd,
+    /// The folder, held open: beneath it no link is followed (S1).
+    pub(super) handle: RootFolder,
     sets: Vec<(u8, Filter)>,
     left_out: Vec<Vec<u8>>,
 }
@@ -40,9 +41,7 @@ impl Root {
         set: u8,
         filter: Filter,
     ) -> Result<Self, Error> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(&folder, flags, Mode::empty())
-            .map_err(|error| Error::read(&folder)(error.into()))?;
+        let handle = RootFolder::open(&folder).map_err(Error::read(&folder))?;
         let sets = vec![(set, filter)];
         Ok(Self { number: 0, folder, supply, prefix, handle, sets, left_out: Vec::new() })
     }
@@ -132,32 +131,18 @@ impl Root {
     /// Opens a file below the folder, through no link, or what stands for it.
     pub(crate) fn open(&self, path: &[u8]) -> io::Result<File> {
         let supplied = self.supply.as_ref().and_then(|supply| supply.0.open(path));
-        supplied.unwrap_or_else(|| self.open_as(path, OFlags::NONBLOCK))
+        supplied.unwrap_or_else(|| self.handle.entry(path))
     }
 
     /// What a file below the folder looks like.
     pub(crate) fn stamp(&self, path: &[u8]) -> io::Result<FileStamp> {
-        let stat = rustix::fs::fstat(self.open_as(path, OFlags::NONBLOCK)?)?;
+        let stat = rustix::fs::fstat(self.handle.entry(path)?)?;
         Ok(stat::stamp(&stat))
     }
 
     /// Opens a folder below the folder, through no link.
-    pub(super) fn open_folder(&self, path: &[u8]) -> io::Result<File> {
-        self.open_as(path, OFlags::DIRECTORY)
-    }
-
-    fn open_as(&self, path: &[u8], flags: OFlags) -> io::Result<File> {
-        let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let path = OsStr::from_bytes(path);
-        let opened = rustix::fs::openat2(&self.handle, path, flags, Mode::empty(), resolve);
-        match opened {
-            // Some sandboxes know only the older call.
-            Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => {
-                Ok(rustix::fs::openat(&self.handle, path, flags, Mode::empty())?.into())
-            }
-            other => Ok(other?.into()),
-        }
+    pub(super) fn open_folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
+        self.handle.folder(path)
     }
 }
 

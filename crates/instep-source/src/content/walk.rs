@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
     /// # Errors
     /// When its folder cannot be read.
     pub(crate) fn new(root: &'a Root, private_too: bool, monitor: &'a dyn Monitor) -> io::Result<Self> {
-        let handle = openat(&root.handle, ".", FOLDER, Mode::empty())?;
+        let handle = root.open_folder(b"")?;
         Self::from(root, b"", handle, private_too, monitor)
     }
 
@@ -86,7 +86,7 @@ impl<'a> Walk<'a> {
         private_too: bool,
         monitor: &'a dyn Monitor,
     ) -> io::Result<Self> {
-        let handle = root.open_folder(folder)?.into();
+        let handle = root.open_folder(folder)?;
         Self::from(root, folder, handle, private_too, monitor)
     }
 

@@ -1,58 +1,70 @@
+//! The right to publish a Source.
+
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
-    io::{Read, Seek, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
+    fs::DirBuilder,
+    io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
 };
 
-use rustix::fs::{FlockOperation, flock};
+use instep_store::{Lock, LockError, RootFolder};
 
 use crate::Error;
 
-/// The right to publish a Source: a `flock` that a killed holder frees at once.
-#[derive(Debug)]
-pub(crate) struct Lock {
-    _file: File,
+/// The name of the folder of the state where the operator names no other one.
+const USUAL_NAME: &str = ".instep";
+
+/// Makes the folder of a state if it does not exist, and takes its lock.
+///
+/// A folder with the usual name lies among the resources, where others may be able to write: a link that somebody put there is
+/// not followed. The way to any other folder is the operator's.
+pub(super) fn take(state: &Path) -> Result<Lock, Error> {
+    let folder = open(state).map_err(Error::write(state))?;
+    Lock::take(&folder, &format!("process {}", std::process::id())).map_err(|error| match error {
+        LockError::Held { holder } => Error::Locked { path: state.to_owned(), holder },
+        LockError::Io(source) => Error::Write { path: state.join(Lock::NAME), source },
+        other => Error::Write { path: state.join(Lock::NAME), source: io::Error::other(other) },
+    })
 }
 
-impl Lock {
-    /// Takes the lock of a state folder, which is made where it is missing.
-    pub(crate) fn take(state: &Path) -> Result<Self, Error> {
-        DirBuilder::new().recursive(true).mode(0o700).create(state).map_err(Error::write(state))?;
-        let path = state.join("lock");
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(&path).map_err(Error::write(&path))?;
-        if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            if error != rustix::io::Errno::WOULDBLOCK {
-                return Err(Error::write(&path)(error.into()));
-            }
-            let mut holder = String::new();
-            let _ = file.read_to_string(&mut holder);
-            let holder = if holder.is_empty() { "another process" } else { holder.trim_end() };
-            return Err(Error::Locked { path: state.to_owned(), holder: holder.to_owned() });
-        }
-        let note = |file: &mut File| {
-            file.set_len(0)?;
-            file.rewind()?;
-            writeln!(file, "process {}", std::process::id())
-        };
-        note(&mut file).map_err(Error::write(&path))?;
-        Ok(Self { _file: file })
+fn open(state: &Path) -> io::Result<RootFolder> {
+    if state.file_name().is_some_and(|name| name == USUAL_NAME) {
+        let above = state.parent().filter(|above| !above.as_os_str().is_empty());
+        let root = RootFolder::open_or_make(&above.map_or_else(|| PathBuf::from("."), Path::to_owned))?;
+        root.make_folder(USUAL_NAME, 0o700, &mut |_| {})?;
+        return root.root(USUAL_NAME);
     }
+    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    RootFolder::open(state)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::take;
+    use crate::Error;
 
     #[test]
     fn a_second_publisher_is_refused_and_told_who_holds_the_source() {
         let state = tempfile::tempdir().unwrap();
-        let held = Lock::take(state.path()).unwrap();
-        let Err(Error::Locked { holder, .. }) = Lock::take(state.path()) else { panic!("not refused") };
+        let held = take(state.path()).unwrap();
+        let Err(Error::Locked { holder, .. }) = take(state.path()) else { panic!("not refused") };
         assert_eq!(holder, format!("process {}", std::process::id()));
         drop(held);
-        Lock::take(state.path()).unwrap();
+        take(state.path()).unwrap();
+    }
+
+    #[test]
+    fn c14_a_planted_link_is_no_state_and_an_operators_link_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = folder.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        for name in [".instep", "state"] {
+            symlink(&elsewhere, folder.path().join(name)).unwrap();
+        }
+        assert!(matches!(take(&folder.path().join(".instep")), Err(Error::Write { .. })));
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+        take(&folder.path().join("state")).unwrap();
     }
 }

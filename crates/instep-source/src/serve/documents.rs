@@ -3,16 +3,18 @@
 use std::{fs::File, io, path::Path};
 
 use http::HeaderValue;
+use instep_store::RootFolder;
 
-use super::{files::Shelf, representation::Description, root::Root};
+use super::{files::Shelf, representation::Description};
+
 /// Documents; their names tell what there is to say of them.
 #[derive(Debug)]
-pub(crate) struct Documents(Root);
+pub(crate) struct Documents(RootFolder);
 
 impl Documents {
     /// Holds open the folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        Root::open(folder).map(Self)
+        RootFolder::open(folder).map(Self)
     }
 }
 
@@ -23,7 +25,7 @@ pub(crate) fn owns(path: &str) -> bool {
 
 impl Shelf for Documents {
     fn open(&self, name: &[u8]) -> io::Result<File> {
-        self.0.file(name)
+        self.0.entry(name)
     }
 
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {

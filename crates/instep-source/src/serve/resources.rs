@@ -3,13 +3,13 @@
 use std::{fs::File, io};
 
 use http::HeaderValue;
+use instep_store::RootFolder;
 use resourcesync::Uri;
 
 use super::{
     files::{Files, Shelf},
     generic::Generics,
     representation::Description,
-    root::Root,
 };
 use crate::{
     Error, Publisher,
@@ -101,7 +101,7 @@ impl Known {
 /// The files below one folder, by their path.
 #[derive(Debug)]
 struct InFolder {
-    root: Root,
+    root: RootFolder,
     supply: Option<Supply>,
     number: u8,
     known: Known,
@@ -109,7 +109,7 @@ struct InFolder {
 
 impl InFolder {
     fn open(root: &content::Root, known: Known) -> Result<Self, Error> {
-        let folder = Root::open(&root.folder).map_err(Error::read(&root.folder))?;
+        let folder = RootFolder::open(&root.folder).map_err(Error::read(&root.folder))?;
         Ok(Self { root: folder, supply: root.supply.clone(), number: root.number, known })
     }
 }
@@ -117,7 +117,7 @@ impl InFolder {
 impl Shelf for InFolder {
     fn open(&self, name: &[u8]) -> io::Result<File> {
         let supplied = self.supply.as_ref().and_then(|supply| supply.0.open(name));
-        supplied.unwrap_or_else(|| self.root.file(name))
+        supplied.unwrap_or_else(|| self.root.entry(name))
     }
 
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {

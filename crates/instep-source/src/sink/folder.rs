@@ -1,11 +1,15 @@
+//! Documents in a folder that any web server can serve: staged beside each other, synced as a group, renamed in order.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{self, File},
+    fs::File,
     io::{self, BufWriter, Read, Write},
-    path::{Path, PathBuf},
+    os::fd::OwnedFd,
+    path::PathBuf,
 };
 
 use flate2::{Compression, GzBuilder};
+use instep_store::{RootFolder, StagedName, Staging, sync_group};
 
 use super::{Rank, Sink, StageBody};
 use crate::Error;
@@ -13,206 +17,241 @@ use crate::Error;
 /// Documents are staged below this folder, beside those in place, so that a rename does not cross file systems.
 const STAGE: &str = "resourcesync/.stage";
 
-/// Beyond so many files one `syncfs` is cheaper than an `fdatasync` for each.
-const SYNC_EACH: usize = 32;
+/// Up to so many documents or folders each is synced by itself; more are synced with their file system. Most publications write
+/// four or five documents, and waiting for whatever else is being written to the disk would delay them.
+const MOST_SYNCED_ONE_BY_ONE: usize = 32;
 
-/// Puts documents into a folder that any web server can serve.
+/// Puts documents into a folder that any web server can serve. Beneath the folder no link is followed, whoever planted it.
 #[derive(Debug, Default)]
 pub struct FolderSink {
-    root: PathBuf,
-    stage: PathBuf,
+    path: PathBuf,
+    purpose: String,
     gzip_twins: bool,
-    staged: Vec<Staged>,
-    counter: u64,
+    /// `None` until something is staged.
+    open: Option<Open>,
+    staged: Vec<StagedDocument>,
 }
 
 #[derive(Debug)]
-struct Staged {
+struct Open {
+    root: RootFolder,
+    staging: Staging,
+}
+
+#[derive(Debug)]
+struct StagedDocument {
     rank: Rank,
     name: String,
-    file: PathBuf,
+    number: StagedName,
     length: u64,
 }
 
 impl FolderSink {
-    /// Documents go below `root`; with `gzip_twins` each XML document has a `.xml.gz` beside it. Of sinks with the
-    /// same `purpose` one is at work at a time.
-    pub fn new(root: impl Into<PathBuf>, purpose: &str, gzip_twins: bool) -> Self {
-        let root = root.into();
-        let stage = root.join(STAGE).join(purpose);
-        Self { root, stage, gzip_twins, staged: Vec::new(), counter: 0 }
+    /// Documents go below `path`; with `gzip_twins` each XML document has a `.xml.gz` beside it. Of sinks with the same `purpose`
+    /// one is at work at a time.
+    pub fn new(path: impl Into<PathBuf>, purpose: &str, gzip_twins: bool) -> Self {
+        Self { path: path.into(), purpose: purpose.to_owned(), gzip_twins, ..Self::default() }
     }
 
-    /// Opens what is staged under a name, to read it back.
+    /// Opens what is staged under a name, else what is in place, to read it back.
     ///
     /// # Errors
-    /// When nothing is, or it cannot be read.
+    /// If there is neither, or it cannot be read.
     pub fn open_staged(&self, name: &str) -> Result<File, Error> {
-        let staged = self.staged.iter().find(|staged| staged.name == name);
-        let path = staged.map_or_else(|| self.root.join(name), |staged| staged.file.clone());
-        File::open(&path).map_err(Error::read(path))
+        let staged = self.open.as_ref().zip(self.staged.iter().find(|staged| staged.name == name));
+        let file = match staged {
+            Some((open, staged)) => open.staging.read(staged.number),
+            None => RootFolder::open(&self.path).and_then(|root| root.entry(name)),
+        };
+        file.map_err(Error::read(self.path.join(name)))
     }
 
-    /// Whether nothing is staged.
+    /// Returns `true` if nothing is staged.
     pub fn is_empty(&self) -> bool {
         self.staged.is_empty()
     }
 
-    /// A path in the staging folder, which is emptied when the first one is asked for.
-    fn stage_path(&mut self) -> Result<PathBuf, Error> {
-        if self.counter == 0 {
-            match fs::remove_dir_all(&self.stage) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Error::write(&self.stage)(error));
-                }
-                _ => fs::create_dir_all(&self.stage).map_err(Error::write(&self.stage))?,
-            }
+    /// Opens the folder and an empty staging in it.
+    fn open(&mut self) -> Result<&Open, Error> {
+        if self.open.is_none() {
+            let folder = self.stage_folder();
+            let open = || {
+                let root = RootFolder::open_or_make(&self.path)?;
+                // Apart from staging, which is for nobody else: others read the documents.
+                root.make_folder(split(STAGE).0, 0o777, &mut |_| {})?;
+                let staging = Staging::open(&root, &folder)?;
+                staging.clear(|_| false)?;
+                Ok(Open { root, staging })
+            };
+            self.open = Some(open().map_err(Error::write(self.path.join(&folder)))?);
         }
-        self.counter += 1;
-        Ok(self.stage.join(self.counter.to_string()))
+        // Opened above.
+        self.open.as_ref().ok_or_else(|| Error::write(&self.path)(io::ErrorKind::NotFound.into()))
     }
 
-    fn stage_file(&mut self) -> Result<(PathBuf, File), Error> {
-        let path = self.stage_path()?;
-        let file = File::options().read(true).write(true).create_new(true).open(&path);
-        Ok((path.clone(), file.map_err(Error::write(path))?))
+    fn stage_folder(&self) -> String {
+        format!("{STAGE}/{}", self.purpose)
     }
 
-    fn take_in(&mut self, rank: Rank, name: &str, file: PathBuf) -> Result<u64, Error> {
-        let length = fs::metadata(&file).map_err(Error::read(&file))?.len();
+    /// Stages a file that `fill` writes.
+    fn stage_file(
+        &mut self,
+        name: &str,
+        fill: impl FnOnce(&Staging, &mut File) -> Result<(), Error>,
+    ) -> Result<(StagedName, u64), Error> {
+        let path = self.path.join(name);
+        let staging = &self.open()?.staging;
+        let (number, mut file) = staging.create().map_err(Error::write(&path))?;
+        fill(staging, &mut file)?;
+        let length = file.metadata().map_err(Error::write(path))?.len();
+        Ok((number, length))
+    }
+
+    fn take_in(&mut self, rank: Rank, name: &str, (number, length): (StagedName, u64)) -> u64 {
         self.staged.retain(|staged| staged.name != name);
-        self.staged.push(Staged { rank, name: name.to_owned(), file, length });
-        Ok(length)
+        self.staged.push(StagedDocument { rank, name: name.to_owned(), number, length });
+        length
     }
 
-    fn stage_gzip(&mut self, rank: Rank, name: &str, original: &Path) -> Result<(), Error> {
-        let (path, file) = self.stage_file()?;
-        let compress = |mut from: File| -> io::Result<()> {
-            // Without name and time, so that equal documents have equal twins.
-            let mut gzip = GzBuilder::new().write(BufWriter::new(file), Compression::default());
-            io::copy(&mut from, &mut gzip)?;
-            gzip.finish()?.flush()
-        };
-        File::open(original).and_then(compress).map_err(Error::write(&path))?;
-        self.take_in(rank, &format!("{name}.gz"), path).map(|_| ())
-    }
-
-    fn sync_staged(&self) -> Result<(), Error> {
-        if self.staged.len() > SYNC_EACH {
-            let root = File::open(&self.root).map_err(Error::read(&self.root))?;
-            return rustix::fs::syncfs(&root).map_err(|error| Error::write(&self.root)(error.into()));
-        }
-        for staged in &self.staged {
-            let file = File::open(&staged.file);
-            file.and_then(|file| file.sync_data()).map_err(Error::write(&staged.file))?;
-        }
+    fn stage_gzip(&mut self, rank: Rank, name: &str, original: StagedName) -> Result<(), Error> {
+        let twin = twin(name);
+        let path = self.path.join(&twin);
+        let staged = self.stage_file(&twin, |staging, file| {
+            let compress = || {
+                let mut from = staging.read(original)?;
+                // Without name and time, so that equal documents have equal twins.
+                let mut gzip = GzBuilder::new().write(BufWriter::new(file), Compression::default());
+                io::copy(&mut from, &mut gzip)?;
+                gzip.finish()?.flush()
+            };
+            compress().map_err(Error::write(path))
+        })?;
+        self.take_in(rank, &twin, staged);
         Ok(())
     }
 
-    /// Makes the folders of these names, and returns all that are touched.
-    fn make_folders<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<BTreeSet<PathBuf>, Error> {
-        let mut folders = BTreeSet::new();
-        for name in names {
-            let target = self.root.join(name);
-            for folder in target.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root)) {
-                folders.insert(folder.to_owned());
-            }
-            if let Some(folder) = target.parent() {
-                fs::create_dir_all(folder).map_err(Error::write(folder))?;
+    /// Makes the folders of what is staged; returns them open, and the names of all in which a name is new.
+    fn make_folders(&self, open: &Open) -> Result<(BTreeMap<String, OwnedFd>, BTreeSet<String>), Error> {
+        let (mut folders, mut touched) = (BTreeMap::new(), BTreeSet::new());
+        for staged in &self.staged {
+            let (folder, _) = split(&staged.name);
+            if !folders.contains_key(folder) {
+                let made = open.root.make_folder(folder, 0o777, &mut |above| {
+                    touched.insert(above.to_owned());
+                });
+                let opened = made.and_then(|()| open.root.folder(folder));
+                folders.insert(folder.to_owned(), opened.map_err(Error::write(self.path.join(folder)))?);
+                touched.insert(folder.to_owned());
             }
         }
-        Ok(folders)
+        Ok((folders, touched))
+    }
+
+    fn remove(&self, root: &RootFolder, name: &str) -> Result<(), Error> {
+        root.remove_file(name).map_err(Error::write(self.path.join(name)))
+    }
+
+    /// Puts what is staged in place, in the order of the ranks, durably.
+    fn place(&mut self, open: &Open) -> Result<Vec<(String, u64)>, Error> {
+        let sync = |staged: &StagedDocument| open.staging.sync(staged.number);
+        sync_group(self.staged.iter(), MOST_SYNCED_ONE_BY_ONE, &open.root, sync)
+            .map_err(Error::write(&self.path))?;
+        let (folders, touched) = self.make_folders(open)?;
+        let mut staged = std::mem::take(&mut self.staged);
+        staged.sort_by_key(|staged| staged.rank);
+        let mut placed = Vec::with_capacity(staged.len());
+        for StagedDocument { name, number, length, .. } in staged {
+            let (folder, last) = split(&name);
+            if let Some(folder) = folders.get(folder) {
+                open.staging.place(number, folder, last).map_err(Error::write(self.path.join(&name)))?;
+            }
+            if !self.gzip_twins && has_twin(&name) {
+                // A twin from when they were wanted would go on to tell the old state.
+                self.remove(&open.root, &twin(&name))?;
+            }
+            placed.push((name, length));
+        }
+        let sync = |folder: &String| open.root.entry(folder).and_then(|folder| folder.sync_all());
+        sync_group(touched.iter(), MOST_SYNCED_ONE_BY_ONE, &open.root, sync)
+            .map_err(Error::write(&self.path))?;
+        Ok(placed)
     }
 }
 
 impl Sink for FolderSink {
     fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error> {
-        let (path, mut file) = self.stage_file()?;
-        body(&mut file)?;
-        drop(file);
+        let staged = self.stage_file(name, |_, file| body(file))?;
         if self.gzip_twins && has_twin(name) {
-            self.stage_gzip(rank, name, &path)?;
+            self.stage_gzip(rank, name, staged.0)?;
         }
-        self.take_in(rank, name, path)
+        Ok(self.take_in(rank, name, staged))
     }
 
     fn preserve(&mut self, name: &str, under: &str) -> Result<Option<u64>, Error> {
-        let path = self.stage_path()?;
-        let in_place = self.root.join(name);
+        let path = self.path.join(name);
+        let open = self.open()?;
+        let mut in_place = match open.root.file(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(Error::read(&path))?,
+        };
+        let (folder, last) = split(name);
         // A document in place is never written to again, so a second name costs nothing.
-        let linked = fs::hard_link(&in_place, &path).or_else(|_| fs::copy(&in_place, &path).map(drop));
-        match linked {
-            Ok(()) => self.take_in(Rank::Part, under, path).map(Some),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::write(path)(error)),
-        }
+        let linked = open.root.folder(folder).and_then(|folder| open.staging.link_in(folder, last));
+        let staged = match linked {
+            Ok(number) => (number, in_place.limit()),
+            Err(_) => self.stage_file(under, |_, file| {
+                io::copy(&mut in_place, file).map(drop).map_err(Error::write(path))
+            })?,
+        };
+        Ok(Some(self.take_in(Rank::Part, under, staged)))
     }
 
     fn holds(&self, name: &str, length: u64) -> bool {
         if let Some(staged) = self.staged.iter().find(|staged| staged.name == name) {
             return staged.length == length;
         }
-        let is_file = |name: &str| fs::metadata(self.root.join(name)).ok().filter(fs::Metadata::is_file);
-        let twin = !self.gzip_twins || !has_twin(name) || is_file(&format!("{name}.gz")).is_some();
-        twin && is_file(name).is_some_and(|metadata| metadata.len() == length)
+        let Ok(root) = RootFolder::open(&self.path) else { return false };
+        let twin_is_there = !self.gzip_twins || !has_twin(name) || root.file(twin(name)).is_ok();
+        twin_is_there && root.file(name).is_ok_and(|file| file.limit() == length)
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        let path = self.root.join(name);
         let mut bytes = Vec::new();
-        match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+        let read = RootFolder::open(&self.path).and_then(|root| root.file(name)?.read_to_end(&mut bytes));
+        match read {
             Ok(_) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::read(path)(error)),
+            Err(error) => Err(Error::read(self.path.join(name))(error)),
         }
     }
 
     fn commit(&mut self, remove: &[String]) -> Result<Vec<(String, u64)>, Error> {
-        self.sync_staged()?;
-        let folders = self.make_folders(self.staged.iter().map(|staged| staged.name.as_str()))?;
-        let mut by_rank: BTreeMap<Rank, Vec<Staged>> = BTreeMap::new();
-        for staged in self.staged.drain(..) {
-            by_rank.entry(staged.rank).or_default().push(staged);
-        }
-        let mut placed = Vec::new();
-        for staged in by_rank.into_values().flatten() {
-            let target = self.root.join(&staged.name);
-            fs::rename(&staged.file, &target).map_err(Error::write(&target))?;
-            if !self.gzip_twins && has_twin(&staged.name) {
-                // A twin from when they were wanted would go on to tell the old state.
-                remove_document(&twin(&target))?;
-            }
-            placed.push((staged.name, staged.length));
-        }
-        for folder in folders {
-            let opened = File::open(&folder);
-            opened.and_then(|opened| opened.sync_all()).map_err(Error::write(&folder))?;
-        }
+        self.open()?;
+        let Some(open) = self.open.take() else { return Ok(Vec::new()) };
+        let placed = self.place(&open)?;
         for name in remove {
-            remove_document(&self.root.join(name))?;
-            remove_document(&twin(&self.root.join(name)))?;
+            self.remove(&open.root, name)?;
+            self.remove(&open.root, &twin(name))?;
         }
-        // What is left of the staging folder, a replaced document, goes with it or with the next publication.
-        let _ = fs::remove_dir_all(&self.stage);
-        let _ = fs::remove_dir(self.root.join(STAGE));
-        self.counter = 0;
+        // What is left in staging, a replaced document, goes with it or with the next publication.
+        let folder = self.stage_folder();
+        let emptied = open.staging.clear(|_| false).and_then(|()| open.root.remove_empty_folder(&folder));
+        if emptied.unwrap_or(false) {
+            let _ = open.root.remove_empty_folder(STAGE);
+        }
         Ok(placed)
     }
+}
+
+/// Splits a name into its folder and its last part.
+fn split(name: &str) -> (&str, &str) {
+    name.rsplit_once('/').unwrap_or(("", name))
 }
 
 fn has_twin(name: &str) -> bool {
     name.ends_with(".xml")
 }
 
-fn twin(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".gz");
-    name.into()
-}
-
-fn remove_document(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::write(path)(error)),
-        _ => Ok(()),
-    }
+fn twin(name: &str) -> String {
+    format!("{name}.gz")
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use instep_store::error_chain;
 use resourcesync::Uri;
 
 use super::overview::{Overview, RecentChange, SetOverview};
@@ -39,14 +40,7 @@ pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overv
 
 /// Returns the overview before a publication that failed, with the reason.
 pub(crate) fn failed(before: &Overview, error: &Error) -> Overview {
-    let mut reasons = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        reasons.push_str(": ");
-        reasons.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    Overview { failure: Some(reasons), ..before.clone() }
+    Overview { failure: Some(error_chain(error)), ..before.clone() }
 }
 
 fn recent_changes(snapshot: &Snapshot) -> Result<Vec<RecentChange>, Error> {

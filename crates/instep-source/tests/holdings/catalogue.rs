@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use instep_source::catalogue::{Catalogue, CatalogueError, Observation, Resource};
+use instep_source::catalogue::{Catalogue, CatalogueError, DatabaseError, Observation, Resource};
 use resourcesync::{Digests, Link, MediaType, Relation, Uri};
 
 fn found(number: usize) -> Observation {
@@ -123,13 +123,17 @@ fn a_newer_schema_and_a_foreign_database_are_refused() {
     let database = rusqlite::Connection::open(&path).unwrap();
     database.pragma_update(None, "user_version", 99).unwrap();
     let refused = Catalogue::open(&path).unwrap_err();
-    assert!(matches!(refused, CatalogueError::Newer { found: 99, .. }), "{refused}");
+    let database = |error| match error {
+        CatalogueError::Database(error) => error,
+        other => panic!("{other}"),
+    };
+    assert!(matches!(*database(refused), DatabaseError::Newer { found: 99, .. }));
     let foreign = folder.path().join("foreign.db");
     rusqlite::Connection::open(&foreign).unwrap().execute("CREATE TABLE a (b)", []).unwrap();
-    assert!(matches!(Catalogue::open(&foreign), Err(CatalogueError::Foreign { .. })));
+    assert!(matches!(*database(Catalogue::open(&foreign).unwrap_err()), DatabaseError::Foreign { .. }));
     let none = folder.path().join("none.db");
     std::fs::write(&none, "this is no database, but a text that is long enough for its header").unwrap();
-    assert!(matches!(Catalogue::open(&none), Err(CatalogueError::Open { .. })));
+    assert!(matches!(*database(Catalogue::open(&none).unwrap_err()), DatabaseError::Open { .. }));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
+use instep_store::database::Schema;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::book::{Book, Key, Subscription};
@@ -15,9 +16,16 @@ pub(super) struct Store {
     path: Box<Path>,
 }
 
-const SCHEMA: &str = "
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
+/// The file. Version 1 had no number before versions were numbered, so its tables may be there. Without `FULL` a power loss may
+/// cost the last subscriptions, never the file: a subscriber that misses a message asks the documents.
+const SCHEMA: Schema = Schema {
+    application_id: 0x696e_7374,
+    steps: &[VERSION_1],
+    settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;",
+    has_unnumbered_files: true,
+};
+
+const VERSION_1: &str = "
     CREATE TABLE IF NOT EXISTS subscription (
         topic TEXT, callback TEXT, secret TEXT, expires INTEGER NOT NULL, cursor INTEGER NOT NULL,
         failures INTEGER NOT NULL, failing_since INTEGER, next_attempt INTEGER NOT NULL,
@@ -29,10 +37,7 @@ const SCHEMA: &str = "
 
 impl Store {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        let failed = failed(path);
-        let connection = Connection::open(path).map_err(&failed)?;
-        connection.execute_batch(SCHEMA).map_err(&failed)?;
-        Ok(Self { connection, path: path.into() })
+        Ok(Self { connection: SCHEMA.open(path)?, path: path.into() })
     }
 
     pub(super) fn book(&self) -> Result<Book, Error> {

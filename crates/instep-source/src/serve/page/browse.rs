@@ -9,6 +9,7 @@ use axum::{
     routing::get,
 };
 use http::StatusCode;
+use instep_store::RootFolder;
 use maud::{Markup, html};
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
@@ -21,7 +22,6 @@ use crate::{
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
     render::Place,
-    serve::root::Root,
 };
 
 /// Lines of a page.
@@ -32,7 +32,7 @@ pub(crate) struct Browse {
     pub(super) catalogue: Catalogue,
     holdings: Holdings,
     pub(super) place: Place,
-    pub(super) documents: Root,
+    pub(super) documents: RootFolder,
     /// The names of the sets, by their number.
     pub(super) sets: Vec<String>,
     charts: Charts,
@@ -58,7 +58,7 @@ pub(crate) fn routes(publisher: &Publisher) -> Result<Router, Error> {
         catalogue: publisher.catalogue().clone(),
         holdings: publisher.holdings().clone(),
         place: publisher.place().clone(),
-        documents: Root::open(out).map_err(Error::read(out))?,
+        documents: RootFolder::open(out).map_err(Error::read(out))?,
         sets: publisher.options().sets.iter().map(|set| set.name.clone()).collect(),
         charts: Charts::default(),
     };

@@ -62,7 +62,7 @@ impl Browse {
     /// The beginning of a document in place; none where there is no such document.
     fn read(&self, name: &str) -> Result<Option<(Header, Vec<Entry>)>, Error> {
         let Some(beneath) = beneath(name).filter(|_| is_document(name)) else { return Ok(None) };
-        let file = match self.documents.file(&beneath.name) {
+        let file = match self.documents.entry(&beneath.name) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::read(name)(error)),

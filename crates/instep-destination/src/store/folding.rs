@@ -1,0 +1,19 @@
+//! Names that a file system takes for one (D7).
+
+use std::io;
+
+use instep_store::Staging;
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+/// Returns `true` if the file system takes `probe-é` for `PROBE-é`, or a composed é for its parts. A file is made to find out:
+/// what a file system does depends on how its folder was made, so its name says nothing.
+pub(super) fn folds_names(staging: &Staging) -> io::Result<bool> {
+    const NAME: &str = "probe-\u{e9}";
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::openat(staging, NAME, flags, Mode::from_raw_mode(0o600))?;
+    let folds = ["PROBE-\u{e9}", "probe-e\u{301}"]
+        .iter()
+        .any(|other| rustix::fs::statat(staging, *other, AtFlags::SYMLINK_NOFOLLOW).is_ok());
+    rustix::fs::unlinkat(staging, NAME, AtFlags::empty())?;
+    Ok(folds)
+}

@@ -1,0 +1,156 @@
+//! SQLite files that outlive versions of the program: opened, migrated one way, copied before that.
+//!
+//! A [`Schema`] has the statements that lead from each version of a file to the next. An older file is copied beside itself and
+//! brought to the newest version in one transaction; a newer one, or one of another program, is refused and left as it is.
+
+mod error;
+mod file;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempPath;
+
+pub use error::{DatabaseError, is_storage_failure};
+pub use file::{backup_path, compact};
+
+/// How long a statement waits for another process before it fails. Writers hold the file for one transaction only, and the
+/// longest of those, a large migration, takes seconds.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// For a connection that reads once from front to back.
+const SMALL_CACHE_KIB: u32 = 512;
+
+/// The tables of a kind of file, through all versions.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// The number in the header of each file, so that the database of another program is not taken for ours.
+    pub application_id: u32,
+    /// The statements that lead from version `n` to version `n + 1`; the first ones make version 1 of an empty file. Never edited
+    /// once released.
+    pub steps: &'static [&'static str],
+    /// Settings of the connection that writes, as `PRAGMA` statements.
+    pub settings: &'static str,
+    /// `true` if files exist from before the versions were numbered; then the first step must leave their tables as they are.
+    pub has_unnumbered_files: bool,
+}
+
+impl Schema {
+    /// Returns the newest version.
+    pub fn version(&self) -> u32 {
+        u32::try_from(self.steps.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Opens the connection that writes. Makes the file if it does not exist, and migrates an older one, which is copied first
+    /// to [`backup_path`].
+    ///
+    /// # Errors
+    /// If the file is newer or another program's, a link has its name, or the disk fails.
+    pub fn open(&self, path: &Path) -> Result<Connection, DatabaseError> {
+        let opening = DatabaseError::opening(path);
+        // Without `URI`: a path is never an address, even if it begins with "file:".
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut connection = file::open(path, flags).map_err(&opening)?;
+        let found = self.version_of(&connection, path)?;
+        // After the look at the version: a file that is refused is left as it is.
+        connection.execute_batch(self.settings).map_err(&opening)?;
+        if found < self.version() {
+            if !file::is_empty(&connection).map_err(&opening)? {
+                file::back_up(&connection, &backup_path(path, found))?;
+            }
+            self.migrate(&mut connection, found, path)?;
+        }
+        Ok(connection)
+    }
+
+    /// Opens a file only to read it, beside a process that may be writing it. The file stays as it is: an older one is read
+    /// through a temporary copy that is migrated.
+    ///
+    /// # Errors
+    /// If there is no such file, it is newer or another program's, or the disk fails.
+    pub fn open_beside(&self, path: &Path) -> Result<Beside, DatabaseError> {
+        let connection = open_reader(path, SMALL_CACHE_KIB)?;
+        let found = self.version_of(&connection, path)?;
+        if found == self.version() {
+            return Ok(Beside { path: path.to_owned(), _copy: None });
+        }
+        let copy = file::temporary_copy(&connection, path)?;
+        let mut migrating = Connection::open(&copy).map_err(DatabaseError::opening(&copy))?;
+        self.migrate(&mut migrating, found, path)?;
+        Ok(Beside { path: copy.to_path_buf(), _copy: Some(copy) })
+    }
+
+    fn version_of(&self, connection: &Connection, path: &Path) -> Result<u32, DatabaseError> {
+        let opening = DatabaseError::opening(path);
+        let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
+        let application = pragma("application_id").map_err(&opening)?;
+        let found = pragma("user_version").map_err(&opening)?;
+        let known = self.version();
+        if application != self.application_id {
+            let is_unnumbered = self.has_unnumbered_files || file::is_empty(connection).map_err(&opening)?;
+            return match application == 0 && found == 0 && is_unnumbered {
+                true => Ok(0),
+                false => Err(DatabaseError::Foreign { path: path.to_owned() }),
+            };
+        }
+        match found > known {
+            true => Err(DatabaseError::Newer { path: path.to_owned(), found, known }),
+            false => Ok(found),
+        }
+    }
+
+    /// Runs all missing steps in one transaction: a crash leaves the old version or the new one.
+    fn migrate(&self, connection: &mut Connection, from: u32, path: &Path) -> Result<(), DatabaseError> {
+        let mut migrate = || {
+            let transaction = connection.transaction()?;
+            for step in self.steps.iter().skip(from as usize) {
+                transaction.execute_batch(step)?;
+            }
+            transaction.pragma_update(None, "application_id", self.application_id)?;
+            transaction.pragma_update(None, "user_version", self.version())?;
+            transaction.commit()
+        };
+        migrate().map_err(|source| DatabaseError::Migration { path: path.to_owned(), from, source })
+    }
+}
+
+/// A file that is read beside whoever writes it.
+#[derive(Debug)]
+pub struct Beside {
+    path: PathBuf,
+    /// Removes the copy.
+    _copy: Option<TempPath>,
+}
+
+impl Beside {
+    /// Opens a connection that only reads, as [`open_reader`] does; any number of them may be open.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn connect(&self, cache_kib: u32) -> Result<Connection, DatabaseError> {
+        open_reader(&self.path, cache_kib)
+    }
+
+    /// Returns the file that is read: the one that was asked for, or the migrated copy of it, which goes with this value.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Opens a connection that only reads and keeps at most so many KiB of the file in memory.
+///
+/// # Errors
+/// If there is no such file, or it cannot be opened.
+pub fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, DatabaseError> {
+    let opening = DatabaseError::opening(path);
+    let connection = file::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(&opening)?;
+    // SQLite takes a number below zero for KiB, one above for pages.
+    connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(&opening)?;
+    Ok(connection)
+}
+
+#[cfg(test)]
+mod tests;

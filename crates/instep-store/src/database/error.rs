@@ -1,0 +1,97 @@
+//! Reasons why a file cannot be used.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use rusqlite::ErrorCode;
+
+/// A database that cannot be used. Nothing was changed in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// The file cannot be opened, made or read.
+    #[error("Cannot open {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The reason that SQLite gives.
+        source: rusqlite::Error,
+    },
+    /// A newer version of the program wrote it.
+    #[error("{} was written by a newer version (format {found}, this program knows {known}): use that version", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// It is the database of another program.
+    #[error("{} is not a file of instep: move it away, or name another folder", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The copy that precedes a migration cannot be written.
+    #[error("Cannot copy the older version to {}", path.display())]
+    Backup {
+        /// The copy.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The statements that lead to the newest version failed.
+    #[error("Cannot bring {} from format {from} to the present one", path.display())]
+    Migration {
+        /// The file.
+        path: PathBuf,
+        /// The version that it still has.
+        from: u32,
+        /// The reason that SQLite gives.
+        source: rusqlite::Error,
+    },
+}
+
+impl DatabaseError {
+    pub(super) fn opening(path: &Path) -> impl Fn(rusqlite::Error) -> Self {
+        move |source| Self::Open { path: path.to_owned(), source }
+    }
+
+    /// Returns the file, or the copy of it, that is concerned.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Open { path, .. }
+            | Self::Newer { path, .. }
+            | Self::Foreign { path }
+            | Self::Backup { path, .. }
+            | Self::Migration { path, .. } => path,
+        }
+    }
+
+    /// Returns `true` if the disk is full, read-only, failing or out of reach, as opposed to what the file holds.
+    pub fn is_storage_failure(&self) -> bool {
+        match self {
+            Self::Open { source, .. } | Self::Migration { source, .. } => is_storage_failure(source),
+            Self::Backup { .. } => true,
+            Self::Newer { .. } | Self::Foreign { .. } => false,
+        }
+    }
+}
+
+/// Returns `true` if an error of SQLite says that the disk is full, read-only, failing or out of reach, as opposed to what the
+/// file holds.
+pub fn is_storage_failure(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::ReadOnly
+                | ErrorCode::CannotOpen
+                | ErrorCode::PermissionDenied
+        )
+    )
+}

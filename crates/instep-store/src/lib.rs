@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+pub mod database;
+mod error_chain;
+mod lock;
+mod obstacle;
+mod root;
+mod staging;
+mod sync;
+
+pub use error_chain::error_chain;
+pub use lock::{Lock, LockError};
+pub use obstacle::Obstacle;
+pub use root::{NameKind, RootFolder, kind_at};
+pub use staging::{StagedName, Staging};
+pub use sync::{sync_file_system, sync_group};
