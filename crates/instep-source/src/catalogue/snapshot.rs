@@ -313,7 +313,8 @@ paged!(Changes, ChangeRecord);
 mod tests {
     use rusqlite::Connection;
 
-    use super::{CHANGES, RESOURCES, schema};
+    use super::{CHANGES, RESOURCES};
+    use crate::catalogue::schema;
 
     /// What SQLite does for a query, one step a line.
     fn plan(connection: &Connection, sql: &str) -> String {
@@ -325,7 +326,7 @@ mod tests {
     #[test]
     fn s13_a_page_begins_behind_the_last_key_and_costs_the_same_wherever_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let connection = super::super::schema::SCHEMA.open(&folder.path().join("catalogue.db")).unwrap();
+        let connection = schema::SCHEMA.open(&folder.path().join("catalogue.db")).unwrap();
         for (sql, search) in [(RESOURCES, "(key>?)"), (CHANGES, "(rowid>?)")] {
             let plan = plan(&connection, sql);
             assert!(plan.starts_with("SEARCH") && plan.ends_with(search), "{sql}: {plan}");
