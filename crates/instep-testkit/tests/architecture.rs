@@ -170,7 +170,9 @@ fn source_and_destination_do_not_know_each_other() {
     assert!(!dependencies("instep-source").contains("instep-destination"));
     assert!(!dependencies("instep-destination").contains("instep-source"));
     let below = dependencies("instep-store");
-    assert!(!below.contains("instep-source") && !below.contains("instep-destination") && !below.contains("tokio"));
+    assert!(
+        !below.contains("instep-source") && !below.contains("instep-destination") && !below.contains("tokio")
+    );
     for package in ["instep", "instep-source", "instep-destination", "instep-store", "resourcesync"] {
         assert!(!dependencies(package).contains("instep-testkit"), "{package} ships test code");
     }
