@@ -230,6 +230,11 @@ impl Download {
         self.content.open(Documents::MOST_RATIO)
     }
 
+    /// Returns its bytes as they were transferred, from the beginning: for a thread that may block.
+    pub fn read_coded(&self) -> Box<dyn BufRead + Send> {
+        self.content.open_coded()
+    }
+
     /// The media type, without parameters and in lower case.
     pub fn media_type(&self) -> Option<String> {
         let text = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;

@@ -12,7 +12,7 @@ pub enum ReadError {
     #[error("Cannot read the document")]
     Io(#[from] io::Error),
     /// The bytes are not a document.
-    #[error("{0}")]
+    #[error(transparent)]
     Syntax(#[from] SyntaxError),
     /// The document is of another kind than the one asked for (GEN-11).
     #[error("Expected a {expected}, found {found}")]

@@ -1,3 +1,5 @@
+//! The documents of ResourceSync, packages and patches: read, written and validated.
+//!
 #![doc = include_str!("../README.md")]
 
 mod dialect;

@@ -1,7 +1,7 @@
-//! PURE: patch formats, made from two versions of a resource and applied to a held one (§14.4).
+//! Patches between two versions of a resource: making them, and applying them to the version that is held (§14.4).
 //!
-//! What comes out of a patch counts only when its digest is that of the entry; else the resource is fetched by `loc`
-//! (LN-13). Patches and versions come from others: what applying costs is bounded by their sizes.
+//! The result of a patch is valid only if its digest is that of the entry; else the resource is fetched from `loc`
+//! (LN-13). Patches and versions come from others, so time and memory are bounded by their sizes.
 
 mod delta;
 mod json;
@@ -9,7 +9,7 @@ mod xml;
 
 use crate::{Digests, Hasher, MediaType};
 
-/// A patch format, known by its media type (LN-10, LN-12).
+/// A patch format, recognized by its media type (LN-10, LN-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatchFormat {
@@ -17,54 +17,71 @@ pub enum PatchFormat {
     Json,
     /// JSON Merge Patch, RFC 7396.
     JsonMerge,
-    /// XML Patch, RFC 5261 and 7351.
+    /// XML Patch, RFC 5261 and RFC 7351.
     Xml,
-    /// VCDIFF, RFC 3284: any bytes.
+    /// VCDIFF, RFC 3284, for any bytes.
     Delta,
 }
 
-/// Why a patch is not applied.
+/// The reason why a patch is not applied.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// Patch or held version are not what the format works on.
+    /// The patch, or the held version, is not in the form that the format works on.
     #[error("Not well-formed: {0}")]
     Malformed(String),
     /// The patch does not fit the held version.
     #[error("The patch does not fit: {0}")]
     Unfit(String),
-    /// What comes out is not what the entry promises.
+    /// The result has another digest than the entry states.
     #[error("The patched version has another digest")]
     Mismatch,
 }
 
 impl PatchFormat {
-    /// The format of a media type; none where it is not known here.
+    /// Returns the format of a media type; `None` if it is not known here.
+    ///
+    /// An XML patch goes by three names: §14.4 of the standard names that of RFC 5261, RFC 7351 registered a second one,
+    /// and early tools used a third.
     pub fn of(media_type: &MediaType) -> Option<Self> {
         match media_type.essence().to_ascii_lowercase().as_str() {
             "application/json-patch+json" | "application/json-patch" => Some(Self::Json),
             "application/merge-patch+json" => Some(Self::JsonMerge),
-            "application/xml-patch+xml" | "application/patch-ops+xml" => Some(Self::Xml),
+            "application/patch-ops-error+xml" | "application/xml-patch+xml" | "application/patch-ops+xml" => {
+                Some(Self::Xml)
+            }
             "application/vcdiff" => Some(Self::Delta),
             _ => None,
         }
     }
 
-    /// The media type to publish it with.
+    /// Returns the media type to publish a patch with: for XML the one that §14.4 names.
     pub fn media_type(self) -> MediaType {
         MediaType::new(match self {
             Self::Json => "application/json-patch+json",
             Self::JsonMerge => "application/merge-patch+json",
-            Self::Xml => "application/xml-patch+xml",
+            Self::Xml => "application/patch-ops-error+xml",
             Self::Delta => "application/vcdiff",
         })
     }
 
-    /// Applies a patch to exactly the version before it, and gives the bytes that the digests promise; they are `most`
-    /// at most. JSON has many spellings of one value: the usual ones are tried.
+    /// Applies a patch to exactly the version before it, and returns the result, of at most `most` bytes, whose digests
+    /// are the stated ones. A JSON value can be written in several ways; the usual ones are tried.
+    ///
+    /// ```
+    /// use resourcesync::{Algorithm, Hasher, patch::PatchFormat};
+    /// # fn main() -> Result<(), resourcesync::patch::PatchError> {
+    /// let mut hasher = Hasher::new(&[Algorithm::Sha256]);
+    /// hasher.update(br#"{"a":1,"c":3}"#);
+    /// let patched =
+    ///     PatchFormat::JsonMerge.apply(br#"{"a":1}"#, br#"{"c":3}"#, &hasher.finish(), 1 << 20)?;
+    /// assert_eq!(patched, br#"{"a":1,"c":3}"#);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// When the patch does not fit, or nothing that comes out has the digests.
+    /// If the patch does not fit, or its result has other digests.
     pub fn apply(
         self,
         held: &[u8],
@@ -75,7 +92,7 @@ impl PatchFormat {
         self.candidates(held, patch, most, |bytes| agrees(bytes, promised))
     }
 
-    /// The first of what a patch may make that is accepted.
+    /// Returns the first acceptable result.
     fn candidates(
         self,
         held: &[u8],
@@ -103,8 +120,10 @@ impl PatchFormat {
     }
 }
 
-/// A patch of `most` bytes at most from one version of a resource to the next, in the format of its media type, or as
-/// a binary delta. It has been applied: what comes out is the next version, byte for byte.
+/// Makes a patch of at most `most` bytes from one version of a resource to the next, in the format of its media type or
+/// as a binary delta. `None` if there is none that small.
+///
+/// Each patch is applied before it is returned: its result is the next version, byte for byte.
 pub fn patch_between(
     held: &[u8],
     next: &[u8],
@@ -119,7 +138,7 @@ pub fn patch_between(
     })
 }
 
-/// What changes in documents of a type are said in.
+/// Returns the patch format of documents of a media type.
 fn own_format(media_type: &MediaType) -> Option<PatchFormat> {
     let essence = media_type.essence().to_ascii_lowercase();
     let ends_in = |ends: [&str; 2]| ends.iter().any(|end| essence.ends_with(end));
@@ -129,8 +148,8 @@ fn own_format(media_type: &MediaType) -> Option<PatchFormat> {
     }
 }
 
-/// Refuses patches of so many operations on so large a version that applying them, each in time that grows with the
-/// version, would take longer than to fetch it.
+/// Refuses patches with many operations on a large version. Each operation takes time that grows with the version, so
+/// that together they could take longer than fetching it.
 fn affordable(operations: usize, bytes: usize) -> Result<(), PatchError> {
     const MOST: usize = 1 << 32;
     match operations.checked_mul(bytes) {
@@ -197,6 +216,16 @@ mod tests {
             let bytes = format.apply(held, patch, &digests(promised), MOST).unwrap();
             assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(promised), "{media_type}");
         }
+    }
+
+    #[test]
+    fn a6_each_name_of_the_xml_patch_type_is_accepted_and_that_of_the_standard_is_written() {
+        for name in
+            ["application/patch-ops-error+xml", "application/xml-patch+xml", "application/patch-ops+xml"]
+        {
+            assert_eq!(PatchFormat::of(&MediaType::new(name)), Some(PatchFormat::Xml), "{name}");
+        }
+        assert_eq!(PatchFormat::Xml.media_type().as_str(), "application/patch-ops-error+xml");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Tables 3 and 4 of the standard (§7, Appendix A) and what §8 to §13 add to them, as data: the validator reports by
-//! them, the writer refuses by them.
+//! Tables 3 and 4 of the standard (§7, Appendix A) and the additions of §8 to §13, as data. The validator and the writer
+//! share them, so that the writer refuses exactly what the validator reports.
 
 use crate::{
     document::{Form, Header, Link, Metadata},
@@ -7,16 +7,16 @@ use crate::{
     value::{Capability, Change, MediaType, Relation, Uri},
 };
 
-/// Whether something may or must be there (Appendix A).
+/// The presence that Appendix A asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// M
+    /// M: must be there.
     Mandatory,
-    /// R
+    /// R: should be there.
     Recommended,
-    /// O
+    /// O: may be there.
     Optional,
-    /// X
+    /// X: must not be there.
     Forbidden,
     /// Not in the table.
     Unstated,
@@ -24,7 +24,7 @@ pub(crate) enum Presence {
 
 use Presence::{Forbidden as X, Mandatory as M, Optional as O, Recommended as R, Unstated as U};
 
-/// What the standard says about one kind of document. Rules are given by id; an empty one means there is none.
+/// The rules for one kind of document, by id; empty if there is none.
 #[derive(Debug)]
 pub(crate) struct DocumentRules {
     pub(crate) capability: Capability,
@@ -33,25 +33,25 @@ pub(crate) struct DocumentRules {
     pub(crate) times: [Presence; 4],
     /// The rule that names root and capability.
     pub(crate) root: &'static str,
-    /// The rule that wants `at` or `from` on the root.
+    /// The rule that asks for `at` or `from` on the root.
     pub(crate) time: &'static str,
-    /// The rule that wants `up`.
+    /// The rule that asks for `up`.
     pub(crate) up: &'static str,
-    /// The rule that wants `index` under an index.
+    /// The rule that asks for `index` in a member of an index.
     pub(crate) index: &'static str,
-    /// The rule that wants `loc` on entries, beside GEN-14.
+    /// The rule that asks for `loc` on entries, beside GEN-14.
     pub(crate) loc: &'static str,
     /// The rule that a second entry of the same URI breaks.
     pub(crate) duplicate: &'static str,
     /// The rule that orders entries by time.
     pub(crate) order: &'static str,
-    /// The rule that wants `change` on entries.
+    /// The rule that asks for `change` on entries.
     pub(crate) change: &'static str,
-    /// The rule that wants `path` on entries.
+    /// The rule that asks for `path` on entries.
     pub(crate) path: &'static str,
-    /// The rule that wants `type` on entries.
+    /// The rule that asks for `type` on entries.
     pub(crate) media_type: &'static str,
-    /// Whether entries have a `capability` (ATT-7).
+    /// `true` if entries have a `capability` (ATT-7).
     pub(crate) entry_capability: bool,
 }
 
@@ -112,18 +112,18 @@ static DOCUMENTS: [DocumentRules; 24] = documents! {
     Index FrameworkNotification [X O X X] { root: "N8-6", up: "CN-6" }
 };
 
-/// Archives may be indexes too (ARC-12); what holds for the list holds for its index, but for times.
+/// The rules for indexes of archives (ARC-12), which have no times.
 static ARCHIVE_INDEX: DocumentRules =
     DocumentRules { form: Form::Index, root: "ARC-12", up: "ARC-12", ..NOTHING };
 
-/// What the standard says about a kind of document; none for capabilities it does not know.
+/// Returns the rules for a kind of document; `None` for unknown capabilities.
 pub(crate) fn document_rules(form: Form, capability: &Capability) -> Option<&'static DocumentRules> {
     let known = DOCUMENTS.iter().find(|rules| rules.form == form && rules.capability == *capability);
     let archive = DOCUMENTS.iter().any(|rules| rules.capability == *capability) && form == Form::Index;
     known.or(archive.then_some(&ARCHIVE_INDEX))
 }
 
-/// What the standard says about the document with a header.
+/// Returns the rules for the document with a header.
 pub(crate) fn header_rules(header: &Header) -> Option<&'static DocumentRules> {
     document_rules(header.form, header.capability()?)
 }
@@ -146,13 +146,13 @@ impl DocumentRules {
         self.root.starts_with("ARC")
     }
 
-    /// Whether entries are changes (ATT-8).
+    /// Returns `true` if entries are changes (ATT-8).
     pub(crate) fn has_changes(&self) -> bool {
         !self.change.is_empty()
     }
 }
 
-/// Attributes of Table 3 that stand on the wrong one of `rs:md` and `rs:ln`, and the rule that says so.
+/// Returns the rule that an attribute of Table 3 breaks on `rs:md` or `rs:ln`, if it belongs to the other.
 pub(crate) fn misplaced(name: &str, on_link: bool) -> Option<(&'static str, Severity)> {
     Some(match (on_link, name) {
         (true, "at") => ("ATT-1", Severity::Error),
@@ -169,7 +169,7 @@ pub(crate) fn misplaced(name: &str, on_link: bool) -> Option<(&'static str, Seve
     })
 }
 
-/// The rule that says what a link of a relation needs (§14).
+/// Returns the rule about links of a relation (§14).
 pub(crate) fn relation_rule(rel: &Relation) -> Option<&'static str> {
     Some(match rel {
         Relation::Duplicate => "LN-3",
@@ -188,7 +188,7 @@ pub(crate) fn relation_rule(rel: &Relation) -> Option<&'static str> {
     })
 }
 
-/// The capability that an unknown name most likely means, and whether it was made into an index by its name (GEN-10).
+/// Returns the capability that an unknown name most likely means, and `true` if the name adds "index" to it (GEN-10).
 pub(crate) fn meant_capability(name: &str) -> Option<(Capability, bool)> {
     let plain = |text: &str| {
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
@@ -201,18 +201,18 @@ pub(crate) fn meant_capability(name: &str) -> Option<(Capability, bool)> {
     })
 }
 
-/// Whether a capability is a channel, not a document (CN-3).
+/// Returns `true` if a capability is a channel, not a document (CN-3).
 pub(crate) fn is_channel(capability: &Capability) -> bool {
     matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
 
-/// Whether a channel can be at a URI: that of a topic, or of a WebSocket (CN-3, N8-2).
+/// Returns `true` if a channel can have the URI: that of a topic, or of a WebSocket (CN-3, N8-2).
 pub(crate) fn has_channel_scheme(loc: &Uri) -> bool {
     let scheme = loc.as_str().split(':').next().unwrap_or_default();
     ["http", "https", "ws", "wss"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
-/// Whether a document of a capability can have changed in a way (FN-2).
+/// Returns `true` if a document of a capability can have a change (FN-2).
 pub(crate) fn can_change(capability: &Capability, change: &Change) -> bool {
     match capability {
         Capability::ResourceList | Capability::ResourceDump => *change == Change::Created,
@@ -222,8 +222,8 @@ pub(crate) fn can_change(capability: &Capability, change: &Change) -> bool {
     }
 }
 
-/// The rule that an entry of an archive breaks where it has not the times of what is archived, its weight, and which
-/// times those are.
+/// Returns the rule that an entry of an archive breaks if it lacks the times of the archived document, with its weight
+/// and those times.
 pub(crate) fn untimed_archive(
     rules: &DocumentRules,
     md: &Metadata,
@@ -240,7 +240,7 @@ pub(crate) fn untimed_archive(
     (!timed).then_some((rule, severity, expected))
 }
 
-/// Whether a mirror is said to have other bytes than the resource (LN-4).
+/// Returns `true` if a mirror is described as having other bytes than the resource (LN-4).
 pub(crate) fn duplicate_differs(md: &Metadata, link: &Link) -> bool {
     let other = |mine: Option<&str>, theirs: Option<&str>| mine.zip(theirs).is_some_and(|(a, b)| a != b);
     md.hash.agrees_with(&link.hash) == Some(false)

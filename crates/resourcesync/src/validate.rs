@@ -1,4 +1,4 @@
-//! Conformance: documents, packages and sets of documents in, findings out.
+//! Validation: documents, packages and sets of documents in, findings out.
 //!
 //! ```
 //! # fn main() -> std::io::Result<()> {
@@ -38,7 +38,7 @@ pub use set::DocumentSet;
 
 use set::ChangeRecord;
 
-/// A short stand-in for a text, to see whether it occurs again without keeping it.
+/// Returns a short digest of a text, which shows if the text occurs again without keeping it.
 fn digest_of(text: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What real Sources publish reads to what they mean: wrong namespaces, old versions, broken values.
+//! Documents as real Sources publish them are read as they are meant: wrong namespaces, old versions, broken values.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{fs, path::PathBuf};

@@ -205,3 +205,86 @@ fn what_is_not_xml_is_refused_with_its_place() {
         assert_eq!(kind.rule(), "GEN-24", "{text}: {kind}");
     }
 }
+
+#[test]
+fn a17_noncharacters_are_refused_as_text_and_as_references_alike() {
+    for character in ["\u{fffe}", "\u{ffff}", "&#xFFFE;", "&#xFFFF;", "&#65535;"] {
+        for text in [
+            sitemap(&format!("<url><loc>http://example.com/</loc><priority>{character}</priority></url>")),
+            sitemap(&format!("<!--{}{character}-->", "x".repeat(300))),
+        ] {
+            if character.starts_with('&') && text.contains("<!--") {
+                continue;
+            }
+            let kind = kind_of(text.as_bytes(), Limits::default());
+            assert!(kind.to_string().contains("XML does not allow"), "{text}: {kind}");
+            // Byte by byte, the character arrives in parts.
+            kind_of(BufReader::with_capacity(1, text.as_bytes()), Limits::default());
+        }
+    }
+    let text =
+        sitemap("<url><loc>http://example.com/</loc><priority>\u{fffd}\u{efff}\u{ffee}</priority></url>");
+    assert!(Document::read(text.as_bytes(), ReadOptions::new()).is_ok());
+}
+
+fn listing(root: &str, element: &str, capability: &str, count: usize) -> String {
+    let entries: String =
+        (0..count).map(|n| format!("<{element}><loc>http://e.com/{n}</loc></{element}>")).collect();
+    format!(
+        "<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+         xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"{capability}\"/>{entries}</{root}>"
+    )
+}
+
+#[test]
+fn b9_documents_that_lead_to_others_are_refused_beyond_their_limit() {
+    for (root, element, capability, most) in [
+        ("urlset", "url", "capabilitylist", 1_000),
+        ("urlset", "url", "description", 50_000),
+        ("urlset", "url", "resourcedump", 50_000),
+        ("urlset", "url", "changelist-archive", 50_000),
+        ("sitemapindex", "sitemap", "changelist", 50_000),
+        ("sitemapindex", "sitemap", "resourcelist", 50_000),
+    ] {
+        let right = listing(root, element, capability, most);
+        assert!(Document::read(right.as_bytes(), ReadOptions::new()).is_ok(), "{capability}");
+        let large = listing(root, element, capability, most + 1);
+        let kind = kind_of(large.as_bytes(), Limits::default());
+        assert_eq!(kind.rule(), "GEN-26");
+        assert_eq!(
+            kind.to_string(),
+            format!("Refused: more than {most} entries in one document"),
+            "{capability}"
+        );
+    }
+    let list = listing("urlset", "url", "resourcelist", 60_000);
+    assert!(Document::read(list.as_bytes(), ReadOptions::new()).is_ok());
+}
+
+#[test]
+fn b9_links_beyond_the_limit_are_ignored_and_reported() {
+    let links = "<rs:ln rel=\"duplicate\" href=\"http://mirror.example.com/\"/>".repeat(250);
+    let text = sitemap(&format!("{links}<url><loc>http://example.com/a</loc>{links}</url>"));
+    let (document, findings) = Document::read_with_findings(text.as_bytes(), ReadOptions::new()).unwrap();
+    assert_eq!((document.header().links.len(), document.entries()[0].links.len()), (100, 100));
+    assert_eq!(findings.iter().filter(|finding| finding.rule == "GEN-26").count(), 300);
+}
+
+#[test]
+fn b23_a_list_in_utf_16_is_read_to_its_last_entry() {
+    let text = sitemap(&"<url><loc>http://example.com/a</loc></url>".repeat(5));
+    let encode = |text: &str, mark: bool, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        let mark = if mark { "\u{feff}" } else { "" };
+        format!("{mark}{text}").encode_utf16().flat_map(bytes).collect()
+    };
+    for padding in 0..600 {
+        let text = format!("{text}{}", " ".repeat(padding));
+        for (mark, bytes) in [(true, u16::to_be_bytes as fn(u16) -> [u8; 2]), (false, u16::to_le_bytes)] {
+            let document = Document::read(&encode(&text, mark, bytes)[..], ReadOptions::new()).unwrap();
+            assert_eq!(document.entries().len(), 5, "{padding}");
+        }
+    }
+    let mut cut = encode(&text, true, u16::to_be_bytes);
+    cut.pop();
+    assert!(Document::read(&cut[..], ReadOptions::new()).is_err());
+}

@@ -25,7 +25,7 @@ fn home() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Whether `xmllint` can be had; with `CI=true` it must.
+/// Returns `true` if `xmllint` is installed; with `CI=true` it must be.
 fn has_xmllint() -> bool {
     let there = Command::new("xmllint").arg("--version").output().is_ok();
     if !there {
@@ -35,7 +35,7 @@ fn has_xmllint() -> bool {
     there
 }
 
-/// What `xmllint` has against these files; empty where they are valid.
+/// Returns the complaints of `xmllint` about these files; empty if they are valid.
 fn complaints(files: &[PathBuf]) -> String {
     let schema = home().join("schema/sitemap.xsd");
     let output =

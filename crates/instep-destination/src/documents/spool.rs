@@ -75,12 +75,7 @@ impl Content {
     /// Reads it from its beginning, without the gzip layers that it has; at most two are taken off: one of the transfer, one of
     /// the file (AMB-B36).
     pub(crate) fn open(&self, most_ratio: u64) -> io::Result<Box<dyn BufRead + Send>> {
-        let mut reader: Box<dyn BufRead + Send> = match self {
-            Self::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
-            Self::File(file) => {
-                Box::new(BufReader::with_capacity(64 << 10, At { file: Arc::clone(file), offset: 0 }))
-            }
-        };
+        let mut reader = self.open_coded();
         for _ in 0..2 {
             if !reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
                 break;
@@ -88,6 +83,16 @@ impl Content {
             reader = Box::new(BufReader::with_capacity(32 << 10, Gunzip::new(reader, most_ratio)));
         }
         Ok(reader)
+    }
+
+    /// Reads it from its beginning, as it was transferred.
+    pub(crate) fn open_coded(&self) -> Box<dyn BufRead + Send> {
+        match self {
+            Self::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
+            Self::File(file) => {
+                Box::new(BufReader::with_capacity(64 << 10, At { file: Arc::clone(file), offset: 0 }))
+            }
+        }
     }
 }
 

@@ -54,7 +54,7 @@ fn media_type(name: &[u8]) -> &'static str {
         Some(b"txt") => "text/plain; charset=utf-8",
         Some(b"gz") => "application/gzip",
         Some(b"json-patch") => "application/json-patch+json",
-        Some(b"xml-patch") => "application/xml-patch+xml",
+        Some(b"xml-patch") => "application/patch-ops-error+xml",
         Some(b"vcdiff") => "application/vcdiff",
         _ => "application/octet-stream",
     }

@@ -9,7 +9,7 @@ mod front;
 use axum::{body::Body, response::Response};
 use http::{HeaderValue, header};
 use maud::{DOCTYPE, Markup, html};
-use resourcesync::{Change, DateTime};
+use resourcesync::{Change, DateTime, Uri};
 
 pub(crate) use browse::routes;
 pub(crate) use front::front;
@@ -34,7 +34,8 @@ pub(crate) fn respond(text: String) -> Response {
     response
 }
 
-fn layout(base: &str, title: &str, content: &Markup) -> String {
+/// Lays out a page. `lists` are the Capability Lists that it leads to for discovery (DISC-2).
+fn layout(base: &str, lists: &[Uri], title: &str, content: &Markup) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -42,7 +43,7 @@ fn layout(base: &str, title: &str, content: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 link rel="icon" href="data:,";
-                link rel="resourcesync" href=(path(base, ".well-known/resourcesync"));
+                @for list in lists { link rel="resourcesync" href=(list.as_str()); }
                 title { (title) }
                 style { (maud::PreEscaped(STYLE)) }
             }

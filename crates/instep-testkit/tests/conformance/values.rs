@@ -106,7 +106,7 @@ pub(super) fn times(add: Add<'_>) {
     add("TIME-3", Info, modified("09"), modified("10"));
     add("TIME-4", Error, completed("09"), completed("08"));
     let until = |day| with("CL", &format!(" until=\"2013-01-{day}T00:00:00Z\""), "", "");
-    add("TIME-8", Warning, until("03"), until("02"));
+    add("TIME-8", Error, until("03"), until("02"));
     let member = |hour: u32| of("RLI", &sitemap(&format!("at=\"2013-01-03T{hour:02}:00:00Z\"")));
     add("TIME-11", Info, member(9), member(8));
     let interval = |from: u32, until: u32| {
@@ -116,6 +116,11 @@ pub(super) fn times(add: Add<'_>) {
         of("CLI", &format!("{}{}", interval(3, 4), interval(second, 6).replace("part1", "part2")))
     };
     add("TIME-13", Info, index(4), index(5));
+    let closed = |last: &str| {
+        let member = sitemap(&format!("from=\"2013-01-03T00:00:00Z\" {last}"));
+        with("CLI", " until=\"2013-01-06T00:00:00Z\"", "", &member)
+    };
+    add("TIME-6", Error, closed("until=\"2013-01-06T00:00:00Z\""), closed(""));
     let pair = |first, second| {
         of("CL", &format!("{}{}", change("created", first, ""), change("updated", second, "")))
     };

@@ -1,8 +1,8 @@
-//! VCDIFF (RFC 3284) with its default code table: what is copied out of the version before, and what is new.
+//! VCDIFF (RFC 3284) with its default code table: copies from the version before, and new bytes.
 //!
-//! The decoder takes all that the RFC says but secondary compression and tables of one's own, and passes over the
-//! application header and the checksums that are usual beside it. The encoder writes one window, without the codes
-//! that stand for two instructions.
+//! The decoder reads everything in the RFC except secondary compression and custom tables, and skips the application
+//! header and the checksums that common encoders add. The encoder writes one window, without the codes for pairs of
+//! instructions.
 
 mod address;
 mod decode;
@@ -12,12 +12,12 @@ mod table;
 pub(super) use decode::decode;
 pub(super) use encode::encode;
 
-/// How a delta begins: "VCD" with its high bits, and the version of the format (§4.1).
+/// The first bytes of a delta: "VCD" with its high bits, and the version of the format (§4.1).
 const MAGIC: [u8; 4] = [0xd6, 0xc3, 0xc4, 0];
 
-/// Win_Indicator (§4.2): the segment lies in the version before.
+/// Win_Indicator (§4.2): the segment is in the version before.
 const SOURCE: u8 = 1;
-/// Win_Indicator (§4.2): the segment lies in what is decoded already.
+/// Win_Indicator (§4.2): the segment is in the bytes decoded so far.
 const TARGET: u8 = 2;
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{PatchError, affordable};
 
-/// How deep a value may become: what is read is not deeper than half of it.
+/// Depth that a value may reach. A value that is read from text is at most half as deep.
 const DEPTH: usize = 256;
 
-/// What a JSON Patch makes; its copies may add `most` bytes at most.
+/// Applies a JSON Patch, whose copies may add at most `most` bytes.
 pub(super) fn patched(
     held: &[u8],
     patch: &[u8],
@@ -27,14 +27,14 @@ pub(super) fn patched(
     Ok(spellings(value))
 }
 
-/// What a JSON Merge Patch makes.
+/// Applies a JSON Merge Patch.
 pub(super) fn merged(held: &[u8], patch: &[u8]) -> Result<impl Iterator<Item = Vec<u8>> + use<>, PatchError> {
     let mut value = parse(held)?;
     json_patch::merge(&mut value, &parse(patch)?);
     Ok(spellings(value))
 }
 
-/// A JSON Patch from one version to the next; none where one of them is not JSON.
+/// Makes a JSON Patch from one version to the next; `None` if one of them is not JSON.
 pub(super) fn diff(held: &[u8], next: &[u8]) -> Option<Vec<u8>> {
     let patch = json_patch::diff(&parse(held).ok()?, &parse(next).ok()?);
     serde_json::to_vec(&patch).ok()
@@ -45,11 +45,11 @@ fn parse(bytes: &[u8]) -> Result<Value, PatchError> {
 }
 
 fn too_much() -> PatchError {
-    PatchError::Unfit("it makes more than is allowed".to_owned())
+    PatchError::Unfit("its result is larger or deeper than allowed".to_owned())
 }
 
-/// By how much an operation lets the value grow beyond the bytes of the patch; a value that would be too deep for
-/// those who walk through it is refused.
+/// Returns the bytes that an operation adds beyond those of the patch. A value that would become too deep is refused:
+/// walking through it would overflow the stack.
 fn growth(operation: &PatchOperation, value: &Value) -> Result<usize, PatchError> {
     let from = |pointer: &str| value.pointer(pointer).map_or((0, 0), extent);
     let (bytes, depth) = match operation {
@@ -63,7 +63,7 @@ fn growth(operation: &PatchOperation, value: &Value) -> Result<usize, PatchError
     if depth + beneath > DEPTH { Err(too_much()) } else { Ok(bytes) }
 }
 
-/// Bytes of a value, roughly, and its depth.
+/// Returns the approximate bytes of a value, and its depth.
 fn extent(value: &Value) -> (usize, usize) {
     let within = |items: &mut dyn Iterator<Item = (usize, &Value)>| {
         items.fold((2, 1), |(bytes, depth), (name, value)| {
@@ -79,7 +79,7 @@ fn extent(value: &Value) -> (usize, usize) {
     }
 }
 
-/// Compact, or indented by two, four or a tab; with or without a last newline.
+/// Returns the usual texts of a value: compact, or indented by two, four or a tab; with or without a final newline.
 fn spellings(value: Value) -> impl Iterator<Item = Vec<u8>> {
     let indents: [Option<&[u8]>; 4] = [None, Some(b"  "), Some(b"    "), Some(b"\t")];
     let spelt = move |(indent, end): (Option<&[u8]>, &[u8])| {

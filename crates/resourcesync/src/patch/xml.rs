@@ -1,4 +1,4 @@
-//! XML Patch (RFC 5261): bytes that no operation names stay as they are.
+//! XML Patch (RFC 5261). Bytes that no operation selects stay as they are.
 
 mod diff;
 mod tree;
@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::{PatchError, affordable};
 pub(super) use diff::diff;
-use tree::{Kind, Target, Tree};
+use tree::{NodeKind, Target, Tree};
 
 /// Applies the operations of a patch document one after the other.
 pub(super) fn patched(held: &[u8], patch: &[u8]) -> Result<Vec<u8>, PatchError> {
@@ -16,7 +16,7 @@ pub(super) fn patched(held: &[u8], patch: &[u8]) -> Result<Vec<u8>, PatchError> 
     affordable(operations.nodes[root].children.len(), held.len() + patch.len())?;
     let mut bytes = held.to_vec();
     for &operation in &operations.nodes[root].children {
-        if matches!(operations.nodes[operation].kind, Kind::Element(_)) {
+        if matches!(operations.nodes[operation].kind, NodeKind::Element(_)) {
             apply(&mut bytes, &operations, operation, patch)?;
         }
     }
@@ -30,7 +30,7 @@ fn apply(bytes: &mut Vec<u8>, patch: &Tree, operation: usize, source: &[u8]) -> 
     let content = &source[node.inner.clone()];
     let tree = Tree::parse(bytes)?;
     let target = tree.select(selector)?;
-    let Kind::Element(name) = &node.kind else { return Ok(()) };
+    let NodeKind::Element(name) = &node.kind else { return Ok(()) };
     let (span, new): (Range<usize>, Vec<u8>) = match (name.rsplit(':').next().unwrap_or(name), &target) {
         ("add", Target::Node(at)) => match (node.attribute("type"), node.attribute("pos")) {
             (Some(attribute), _) => {

@@ -1,3 +1,5 @@
+//! Validation of a document, entry by entry.
+
 use std::io::{self, BufRead};
 
 use super::{
@@ -16,28 +18,31 @@ use crate::{
     xml::{Decoded, DocumentReader, Limits, ReadOptions, SpecVersion},
 };
 
-/// How documents are judged.
+/// Options of validation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ValidateOptions {
-    /// By which version of the standard (DIA-9).
+    /// The version of the standard to judge by (DIA-9).
     pub version: SpecVersion,
-    /// Whether what should be must be: warnings become errors.
+    /// Treats warnings as errors.
     pub strict: bool,
-    /// Where the document was fetched.
+    /// The URI of the document.
     pub base: Option<Uri>,
-    /// How much is read.
+    /// The limits of reading.
     pub limits: Limits,
-    /// How many findings a report keeps; further ones are counted.
+    /// Findings that a report keeps; 1,000. Further ones are counted.
     pub findings: usize,
-    /// What the document should be, where whoever led to it said so.
+    /// Findings of one rule that a report keeps; 100. Further ones are counted, so that a fault of every entry does not
+    /// hide the others.
+    pub findings_per_rule: usize,
+    /// The capability that the document must have, if the document that led to it states one.
     pub expected: Option<Capability>,
-    /// Whether an index led to the document (RL-4, RD-4, CL-4, CD-4).
+    /// `true` if an index led to the document (RL-4, RD-4, CL-4, CD-4).
     pub below_index: bool,
 }
 
 impl ValidateOptions {
-    /// By version 1.1, not strictly, keeping 1,000 findings.
+    /// Judges by version 1.1, not strictly, and keeps 1,000 findings.
     pub fn new() -> Self {
         Self {
             version: SpecVersion::V1_1,
@@ -45,6 +50,7 @@ impl ValidateOptions {
             base: None,
             limits: Limits::default(),
             findings: 1_000,
+            findings_per_rule: 100,
             expected: None,
             below_index: false,
         }
@@ -57,28 +63,28 @@ impl Default for ValidateOptions {
     }
 }
 
-/// Judges documents and packages.
+/// Validates documents and packages.
 #[derive(Clone, Debug, Default)]
 pub struct Validator {
     pub(super) options: ValidateOptions,
 }
 
 impl Validator {
-    /// With options.
+    /// Creates a validator with options.
     pub fn new(options: ValidateOptions) -> Self {
         Self { options }
     }
 
-    /// Judges one document while reading it, in memory that grows with its entries by a few bytes each. What cannot be
-    /// read is a finding too (GEN-1, GEN-24, GEN-26).
+    /// Validates a document while reading it, with a few bytes of memory for each entry. A document that cannot be read is
+    /// a finding too (GEN-1, GEN-24, GEN-26).
     ///
     /// # Errors
-    /// When the bytes do not arrive.
+    /// If the bytes cannot be read.
     pub fn document(&self, source: impl BufRead) -> io::Result<Report> {
         self.document_with(source, |_, _| {})
     }
 
-    /// The same, showing each entry to `observe`, which may add findings.
+    /// Validates a document and passes each entry to `observe`, which may add findings.
     pub(super) fn document_with(
         &self,
         source: impl BufRead,
@@ -109,7 +115,7 @@ impl Validator {
     }
 }
 
-/// Whether the bytes arrived, but could not be decompressed.
+/// Returns `true` if the bytes arrived, but could not be decompressed.
 fn is_damage(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -117,7 +123,7 @@ fn is_damage(error: &io::Error) -> bool {
     )
 }
 
-/// What one document has shown so far.
+/// The state of validating a document.
 struct DocumentCheck<'o> {
     options: &'o ValidateOptions,
     findings: Findings,
@@ -125,24 +131,27 @@ struct DocumentCheck<'o> {
     header: Option<Header>,
     entries: u64,
     bytes: u64,
+    /// `true` if an entry has an extension of ResourceSync.
+    extended: bool,
     children: Vec<Child>,
-    /// Digest of `loc`, and its line.
+    /// The digest and the line of each `loc`.
     locs: Vec<(u64, u32)>,
     changes: Vec<ChangeRecord>,
 }
 
-/// Children kept of one document; there are never more than it may have entries.
+/// Children that are kept of a document: as many as the Sitemap protocol allows entries (GEN-12).
 const CHILDREN: usize = 50_000;
 
 impl<'o> DocumentCheck<'o> {
     fn new(options: &'o ValidateOptions) -> Self {
         Self {
             options,
-            findings: Findings::new(options.findings, options.strict),
+            findings: Findings::new(options),
             rules: None,
             header: None,
             entries: 0,
             bytes: 0,
+            extended: false,
             children: Vec::new(),
             locs: Vec::new(),
             changes: Vec::new(),
@@ -155,7 +164,7 @@ impl<'o> DocumentCheck<'o> {
         observe: &mut dyn FnMut(&Entry, &mut Findings),
     ) -> Result<(), ReadError> {
         let mut options = ReadOptions::new();
-        // Without a base a relative link would be lost, and missed: it is there, and NAV-5 says what it is.
+        // Without a base a relative link would be dropped, and reported as missing; NAV-5 is the finding for it.
         let base = self.options.base.clone().or_else(|| Uri::parse("file:///").ok());
         (options.base, options.limits, options.dialects) = (base, self.options.limits, false);
         let mut reader = DocumentReader::open(source, options)?;
@@ -166,8 +175,7 @@ impl<'o> DocumentCheck<'o> {
         header::check(
             reader.header(),
             self.rules,
-            self.entries,
-            self.bytes,
+            header::Size { entries: self.entries, bytes: self.bytes, extended: self.extended },
             self.options,
             &mut self.findings,
         );
@@ -195,6 +203,7 @@ impl<'o> DocumentCheck<'o> {
             });
             check.check(&entry, &mut self.findings);
             link_check.check(&entry, self.rules, &mut self.findings);
+            self.extended |= !entry.links.is_empty() || entry.metadata != empty;
             observe(&entry, &mut self.findings);
             self.remember(&entry);
         }
@@ -239,7 +248,7 @@ impl<'o> DocumentCheck<'o> {
         }
     }
 
-    /// One entry for each URI, where entries are not changes (RL-5 and its kin).
+    /// Reports URIs with several entries, if entries are not changes (RL-5, RD-5, SD-6).
     fn check_duplicates(&mut self) {
         self.locs.sort_unstable();
         let rule = self.rules.map_or("", |rules| rules.duplicate);
@@ -275,7 +284,7 @@ impl<'o> DocumentCheck<'o> {
     }
 }
 
-/// A payload without root metadata is a notification if it says so by its first entry (N8-5).
+/// Recognizes a notification without root metadata by its first entry (N8-5).
 fn notification_rules(header: &Header, first: &Entry) -> Option<&'static DocumentRules> {
     let bare = header.metadata.is_none() && header.up().is_some() && first.metadata.change.is_some();
     let capability = match first.metadata.capability {
@@ -286,7 +295,7 @@ fn notification_rules(header: &Header, first: &Entry) -> Option<&'static Documen
 }
 
 impl Finding {
-    /// Whether the finding is an error.
+    /// Returns `true` if the finding is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -1,4 +1,4 @@
-//! Entries, one after the other: what each says, and how it follows the one before.
+//! Validation of entries: each by itself, and in the order they come.
 
 mod kinds;
 
@@ -15,7 +15,7 @@ use crate::{
     xml::SpecVersion,
 };
 
-/// What the entries so far have shown.
+/// The state of validating entries.
 pub(super) struct EntryCheck<'h> {
     rules: Option<&'static DocumentRules>,
     root: &'h Metadata,
@@ -93,7 +93,7 @@ impl<'h> EntryCheck<'h> {
                     Severity::Warning,
                     at,
                     found,
-                    "it in Change Lists and their manifests only",
+                    "none; only Change Lists and Change Dump Manifests have it",
                 );
             }
             if md.datetime.is_some() {
@@ -102,7 +102,7 @@ impl<'h> EntryCheck<'h> {
                     Severity::Warning,
                     at,
                     "datetime",
-                    "it in Change Lists and their manifests only",
+                    "none; only Change Lists and Change Dump Manifests have it",
                 );
             }
             return;
@@ -132,7 +132,7 @@ impl<'h> EntryCheck<'h> {
                     out.add("ATT-10", at, found, "a time from the root's from to its until");
                 }
                 if self.version == SpecVersion::V1_0 {
-                    out.weigh("DIA-9", Severity::Info, at, "datetime", "1.0 does not know it");
+                    out.weigh("DIA-9", Severity::Info, at, "datetime", "none; 1.0 does not have it");
                 }
             }
             None => {
@@ -148,7 +148,7 @@ impl<'h> EntryCheck<'h> {
                 Severity::Error,
                 entry.position,
                 "a change without lastmod",
-                "lastmod, in 1.0",
+                "a lastmod; 1.0 requires it",
             );
         }
     }
@@ -156,12 +156,12 @@ impl<'h> EntryCheck<'h> {
     fn check_path(&mut self, rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
         let Some(path) = &md.path else {
             if !rules.path.is_empty() && md.change != Some(Change::Deleted) {
-                out.add(rules.path, at, "no path", "where the bitstream lies in the package");
+                out.add(rules.path, at, "no path", "the path of the bitstream in the package");
             }
             return;
         };
         if !rules.is_manifest() {
-            out.add("ATT-16", at, format!("path=\"{path}\""), "it in manifests only");
+            out.add("ATT-16", at, format!("path=\"{path}\""), "none; only manifests have it");
             if rules.capability == Capability::ChangeList {
                 out.also("CL-9", at, format!("path=\"{path}\""), "none in a Change List");
             }
@@ -184,7 +184,7 @@ impl<'h> EntryCheck<'h> {
         }
     }
 
-    /// Entries in order of time, oldest first.
+    /// Checks that entries are in order of time, oldest first.
     fn check_order(&mut self, rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
         if rules.order.is_empty() {
             return;
@@ -199,7 +199,7 @@ impl<'h> EntryCheck<'h> {
         if let Some(last) = self.last_time.filter(|last| time.end() <= last.instant()) {
             out.add(rules.order, at, format!("{time} after {last}"), "oldest first");
             if rules.has_changes() {
-                out.add("TIME-14", at, format!("datetime {time} after {last}"), "no earlier one than before");
+                out.add("TIME-14", at, format!("datetime {time} after {last}"), "times that do not decrease");
             }
         }
         self.last_time = Some(time);
@@ -209,7 +209,7 @@ impl<'h> EntryCheck<'h> {
         let Entry { loc, metadata: md, .. } = entry;
         let source = rules.capability == Capability::Description;
         let Some(capability) = &md.capability else {
-            let expected = "the capability of what the entry leads to";
+            let expected = "the capability of the document that the entry leads to";
             match &rules.capability {
                 Capability::CapabilityList => {
                     out.add("CAP-7", at, "no capability", expected);
@@ -230,7 +230,7 @@ impl<'h> EntryCheck<'h> {
                 Severity::Warning,
                 at,
                 found,
-                "it in Source Descriptions and Capability Lists only",
+                "none; only Source Descriptions and Capability Lists have it",
             );
         } else if source && *capability != Capability::CapabilityList {
             out.add("SD-8", at, format!("capability=\"{capability}\""), "capability=\"capabilitylist\"");
@@ -258,7 +258,7 @@ impl<'h> EntryCheck<'h> {
         }
     }
 
-    /// What only the whole document shows.
+    /// Reports what only the whole document shows.
     pub(super) fn finish(self, out: &mut Findings) {
         if self.without_datetime == 0 || self.version == SpecVersion::V1_0 {
             return;

@@ -1,42 +1,44 @@
+//! Findings, collected and counted.
+
 use std::collections::BTreeMap;
 
-use super::{ChangeRecord, digest_of, rule};
+use super::{ChangeRecord, ValidateOptions, digest_of, rule};
 use crate::{
     document::{Header, Metadata},
     finding::{Finding, Position, Severity},
     value::Uri,
 };
 
-/// What was found in one document or package.
+/// The findings about one document or package.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// The findings in the order of the document; as many as were to be kept.
+    /// The findings in document order, as many as the options keep.
     pub findings: Vec<Finding>,
-    /// All findings, counted.
+    /// The number of all findings.
     pub summary: Summary,
-    /// The document's header; none where it could not be read.
+    /// The document's header; `None` if it could not be read.
     pub header: Option<Header>,
-    /// Entries read.
+    /// The number of entries read.
     pub entries: u64,
-    /// Bytes read, decoded.
+    /// The number of bytes read, decoded.
     pub bytes: u64,
-    /// What a Source Description, Capability List, index, dump or archive leads to, in order.
+    /// The documents and packages that a Source Description, Capability List, index, dump or archive leads to, in order.
     pub children: Vec<Child>,
-    /// A digest of the `loc` of each entry, sorted, of lists whose coverage can be compared (CAP-9, RLI-7).
+    /// A digest of the `loc` of each entry, sorted, to compare coverage (CAP-9, RLI-7).
     pub(super) locs: Vec<u64>,
-    /// The changes of a Change List, as far as coverage needs them (CAP-9).
+    /// The changes of a Change List, to compare coverage (CAP-9).
     pub(super) changes: Vec<ChangeRecord>,
 }
 
 impl Report {
-    /// Whether a resource is in this list; false where coverage is not kept.
+    /// Returns `true` if a resource is in this list; `false` also if its entries were not kept.
     pub fn lists(&self, uri: &Uri) -> bool {
         self.locs.binary_search(&digest_of(uri)).is_ok()
     }
 
-    /// Whether this Change List has a change of a resource.
-    pub fn tells_of(&self, uri: &Uri) -> bool {
+    /// Returns `true` if this Change List has a change of a resource.
+    pub fn has_change_of(&self, uri: &Uri) -> bool {
         let digest = digest_of(uri);
         self.changes.iter().any(|change| change.loc == digest)
     }
@@ -46,32 +48,32 @@ impl Report {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Child {
-    /// Where it is.
+    /// The URI of the document or package.
     pub loc: Uri,
-    /// What is said about it.
+    /// The metadata that the list has about it.
     pub metadata: Metadata,
-    /// Where a copy of a package's manifest is (RD-9).
+    /// The URI of a copy of a package's manifest (RD-9).
     pub contents: Option<Uri>,
-    /// Where that is said.
+    /// The place of the entry.
     pub position: Position,
 }
 
-/// Findings, counted.
+/// The number of findings by weight and by rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Findings of weight error.
+    /// Errors.
     pub errors: u64,
-    /// Findings of weight warning.
+    /// Warnings.
     pub warnings: u64,
-    /// Findings of weight info.
+    /// Infos.
     pub infos: u64,
-    /// Findings of each rule.
+    /// The number of findings of each rule.
     pub rules: BTreeMap<&'static str, u64>,
 }
 
 impl Summary {
-    /// Counts one more.
+    /// Counts a finding.
     pub fn add(&mut self, finding: &Finding) {
         match finding.severity {
             Severity::Error => self.errors += 1,
@@ -81,7 +83,7 @@ impl Summary {
         *self.rules.entry(finding.rule).or_default() += 1;
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the numbers of another summary.
     pub fn merge(&mut self, other: &Self) {
         self.errors += other.errors;
         self.warnings += other.warnings;
@@ -93,7 +95,7 @@ impl Summary {
 }
 
 impl Finding {
-    /// A finding with the weight that its rule has.
+    /// Creates a finding with the weight of its rule.
     pub fn of(
         rule_id: &'static str,
         position: Position,
@@ -104,24 +106,26 @@ impl Finding {
         Self::new(rule_id, severity, position, found, expected)
     }
 
-    /// Where the rule stands: `§10.1`; empty where no clause says it.
+    /// Returns the clause of the rule: `§10.1`; empty if no clause states it.
     pub fn clause(&self) -> &'static str {
         rule(self.rule).map_or("", |rule| rule.clause)
     }
 }
 
-/// Takes findings, keeps the first of them, counts all.
+/// Collects findings: counts all, and keeps the first ones in all and of each rule.
 #[derive(Debug)]
 pub(super) struct Findings {
     kept: Vec<Finding>,
     summary: Summary,
     most: usize,
+    most_of_a_rule: u64,
     strict: bool,
 }
 
 impl Findings {
-    pub(super) fn new(most: usize, strict: bool) -> Self {
-        Self { kept: Vec::new(), summary: Summary::default(), most, strict }
+    pub(super) fn new(options: &ValidateOptions) -> Self {
+        let (most, most_of_a_rule) = (options.findings, options.findings_per_rule as u64);
+        Self { kept: Vec::new(), summary: Summary::default(), most, most_of_a_rule, strict: options.strict }
     }
 
     pub(super) fn push(&mut self, mut finding: Finding) {
@@ -129,19 +133,20 @@ impl Findings {
             finding.severity = Severity::Error;
         }
         self.summary.add(&finding);
-        if self.kept.len() < self.most {
+        let of_rule = self.summary.rules.get(finding.rule).copied().unwrap_or_default();
+        if self.kept.len() < self.most && of_rule <= self.most_of_a_rule {
             self.kept.push(finding);
         }
     }
 
-    /// A finding with the weight of its rule.
+    /// Adds a finding with the weight of its rule; nothing if the rule is empty.
     pub(super) fn add(&mut self, rule: &'static str, at: Position, found: impl Into<String>, expected: &str) {
         if !rule.is_empty() {
             self.push(Finding::of(rule, at, found, expected));
         }
     }
 
-    /// A finding with a weight of its own.
+    /// Adds a finding with another weight than that of its rule.
     pub(super) fn weigh(
         &mut self,
         rule: &'static str,
@@ -153,7 +158,7 @@ impl Findings {
         self.push(Finding::new(rule, severity, at, found, expected));
     }
 
-    /// A finding about a defect that another rule has weighed already: it is named here too, but counts only once.
+    /// Adds a finding about a fault that another rule has weighed already. It is an info, so that the fault weighs once.
     pub(super) fn also(
         &mut self,
         rule: &'static str,

@@ -1,4 +1,4 @@
-//! The root: `rs:md`, links, and the document as a whole.
+//! Validation of the root: `rs:md`, links, and the document as a whole.
 
 use super::{ValidateOptions, findings::Findings};
 use crate::{
@@ -9,20 +9,28 @@ use crate::{
     value::{Capability, DateTime, Relation},
 };
 
-/// Entries and bytes that the Sitemap community puts into one document at most (GEN-12).
+/// Entries and bytes that the Sitemap protocol allows in one document (GEN-12).
 const MOST_ENTRIES: u64 = 50_000;
 const MOST_BYTES: u64 = 52_428_800;
+
+/// The properties of the content of a document that rules about the root depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    pub(super) entries: u64,
+    pub(super) bytes: u64,
+    /// `true` if an entry has an extension of ResourceSync.
+    pub(super) extended: bool,
+}
 
 pub(super) fn check(
     header: &Header,
     rules: Option<&DocumentRules>,
-    entries: u64,
-    bytes: u64,
+    size: Size,
     options: &ValidateOptions,
     out: &mut Findings,
 ) {
     let root = header.places.root;
-    check_size(root, entries, bytes, out);
+    check_size(header, size, out);
     check_dialect(header, out);
     let at = header.places.metadata_or(root);
     match &header.metadata {
@@ -32,9 +40,11 @@ pub(super) fn check(
                 Severity::Info,
                 root,
                 "a notification without rs:md under the root",
-                "it, since 1.0",
+                "an rs:md, since 1.0",
             );
         }
+        // A Sitemap without any extension is not a document of ResourceSync, unless another document says it is one.
+        None if options.expected.is_none() && header.links.is_empty() && !size.extended => {}
         None => out.add("GEN-3", root, "no rs:md under the root", "one that describes the document"),
         Some(md) => {
             check_capability(header, md, at, options, out);
@@ -50,8 +60,11 @@ pub(super) fn check(
     }
 }
 
-fn check_size(root: Position, entries: u64, bytes: u64, out: &mut Findings) {
-    if entries == 0 {
+fn check_size(header: &Header, size: Size, out: &mut Findings) {
+    let (root, Size { entries, bytes, .. }) = (header.places.root, size);
+    // A document of changes is empty as long as nothing changed.
+    let grows = header.metadata.as_ref().is_some_and(|md| md.from.is_some());
+    if entries == 0 && !grows {
         out.weigh("GEN-13", Severity::Info, root, "no entries", "entries, as a rule");
     }
     if entries > MOST_ENTRIES {
@@ -71,7 +84,7 @@ fn check_dialect(header: &Header, out: &mut Findings) {
         Dialect::V0_5 => ("DIA-2", "the draft 0.5 or 0.6"),
         Dialect::V0_9 => ("DIA-3", "the draft 0.9"),
     };
-    out.weigh(rule, Severity::Info, header.places.root, format!("what looks like {name}"), "1.1");
+    out.weigh(rule, Severity::Info, header.places.root, format!("a document that looks like {name}"), "1.1");
 }
 
 fn check_capability(
@@ -82,7 +95,7 @@ fn check_capability(
     out: &mut Findings,
 ) {
     let Some(capability) = &md.capability else {
-        return out.add("GEN-4", at, "no capability", "what the document is");
+        return out.add("GEN-4", at, "no capability", "the capability of the document");
     };
     if let Some(expected) = options.expected.as_ref().filter(|expected| *expected != capability) {
         let rule = document_rules(header.form, expected).map_or("GEN-5", |rules| rules.root);
@@ -115,7 +128,7 @@ fn check_capability(
     out.weigh(rule, severity, at, found, &format!("capability=\"{meant}\""));
 }
 
-/// Appendix A for the root.
+/// Checks the times of the root by Appendix A.
 fn check_times(rules: &DocumentRules, header: &Header, md: &Metadata, at: Position, out: &mut Findings) {
     let pairs: [(Presence, [Time; 2]); 2] = [
         (rules.times[0], [("at", md.at, "ATT-1"), ("completed", md.completed, "ATT-2")]),
@@ -125,7 +138,12 @@ fn check_times(rules: &DocumentRules, header: &Header, md: &Metadata, at: Positi
         let missing = start.1.is_none() && !header.places.unreadable_time;
         if presence == Presence::Mandatory && missing {
             out.add(rules.time, at, format!("no {} on the root", start.0), start.0);
-            out.also("TIME-1", at, format!("no {} on the root", start.0), "what Appendix A makes mandatory");
+            out.also(
+                "TIME-1",
+                at,
+                format!("no {} on the root", start.0),
+                "the times that Appendix A makes mandatory",
+            );
         }
         for (time, table) in [(start, "TIME-1"), (end, "TIME-2")] {
             check_root_time(rules, presence, time, table, at, out);
@@ -134,7 +152,7 @@ fn check_times(rules: &DocumentRules, header: &Header, md: &Metadata, at: Positi
     check_pairs(md, at, out);
 }
 
-/// The name of a time, its value, the rule about where it stands.
+/// The name of a time, its value, and the rule about its place.
 type Time = (&'static str, Option<DateTime>, &'static str);
 
 fn check_root_time(
@@ -151,8 +169,8 @@ fn check_root_time(
     let found = format!("{name} on the root");
     match presence {
         Presence::Forbidden => {
-            out.add(table, at, found.clone(), "what Appendix A allows");
-            out.also(rule, at, found, "it only where §7 allows it");
+            out.add(table, at, found.clone(), "only the times that Appendix A allows");
+            out.also(rule, at, found, "none here, by §7");
         }
         Presence::Unstated if rules.is_archive() => {
             out.weigh("ARC-5", Severity::Info, at, found, "no time on the root of an archive");
@@ -161,13 +179,13 @@ fn check_root_time(
             if rules.capability == Capability::CapabilityList {
                 out.add("CAP-14", at, found.clone(), "no time in a Capability List");
             }
-            out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
+            out.weigh(rule, Severity::Warning, at, found, "none here, by §7");
         }
         _ => {}
     }
 }
 
-/// The order of two times, and an end without its start; the same for root and entries.
+/// Checks the order of two times, and for an end without its start, on the root and on entries alike.
 pub(super) fn check_pairs(md: &Metadata, at: Position, out: &mut Findings) {
     let pairs =
         [("at", md.at, "completed", md.completed, "TIME-4"), ("from", md.from, "until", md.until, "TIME-8")];
@@ -185,9 +203,9 @@ pub(super) fn check_pairs(md: &Metadata, at: Position, out: &mut Findings) {
     }
 }
 
-/// What only entries have (Table 3).
+/// Checks the root for attributes that only entries have (Table 3).
 fn check_stray(md: &Metadata, at: Position, out: &mut Findings) {
-    let expected = "it on entries only";
+    let expected = "none; only entries have it";
     for (there, name, rule, severity) in [
         (md.path.is_some(), "path", "ATT-16", Severity::Error),
         (md.change.is_some(), "change", "ATT-8", Severity::Warning),
@@ -210,7 +228,7 @@ fn check_links(header: &Header, rules: &DocumentRules, options: &ValidateOptions
         Some(header.places.links.get(index).copied().unwrap_or(root))
     };
     if place(&Relation::Up).is_none() && !rules.up.is_empty() {
-        out.add(rules.up, root, "no link rel=\"up\"", "one, to what leads here");
+        out.add(rules.up, root, "no link rel=\"up\"", "one, to the document that leads here");
     }
     let describes = match (&rules.capability, rules.form) {
         (Capability::Description, Form::List) => "SD-5",
@@ -226,7 +244,7 @@ fn check_links(header: &Header, rules: &DocumentRules, options: &ValidateOptions
             Severity::Warning,
             at,
             "rel=\"up\" in a Source Description",
-            "none; it is the top",
+            "none; it is the top document",
         );
     }
     if options.below_index && !rules.index.is_empty() && place(&Relation::Index).is_none() {
@@ -240,7 +258,7 @@ fn check_links(header: &Header, rules: &DocumentRules, options: &ValidateOptions
     }
 }
 
-/// The root element, where the capability allows only one (GEN-9).
+/// Checks the root element, if the capability allows only one (GEN-9).
 fn check_root(rules: &DocumentRules, root: Position, out: &mut Findings) {
     if rules.form == Form::List {
         return;

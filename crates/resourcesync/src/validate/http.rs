@@ -1,13 +1,13 @@
-//! What a server answered, against what the documents say about it (ATT-11, ATT-15, RD-6, ZIP-9).
+//! Responses of servers, compared with the documents that describe them (ATT-11, ATT-15, RD-6, ZIP-9).
 
 use crate::{
     discovery::HeaderLink,
     document::{Entry, Metadata},
     finding::{Finding, Position, Severity},
-    value::{Digests, MediaType, Relation, Uri},
+    value::{Digest, Digests, MediaType, Relation, Uri},
 };
 
-/// What is known about the answer to a request for a resource or package.
+/// The response to a request for a resource or package, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpAnswer {
@@ -19,35 +19,38 @@ pub struct HttpAnswer {
     pub content_encoding: Option<String>,
     /// `Content-Type`.
     pub content_type: Option<String>,
-    /// Digests of the body, where it was read.
+    /// Digests of the body as it was transferred, if it was read.
     pub digests: Digests,
-    /// Whether the body starts as a ZIP file does, where it was read.
+    /// Digests of the body after its content coding was removed, if it was read and had one. The standard does not say
+    /// which of the two bodies a `hash` describes, so either may match.
+    pub decoded: Digests,
+    /// `true` if the body begins like a ZIP file; `None` if it was not read.
     pub is_zip: Option<bool>,
 }
 
 impl HttpAnswer {
-    /// An answer with a status, and nothing else known.
+    /// Creates a response with a status, of which nothing else is known.
     pub fn new(status: u16) -> Self {
         Self { status, ..Self::default() }
     }
 }
 
-/// Compares an answer with the entry that led to it. `package` is the rule that wants a package there: `RD-6` or `CD-7`.
+/// Compares a response with the entry that led to it. `package` is the rule that asks for a package: `RD-6` or `CD-7`.
 pub fn check_http(
     metadata: &Metadata,
     position: Position,
-    facts: &HttpAnswer,
+    answer: &HttpAnswer,
     package: Option<&'static str>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |rule, severity, found: String, expected: String| {
         findings.push(Finding::new(rule, severity, position, found, expected));
     };
-    if !(200..300).contains(&facts.status) {
+    if !(200..300).contains(&answer.status) {
         add(
             package.unwrap_or("GEN-14"),
             Severity::Error,
-            format!("HTTP status {}", facts.status),
+            format!("HTTP status {}", answer.status),
             "200".into(),
         );
         return findings;
@@ -55,35 +58,42 @@ pub fn check_http(
     let coded = |encoding: Option<&str>| {
         encoding.filter(|encoding| *encoding != "identity").map(str::to_ascii_lowercase)
     };
-    let (said, sent) = (coded(metadata.encoding.as_deref()), coded(facts.content_encoding.as_deref()));
-    if said != sent && (metadata.encoding.is_some() || facts.content_encoding.is_some()) {
+    let (said, sent) = (coded(metadata.encoding.as_deref()), coded(answer.content_encoding.as_deref()));
+    if said != sent && (metadata.encoding.is_some() || answer.content_encoding.is_some()) {
         let name = |encoding: Option<String>| encoding.unwrap_or_else(|| "none".into());
         add("ATT-11", Severity::Warning, format!("Content-Encoding {}", name(sent)), name(said));
     }
-    if let (Some(said), Some(sent)) = (metadata.length, facts.content_length)
+    if let (Some(said), Some(sent)) = (metadata.length, answer.content_length)
         && said != sent
     {
         add("ATT-15", Severity::Warning, format!("Content-Length {sent}"), format!("length {said}"));
     }
-    if let (Some(said), Some(sent)) = (&metadata.media_type, &facts.content_type)
+    if let (Some(said), Some(sent)) = (&metadata.media_type, &answer.content_type)
         && !said.essence().eq_ignore_ascii_case(MediaType::new(sent).essence())
     {
         add("ATT-18", Severity::Info, format!("Content-Type {sent}"), format!("type {said}"));
     }
     for said in metadata.hash.verifiable() {
-        if let Some(sent) = facts.digests.get(&said.algorithm).filter(|sent| sent.bytes() != said.bytes()) {
+        let differs = |sent: &&Digest| sent.bytes() != said.bytes();
+        let decoded = answer.decoded.get(&said.algorithm).is_some_and(|sent| sent.bytes() == said.bytes());
+        if let Some(sent) = answer.digests.get(&said.algorithm).filter(differs).filter(|_| !decoded) {
             let rule = if package.is_some() { "ZIP-9" } else { "ATT-13" };
             add(rule, Severity::Error, format!("a body with {sent}"), format!("{said}"));
         }
     }
-    if let (Some(rule), Some(false)) = (package, facts.is_zip) {
+    if let (Some(rule), Some(false)) = (package, answer.is_zip) {
         add(rule, Severity::Error, "a body that is no ZIP file".into(), "a package".into());
-        add("ZIP-1", Severity::Info, "a body that is no ZIP file".into(), "PK".into());
+        add(
+            "ZIP-1",
+            Severity::Info,
+            "a body that is no ZIP file".into(),
+            "a body that begins with PK".into(),
+        );
     }
     findings
 }
 
-/// Judges a channel by the `Link` fields of its topic and the links beside its entry: topic and hub must be found
+/// Checks that topic and hub of a channel can be found: in the `Link` fields of its topic, or in the links of its entry
 /// (CN-4).
 pub fn check_channel(topic: &Uri, fields: &[HeaderLink], entry: &Entry) -> Vec<Finding> {
     let named = |rel: &Relation| fields.iter().any(|link| link.is(rel, topic));

@@ -1,4 +1,4 @@
-//! One document against another that it leads to: what a walk through a Source checks at each step (§6.2).
+//! A document compared with another that it leads to: the checks at each step of a walk through a Source (§6.2).
 
 use super::findings::{Child, Report};
 use crate::{
@@ -11,9 +11,9 @@ use crate::{
 /// A finding about one of two documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LinkFinding {
-    /// Whether it is about the document that is led to, not the one that leads.
+    /// `true` if the finding is about the second document, `false` if it is about the one that leads there.
     pub(super) about_target: bool,
-    /// What was found.
+    /// The finding.
     pub(super) finding: Finding,
 }
 
@@ -24,10 +24,10 @@ struct Pair<'d> {
     out: Vec<LinkFinding>,
 }
 
-/// Compares what a document says about another with what that one says about itself (GEN-9, GEN-10, SD-7, CAP-6,
-/// NAV-1 to NAV-4, TIME-12, CLI-9, CLI-10, ARC-13).
+/// Compares the statements of a document about another with that document itself (GEN-9, GEN-10, SD-7, CAP-6, NAV-1 to
+/// NAV-4, TIME-12, CLI-9, CLI-10, ARC-13).
 ///
-/// `parent_uri` is where the first was fetched, `child` what it says, `target` the report about the second.
+/// `parent_uri` is the URI of the first document, `child` its statement, `target` the report about the second.
 pub(super) fn check_link(
     parent_uri: &Uri,
     parent: &Header,
@@ -46,13 +46,13 @@ pub(super) fn check_link(
 }
 
 impl Pair<'_> {
-    /// A finding about what the first document says.
+    /// Adds a finding about the first document.
     fn parent(&mut self, rule: &'static str, severity: Severity, found: String, expected: String) {
         let finding = Finding::new(rule, severity, self.child.position, found, expected);
         self.out.push(LinkFinding { about_target: false, finding });
     }
 
-    /// A finding about the second document.
+    /// Adds a finding about the second document.
     fn target(&mut self, rule: &'static str, severity: Severity, found: String, expected: String) {
         let at = self.target.places.metadata_or(self.target.places.root);
         self.out.push(LinkFinding {
@@ -128,7 +128,7 @@ impl Pair<'_> {
         self.check_closed(&own);
     }
 
-    /// What an index says about a member's times is what the member says (TIME-12).
+    /// Compares the times that an index states for a member with the member's own (TIME-12).
     fn check_times(&mut self, own: &Metadata) {
         let said = self.child.metadata.clone();
         let differs = |said: Option<DateTime>, own: Option<DateTime>| {
@@ -146,13 +146,13 @@ impl Pair<'_> {
                     "TIME-12",
                     Severity::Info,
                     found,
-                    format!("{name} {}, as it says itself", written(own)),
+                    format!("{name} {}, as the member states", written(own)),
                 );
             }
         }
     }
 
-    /// Closed members have `until` in the index, open ones have none (CLI-9, CLI-10).
+    /// Checks that the index has `until` for closed members, and none for open ones (CLI-9, CLI-10).
     fn check_closed(&mut self, own: &Metadata) {
         if !matches!(self.parent.capability(), Some(Capability::ChangeList | Capability::ChangeDump)) {
             return;
@@ -172,7 +172,7 @@ impl Pair<'_> {
         }
     }
 
-    /// What a document leads to leads back to it (NAV-1, NAV-4).
+    /// Checks that the second document leads back to the first (NAV-1, NAV-4).
     fn check_up(&mut self, parent_uri: &Uri) {
         let Some(up) = self.target.up().filter(|up| *up != parent_uri).cloned() else { return };
         let found = format!("rel=\"up\" to {up}");
@@ -189,7 +189,7 @@ fn written(time: Option<DateTime>) -> String {
     time.map_or_else(|| "none".into(), |time| time.to_string())
 }
 
-/// What an archive holds (ARC-13).
+/// Returns the capability of the documents that an archive holds (ARC-13).
 fn archived(archive: &Capability) -> Option<Capability> {
     Some(match archive {
         Capability::ResourceListArchive => Capability::ResourceList,
@@ -200,8 +200,8 @@ fn archived(archive: &Capability) -> Option<Capability> {
     })
 }
 
-/// Judges where `up` leads: from capability documents to a Capability List, from there to a Source Description, never
-/// to an index (NAV-1, NAV-2, CAP-3).
+/// Checks the target of `up`: a Capability List for capability documents, a Source Description for a Capability List,
+/// never an index (NAV-1, NAV-2, CAP-3).
 pub fn check_up_target(document: &Header, target: &Header) -> Option<Finding> {
     let at = document.places.root;
     let list = document.capability() == Some(&Capability::CapabilityList);
@@ -218,8 +218,8 @@ pub fn check_up_target(document: &Header, target: &Header) -> Option<Finding> {
     Some(Finding::new(rule, Severity::Error, at, found, format!("capability=\"{expected}\"")))
 }
 
-/// Compares a package's manifest with the copy that `contents` leads to, and with the dump that lists the package
-/// (RD-9, RD-10, CD-11, CDM-2, LN-24).
+/// Compares a package's manifest with the copy that `contents` leads to, and with the dump that lists the package (RD-9,
+/// RD-10, CD-11, CDM-2, LN-24).
 pub fn check_contents(package: &Child, inside: &Document, copy: Option<&Document>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let changes = inside.capability() == Some(&Capability::ChangeDumpManifest);
@@ -259,20 +259,21 @@ pub fn check_contents(package: &Child, inside: &Document, copy: Option<&Document
     findings
 }
 
-/// Judges a document that was read twice: a closed one never changes (TIME-6).
+/// Checks a document that was read twice: a closed one never changes (TIME-6).
 pub fn check_closed(before: &Header, unchanged: bool) -> Option<Finding> {
     let at = before.places.metadata_or(before.places.root);
     let broken = before.is_closed() && !unchanged;
-    broken.then(|| Finding::of("TIME-6", at, "a closed document that changed", "the same document for ever"))
+    broken
+        .then(|| Finding::of("TIME-6", at, "a closed document that changed", "a document that never changes"))
 }
 
-/// Judges a page that links to a Capability List: one of the lists below it has the page (DISC-2, DISC-3).
+/// Checks a page that links to a Capability List: one of the lists below it must have the page (DISC-2, DISC-3).
 pub fn check_page(page: &Uri, in_head: bool, lists: &[&Report]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let at = Position::default();
     if !in_head {
         let found = "a link rel=\"resourcesync\" outside of head";
-        findings.push(Finding::new("DISC-2", Severity::Warning, at, found, "it in head"));
+        findings.push(Finding::new("DISC-2", Severity::Warning, at, found, "a link in head"));
     }
     if !lists.iter().any(|list| list.lists(page)) {
         let found = format!("{page} in none of the lists it leads to");
@@ -287,13 +288,13 @@ pub fn check_page(page: &Uri, in_head: bool, lists: &[&Report]) -> Vec<Finding> 
     findings
 }
 
-/// Judges whether a Source has its mandatory document (SD-1).
+/// Checks that a Source has its mandatory document (SD-1).
 pub fn check_source(has_description: bool) -> Option<Finding> {
     let found = "no Source Description";
-    (!has_description).then(|| Finding::of("SD-1", Position::default(), found, "one"))
+    (!has_description).then(|| Finding::of("SD-1", Position::default(), found, "a Source Description"))
 }
 
-/// Judges a URI that discovery found, by what it leads to (DISC-7, SD-1, SD-2, DISC-1).
+/// Checks the document at a URI that discovery found (DISC-7, SD-2, DISC-1). `None` for `target` means that there is none.
 pub fn check_discovered(found_by_link: bool, target: Option<&Header>) -> Option<Finding> {
     let at = Position::default();
     let Some(target) = target else {

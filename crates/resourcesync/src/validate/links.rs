@@ -1,4 +1,4 @@
-//! Links of entries to related resources (§14).
+//! Validation of the links of entries to related resources (§14).
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,18 @@ use super::{digest_of, findings::Findings};
 use crate::{
     document::{Entry, Form, Link},
     finding::{Position, Severity},
+    patch::PatchFormat,
     tables::{DocumentRules, duplicate_differs},
     value::{Capability, Relation},
 };
 
-/// Pairs of resource and description kept to see whether each is linked back; further ones are not compared.
+/// Pairs of resource and description that are kept to check for links back; further ones are not compared.
 const PAIRS: usize = 100_000;
 
-/// What the links so far have shown.
+/// The state of validating links.
 #[derive(Default)]
 pub(super) struct LinkCheck {
-    /// Resource, description, and where the link stands.
+    /// Resource, description, and the place of the link.
     described: Vec<(u64, u64, Position)>,
     describing: BTreeSet<(u64, u64)>,
 }
@@ -40,7 +41,7 @@ impl LinkCheck {
         check_counts(entry, out);
     }
 
-    /// Links between a resource and its description, to be compared at the end (LN-14).
+    /// Keeps links between a resource and its description, which are compared at the end (LN-14).
     fn remember(&mut self, entry: &Entry, link: &Link, rules: Option<&DocumentRules>, at: Position) {
         if !rules.is_some_and(lists_resources) || self.described.len() + self.describing.len() >= PAIRS {
             return;
@@ -70,7 +71,7 @@ impl LinkCheck {
     }
 }
 
-/// Whether entries are resources, so that links to related ones may stand there (LN-1).
+/// Returns `true` if entries are resources, so that they may have links to related ones (LN-1).
 fn lists_resources(rules: &DocumentRules) -> bool {
     rules.form == Form::List
         && (rules.is_manifest()
@@ -80,7 +81,7 @@ fn lists_resources(rules: &DocumentRules) -> bool {
             ))
 }
 
-/// Whether this is the WebSocket of a channel: another way to the topic, and no representation that has a type.
+/// Returns `true` for the WebSocket of a channel: it is another way to the topic, not a representation with a type.
 fn is_socket(entry: &Entry, link: &Link) -> bool {
     let channels = [Capability::ChangeNotification, Capability::FrameworkNotification];
     let of_channel = entry.metadata.capability.as_ref().is_some_and(|of| channels.contains(of));
@@ -88,7 +89,7 @@ fn is_socket(entry: &Entry, link: &Link) -> bool {
     of_channel && link.rel == Relation::Alternate && matches!(scheme, "ws" | "wss")
 }
 
-/// What a relation asks of its link, wherever it stands.
+/// Checks a link by the rules of its relation.
 fn check_relation(entry: &Entry, link: &Link, at: Position, out: &mut Findings) {
     let md = &entry.metadata;
     match &link.rel {
@@ -97,16 +98,18 @@ fn check_relation(entry: &Entry, link: &Link, at: Position, out: &mut Findings) 
             if link.media_type.is_none() {
                 out.add("LN-7", at, "rel=\"alternate\" without type", "the media type of the representation");
             }
-            if md.length.is_some() || !md.hash.is_empty() {
+            // A specific representation has a hash of its own; its `canonical` link shows that it is one.
+            let specific = entry.link_for(&Relation::Canonical).is_some();
+            if !specific && (md.length.is_some() || !md.hash.is_empty()) {
                 let found = "hash or length beside rel=\"alternate\"";
-                out.weigh("ATT-21", Severity::Info, at, found, "them on the representation only");
+                out.weigh("ATT-21", Severity::Info, at, found, "none; they belong to a representation");
             }
         }
         Relation::Patch => match &link.media_type {
             None => out.add("LN-9", at, "a patch without type", "the media type of the patch"),
-            Some(media_type) if !is_patch_type(media_type.essence()) => {
+            Some(media_type) if PatchFormat::of(media_type).is_none() => {
                 let found = format!("a patch of type \"{media_type}\"");
-                out.weigh("LN-10", Severity::Info, at, found, "a type that says how to patch");
+                out.weigh("LN-10", Severity::Info, at, found, "a type that defines how to patch");
             }
             Some(_) => {}
         },
@@ -114,10 +117,22 @@ fn check_relation(entry: &Entry, link: &Link, at: Position, out: &mut Findings) 
             out.add("LN-18", at, "attributes on rel=\"timegate\"", "href and rel only");
         }
         Relation::Archives => {
-            out.weigh("ARC-4", Severity::Warning, at, "rel=\"archives\" on an entry", "it under the root");
+            out.weigh(
+                "ARC-4",
+                Severity::Warning,
+                at,
+                "rel=\"archives\" on an entry",
+                "a link under the root",
+            );
         }
         Relation::Describes if entry.link_for(&Relation::Profile).is_none() => {
-            out.weigh("LN-15", Severity::Info, at, "a description without rel=\"profile\"", "its format");
+            out.weigh(
+                "LN-15",
+                Severity::Info,
+                at,
+                "a description without rel=\"profile\"",
+                "a link to its format",
+            );
         }
         _ => {}
     }
@@ -137,17 +152,17 @@ fn check_duplicate(entry: &Entry, link: &Link, at: Position, out: &mut Findings)
         out.weigh("LN-4", Severity::Error, at, found, "a copy of the same representation");
     } else if !link.hash.is_empty() || link.length.is_some() || link.media_type.is_some() {
         let found = "hash, length or type repeated on a duplicate";
-        out.weigh("LN-4", Severity::Info, at, found, "them on the entry only");
+        out.weigh("LN-4", Severity::Info, at, found, "none; the entry has them");
     }
 }
 
-/// Where a relation may stand.
+/// Checks that a link of this relation is allowed in the document.
 fn check_place(rules: &DocumentRules, link: &Link, at: Position, out: &mut Findings) {
     let found = || format!("rel=\"{}\"", link.rel);
     match &link.rel {
         Relation::Contents if rules.is_dump() => {}
         Relation::Contents => {
-            out.weigh("LN-24", Severity::Warning, at, found(), "it on packages of a dump only");
+            out.weigh("LN-24", Severity::Warning, at, found(), "it only on packages of a dump");
         }
         Relation::Patch => {
             let in_changes = matches!(
@@ -161,21 +176,21 @@ fn check_place(rules: &DocumentRules, link: &Link, at: Position, out: &mut Findi
                 out.add("LN-11", at, found(), "patches in Change Lists and Change Dumps only");
             }
             if rules.capability == Capability::ChangeDumpManifest && link.path.is_none() {
-                out.add("CDM-11", at, "a patch without path", "where the patch lies in the package");
+                out.add("CDM-11", at, "a patch without path", "the path of the patch in the package");
             }
         }
         Relation::DescribedBy | Relation::Hub | Relation::Index | Relation::Up | Relation::Archives => {}
         _ if !lists_resources(rules) => {
-            out.weigh("LN-1", Severity::Info, at, found(), "it on resources of lists and manifests");
+            out.weigh("LN-1", Severity::Info, at, found(), "it only on resources of lists and manifests");
         }
         _ => {}
     }
     if link.path.is_some() && !rules.is_manifest() {
-        out.add("ATT-16", at, "path on a link", "it in manifests only");
+        out.add("ATT-16", at, "path on a link", "none; only manifests have it");
     }
 }
 
-/// Relations that an entry has once.
+/// Checks for relations that an entry may have once.
 fn check_counts(entry: &Entry, out: &mut Findings) {
     for (rel, rule) in [(Relation::Canonical, "LN-8"), (Relation::Memento, "LN-16"), (Relation::Via, "LN-22")]
     {
@@ -194,17 +209,4 @@ fn has_attributes(link: &Link) -> bool {
         || link.encoding.is_some()
         || link.path.is_some()
         || !link.hash.is_empty()
-}
-
-/// Types that say how the previous version becomes this one; the examples' own spelling among them (AMB-A16).
-fn is_patch_type(essence: &str) -> bool {
-    [
-        "application/json-patch",
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        "application/patch-ops-error+xml",
-        "application/xml-patch+xml",
-        "application/vcdiff",
-    ]
-    .contains(&essence)
 }

@@ -1,4 +1,4 @@
-//! Packages: the directory, the manifest, and each bitstream against what the manifest says (ZIP-1 to ZIP-9).
+//! Validation of packages: the directory, the manifest, and each bitstream compared with the manifest (ZIP-1 to ZIP-9).
 
 use std::{
     collections::BTreeSet,
@@ -16,43 +16,48 @@ use crate::{
     value::{Capability, Digests, Hasher, PackagePath, Relation},
 };
 
-/// What was found in a package and in its manifest.
+/// The findings about a package and its manifest.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PackageReport {
-    /// About the package; these findings have no line.
+    /// The report about the package. Its findings have no line.
     pub package: Report,
-    /// About `manifest.xml`; none where it could not be reached.
+    /// The report about `manifest.xml`; `None` if it could not be reached.
     pub manifest: Option<Report>,
 }
 
-/// What a line of the manifest promises.
+/// The statements of the manifest about a bitstream.
 struct Promise {
     path: PackagePath,
     length: Option<u64>,
     hash: Digests,
     position: Position,
-    /// The rule that wants the member, beside ZIP-6.
+    /// The rule that asks for the member, beside ZIP-6.
     rule: &'static str,
 }
 
 impl Validator {
-    /// Judges a package, reading every bitstream. `dump` is the capability of the dump it belongs to, where known
-    /// (ZIP-4).
+    /// Validates a package, and reads every bitstream. `dump` is the capability of the dump it belongs to, if known (ZIP-4).
     ///
     /// # Errors
-    /// When the bytes do not arrive.
+    /// If the bytes cannot be read.
     pub fn package<R: Read + Seek>(
         &self,
         mut source: R,
         limits: PackageLimits,
         dump: Option<&Capability>,
     ) -> io::Result<PackageReport> {
-        let mut out = Findings::new(self.options.findings, self.options.strict);
+        let mut out = Findings::new(&self.options);
         let directory = Directory::read(&mut source, limits)?;
         for Problem { rule, what } in &directory.problems {
             let severity = if *rule == "ZIP-1" { Severity::Warning } else { Severity::Error };
-            out.weigh(rule, severity, Position::default(), what.clone(), "a package that is safe to read");
+            out.weigh(
+                rule,
+                severity,
+                Position::default(),
+                what.clone(),
+                "a package that every reader reads alike",
+            );
         }
         let mut manifest = None;
         if directory.problems.is_empty() {
@@ -85,7 +90,7 @@ impl Validator {
             changes += u64::from(entry.metadata.change.is_some());
             promises.extend(promises_of(entry));
         })?;
-        let mut judged = Findings::new(self.options.findings, self.options.strict);
+        let mut judged = Findings::new(&self.options);
         if let Some(header) = &report.header {
             check_kind(header, dump, changes, report.entries, &mut judged);
         }
@@ -93,7 +98,7 @@ impl Validator {
         Ok(report.with(judged))
     }
 
-    /// Both directions: each path has a member, each member has a path (ZIP-6); lengths and digests are right (ZIP-9).
+    /// Checks that each path has a member and each member a path (ZIP-6), and that lengths and digests are right (ZIP-9).
     fn check_members<R: Read + Seek>(
         &self,
         package: &mut Package<R>,
@@ -104,7 +109,7 @@ impl Validator {
     ) -> io::Result<()> {
         let mut named = BTreeSet::from([MANIFEST.to_owned()]);
         let last_only = report.header.as_ref().is_some_and(|header| header.dialect.repeats_paths());
-        // From the end, so that of several entries with one path the last is met first.
+        // From the end: of several entries with one path, only the last can be verified in some dialects (CDM-10).
         for promise in promises.iter().rev() {
             let Some(member) = package.member(&promise.path)? else {
                 let found = format!("no member for path=\"{}\"", promise.path);
@@ -152,7 +157,7 @@ impl Validator {
 }
 
 impl Report {
-    /// The report with findings from elsewhere about the same document.
+    /// Adds further findings about the same document.
     fn with(mut self, findings: Findings) -> Self {
         let (more, summary) = findings.finish();
         self.findings.extend(more);
@@ -162,7 +167,7 @@ impl Report {
     }
 }
 
-/// Manifests are small; they are held while the bitstreams are read from the same source.
+/// Reads the manifest into memory: the bitstreams are read from the same source.
 fn read_manifest<R: Read + Seek>(
     package: &mut Package<R>,
     most: u64,
@@ -237,7 +242,7 @@ fn check_bitstream<R: Read + Seek>(
     Ok(())
 }
 
-/// The manifest must be that of its dump; a lone package tells by its times and changes what it is (ZIP-4).
+/// Checks that the manifest is that of its dump; of a single package its times and changes show the kind (ZIP-4).
 fn check_kind(header: &Header, dump: Option<&Capability>, changes: u64, entries: u64, out: &mut Findings) {
     let at = header.places.metadata_or(header.places.root);
     let found = header.capability();

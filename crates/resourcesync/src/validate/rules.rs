@@ -1,3 +1,5 @@
+//! The table of rules.
+
 use std::sync::OnceLock;
 
 use crate::finding::Severity;
@@ -6,23 +8,24 @@ use crate::finding::Severity;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rule {
-    /// Its id: `RL-3`.
+    /// The id: `RL-3`.
     pub id: &'static str,
-    /// Who must follow it: S a Source, D a Destination, A an aggregator, H a hub; V is a consistency check.
+    /// The parties that must follow it: S a Source, D a Destination, A an aggregator, H a hub; V is a consistency check.
     pub who: &'static str,
-    /// How strongly it is worded.
+    /// The strength of its wording.
     pub level: Level,
-    /// Whether no sentence says it, but several together do.
+    /// `true` if no single sentence states it, but several together do.
     pub derived: bool,
-    /// Where it stands; empty where no clause says it.
+    /// The clause that states it; empty if none does.
     pub clause: &'static str,
-    /// What it asks for.
+    /// The requirement.
     pub requirement: &'static str,
-    /// How it is checked; empty where the requirement says it all.
+    /// The way it is checked; empty if the requirement is enough.
     pub check: &'static str,
 }
 
-/// How strongly a rule is worded.
+/// The strength of a rule's wording.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// An option.
@@ -34,8 +37,8 @@ pub enum Level {
 }
 
 impl Rule {
-    /// The weight of a finding against this rule: *must* an error, *should* a warning, *may* an info; a derived rule
-    /// weighs one less.
+    /// Returns the weight of a finding about this rule: *must* is an error, *should* a warning, *may* an info; a derived
+    /// rule weighs one less.
     pub fn severity(&self) -> Severity {
         match (self.level, self.derived) {
             (Level::Must, false) => Severity::Error,
@@ -45,13 +48,13 @@ impl Rule {
     }
 }
 
-/// Every rule, in the order of the catalogue.
+/// Returns every rule, in the order of the table.
 pub fn rules() -> &'static [Rule] {
     static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
     RULES.get_or_init(|| include_str!("rules.tsv").lines().filter_map(parse).collect())
 }
 
-/// The rule with an id, in any case.
+/// Returns the rule with an id, in upper or lower case.
 ///
 /// ```
 /// use resourcesync::validate::rule;

@@ -1,4 +1,4 @@
-//! Documents that belong together: each against those it leads to, and all against each other.
+//! Documents that belong together: each compared with those it leads to, and all with each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::{
     value::{Capability, Change, DateTime, Uri},
 };
 
-/// Reports about documents of one Source, by where each is.
+/// Reports about the documents of one Source, by their URIs.
 ///
 /// ```
 /// use resourcesync::validate::{DocumentSet, ValidateOptions, Validator};
@@ -28,45 +28,50 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct DocumentSet {
     reports: BTreeMap<Uri, Report>,
-    /// Documents given as files, by their last segment; none where two have the same.
+    /// Documents by the last segment of their URIs, for files; `None` if two have the same.
     by_name: BTreeMap<String, Option<Uri>>,
 }
 
 impl DocumentSet {
-    /// An empty set.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds the report about a document; that about the manifest of a package goes by the package. One that was given
-    /// as a file is also found by its file name.
+    /// Adds the report about a document; that about a manifest has the URI of its package. A file is also found by its name.
     pub fn insert(&mut self, uri: Uri, report: Report) {
         let name = last_segment(&uri).to_owned();
         self.by_name.entry(name).and_modify(|held| *held = None).or_insert_with(|| Some(uri.clone()));
         self.reports.insert(uri, report);
     }
 
-    /// The documents and their reports.
+    /// Returns the documents and their reports.
     pub fn iter(&self) -> impl Iterator<Item = (&Uri, &Report)> {
         self.reports.iter()
     }
 
-    /// All findings of the single documents, counted.
+    /// Returns the number of findings of all documents.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary::default();
         self.reports.values().for_each(|report| summary.merge(&report.summary));
         summary
     }
 
-    /// What only the documents together show, each finding with the document it is about.
+    /// Checks what only the documents together show, and returns each finding with the document it is about.
     pub fn check(&self) -> Vec<(&Uri, Finding)> {
         let mut findings = Vec::new();
-        for (uri, report) in &self.reports {
+        for (uri, report) in self.reports.iter().filter(|(uri, _)| !self.is_twin(uri)) {
             self.check_children(uri, report, &mut findings);
             self.check_union(uri, report, &mut findings);
             self.check_coverage(uri, report, &mut findings);
         }
         findings
+    }
+
+    /// Returns `true` for the compressed twin of another document, which stands for both.
+    fn is_twin(&self, uri: &Uri) -> bool {
+        let plain = uri.as_str().strip_suffix(".gz").and_then(|plain| Uri::parse(plain).ok());
+        plain.is_some_and(|plain| self.reports.contains_key(&plain))
     }
 
     fn find(&self, loc: &Uri) -> Option<(&Uri, &Report)> {
@@ -82,7 +87,7 @@ impl DocumentSet {
             else {
                 continue;
             };
-            // A file is known by its name only: where it would be fetched is what its parent says.
+            // A file is known by its name only; its parent states the URI it is fetched from.
             let base = target.header.as_ref().and_then(|target| target.index().or(target.up()));
             let parent = base.filter(|base| last_segment(base) == last_segment(uri)).unwrap_or(uri);
             for found in check_link(parent, header, child, target) {
@@ -91,7 +96,7 @@ impl DocumentSet {
         }
     }
 
-    /// A resource is in one member of an index only (RLI-7).
+    /// Checks that a resource is in one member of an index only (RLI-7).
     fn check_union<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
         let Some(header) = report.header.as_ref().filter(|header| header.form == Form::Index) else { return };
         if header.capability() != Some(&Capability::ResourceList) {
@@ -113,7 +118,7 @@ impl DocumentSet {
         }
     }
 
-    /// What a Capability List offers covers one set of resources (CAP-9).
+    /// Checks that the capabilities of a Capability List cover one set of resources (CAP-9).
     fn check_coverage<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
         let Some(header) = &report.header else { return };
         if header.capability() != Some(&Capability::CapabilityList) {
@@ -133,7 +138,7 @@ impl DocumentSet {
         }
     }
 
-    /// The list itself, or the lists of an index; none unless all were looked at.
+    /// Returns the list itself, or the lists of an index; `None` unless all were read.
     fn lists<'r>(&'r self, report: &'r Report) -> Option<Vec<&'r Report>> {
         match report.header.as_ref()?.form {
             Form::List => Some(vec![report]),
@@ -147,7 +152,7 @@ impl DocumentSet {
         Inventory::of(report, &self.lists(report)?)
     }
 
-    /// What the packages of a dump hold, by their manifests or by the copies of these that `contents` leads to.
+    /// Returns the resources in the packages of a dump, from their manifests or the copies that `contents` leads to.
     fn inventory_of_dump(&self, report: &Report) -> Option<Inventory> {
         let dumps = self.lists(report)?;
         let manifest = |child: &Child| {
@@ -174,19 +179,19 @@ fn last_segment(uri: &Uri) -> &str {
     uri.as_str().rsplit('/').next().unwrap_or_default()
 }
 
-/// What a snapshot covers: digests of URIs, sorted.
+/// The resources that a snapshot covers, as sorted digests of their URIs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Inventory {
-    /// When it began (TIME-3).
+    /// The start of the snapshot (TIME-3).
     at: DateTime,
-    /// When it was complete; until then a resource may have moved on (TIME-4).
+    /// The end of the snapshot; until then a resource may have changed again (TIME-4).
     completed: Option<DateTime>,
-    /// [`Report::locs`] of its documents.
+    /// `Report::locs` of its documents.
     locs: Vec<u64>,
 }
 
 impl Inventory {
-    /// What some documents list, at the times of the one that leads to them.
+    /// Returns the resources of some documents, at the times of the document that leads to them.
     fn of(head: &Report, documents: &[&Report]) -> Option<Self> {
         let metadata = head.header.as_ref()?.metadata.as_ref()?;
         let mut locs: Vec<u64> = documents.iter().flat_map(|report| report.locs.iter().copied()).collect();
@@ -195,19 +200,19 @@ impl Inventory {
     }
 }
 
-/// A change, as far as coverage needs it.
+/// A change, reduced to what coverage depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChangeRecord {
-    /// A digest of the URI, as in [`Report::locs`].
+    /// A digest of the URI, as in `Report::locs`.
     pub(super) loc: u64,
-    /// When, where that is known.
+    /// The time, if it is known.
     pub(super) datetime: Option<DateTime>,
-    /// What happened.
+    /// The type of change.
     pub(super) change: Change,
 }
 
-/// Compares what two snapshots of one set cover, after the changes between them (CAP-9). Without changes, different
-/// times explain a difference.
+/// Compares the resources of two snapshots of one set, after the changes between them (CAP-9). Without the changes,
+/// different times explain a difference.
 fn check_coverage(
     one: &Inventory,
     other: &Inventory,
@@ -240,7 +245,7 @@ fn check_coverage(
     Some(Finding::new("CAP-9", severity, position, found, "the same set of resources in both"))
 }
 
-/// Resources that changed while one of the snapshots was made: it may show them as before or as after (TIME-4).
+/// Returns the resources that changed while one of the snapshots was made: it may show them as before or after (TIME-4).
 fn changed_meanwhile(snapshots: &[&Inventory], changes: &[ChangeRecord]) -> BTreeSet<u64> {
     let meanwhile = |time: DateTime| {
         snapshots.iter().any(|snapshot| {

@@ -111,6 +111,12 @@ impl DateTime {
         self.precision >= Precision::Second && self.offset_minutes == 0
     }
 
+    /// Returns `true` if the year has four digits, so that the value can be written as a W3C datetime.
+    pub(crate) fn has_w3c_form(&self) -> bool {
+        let local = self.seconds.saturating_add(i64::from(self.offset_minutes) * 60);
+        (days_from_civil(0, 1, 1) * 86_400..days_from_civil(10_000, 1, 1) * 86_400).contains(&local)
+    }
+
     /// Reads one of the six forms (ATT-22); an offset is subtracted (ATT-24).
     ///
     /// # Errors

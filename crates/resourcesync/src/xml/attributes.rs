@@ -12,31 +12,31 @@ use crate::{
     value::{Capability, Change, DateTime, DateTimeError, DigestError, MediaType, PackagePath, Relation},
 };
 
-/// What an `rs:md` or `rs:ln` element says; which of the two it was is up to the reader.
+/// The attributes of an `rs:md` or `rs:ln` element. The reader knows which of the two it is.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     pub(super) metadata: Metadata,
     pub(super) rel: Option<Relation>,
     pub(super) href: Option<String>,
     pub(super) pri: Option<u32>,
-    /// Whether a time stands there that cannot be read.
+    /// `true` if a time could not be read.
     pub(super) unreadable_time: bool,
-    /// The value last seen: lists repeat few media types.
+    /// The last media type, which is shared if it repeats: lists have few different ones.
     last_type: Option<MediaType>,
 }
 
-/// How attributes are read.
+/// Options of reading attributes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
-    /// How many an element may have.
+    /// Attributes that an element may have.
     pub(super) most: usize,
-    /// Whether the element is `rs:ln`.
+    /// `true` for `rs:ln`.
     pub(super) on_link: bool,
-    /// Whether attributes with the prefix of ResourceSync count (DIA-6).
+    /// `true` if attributes with the prefix of ResourceSync are read (DIA-6).
     pub(super) prefixed: bool,
 }
 
-/// Takes a rule, its severity, what was found and what is expected.
+/// Receives a rule, its severity, the text found and the text expected.
 pub(super) type Report<'r> = &'r mut dyn FnMut(&'static str, Severity, String, &str);
 
 impl Attributes {
@@ -97,7 +97,7 @@ impl Attributes {
         }
     }
 
-    /// Sets an attribute that Table 3 or a draft knows. A `weak` one, written with a prefix, gives way (DIA-6).
+    /// Sets an attribute of Table 3 or of a draft. A `weak` one, written with a prefix, does not replace another (DIA-6).
     fn set_known(&mut self, name: &str, value: &str, weak: bool, report: Report<'_>) -> bool {
         let Self { metadata: md, unreadable_time, .. } = self;
         let value = value.trim_ascii();
@@ -140,7 +140,7 @@ impl Attributes {
         true
     }
 
-    /// The link these attributes make, once its target is resolved.
+    /// Returns the link of these attributes, with its resolved target.
     pub(super) fn take_link(&mut self, rel: Relation, href: crate::Uri) -> Link {
         let md = std::mem::take(&mut self.metadata);
         Link {
@@ -172,7 +172,7 @@ fn change(value: &str, report: Report<'_>) -> Change {
     change
 }
 
-/// Reads a datetime, or reports why it is none (ATT-22); a form that §7 does not recommend is noted (ATT-23).
+/// Reads a datetime, or reports why it cannot be read (ATT-22); a form that §7 does not recommend is reported (ATT-23).
 pub(super) fn datetime(name: &str, value: &str, report: Report<'_>) -> Option<DateTime> {
     match DateTime::parse(value) {
         Ok(datetime) => {
@@ -194,7 +194,7 @@ pub(super) fn datetime(name: &str, value: &str, report: Report<'_>) -> Option<Da
 }
 
 fn length(value: &str, report: Report<'_>) -> Option<u64> {
-    // `u64::from_str` takes a plus sign, Content-Length does not.
+    // `u64::from_str` accepts a plus sign, which Content-Length must not have.
     let length = value.parse().ok().filter(|_| value.bytes().all(|byte| byte.is_ascii_digit()));
     if length.is_none() {
         report("ATT-15", Severity::Error, format!("length=\"{value}\""), "a number of bytes");

@@ -1,69 +1,69 @@
-//! Bytes as they were sent to bytes the parser takes: gzip undone (AMB-B36), other encodings turned into UTF-8.
+//! Bytes as they were sent to bytes for the parser: gzip is decompressed, other encodings become UTF-8.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use encoding_rs::{CoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use flate2::bufread::MultiGzDecoder;
 
-/// How far an XML declaration may reach.
+/// Bytes that an XML declaration may take.
 const PROLOGUE: usize = 512;
-/// How much is decoded in one go.
+/// Bytes that are decoded at a time.
 const BLOCK: usize = 64 << 10;
 
-/// A source whose compression and encoding were found out by looking at its first bytes.
+/// A source of decoded bytes. Its first bytes showed its compression and encoding.
 pub struct Decoded<R> {
     stage: Stage<R>,
     encoding: &'static Encoding,
     compressed: bool,
-    /// What was decoded last: parsers ask for the same bytes many times, and a stage has many layers.
+    /// The bytes decoded last: a parser asks for the same bytes many times, and each stage has many layers.
     block: Vec<u8>,
     consumed: usize,
     filled: usize,
 }
 
-/// The first bytes, looked at, and the rest.
-type Looked<R> = io::Chain<Cursor<Vec<u8>>, R>;
+/// The first bytes, which were inspected, and the rest.
+type Inspected<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
-/// The same, unzipped.
-type Unzipped<R> = Looked<BufReader<MultiGzDecoder<Looked<R>>>>;
+/// The same, decompressed.
+type Unzipped<R> = Inspected<BufReader<MultiGzDecoder<Inspected<R>>>>;
 
 enum Stage<R> {
-    Plain(Looked<R>),
+    Plain(Inspected<R>),
     Gzip(Box<Unzipped<R>>),
-    Converted(Box<Converter<Looked<R>>>),
+    Converted(Box<Converter<Inspected<R>>>),
     GzipConverted(Box<Converter<Unzipped<R>>>),
 }
 
 impl<R: BufRead> Decoded<R> {
-    /// Looks at the first bytes: `1f 8b` is gzip; a byte order mark or the XML declaration names the encoding.
+    /// Inspects the first bytes: `1f 8b` is gzip; a byte order mark or the XML declaration names the encoding.
     ///
     /// # Errors
-    /// When the bytes do not arrive, or the gzip header is damaged.
+    /// If the bytes cannot be read, or the gzip header is damaged.
     pub fn new(source: R) -> io::Result<Self> {
-        let (looked, prologue) = look(source)?;
+        let (inspected, prologue) = inspect(source)?;
         if !prologue.starts_with(&[0x1f, 0x8b]) {
             let encoding = encoding_of(&prologue);
             let stage = match is_utf8(encoding) {
-                true => Stage::Plain(looked),
-                false => Stage::Converted(Box::new(Converter::new(looked, encoding))),
+                true => Stage::Plain(inspected),
+                false => Stage::Converted(Box::new(Converter::new(inspected, encoding))),
             };
             return Ok(Self::over(stage, encoding, false));
         }
-        let (looked, prologue) = look(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(looked)))?;
+        let (inspected, prologue) = inspect(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(inspected)))?;
         let encoding = encoding_of(&prologue);
         let stage = match is_utf8(encoding) {
-            true => Stage::Gzip(Box::new(looked)),
-            false => Stage::GzipConverted(Box::new(Converter::new(looked, encoding))),
+            true => Stage::Gzip(Box::new(inspected)),
+            false => Stage::GzipConverted(Box::new(Converter::new(inspected, encoding))),
         };
         Ok(Self::over(stage, encoding, true))
     }
 
-    /// The name of the encoding the document is in; `UTF-8` where nothing else is stated.
+    /// Returns the name of the document's encoding; `UTF-8` if none is stated.
     pub fn encoding(&self) -> &'static str {
         self.encoding.name()
     }
 
-    /// Whether the document came compressed.
+    /// Returns `true` if the document was compressed.
     pub fn is_compressed(&self) -> bool {
         self.compressed
     }
@@ -121,7 +121,7 @@ impl<R: BufRead> BufRead for Decoded<R> {
     }
 }
 
-fn look<R: BufRead>(mut source: R) -> io::Result<(Looked<R>, Vec<u8>)> {
+fn inspect<R: BufRead>(mut source: R) -> io::Result<(Inspected<R>, Vec<u8>)> {
     let mut prologue = Vec::with_capacity(PROLOGUE);
     source.by_ref().take(PROLOGUE as u64).read_to_end(&mut prologue)?;
     Ok((Cursor::new(prologue.clone()).chain(source), prologue))
@@ -131,19 +131,19 @@ fn is_utf8(encoding: &'static Encoding) -> bool {
     encoding == UTF_8
 }
 
-/// What the first bytes say (XML 1.0, appendix F); UTF-8 where they say nothing or what nobody knows.
+/// Recognizes the encoding by the first bytes (XML 1.0, appendix F); UTF-8 if they name none, or an unknown one.
 fn encoding_of(prologue: &[u8]) -> &'static Encoding {
     match prologue {
         [0xfe, 0xff, ..] | [0, b'<', ..] => UTF_16BE,
         [0xff, 0xfe, ..] | [b'<', 0, ..] => UTF_16LE,
         _ => declared(prologue).and_then(Encoding::for_label).map_or(UTF_8, |declared| {
-            // What is readable as ASCII cannot be UTF-16, whatever it says.
+            // A declaration that is readable as ASCII is not in UTF-16, whatever it names.
             if declared == UTF_16LE || declared == UTF_16BE { UTF_8 } else { declared }
         }),
     }
 }
 
-/// The name in `<?xml ... encoding="name"?>`.
+/// Returns the name in `<?xml ... encoding="name"?>`.
 fn declared(prologue: &[u8]) -> Option<&[u8]> {
     let prologue = prologue.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prologue);
     let end = memchr::memmem::find(prologue, b"?>")?;
@@ -154,7 +154,7 @@ fn declared(prologue: &[u8]) -> Option<&[u8]> {
     Some(&value[..memchr::memchr(*quote, value)?])
 }
 
-/// Turns an encoding into UTF-8, as much as is asked for at a time.
+/// Converts an encoding to UTF-8, as much as is asked for at a time.
 struct Converter<R> {
     inner: R,
     decoder: encoding_rs::Decoder,

@@ -6,30 +6,31 @@ use quick_xml::errors::IllFormedError;
 
 use super::tag::Tag;
 
-/// The Sitemap protocol's namespace.
+/// The namespace of the Sitemap protocol.
 pub(crate) const SITEMAP: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
-/// ResourceSync's namespace.
+/// The namespace of ResourceSync.
 pub(crate) const RS: &str = "http://www.openarchives.org/rs/terms/";
-/// What the `xml` prefix means.
+/// The namespace of the `xml` prefix.
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 
-/// What a namespace is to us.
+/// A namespace, by its role here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Namespace {
-    /// None declared.
+    /// No namespace is declared.
     None,
-    /// The Sitemap protocol's.
+    /// That of the Sitemap protocol.
     Sitemap,
-    /// ResourceSync's.
+    /// That of ResourceSync.
     Rs,
-    /// ResourceSync's, written otherwise: the drafts' URI, no final slash, `https` (PEERS 1.11, DIA-2).
+    /// A variant of ResourceSync's: that of the drafts, or without the final slash, or with `https` (DIA-2).
     RsVariant(Box<str>),
-    /// Any other.
+    /// Any other namespace.
     Foreign(Box<str>),
 }
 
 impl Namespace {
-    fn of(uri: &str) -> Self {
+    /// Recognizes a namespace by its URI.
+    pub(super) fn of(uri: &str) -> Self {
         match uri {
             "" => Self::None,
             SITEMAP => Self::Sitemap,
@@ -48,12 +49,12 @@ impl Namespace {
         }
     }
 
-    /// Whether it is ResourceSync's, however written.
+    /// Returns `true` for ResourceSync's namespace and its variants.
     pub(crate) fn is_rs(&self) -> bool {
         matches!(self, Self::Rs | Self::RsVariant(_))
     }
 
-    /// Its URI.
+    /// Returns the URI.
     pub(crate) fn uri(&self) -> &str {
         match self {
             Self::None => "",
@@ -64,25 +65,25 @@ impl Namespace {
     }
 }
 
-/// Whether this is the namespace of the D-Lib paper and the draft of January 2013 (DIA-2).
+/// Returns `true` for the namespace of the D-Lib paper and the draft of January 2013 (DIA-2).
 pub(crate) fn is_draft(uri: &str) -> bool {
     uri.trim_end_matches('/').ends_with("openarchives.org/rs")
 }
 
-/// The prefix and the local name; none where there is no prefix.
+/// Returns the prefix and the local name; `None` if there is no prefix.
 pub(super) fn split_prefix(name: &str) -> Option<(&str, &str)> {
     let colon = name.bytes().position(|byte| byte == b':')?;
     Some((&name[..colon], &name[colon + 1..]))
 }
 
-/// The declarations in force, innermost last.
+/// The namespace declarations in force, innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     declared: Vec<(usize, Box<str>, Namespace)>,
 }
 
 impl Scope {
-    /// Takes the declarations of an element at a depth. Returns whether there were any.
+    /// Adds the declarations of an element at a depth. Returns `true` if there were any.
     pub(super) fn enter(&mut self, tag: &Tag<'_>, depth: usize) -> bool {
         let before = self.declared.len();
         tag.declarations(|rest, uri| {
@@ -96,7 +97,7 @@ impl Scope {
         self.declared.len() > before
     }
 
-    /// Forgets the declarations of elements at this depth and deeper. Returns whether there were any.
+    /// Removes the declarations of elements at this depth and deeper. Returns `true` if there were any.
     pub(crate) fn leave(&mut self, depth: usize) -> bool {
         let before = self.declared.len();
         while self.declared.last().is_some_and(|(at, ..)| *at >= depth) {
@@ -105,7 +106,7 @@ impl Scope {
         self.declared.len() < before
     }
 
-    /// What a prefix means; none where it is not declared.
+    /// Returns the namespace of a prefix; `None` if it is not declared.
     pub(crate) fn resolve(&self, prefix: &str) -> Option<&Namespace> {
         self.declared
             .iter()
@@ -114,12 +115,12 @@ impl Scope {
             .map(|(.., namespace)| namespace)
     }
 
-    /// Whether the prefix of a name is declared, where it has one.
+    /// Returns `true` if the name has no prefix, or a declared one.
     pub(crate) fn declares(&self, name: &str) -> bool {
         split_prefix(name).is_none_or(|(prefix, _)| prefix == "xml" || self.resolve(prefix).is_some())
     }
 
-    /// The namespace and local name of an element; an undeclared prefix means a foreign namespace.
+    /// Returns the namespace and local name of an element; an undeclared prefix means a foreign namespace.
     pub(crate) fn element<'n>(&self, name: &'n str) -> (Cow<'_, Namespace>, &'n str) {
         let undeclared = |uri: &str| Cow::Owned(Namespace::Foreign(uri.into()));
         match split_prefix(name) {
@@ -132,7 +133,7 @@ impl Scope {
     }
 }
 
-/// The names of the elements that were opened and not closed.
+/// The names of the open elements.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     names: String,

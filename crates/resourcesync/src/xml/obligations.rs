@@ -1,5 +1,5 @@
-//! What a writer must not write: every *must* that a document in the making can break, by the tables the validator
-//! reports by.
+//! The rules that the writer enforces: every *must* that a document can break while it is written. They come from the
+//! tables that the validator uses, so that the two cannot disagree.
 
 use std::{
     collections::BTreeSet,
@@ -18,7 +18,7 @@ use crate::{
     xml::names::RS,
 };
 
-/// What was written so far, as far as later entries depend on it.
+/// The part of a document's earlier content that rules about later entries depend on.
 #[derive(Debug)]
 pub(super) struct Obligations {
     rules: Option<&'static DocumentRules>,
@@ -30,7 +30,7 @@ pub(super) struct Obligations {
     paths: BTreeSet<u64>,
 }
 
-/// Refuses what breaks a rule.
+/// Returns an error unless a rule holds.
 fn require(holds: bool, rule: &'static str, what: impl FnOnce() -> String) -> Result<(), WriteError> {
     match holds {
         true => Ok(()),
@@ -78,14 +78,14 @@ impl Obligations {
     pub(super) fn entry(&mut self, entry: &Entry) -> Result<(), WriteError> {
         let Entry { loc, metadata: md, links, .. } = entry;
         require(!loc.as_str().is_empty() && loc.as_str().len() < 2_048, "GEN-14", || {
-            format!("A loc has 1 to 2047 characters: {loc}")
+            format!("A loc must have 1 to 2047 characters: {loc}")
         })?;
         check_pairs(md)?;
         check_metadata(md)?;
         links.iter().try_for_each(check_link)?;
         let differs =
             links.iter().find(|link| link.rel == Relation::Duplicate && duplicate_differs(md, link));
-        require(differs.is_none(), "LN-4", || format!("A mirror with other bytes: {loc}"))?;
+        require(differs.is_none(), "LN-4", || format!("A mirror with another hash, length or type: {loc}"))?;
         let Some(rules) = self.rules else { return Ok(()) };
         check_entry_times(rules, entry)?;
         if let Some((rule, _, expected)) = untimed_archive(rules, md) {
@@ -105,12 +105,12 @@ impl Obligations {
         }
         require(md.change.is_some(), rules.change, || format!("No change: {loc}"))?;
         let known = !matches!(md.change, Some(Change::Other(_)));
-        require(known, "ATT-8", || format!("A change is created, updated or deleted: {loc}"))?;
+        require(known, "ATT-8", || format!("change must be created, updated or deleted: {loc}"))?;
         let early = md.datetime.zip(self.from).is_some_and(|(time, from)| time.end() <= from.instant());
         let late = md.datetime.zip(self.until).is_some_and(|(time, until)| until.end() <= time.instant());
-        require(!early && !late, "ATT-10", || format!("datetime outside the document's interval: {loc}"))?;
+        require(!early && !late, "ATT-10", || format!("datetime is outside the document's interval: {loc}"))?;
         let dated = self.version == SpecVersion::V1_1 || md.datetime.or(entry.lastmod).is_some();
-        require(dated, "DIA-9", || format!("1.0 wants the time of each change: {loc}"))
+        require(dated, "DIA-9", || format!("Version 1.0 requires the time of each change: {loc}"))
     }
 
     fn check_path(&mut self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
@@ -121,7 +121,7 @@ impl Obligations {
         };
         require(rules.is_manifest(), "ATT-16", || format!("A path outside a manifest: {loc}"))?;
         require(path.is_as_specified(), "ATT-17", || {
-            format!("A path starts with a slash, and stays inside: {path}")
+            format!("A path must begin with a slash and stay inside the package: {path}")
         })?;
         if rules.is(Form::List, &Capability::ChangeDumpManifest) {
             let mut hasher = DefaultHasher::new();
@@ -137,7 +137,7 @@ impl Obligations {
         let (Some(time), false) = (time, rules.order.is_empty() || rules.is_archive()) else { return Ok(()) };
         let falls = self.last_time.is_some_and(|last| time.end() <= last.instant());
         self.last_time = Some(time);
-        require(!falls, rules.order, || format!("Earlier than the entry before: {loc}"))
+        require(!falls, rules.order, || format!("The time is before that of the entry above: {loc}"))
     }
 
     fn check_capability(&mut self, rules: &DocumentRules, entry: &Entry) -> Result<(), WriteError> {
@@ -148,9 +148,9 @@ impl Obligations {
             }
             (Capability::CapabilityList, Form::List, Some(capability)) => {
                 let reachable = !is_channel(capability) || has_channel_scheme(loc);
-                require(reachable, "CN-3", || format!("A channel is at an http or ws URI: {loc}"))?;
+                require(reachable, "CN-3", || format!("A channel needs an http or ws URI: {loc}"))?;
                 let fresh = self.capabilities.insert(capability.clone());
-                require(fresh, "CAP-8", || format!("{capability} a second time: {loc}"))
+                require(fresh, "CAP-8", || format!("{capability} is offered twice: {loc}"))
             }
             (Capability::Description, Form::List, Some(capability)) => {
                 require(*capability == Capability::CapabilityList, "SD-8", || format!("{capability}: {loc}"))
@@ -162,7 +162,7 @@ impl Obligations {
                 let channel = is_channel(capability);
                 require(!channel, "FN-6", || format!("A notification about a channel: {loc}"))?;
                 let possible = md.change.as_ref().is_none_or(|change| can_change(capability, change));
-                require(possible, "FN-2", || format!("A {capability} does not change like that: {loc}"))
+                require(possible, "FN-2", || format!("A {capability} cannot have this change: {loc}"))
             }
             _ => Ok(()),
         }
@@ -172,7 +172,7 @@ impl Obligations {
 fn check_root(rules: &DocumentRules, header: &Header, md: &Metadata) -> Result<(), WriteError> {
     let whole =
         rules.form == Form::List || !(rules.is_manifest() || rules.root == "CN-7" || rules.root == "N8-6");
-    require(whole, rules.root, || format!("{} cannot be an index", rules.capability))?;
+    require(whole, rules.root, || format!("A {} cannot be an index", rules.capability))?;
     for (presence, name, start, end, rule) in [
         (rules.times[0], "at", md.at, md.completed, "ATT-1"),
         (rules.times[1], "from", md.from, md.until, "ATT-3"),
@@ -199,8 +199,8 @@ fn check_pairs(md: &Metadata) -> Result<(), WriteError> {
     let falls = |start: Option<DateTime>, end: Option<DateTime>| {
         start.zip(end).is_some_and(|(start, end)| end.end() <= start.instant())
     };
-    require(!falls(md.at, md.completed), "TIME-4", || "completed before at".into())?;
-    require(!falls(md.from, md.until), "TIME-8", || "until before from".into())
+    require(!falls(md.at, md.completed), "TIME-4", || "completed is before at".into())?;
+    require(!falls(md.from, md.until), "TIME-8", || "until is before from".into())
 }
 
 fn check_metadata(md: &Metadata) -> Result<(), WriteError> {
@@ -215,9 +215,10 @@ fn check_digests(hash: &Digests) -> Result<(), WriteError> {
     require(opaque.is_none(), "ATT-13", || format!("Not hexadecimal: {hash}"))
 }
 
-/// Attributes of a community's own have a namespace, and not ours.
+/// Attributes of a community's own are in a namespace, and not in that of ResourceSync (GEN-6, GEN-7).
 fn check_other(other: &[Attribute]) -> Result<(), WriteError> {
-    let name = |attribute: &Attribute| format!("The attribute {} of no community", attribute.name);
+    let name =
+        |attribute: &Attribute| format!("The attribute {} needs a namespace of its own", attribute.name);
     let bare = other.iter().find(|attribute| attribute.namespace.is_empty());
     require(bare.is_none(), "GEN-7", || bare.map(name).unwrap_or_default())?;
     let ours = other.iter().find(|attribute| &*attribute.namespace == RS);
@@ -230,10 +231,6 @@ fn check_link(link: &Link) -> Result<(), WriteError> {
         _ => true,
     };
     require(known, "GEN-21", || format!("The relation \"{}\" is neither registered nor a URI", link.rel))?;
-    let href = !link.href.as_str().is_empty();
-    require(href, "GEN-20", || format!("A link rel=\"{}\" without href", link.rel))?;
-    let pri = link.pri.is_none_or(|pri| (1..=999_999).contains(&pri));
-    require(pri, "ATT-20", || format!("pri is 1 to 999999: {}", link.href))?;
     let typed = link.rel != Relation::Patch || link.media_type.is_some();
     require(typed, "LN-9", || format!("A patch without type: {}", link.href))?;
     check_digests(&link.hash)?;
@@ -244,7 +241,7 @@ fn check_placed_link(rules: &DocumentRules, link: &Link) -> Result<(), WriteErro
     if let Some(path) = &link.path {
         require(rules.is_manifest(), "ATT-16", || format!("A path outside a manifest: {path}"))?;
         require(path.is_as_specified(), "ATT-17", || {
-            format!("A path starts with a slash, and stays inside: {path}")
+            format!("A path must begin with a slash and stay inside the package: {path}")
         })?;
     }
     if link.rel != Relation::Patch {

@@ -1,11 +1,11 @@
-//! The engine: events in, a header and entries out, findings beside them.
+//! The engine: pieces of XML in, a header and entries out, and findings beside them.
 
 mod content;
 mod events;
 
 use std::io::BufRead;
 
-use events::Kind;
+use events::Element;
 
 use super::{
     Limits,
@@ -22,15 +22,15 @@ use crate::{
     value::Uri,
 };
 
-/// How a document is read.
+/// Options of reading.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Where the document was fetched: relative references are resolved against it (NAV-5).
+    /// The URI of the document; relative references are resolved against it (NAV-5).
     pub base: Option<Uri>,
-    /// How much is taken.
+    /// The limits.
     pub limits: Limits,
-    /// Whether documents of older versions are read as 1.1 (DIA-1); a validator wants them as they are.
+    /// Reads documents of older versions as 1.1 (DIA-1). A validator reads them as they are.
     pub dialects: bool,
 }
 
@@ -41,12 +41,12 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Without a base, with the default limits.
+    /// Reads without a base, with the default limits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// For a document that was fetched from `base`.
+    /// Reads a document that was fetched from `base`.
     pub fn for_base(base: Uri) -> Self {
         Self { base: Some(base), ..Self::default() }
     }
@@ -77,22 +77,24 @@ pub struct DocumentReader<R> {
     window: Window<R>,
     open: Open,
     scope: Scope,
-    /// What the names of elements below the root mean in the scope there is; it changes seldom.
-    kinds: Vec<(Box<str>, Kind)>,
+    /// The roles of elements below the root by name, as long as the scope does not change.
+    elements: Vec<(Box<str>, Element)>,
     options: ReadOptions,
     header: Header,
-    /// Whether an extension under the root is in the namespace of the first drafts.
+    /// `true` if an extension under the root is in the namespace of the first drafts.
     draft_namespace: bool,
     attributes: Attributes,
     text: String,
-    /// Whether the text read belongs to a leaf element, whose pieces are put together.
+    /// `true` while the text of a leaf element is read, whose pieces are joined.
     in_leaf: bool,
     entries: u64,
     next: Next,
     findings: Vec<Finding>,
     findings_dropped: u64,
+    /// Entries that this kind of document may have.
+    most: u64,
     at: Position,
-    /// Where the event last read starts; its line is looked up only where it is needed.
+    /// Offset of the last piece; its line is looked up only when it is needed.
     step_start: u64,
 }
 
@@ -105,18 +107,19 @@ impl<R> std::fmt::Debug for DocumentReader<R> {
     }
 }
 
-/// What comes next.
+/// The state of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    /// The content of the root.
+    /// The content of the root comes next.
     Root,
-    /// The content of an entry whose start tag was read.
+    /// The content of an entry comes next; its start tag was read.
     Entry { empty: bool },
-    /// Nothing.
+    /// Nothing comes next.
     End,
 }
+
 impl<R: BufRead> DocumentReader<Decoded<R>> {
-    /// Reads the header of a document as it was sent: compressed with gzip or not, in whatever encoding it declares.
+    /// Opens a document as it was sent, compressed with gzip or not, in the encoding it declares, and reads its header.
     /// An encoding other than UTF-8 leaves a finding (GEN-24). The limits count decoded bytes.
     ///
     /// # Errors
@@ -146,16 +149,17 @@ impl<R: BufRead> DocumentReader<Decoded<R>> {
 }
 
 impl<R: BufRead> DocumentReader<R> {
-    /// Reads the header.
+    /// Opens a document in UTF-8 and reads its header.
     ///
     /// # Errors
-    /// When the bytes do not arrive, are not XML, or are no Sitemap.
+    /// If the bytes cannot be read, are no XML, or are no Sitemap.
     pub fn new(source: R, options: ReadOptions) -> Result<Self, ReadError> {
+        let entries = options.limits.entries;
         let mut reader = Self {
             window: Window::new(source, options.limits),
             open: Open::default(),
             scope: Scope::default(),
-            kinds: Vec::new(),
+            elements: Vec::new(),
             options,
             header: Header::bare(Form::List),
             draft_namespace: false,
@@ -166,6 +170,7 @@ impl<R: BufRead> DocumentReader<R> {
             next: Next::Root,
             findings: Vec::new(),
             findings_dropped: 0,
+            most: entries,
             at: Position::default(),
             step_start: 0,
         };
@@ -175,47 +180,48 @@ impl<R: BufRead> DocumentReader<R> {
             end => end,
         };
         reader.recognize_dialect();
+        reader.most = reader.options.limits.entries_of(&reader.header);
         Ok(reader)
     }
 
-    /// What stands under the root. Extensions that follow the entries (AMB-B6) are in it once they were read.
+    /// Returns the metadata and links under the root. Those that follow the entries are in it once they were read.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Entries read so far.
+    /// Returns the number of entries read so far.
     pub fn entries_read(&self) -> u64 {
         self.entries
     }
 
-    /// Bytes read so far, decoded.
+    /// Returns the number of bytes read so far, decoded.
     pub fn bytes_read(&self) -> u64 {
         self.window.offset()
     }
 
-    /// The findings since they were last taken. Beyond the limit they are only counted.
+    /// Returns the findings since the last call. Beyond the limit they are only counted.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
     }
 
-    /// Whether there are findings to take.
+    /// Returns `true` if there are findings to take.
     pub(crate) fn has_findings(&self) -> bool {
         !self.findings.is_empty()
     }
 
-    /// How many findings were not kept.
+    /// Returns the number of findings that were not kept.
     pub fn findings_dropped(&self) -> u64 {
         self.findings_dropped
     }
 
-    /// Reads the next entry into a reused value. False at the end of the document, which has then been read whole.
+    /// Reads the next entry into a reused value. Returns `false` at the end of the document.
     ///
     /// # Errors
-    /// When the bytes do not arrive, are not XML, or are too much. Nothing read before is wrong because of it.
+    /// If the bytes cannot be read, are no XML, or exceed a limit. The entries read before remain valid.
     pub fn read_entry(&mut self, entry: &mut Entry) -> Result<bool, ReadError> {
         loop {
             let Next::Entry { empty } = self.next else { return Ok(false) };
-            if self.entries == self.options.limits.entries {
+            if self.entries == self.most {
                 let (limit, most) = (LimitKind::Entries, self.entries);
                 return Err(self.syntax(SyntaxErrorKind::Limit { limit, most }));
             }
@@ -233,7 +239,7 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
-    /// The entries as owned values.
+    /// Returns the entries as owned values.
     pub fn entries(&mut self) -> impl Iterator<Item = Result<Entry, ReadError>> {
         std::iter::from_fn(|| {
             let mut entry = Entry::default();

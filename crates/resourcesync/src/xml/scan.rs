@@ -1,15 +1,15 @@
-//! Where the pieces of XML end. What stands in them is read by the XML library.
+//! Finds the ends of the pieces of XML. The XML library reads their content.
 //!
-//! The library's own reader copies each piece out of its source and looks at each for UTF-8 anew, which costs more than all that is
-//! done with an entry; its reader of slices cannot be kept beside the window that it would borrow. A document without a DTD has
-//! so few shapes of pieces that finding their ends is this page; a test holds it against the library.
+//! The library's own reader copies each piece out of its source and checks each for UTF-8 again, which takes longer than
+//! all that is done with an entry; its reader of slices cannot be kept beside the window that it would borrow. A document
+//! without a DTD has so few kinds of pieces that one page finds their ends; a test compares it with the library.
 
 use memchr::{memchr, memchr2, memchr3, memmem};
 
-/// What a piece of XML is.
+/// The kind of a piece of XML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
-    /// Text of nothing but white space.
+    /// Text that is nothing but white space.
     Blank,
     Text,
     /// `&name;`
@@ -20,7 +20,7 @@ pub(super) enum Piece {
     Declaration,
     /// A processing instruction.
     Instruction,
-    /// A DOCTYPE as far as its names go; nobody reads on.
+    /// A DOCTYPE up to its first `>` or `[`; reading ends there.
     Doctype,
     Start,
     /// The tag of an element without content.
@@ -28,10 +28,10 @@ pub(super) enum Piece {
     End,
 }
 
-/// What no further byte can make a piece.
+/// Bytes that no further byte can make a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// `<!` or `<?` and nothing that can follow it.
+    /// `<!` or `<?` without a valid continuation.
     Markup,
     /// `&` without its `;`.
     Reference,
@@ -41,7 +41,7 @@ const COMMENT: &[u8] = b"<!--";
 const CDATA: &[u8] = b"<![CDATA[";
 const DOCTYPE: &[u8] = b"<!DOCTYPE";
 
-/// The piece at the front and its length in bytes; none where more must be read to know.
+/// Returns the piece at the front and its length in bytes; `None` if more bytes are needed to decide.
 #[inline]
 pub(super) fn front(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
     match bytes {
@@ -56,13 +56,13 @@ pub(super) fn front(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
     }
 }
 
-/// Text up to its end in the document.
+/// Returns the text at the end of the document.
 pub(super) fn last_text(bytes: &[u8]) -> (Piece, usize) {
     let piece = if bytes.iter().all(|byte| is_blank(*byte)) { Piece::Blank } else { Piece::Text };
     (piece, bytes.len())
 }
 
-/// The name in a tag whose content this is.
+/// Returns the length of the name at the front of a tag's content.
 pub(super) fn name_bytes(content: &[u8]) -> usize {
     content.iter().position(|byte| is_blank(*byte)).unwrap_or(content.len())
 }
@@ -94,7 +94,7 @@ fn markup(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
     }
 }
 
-/// The end of a tag: the first `>` that stands in no value.
+/// Returns the end of a tag: the first `>` outside of a value.
 #[inline]
 fn tag(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;

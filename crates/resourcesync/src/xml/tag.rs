@@ -7,10 +7,10 @@ use quick_xml::{XmlVersion, events::BytesStart};
 use super::scan;
 use crate::error::{LimitKind, SyntaxErrorKind};
 
-/// How many attributes a tag may have to be read without the library.
+/// Attributes that a tag may have to be read without the library.
 const FEW: usize = 8;
 
-/// What stands between `<` and `>`.
+/// The content of a start tag, between `<` and `>`.
 #[derive(Debug)]
 pub(super) struct Tag<'t> {
     content: &'t str,
@@ -18,7 +18,7 @@ pub(super) struct Tag<'t> {
     plain: Option<Plain<'t>>,
 }
 
-/// Attributes whose values XML means as they are written: nearly all there are.
+/// Attributes whose values mean what is written, without references: nearly all are.
 #[derive(Debug, Default)]
 struct Plain<'t> {
     attributes: [(&'t str, &'t str); FEW],
@@ -36,12 +36,12 @@ impl<'t> Tag<'t> {
         &self.content[..self.name_bytes]
     }
 
-    /// Whether there may be attributes.
+    /// Returns `true` if there may be attributes.
     pub(super) fn has_attributes(&self) -> bool {
         self.name_bytes < self.content.len()
     }
 
-    /// The namespace declarations: each attribute's name after `xmlns`, and the URI.
+    /// Passes on the namespace declarations: each attribute's name after `xmlns`, and the URI.
     pub(super) fn declarations(&self, mut take: impl FnMut(&str, &str)) {
         match &self.plain {
             Some(plain) => plain.iter().for_each(|(key, value)| {
@@ -60,7 +60,7 @@ impl<'t> Tag<'t> {
         }
     }
 
-    /// Hands out each attribute with its value as XML means it; checks what the XML library does not.
+    /// Passes on each attribute with its normalized value, and checks what the XML library does not.
     pub(super) fn for_each_attribute(
         &self,
         most: usize,
@@ -100,7 +100,7 @@ impl<'t> Tag<'t> {
 }
 
 impl<'t> Plain<'t> {
-    /// None where something is not plain; then the library has to look.
+    /// Reads plain attributes; `None` if one is not plain, and the library must read them.
     fn read(mut rest: &'t str) -> Option<Self> {
         let mut plain = Self::default();
         loop {
@@ -137,7 +137,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'-' | b'_' | b'.')
 }
 
-/// Whether XML means the value as it is written: no reference, no white space but blanks, no `<`.
+/// Returns `true` if a value means what is written: no reference, no white space but blanks, no `<`.
 fn is_literal(value: &str) -> bool {
     !value.bytes().fold(false, |special, byte| special | (byte < b' ') | (byte == b'&') | (byte == b'<'))
 }

@@ -1,4 +1,4 @@
-//! The part of a document that is being read: UTF-8, counted in bytes and lines, and no more of it than is allowed.
+//! The part of a document that is being read: decoded to UTF-8, counted in bytes and lines, and bounded.
 
 use std::{
     io::{self, BufRead},
@@ -11,44 +11,44 @@ use super::{
 };
 use crate::{error::LimitKind, finding::Position};
 
-/// How much is read in one go.
+/// Bytes that are read at a time.
 const BLOCK: usize = 64 << 10;
 /// Bytes of the longest character.
 const CHARACTER: usize = 4;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Hands out the pieces of a document one by one; holds the one handed out last and what was read after it.
+/// Yields the pieces of a document one by one. It holds the last one and what was read after it.
 #[derive(Debug)]
 pub(super) struct Window<R> {
     source: R,
     limits: Limits,
     held: Held,
-    /// Bytes of the document before the text.
+    /// Offset of the text in the document.
     start: u64,
-    /// Up to here the text was handed out.
+    /// End of the last piece in the text.
     at: usize,
-    /// Up to here the lines of the text were counted.
+    /// End of the part whose lines were counted.
     counted: usize,
     lines_before: u64,
     line_start: u64,
 }
 
-/// What was read.
+/// The text that was read and not forgotten yet.
 #[derive(Debug, Default)]
 struct Held {
     text: String,
-    /// The first bytes of a character whose rest was not read yet.
+    /// The first bytes of a character whose rest has not arrived yet.
     split: [u8; CHARACTER],
     split_bytes: usize,
 }
 
-/// Why there is no next piece.
+/// The reason why there is no next piece.
 #[derive(Debug)]
 pub(super) enum Stop {
     Io(io::Error),
     Limit(LimitKind, u64),
-    /// A control character that XML does not allow, at an offset.
-    Control(u64),
+    /// A character that XML does not allow, at an offset.
+    Forbidden(u64),
     /// Bytes that are no UTF-8, at an offset.
     Encoding(u64),
     /// Markup without its end.
@@ -80,12 +80,12 @@ impl<R: BufRead> Window<R> {
         }
     }
 
-    /// Bytes of the document before the next piece. A byte order mark does not count.
+    /// Returns the offset of the next piece. A byte order mark does not count.
     pub(super) fn offset(&self) -> u64 {
         self.start + self.at as u64
     }
 
-    /// The next piece and where it lies in the text; none at the end of the document.
+    /// Returns the next piece and its range in the text; `None` at the end of the document.
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<(Piece, Range<usize>)>, Stop> {
         loop {
@@ -103,12 +103,12 @@ impl<R: BufRead> Window<R> {
         }
     }
 
-    /// The text that pieces lie in.
+    /// Returns the text that the ranges of pieces refer to.
     pub(super) fn text(&self) -> &str {
         &self.held.text
     }
 
-    /// The same, taken out for a while. Until it is put back, nothing else can be asked for.
+    /// Lends the text. Nothing else may be called until it is put back.
     pub(super) fn lend(&mut self) -> String {
         std::mem::take(&mut self.held.text)
     }
@@ -117,7 +117,7 @@ impl<R: BufRead> Window<R> {
         self.held.text = text;
     }
 
-    /// The line and column of an offset not before the piece handed out last. Offsets must not go back.
+    /// Returns the line and column of an offset that is not before the last piece. Offsets must not go back.
     pub(super) fn position(&mut self, offset: u64) -> Position {
         self.count_lines(offset.saturating_sub(self.start) as usize);
         Position { line: self.lines_before + 1, column: offset.saturating_sub(self.line_start) + 1, offset }
@@ -132,7 +132,7 @@ impl<R: BufRead> Window<R> {
         self.counted = self.counted.max(upto);
     }
 
-    /// What stands at the end of the document.
+    /// Returns the piece at the end of the document.
     fn last(&self) -> Result<Option<(Piece, usize)>, Stop> {
         match &self.held.text.as_bytes()[self.at..] {
             [] => Ok(None),
@@ -142,9 +142,9 @@ impl<R: BufRead> Window<R> {
         }
     }
 
-    /// Reads on, and forgets what was handed out. False at the end of the document.
+    /// Reads more and forgets the pieces that were returned. Returns `false` at the end of the document.
     ///
-    /// Never more is held than the piece at the front may have; so none is handed out that is longer.
+    /// No more is held than one piece may have, so that no longer piece is ever returned.
     #[cold]
     #[inline(never)]
     fn fill(&mut self) -> Result<bool, Stop> {
@@ -156,7 +156,7 @@ impl<R: BufRead> Window<R> {
             }
         }
         let bytes = self.source.fill_buf().map_err(Stop::Io)?;
-        // A document that is exactly as long as the limit ends here in peace.
+        // A document that is exactly as long as the limit is not refused.
         if bytes.is_empty() {
             return if self.held.split_bytes == 0 { Ok(false) } else { Err(Stop::Encoding(end)) };
         }
@@ -189,7 +189,8 @@ impl<R: BufRead> Window<R> {
 }
 
 impl Held {
-    /// Takes what is UTF-8 and allowed in XML at the front of some bytes that stand at an offset. How many were taken.
+    /// Takes the bytes at the front that are UTF-8 and allowed in XML, and returns their number. The bytes are those at
+    /// `offset` in the document.
     fn take(&mut self, bytes: &[u8], offset: u64) -> Result<usize, Stop> {
         if self.split_bytes > 0 {
             return self.complete(bytes[0], offset).map(|()| 1);
@@ -206,20 +207,23 @@ impl Held {
                 (valid, _) => std::str::from_utf8(&bytes[..valid]).unwrap_or_default(),
             },
         };
-        let allowed = match first_control(valid.as_bytes()) {
-            Some(0) => return Err(Stop::Control(offset)),
-            Some(control) => &valid[..control],
+        let allowed = match first_forbidden(valid.as_bytes()) {
+            Some(0) => return Err(Stop::Forbidden(offset)),
+            Some(forbidden) => &valid[..forbidden],
             None => valid,
         };
         self.text.push_str(allowed);
         Ok(allowed.len())
     }
 
-    /// Takes one more byte of a character that came in parts.
+    /// Takes one more byte of a character that arrived in parts.
     fn complete(&mut self, byte: u8, offset: u64) -> Result<(), Stop> {
         let (mut split, bytes) = (self.split, self.split_bytes + 1);
         split[bytes - 1] = byte;
         match std::str::from_utf8(&split[..bytes]) {
+            Ok(character) if first_forbidden(character.as_bytes()).is_some() => {
+                return Err(Stop::Forbidden(offset));
+            }
             Ok(character) => {
                 self.text.push_str(character);
                 self.split_bytes = 0;
@@ -231,10 +235,22 @@ impl Held {
     }
 }
 
-/// The first byte that XML 1.0 does not allow as a character.
+/// Returns the offset of the first character that XML 1.0 does not allow, in bytes that are UTF-8.
+pub(super) fn first_forbidden(bytes: &[u8]) -> Option<usize> {
+    match (first_control(bytes), first_noncharacter(bytes)) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// U+FFFE and U+FFFF, the only noncharacters that XML refuses: `ef bf be` and `ef bf bf`. Few texts have the first byte.
+fn first_noncharacter(bytes: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(0xef, bytes).find(|at| matches!(bytes.get(at + 1..at + 3), Some([0xbf, 0xbe | 0xbf])))
+}
+
 fn first_control(bytes: &[u8]) -> Option<usize> {
     let forbidden = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r');
-    // Blocks are folded without leaving early, which the compiler turns into vector instructions.
+    // Blocks are folded without an early exit, which the compiler turns into vector instructions.
     let block =
         bytes.chunks(256).position(|block| block.iter().fold(false, |any, byte| any | forbidden(byte)))?;
     bytes[block * 256..].iter().position(forbidden).map(|index| block * 256 + index)

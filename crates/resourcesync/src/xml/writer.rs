@@ -9,6 +9,7 @@ use std::{
 use quick_xml::escape::escape;
 
 use super::{
+    fidelity,
     names::{RS, SITEMAP},
     obligations::Obligations,
 };
@@ -122,6 +123,10 @@ impl<W: Write> DocumentWriter<W> {
         let (form, plain) = (header.form, options.plain);
         let mut writer = Self { sink, form, options, obligations, text: String::new(), entries: 0, bytes: 0 };
         let root = writer.root();
+        fidelity::check_names(fidelity::header_attributes(header))?;
+        if writer.keeps_values() {
+            fidelity::check_header(header)?;
+        }
         let text = &mut writer.text;
         let _ = write!(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"{SITEMAP}\"");
         text.push_str(&if plain { ">\n".to_owned() } else { format!(" xmlns:rs=\"{RS}\">\n") });
@@ -138,6 +143,11 @@ impl<W: Write> DocumentWriter<W> {
     /// # Errors
     /// If the sink fails, or the entry breaks a *must*. Nothing of the entry is written then.
     pub fn write_entry(&mut self, entry: &Entry) -> Result<(), WriteError> {
+        // Before the rules: an entry that is refused here must not count as the one before the next.
+        fidelity::check_names(fidelity::entry_attributes(entry))?;
+        if self.keeps_values() {
+            fidelity::check_entry(entry)?;
+        }
         if let Some(obligations) = &mut self.obligations {
             obligations.entry(entry)?;
         }
@@ -153,7 +163,7 @@ impl<W: Write> DocumentWriter<W> {
         let _ = write!(text, "  <{element}>\n    <loc>{}</loc>\n", escape(entry.loc.as_str()));
         write_element(text, "lastmod", lastmod);
         write_element(text, "changefreq", entry.changefreq);
-        write_element(text, "priority", entry.priority.as_deref().map(escape));
+        write_priority(text, entry.priority.as_deref());
         if !self.options.plain {
             write_metadata(text, "    ", &entry.metadata);
             entry.links.iter().for_each(|link| write_link(text, "    ", link));
@@ -192,7 +202,17 @@ impl<W: Write> DocumentWriter<W> {
         }
     }
 
+    /// Returns `true` if each value must be read back as it was written. Without extensions there is nothing to compare.
+    fn keeps_values(&self) -> bool {
+        !self.options.unchecked && !self.options.plain
+    }
+
+    /// Hands over what was composed, all of it or nothing.
     fn flush_text(&mut self) -> Result<(), WriteError> {
+        if let Err(error) = fidelity::check_text(&self.text) {
+            self.text.clear();
+            return Err(error);
+        }
         self.sink.write_all(self.text.as_bytes())?;
         self.bytes += self.text.len() as u64;
         self.text.clear();
@@ -204,6 +224,15 @@ fn write_element(text: &mut String, name: &str, value: Option<impl Display>) {
     if let Some(value) = value {
         let _ = writeln!(text, "    <{name}>{value}</{name}>");
     }
+}
+
+fn write_priority(text: &mut String, priority: Option<&str>) {
+    let Some(priority) = priority else { return };
+    text.push_str("    <priority>");
+    let start = text.len();
+    text.push_str(priority);
+    escape_from(text, start);
+    text.push_str("</priority>\n");
 }
 
 /// Writes `rs:md` with its attributes in the order of this function; nothing if it has none.
@@ -267,8 +296,8 @@ fn escape_from(text: &mut String, start: usize) {
     }
 }
 
-/// Attributes of a community's own, each with its own namespace declaration (GEN-7); what has no namespace cannot
-/// be written.
+/// Writes attributes of a community's own, each with its own namespace declaration (GEN-7). Those without a namespace
+/// are left out: there is no way to write them.
 fn foreign_attributes(text: &mut String, other: &[Attribute]) {
     for (index, foreign) in other.iter().filter(|foreign| !foreign.namespace.is_empty()).enumerate() {
         let declaration = format!("xmlns:c{index}");

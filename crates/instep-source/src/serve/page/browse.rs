@@ -80,7 +80,7 @@ pub(crate) fn routes(publisher: &Publisher) -> Result<Router, Error> {
 
 fn answer(base: &str, page: Page) -> Response {
     match page {
-        Ok(Some((title, content))) => respond(layout(base, &title, &content)),
+        Ok(Some((title, content))) => respond(layout(base, &[], &title, &content)),
         Ok(None) => StatusCode::NOT_FOUND.into_response(),
         Err(error) => {
             tracing::error!(%error, "a page cannot be made");

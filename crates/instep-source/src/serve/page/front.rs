@@ -1,9 +1,10 @@
 //! The page at the base URL, made from the overview alone: nobody who looks costs a query.
 
 use maud::{Markup, html};
+use resourcesync::Uri;
 
 use super::{change_kind, chart, copyable, figures, layout, moment, path, search_form, size, thousands};
-use crate::{Overview, SetOverview};
+use crate::{Overview, Place, SetOverview};
 
 /// What is here, how much, what changed last, how to keep a copy.
 pub(crate) fn front(overview: &Overview) -> String {
@@ -13,6 +14,7 @@ pub(crate) fn front(overview: &Overview) -> String {
     let sync = format!("instep sync {}", overview.base_url);
     layout(
         &overview.base_url,
+        &capability_lists(overview),
         address.trim_end_matches('/'),
         &html! {
             p.soft {
@@ -41,6 +43,12 @@ pub(crate) fn front(overview: &Overview) -> String {
             (changes(overview))
         },
     )
+}
+
+/// Returns the Capability List of each set: a link `resourcesync` leads to these, not to the Source Description (DISC-2).
+fn capability_lists(overview: &Overview) -> Vec<Uri> {
+    let Ok(place) = Place::new(&overview.base_url) else { return Vec::new() };
+    overview.sets.iter().map(|set| place.set(&set.name).capability_list()).collect()
 }
 
 fn sets(overview: &Overview, sets: &[SetOverview]) -> Markup {

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context;
 use resourcesync::{
-    Capability, Document, Form, ReadOptions, Uri,
+    Capability, Dialect, Document, Form, ReadOptions, Uri,
     package::PackageLimits,
     validate::{DocumentSet, HttpAnswer, Report, ValidateOptions, Validator},
 };
@@ -36,13 +36,14 @@ pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Res
             files.judge_standard_input()?;
             continue;
         }
+        let is_folder = Path::new(target).is_dir();
         for file in files_of(Path::new(target))? {
             let cannot = || format!("Cannot read {}", file.display());
             let mut reader = BufReader::with_capacity(64 << 10, File::open(&file).with_context(cannot)?);
             if is_zip(&mut reader).with_context(cannot)? {
                 packages.push(file);
             } else {
-                files.judge_document(&file, reader).with_context(cannot)?;
+                files.judge_document(&file, reader, is_folder).with_context(cannot)?;
             }
         }
     }
@@ -93,8 +94,13 @@ struct Files {
 }
 
 impl Files {
-    fn judge_document(&mut self, path: &Path, reader: impl BufRead) -> anyhow::Result<()> {
+    /// Judges a document. A plain Sitemap that lies in a folder beside others is not one of ResourceSync (GEN-23).
+    fn judge_document(&mut self, path: &Path, reader: impl BufRead, in_folder: bool) -> anyhow::Result<()> {
         let report = self.validator.document(reader)?;
+        let is_plain = report.header.as_ref().is_some_and(|header| header.dialect == Dialect::PlainSitemap);
+        if in_folder && is_plain && report.summary.errors == 0 {
+            return Ok(());
+        }
         self.judgement.add_report(&path.display().to_string(), &report);
         self.remember(path, report);
         Ok(())

@@ -60,15 +60,11 @@ impl Judgement {
         }
     }
 
-    /// Prints everything, document by document.
+    /// Prints each finding as `file:line:column: weight rule: ...`, which editors and CI systems follow, then the summary.
     pub(super) fn show(&self, output: &Output) {
         let mut findings: Vec<_> = self.findings.iter().collect();
         findings.sort_by(|a, b| (&a.0, a.1.position, a.1.rule).cmp(&(&b.0, b.1.position, b.1.rule)));
-        let mut last = None;
         for (document, finding) in findings {
-            if last.replace(document) != Some(document) {
-                output.line(output.paint(1, &name(document)));
-            }
             show_one(output, document, finding);
         }
         self.show_summary(output);
@@ -114,16 +110,17 @@ fn show_one(output: &Output, document: &str, finding: &Finding) {
         Severity::Warning => 33,
         Severity::Info => 36,
     };
-    let severity = output.paint(color, &format!("{:<7}", finding.severity.as_str()));
+    let severity = output.paint(color, finding.severity.as_str());
     let place = match finding.position.line {
         0 => String::new(),
-        line => format!("  {line}:{}", finding.position.column),
+        line => format!(":{line}:{}", finding.position.column),
     };
     let clause =
         if finding.clause().is_empty() { String::new() } else { format!("  [{}]", finding.clause()) };
     let (found, expected) = (name(&finding.found), name(&finding.expected));
-    output
-        .line(format!("  {severity} {:<8}{place}  found {found}; expected {expected}{clause}", finding.rule));
+    let shown = output.paint(1, &name(document));
+    let rule = finding.rule;
+    output.line(format!("{shown}{place}: {severity} {rule}: found {found}; expected {expected}{clause}"));
     output.object(
         "finding",
         json!({

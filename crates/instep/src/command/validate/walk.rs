@@ -60,6 +60,17 @@ struct Lead {
 }
 
 impl Lead {
+    fn to(uri: Uri) -> Self {
+        Self { uri, ..Self::default() }
+    }
+
+    /// Returns `true` if a Capability List or an index says that a Change List is there.
+    fn is_change_list(&self) -> bool {
+        let said = self.from.as_ref().and_then(|(_, child)| child.metadata.capability.as_ref());
+        let of_index = matches!(&self.parent, Some((Form::Index, Some(Capability::ChangeList))));
+        said == Some(&Capability::ChangeList) || of_index
+    }
+
     /// Whether a dump led here.
     fn is_package(&self) -> bool {
         matches!(&self.parent, Some((Form::List, Some(Capability::ResourceDump | Capability::ChangeDump))))
@@ -92,12 +103,12 @@ impl Walk {
     pub(super) async fn judge(mut self, url: &Uri) -> anyhow::Result<Judgement> {
         let follow = self.most > 1;
         let mut starts = VecDeque::from(if follow { self.top(url).await? } else { vec![url.clone()] });
-        let mut queue: VecDeque<Lead> = VecDeque::new();
+        let (mut queue, mut last) = (VecDeque::<Lead>::new(), VecDeque::<Lead>::new());
         let mut seen = BTreeSet::new();
         let mut looked = 0;
         // What a walk from the top does not come by is looked at last: then nothing is known of who leads there.
         while let Some(lead) =
-            queue.pop_front().or_else(|| starts.pop_front().map(|uri| Lead { uri, ..Lead::default() }))
+            queue.pop_front().or_else(|| last.pop_front()).or_else(|| starts.pop_front().map(Lead::to))
         {
             if !seen.insert(lead.uri.clone()) {
                 continue;
@@ -117,7 +128,11 @@ impl Walk {
             looked += 1;
             let leads = self.look(&lead).await?;
             if follow {
-                queue.extend(leads);
+                // Change Lists last: read after a list and a dump, they have every change between the two (CAP-9).
+                let (of_changes, others): (Vec<_>, Vec<_>) =
+                    leads.into_iter().partition(Lead::is_change_list);
+                queue.extend(others);
+                last.extend(of_changes);
             }
         }
         if follow {

@@ -1,4 +1,4 @@
-//! Addresses, written as what they are nearest to (RFC 3284 §5.1 to §5.3), and numbers (§2).
+//! Addresses, written relative to the nearest one used before (RFC 3284 §5.1 to §5.3), and numbers (§2).
 
 use super::super::PatchError;
 
@@ -8,7 +8,7 @@ const HERE_MODE: u8 = 1;
 const FIRST_NEAR: u8 = 2;
 const FIRST_SAME: u8 = FIRST_NEAR + NEAR as u8;
 
-/// The addresses that were used last.
+/// The addresses used last.
 #[derive(Debug)]
 pub(super) struct Addresses {
     near: [usize; NEAR],
@@ -21,7 +21,7 @@ impl Addresses {
         Self { near: [0; NEAR], next: 0, same: [0; SAME] }
     }
 
-    /// Reads an address of a COPY at `here`, which lies before it.
+    /// Reads the address of a COPY at `here`; it must be before `here`.
     pub(super) fn read(
         &mut self,
         mode: u8,
@@ -37,12 +37,12 @@ impl Addresses {
             _ => Some(self.same[usize::from(mode - FIRST_SAME) * 256 + usize::from(section.byte()?)]),
         };
         let address = address.filter(|address| *address < here);
-        let address = address.ok_or_else(|| malformed("a copy from behind itself"))?;
+        let address = address.ok_or_else(|| malformed("a copy from an address after itself"))?;
         self.used(address);
         Ok(address)
     }
 
-    /// Writes an address in as few bytes as can be; returns the mode.
+    /// Writes an address in the fewest bytes, and returns the mode.
     pub(super) fn write(&mut self, address: usize, here: usize, section: &mut Vec<u8>) -> u8 {
         let slot = address % SAME;
         if self.same[slot] == address {
@@ -70,7 +70,7 @@ impl Addresses {
     }
 }
 
-/// Bytes that are read from front to back.
+/// Bytes that are read from the front.
 #[derive(Debug)]
 pub(super) struct Input<'a>(pub(super) &'a [u8]);
 
@@ -85,7 +85,7 @@ impl<'a> Input<'a> {
         Ok(taken)
     }
 
-    /// A number in base 128, the most significant digit first.
+    /// Reads a number in base 128, the most significant digit first.
     pub(super) fn number(&mut self) -> Result<usize, PatchError> {
         let mut number = 0usize;
         loop {

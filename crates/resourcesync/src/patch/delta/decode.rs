@@ -1,18 +1,21 @@
+//! Applies deltas.
+
 use std::ops::Range;
 
 use super::{
     MAGIC, SOURCE, TARGET,
     address::{Addresses, Input, malformed},
-    table::{Instruction, Kind, TABLE},
+    table::{Instruction, InstructionKind, TABLE},
 };
 use crate::patch::PatchError;
 
-/// Hdr_Indicator: a header of the application follows; not in the RFC, and usual.
+/// Hdr_Indicator: an application header follows. It is not in the RFC; common encoders write it.
 const APPLICATION_HEADER: u8 = 4;
-/// Win_Indicator: an Adler-32 checksum follows; not in the RFC, and usual.
+/// Win_Indicator: an Adler-32 checksum follows. It is not in the RFC; common encoders write it.
 const CHECKSUM: u8 = 4;
 
-/// The version after, of `most` bytes at most. Time and memory are bounded by the bytes of both versions and the delta.
+/// Returns the version after, of at most `most` bytes. Time and memory are bounded by the sizes of both versions and the
+/// delta.
 pub(in crate::patch) fn decode(source: &[u8], delta: &[u8], most: usize) -> Result<Vec<u8>, PatchError> {
     let mut input = Input(delta);
     if input.take(MAGIC.len())? != MAGIC {
@@ -28,12 +31,12 @@ pub(in crate::patch) fn decode(source: &[u8], delta: &[u8], most: usize) -> Resu
     }
     let mut target = Vec::new();
     while !input.0.is_empty() {
-        Window::open(source, &mut input, &mut target, most)?.decode()?;
+        DeltaWindow::open(source, &mut input, &mut target, most)?.decode()?;
     }
     Ok(target)
 }
 
-/// Where the segment of a window lies.
+/// The segment of a window.
 enum Segment<'a> {
     Source(&'a [u8]),
     Target(Range<usize>),
@@ -48,8 +51,8 @@ impl Segment<'_> {
     }
 }
 
-/// One window while it is decoded.
-struct Window<'a, 't> {
+/// A window while it is decoded.
+struct DeltaWindow<'a, 't> {
     segment: Segment<'a>,
     target: &'t mut Vec<u8>,
     begin: usize,
@@ -60,7 +63,7 @@ struct Window<'a, 't> {
     cache: Addresses,
 }
 
-impl<'a, 't> Window<'a, 't> {
+impl<'a, 't> DeltaWindow<'a, 't> {
     fn open(
         source: &'a [u8],
         input: &mut Input<'a>,
@@ -78,7 +81,7 @@ impl<'a, 't> Window<'a, 't> {
         let mut window = Input(input.take(length)?);
         let (begin, length) = (target.len(), window.number()?);
         let end = begin.checked_add(length).filter(|end| *end <= most);
-        let end = end.ok_or_else(|| PatchError::Unfit(format!("it makes more than {most} bytes")))?;
+        let end = end.ok_or_else(|| PatchError::Unfit(format!("its result has more than {most} bytes")))?;
         if window.byte()? != 0 {
             return Err(malformed("compressed sections"));
         }
@@ -92,7 +95,7 @@ impl<'a, 't> Window<'a, 't> {
         let cache = Addresses::new();
         match window.0.is_empty() {
             true => Ok(Self { segment, target, begin, end, data, instructions, addresses, cache }),
-            false => Err(malformed("bytes behind the last section")),
+            false => Err(malformed("bytes after the last section")),
         }
     }
 
@@ -105,24 +108,24 @@ impl<'a, 't> Window<'a, 't> {
         }
         match self.target.len() == self.end && self.data.0.is_empty() && self.addresses.0.is_empty() {
             true => Ok(()),
-            false => Err(malformed("a window that is not as long as it says")),
+            false => Err(malformed("a window of another length than stated")),
         }
     }
 
     fn execute(&mut self, instruction: Instruction) -> Result<(), PatchError> {
         let size = match (instruction.kind, instruction.size) {
-            (Kind::Noop, _) => return Ok(()),
+            (InstructionKind::Noop, _) => return Ok(()),
             (_, 0) => self.instructions.number()?,
             (_, size) => usize::from(size),
         };
         if size > self.end - self.target.len() {
-            return Err(malformed("a window that is longer than it says"));
+            return Err(malformed("a window that is longer than stated"));
         }
         match instruction.kind {
-            Kind::Noop => {}
-            Kind::Add => self.target.extend_from_slice(self.data.take(size)?),
-            Kind::Run => self.target.resize(self.target.len() + size, self.data.byte()?),
-            Kind::Copy(mode) => {
+            InstructionKind::Noop => {}
+            InstructionKind::Add => self.target.extend_from_slice(self.data.take(size)?),
+            InstructionKind::Run => self.target.resize(self.target.len() + size, self.data.byte()?),
+            InstructionKind::Copy(mode) => {
                 let here = self.segment.length() + self.target.len() - self.begin;
                 let address = self.cache.read(mode, here, &mut self.addresses)?;
                 self.copy(address, size);
@@ -131,7 +134,7 @@ impl<'a, 't> Window<'a, 't> {
         Ok(())
     }
 
-    /// Copies from the segment and, behind it, from what the window has made, also of this very copy (§3).
+    /// Copies from the segment, and after its end from the window's own output, that of this copy included (§3).
     fn copy(&mut self, address: usize, size: usize) {
         let in_segment = self.segment.length().saturating_sub(address).min(size);
         if in_segment > 0 {
@@ -148,7 +151,7 @@ impl<'a, 't> Window<'a, 't> {
         let from = self.begin + (address + in_segment).saturating_sub(self.segment.length());
         let mut left = size - in_segment;
         while left > 0 {
-            // What is copied onto itself repeats, so that each time twice as much is there.
+            // A copy of its own output repeats: each round doubles the bytes that are available.
             let length = left.min(self.target.len() - from);
             self.target.extend_from_within(from..from + length);
             left -= length;
@@ -156,7 +159,7 @@ impl<'a, 't> Window<'a, 't> {
     }
 }
 
-/// Size and position of a segment within what has this many bytes.
+/// Reads size and position of a segment within `length` bytes.
 fn range(input: &mut Input<'_>, length: usize) -> Result<Range<usize>, PatchError> {
     let (size, position) = (input.number()?, input.number()?);
     match position.checked_add(size) {

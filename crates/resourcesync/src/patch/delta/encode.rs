@@ -1,20 +1,22 @@
+//! Makes deltas.
+
 use super::{
     MAGIC, SOURCE,
     address::{Addresses, put_number},
     table::{ADD, COPY, COPY_CODES, LONGEST_ADD, SHORTEST_COPY},
 };
 
-/// Bytes that are looked up together: what is shorter is not found.
+/// Bytes of a block in the index; shorter matches are not found.
 const BLOCK: usize = 8;
-/// Entries of the index at most.
+/// Binary logarithm of the entries that the index has at most.
 const MOST_BITS: u32 = 21;
 
-/// A delta that makes `target` of `source`; both have fewer than 2^31 bytes.
+/// Makes a delta from `source` to `target`. Both must have fewer than 2^31 bytes.
 pub(in crate::patch) fn encode(source: &[u8], target: &[u8]) -> Vec<u8> {
     let mut sections = Sections::new(source.len());
-    let mut index = Index::new(source, target);
+    let mut index = BlockIndex::new(source, target);
     let (mut at, mut added_from) = (0, 0);
-    // Where in the source the target would go on if nothing had been inserted or removed since the last copy.
+    // The address in the source that continues the last copy, if nothing was inserted or removed since.
     let mut expected = 0;
     while at + BLOCK <= target.len() {
         let found = index.find(expected, at, added_from);
@@ -33,23 +35,23 @@ pub(in crate::patch) fn encode(source: &[u8], target: &[u8]) -> Vec<u8> {
     sections.finish(source.len(), target.len())
 }
 
-/// Bytes of the target that are there already.
-struct Found {
+/// A match: bytes of the target that source or target already have.
+struct Match {
     begin: usize,
     address: usize,
     length: usize,
 }
 
-/// Where in source and target blocks begin; addresses behind the source are in the target.
-struct Index<'a> {
+/// The addresses of blocks by their hash. Addresses after the end of the source are in the target.
+struct BlockIndex<'a> {
     source: &'a [u8],
     target: &'a [u8],
-    /// Address + 1 of the last block with a hash; 0 where there is none.
+    /// Address + 1 of the last block with a hash; 0 if there is none.
     blocks: Vec<u32>,
     shift: u32,
 }
 
-impl<'a> Index<'a> {
+impl<'a> BlockIndex<'a> {
     fn new(source: &'a [u8], target: &'a [u8]) -> Self {
         let bits = (source.len() + target.len()).next_power_of_two().ilog2().clamp(8, MOST_BITS);
         let mut index = Self { source, target, blocks: vec![0; 1 << bits], shift: 64 - bits };
@@ -65,14 +67,14 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// From now on the target can be copied from here.
+    /// Adds a block of the target.
     fn remember(&mut self, at: usize) {
         let target = self.target;
         self.insert(&target[at..], self.source.len() + at);
     }
 
-    /// The longer one of what goes on as before, and what the index knows.
-    fn find(&self, expected: usize, at: usize, added_from: usize) -> Option<Found> {
+    /// Returns the longer one of two matches: the continuation of the last copy, and that of the index.
+    fn find(&self, expected: usize, at: usize, added_from: usize) -> Option<Match> {
         let known = slot(&self.target[at..], self.shift).map(|slot| self.blocks[slot] as usize);
         let known = known.and_then(|address| address.checked_sub(1));
         let candidates = [Some(expected).filter(|it| *it < self.source.len()), known];
@@ -81,8 +83,8 @@ impl<'a> Index<'a> {
         found.max_by_key(|found| found.length)
     }
 
-    /// How far the bytes there are those of the target, forwards and back to what is copied already.
-    fn matched(&self, address: usize, at: usize, added_from: usize) -> Option<Found> {
+    /// Extends a match forwards, and backwards to the end of the last copy.
+    fn matched(&self, address: usize, at: usize, added_from: usize) -> Option<Match> {
         let (from, offset) = match address.checked_sub(self.source.len()) {
             Some(offset) => (self.target, offset),
             None => (self.source, address),
@@ -94,7 +96,7 @@ impl<'a> Index<'a> {
         }
         let before = self.target[added_from..at].iter().rev();
         let back = from[..offset].iter().rev().zip(before).take_while(equal).count();
-        Some(Found { begin: at - back, address: address - back, length: forward + back })
+        Some(Match { begin: at - back, address: address - back, length: forward + back })
     }
 }
 
@@ -109,7 +111,7 @@ struct Sections {
     instructions: Vec<u8>,
     addresses: Vec<u8>,
     cache: Addresses,
-    /// Bytes of segment and window so far.
+    /// Length of the segment and of the window so far.
     here: usize,
 }
 

@@ -1,25 +1,25 @@
 //! The default code table (RFC 3284 §5.6).
 
-/// What an instruction does.
+/// The effect of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum InstructionKind {
     Noop,
-    /// The next bytes of the data section.
+    /// Appends the next bytes of the data section.
     Add,
-    /// One byte of the data section, again and again.
+    /// Appends one byte of the data section repeatedly.
     Run,
-    /// Bytes from an address, which is written in this mode.
+    /// Appends bytes from an address, which is written in this mode.
     Copy(u8),
 }
 
-/// One of the two instructions of a code; a size of 0 follows the code.
+/// One of the two instructions of a code. A size of 0 means that the size follows the code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instruction {
-    pub(super) kind: Kind,
+    pub(super) kind: InstructionKind,
     pub(super) size: u8,
 }
 
-/// Ways to write an address (§5.3).
+/// Modes of writing an address (§5.3).
 pub(super) const MODES: u8 = 9;
 /// The code of an ADD whose size follows; those of 1 to [`LONGEST_ADD`] bytes come after it.
 pub(super) const ADD: u8 = 1;
@@ -32,26 +32,26 @@ pub(super) const COPY_CODES: u8 = 16;
 
 pub(super) static TABLE: [[Instruction; 2]; 256] = table();
 
-const NOOP: Instruction = instruction(Kind::Noop, 0);
+const NOOP: Instruction = instruction(InstructionKind::Noop, 0);
 
-const fn instruction(kind: Kind, size: u8) -> Instruction {
+const fn instruction(kind: InstructionKind, size: u8) -> Instruction {
     Instruction { kind, size }
 }
 
 const fn table() -> [[Instruction; 2]; 256] {
-    let mut table = [[instruction(Kind::Run, 0), NOOP]; 256];
+    let mut table = [[instruction(InstructionKind::Run, 0), NOOP]; 256];
     let mut code = ADD as usize;
     let mut size = 0;
     while size <= LONGEST_ADD {
-        table[code] = [instruction(Kind::Add, size), NOOP];
+        table[code] = [instruction(InstructionKind::Add, size), NOOP];
         (code, size) = (code + 1, size + 1);
     }
     let mut mode = 0;
     while mode < MODES {
-        table[code] = [instruction(Kind::Copy(mode), 0), NOOP];
+        table[code] = [instruction(InstructionKind::Copy(mode), 0), NOOP];
         (code, size) = (code + 1, SHORTEST_COPY);
         while size < SHORTEST_COPY + COPY_CODES - 1 {
-            table[code] = [instruction(Kind::Copy(mode), size), NOOP];
+            table[code] = [instruction(InstructionKind::Copy(mode), size), NOOP];
             (code, size) = (code + 1, size + 1);
         }
         mode += 1;
@@ -63,7 +63,10 @@ const fn table() -> [[Instruction; 2]; 256] {
         while added <= 4 {
             let mut copied = SHORTEST_COPY;
             while copied <= longest_copy {
-                table[code] = [instruction(Kind::Add, added), instruction(Kind::Copy(mode), copied)];
+                table[code] = [
+                    instruction(InstructionKind::Add, added),
+                    instruction(InstructionKind::Copy(mode), copied),
+                ];
                 (code, copied) = (code + 1, copied + 1);
             }
             added += 1;
@@ -72,7 +75,8 @@ const fn table() -> [[Instruction; 2]; 256] {
     }
     let mut mode = 0;
     while mode < MODES {
-        table[code] = [instruction(Kind::Copy(mode), SHORTEST_COPY), instruction(Kind::Add, 1)];
+        table[code] =
+            [instruction(InstructionKind::Copy(mode), SHORTEST_COPY), instruction(InstructionKind::Add, 1)];
         (code, mode) = (code + 1, mode + 1);
     }
     table
@@ -80,27 +84,27 @@ const fn table() -> [[Instruction; 2]; 256] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, TABLE};
+    use super::{InstructionKind, TABLE};
 
     #[test]
     fn the_codes_are_those_of_the_rfc() {
         let code = |code: usize| TABLE[code].map(|instruction| (instruction.kind, instruction.size));
-        let none = (Kind::Noop, 0);
+        let none = (InstructionKind::Noop, 0);
         for (number, expected) in [
-            (0, [(Kind::Run, 0), none]),
-            (1, [(Kind::Add, 0), none]),
-            (18, [(Kind::Add, 17), none]),
-            (19, [(Kind::Copy(0), 0), none]),
-            (34, [(Kind::Copy(0), 18), none]),
-            (35, [(Kind::Copy(1), 0), none]),
-            (162, [(Kind::Copy(8), 18), none]),
-            (163, [(Kind::Add, 1), (Kind::Copy(0), 4)]),
-            (174, [(Kind::Add, 4), (Kind::Copy(0), 6)]),
-            (234, [(Kind::Add, 4), (Kind::Copy(5), 6)]),
-            (235, [(Kind::Add, 1), (Kind::Copy(6), 4)]),
-            (246, [(Kind::Add, 4), (Kind::Copy(8), 4)]),
-            (247, [(Kind::Copy(0), 4), (Kind::Add, 1)]),
-            (255, [(Kind::Copy(8), 4), (Kind::Add, 1)]),
+            (0, [(InstructionKind::Run, 0), none]),
+            (1, [(InstructionKind::Add, 0), none]),
+            (18, [(InstructionKind::Add, 17), none]),
+            (19, [(InstructionKind::Copy(0), 0), none]),
+            (34, [(InstructionKind::Copy(0), 18), none]),
+            (35, [(InstructionKind::Copy(1), 0), none]),
+            (162, [(InstructionKind::Copy(8), 18), none]),
+            (163, [(InstructionKind::Add, 1), (InstructionKind::Copy(0), 4)]),
+            (174, [(InstructionKind::Add, 4), (InstructionKind::Copy(0), 6)]),
+            (234, [(InstructionKind::Add, 4), (InstructionKind::Copy(5), 6)]),
+            (235, [(InstructionKind::Add, 1), (InstructionKind::Copy(6), 4)]),
+            (246, [(InstructionKind::Add, 4), (InstructionKind::Copy(8), 4)]),
+            (247, [(InstructionKind::Copy(0), 4), (InstructionKind::Add, 1)]),
+            (255, [(InstructionKind::Copy(8), 4), (InstructionKind::Add, 1)]),
         ] {
             assert_eq!(code(number), expected, "{number}");
         }

@@ -1,19 +1,19 @@
-//! From two versions of an XML document to the operations between them, in the document of RFC 7351.
+//! Makes XML patches: the operations between two versions, in the document of RFC 7351.
 //!
-//! Selectors count nodes, so that they hold whatever prefixes are bound to. Operations come last node first: none moves
-//! what a later one selects.
+//! Selectors count nodes, so that prefixes do not matter. Operations are in reverse document order, so that none moves a
+//! node that a later one selects.
 
 use std::{collections::BTreeMap, iter, ops::Range};
 
-use super::tree::{Kind, Tree};
+use super::tree::{NodeKind, Tree};
 
-/// Where more than so many pairs of nodes would be compared, they are replaced together.
+/// Pairs of nodes that are compared at most; beyond that, the nodes are replaced together.
 const PAIRS: usize = 1 << 18;
-/// Elements that lie deeper are replaced whole.
+/// Depth beyond which elements are replaced as a whole.
 const DEPTH: usize = 200;
 
-/// The patch document from one version to the next; none where they are no such documents, or where what differs
-/// cannot be said.
+/// Makes the patch document from one version to the next. `None` if one is no XML document, or the difference cannot be
+/// expressed.
 pub(in crate::patch) fn diff(held: &[u8], next: &[u8]) -> Option<Vec<u8>> {
     let (old, new) = (Version::parse(held)?, Version::parse(next)?);
     let (root, next_root) = (old.tree.root().ok()?, new.tree.root().ok()?);
@@ -27,7 +27,7 @@ pub(in crate::patch) fn diff(held: &[u8], next: &[u8]) -> Option<Vec<u8>> {
     Some(diff.document(&namespaces))
 }
 
-/// The prefixes that contents may use, as they are bound in the document; none where one is bound in two ways.
+/// Returns the prefixes that contents may use, with their namespaces; `None` if one is bound to two.
 fn namespaces(tree: &Tree, root: usize) -> Option<BTreeMap<String, String>> {
     let mut bound = BTreeMap::new();
     for (at, node) in tree.nodes.iter().enumerate() {
@@ -60,13 +60,13 @@ impl<'a> Version<'a> {
         &self.bytes[self.tree.nodes[at].span.clone()]
     }
 
-    /// What stands before and behind a node.
+    /// Returns the bytes before and after a node.
     fn around(&self, at: usize) -> (&'a [u8], &'a [u8]) {
         let span = &self.tree.nodes[at].span;
         (&self.bytes[..span.start], &self.bytes[span.end..])
     }
 
-    /// The tags of an element without the values of its attributes.
+    /// Returns the tags of an element without the values of its attributes.
     fn tags(&self, at: usize) -> Vec<&'a [u8]> {
         let node = &self.tree.nodes[at];
         let values = node.attributes.iter().map(|(.., value)| value.clone());
@@ -89,12 +89,12 @@ struct Diff<'a> {
 }
 
 impl Diff<'_> {
-    /// The operations that make one node of another of its kind.
+    /// Adds the operations that turn a node into another of its kind.
     fn node(&mut self, at: usize, next: usize, selector: &str, depth: usize) -> Option<()> {
         if self.old.span(at) == self.new.span(next) {
             return Some(());
         }
-        let elements = matches!(self.old.tree.nodes[at].kind, Kind::Element(_));
+        let elements = matches!(self.old.tree.nodes[at].kind, NodeKind::Element(_));
         if elements && depth < DEPTH && self.old.tags(at) == self.new.tags(next) {
             let before = self.operations.len();
             if self
@@ -125,7 +125,7 @@ impl Diff<'_> {
         Some(())
     }
 
-    /// The operations between the children of two elements; none where they would get in each other's way.
+    /// Adds the operations between the children of two elements; `None` if they would conflict.
     fn children(&mut self, at: usize, next: usize, selector: &str, depth: usize) -> Option<()> {
         let old = self.old.tree.nodes[at].children.clone();
         let new = self.new.tree.nodes[next].children.clone();
@@ -141,13 +141,13 @@ impl Diff<'_> {
         Some(())
     }
 
-    /// Takes away what has no counterpart, and adds what is new behind it.
+    /// Removes nodes without a counterpart, and adds new nodes after them.
     fn surplus(&mut self, old: &[usize], gone: Range<usize>, added: &[usize], selector: &str) -> Option<()> {
         if let (Some(&first), Some(&last)) = (added.first(), added.last()) {
             let is_text =
-                |version: &Version<'_>, at: usize| matches!(version.tree.nodes[at].kind, Kind::Text);
+                |version: &Version<'_>, at: usize| matches!(version.tree.nodes[at].kind, NodeKind::Text);
             let place = match gone.end.checked_sub(1) {
-                // Both would be one text, and go together.
+                // The two would become one text node, which the removal would then take away.
                 Some(before)
                     if !gone.is_empty() && is_text(&self.old, old[before]) && is_text(&self.new, first) =>
                 {
@@ -159,9 +159,9 @@ impl Diff<'_> {
             let nodes = &self.new.tree.nodes;
             self.operation("add", &place, nodes[first].span.start..nodes[last].span.end);
         }
-        // Texts first: what touches once an element between them is gone would be one text.
+        // Texts first: two texts become one once the element between them is removed.
         let (texts, others): (Vec<_>, Vec<_>) =
-            gone.rev().partition(|index| matches!(self.old.tree.nodes[old[*index]].kind, Kind::Text));
+            gone.rev().partition(|index| matches!(self.old.tree.nodes[old[*index]].kind, NodeKind::Text));
         for index in texts.into_iter().chain(others) {
             let place = format!("sel=\"{}\"", self.select(old, index, selector)?);
             self.operation("remove", &place, 0..0);
@@ -169,26 +169,27 @@ impl Diff<'_> {
         Some(())
     }
 
-    /// How many nodes at the beginning are of the same kind.
+    /// Returns the number of nodes at the beginning that are of the same kind.
     fn paired(&self, old: &[usize], new: &[usize]) -> usize {
         let alike = |(old, new): &(&usize, &usize)| match (
             &self.old.tree.nodes[**old].kind,
             &self.new.tree.nodes[**new].kind,
         ) {
-            (Kind::Element(before), Kind::Element(after)) => before == after,
-            (Kind::Text, Kind::Text) | (Kind::Comment, Kind::Comment) => true,
+            (NodeKind::Element(before), NodeKind::Element(after)) => before == after,
+            (NodeKind::Text, NodeKind::Text) | (NodeKind::Comment, NodeKind::Comment) => true,
             _ => false,
         };
         old.iter().zip(new).take_while(alike).count()
     }
 
-    /// The child at an index, by its number among those of its kind; an instruction has none that all read alike.
+    /// Returns the selector of a child: its number among the children of its kind. `None` for an instruction, whose
+    /// selectors tools read differently.
     fn select(&self, children: &[usize], index: usize, parent: &str) -> Option<String> {
-        let test = |kind: &Kind| match kind {
-            Kind::Element(_) => Some("*"),
-            Kind::Text => Some("text()"),
-            Kind::Comment => Some("comment()"),
-            Kind::Document | Kind::Instruction => None,
+        let test = |kind: &NodeKind| match kind {
+            NodeKind::Element(_) => Some("*"),
+            NodeKind::Text => Some("text()"),
+            NodeKind::Comment => Some("comment()"),
+            NodeKind::Document | NodeKind::Instruction => None,
         };
         let nodes = &self.old.tree.nodes;
         let wanted = test(&nodes[children[index]].kind)?;
@@ -197,7 +198,7 @@ impl Diff<'_> {
         Some(format!("{parent}/{wanted}[{number}]"))
     }
 
-    /// The ranges between the children that both have, in order.
+    /// Returns the ranges between the children that both have, in order.
     fn differing(&self, old: &[usize], new: &[usize]) -> Vec<(Range<usize>, Range<usize>)> {
         let equal = |old: usize, new: usize| self.old.span(old) == self.new.span(new);
         let first = old.iter().zip(new).take_while(|(old, new)| equal(**old, **new)).count();
@@ -247,7 +248,7 @@ impl Diff<'_> {
     }
 }
 
-/// The pairs of a longest common subsequence, in order.
+/// Returns the pairs of a longest common subsequence, in order.
 fn longest_common(rows: usize, columns: usize, equal: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let width = columns + 1;
     let mut lengths = vec![0u32; (rows + 1) * width];

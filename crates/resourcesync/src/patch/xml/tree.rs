@@ -6,7 +6,7 @@ use quick_xml::{Reader, events::Event};
 
 use crate::patch::PatchError;
 
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     Document,
     Element(String),
     Text,
@@ -15,19 +15,19 @@ pub(super) enum Kind {
 }
 
 pub(super) struct Node {
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     pub(super) span: Range<usize>,
-    /// Between its tags.
+    /// The range between its tags.
     pub(super) inner: Range<usize>,
-    /// After its name in its start tag.
+    /// The end of its name in its start tag.
     pub(super) name_end: usize,
-    /// Name, value as written, span with the blank before it, span of the value.
+    /// Name, value as written, range with the blank before it, range of the value.
     pub(super) attributes: Vec<(String, String, Range<usize>, Range<usize>)>,
     pub(super) children: Vec<usize>,
 }
 
 impl Node {
-    fn new(kind: Kind, span: Range<usize>) -> Self {
+    fn new(kind: NodeKind, span: Range<usize>) -> Self {
         let (inner, name_end) = (span.end..span.end, span.start);
         Self { kind, span, inner, name_end, attributes: Vec::new(), children: Vec::new() }
     }
@@ -51,24 +51,24 @@ impl Tree {
         let malformed = |error: &dyn std::fmt::Display| PatchError::Malformed(error.to_string());
         let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
         let mut reader = Reader::from_str(text);
-        let mut tree = Self { nodes: vec![Node::new(Kind::Document, 0..bytes.len())] };
+        let mut tree = Self { nodes: vec![Node::new(NodeKind::Document, 0..bytes.len())] };
         let mut open = vec![0];
         loop {
             let start = reader.buffer_position() as usize;
             let event = reader.read_event().map_err(|error| malformed(&error))?;
             let end = reader.buffer_position() as usize;
-            let parent = *open.last().ok_or_else(|| malformed(&"an end tag too many"))?;
+            let parent = *open.last().ok_or_else(|| malformed(&"an end tag without its start tag"))?;
             match event {
                 Event::Start(tag) => {
                     let name = tag.name().as_ref().to_owned();
-                    let at = tree.push(parent, Kind::Element(name), start..end);
+                    let at = tree.push(parent, NodeKind::Element(name), start..end);
                     tree.read_attributes(at, text, start..end);
                     tree.nodes[at].inner = end..end;
                     open.push(at);
                 }
                 Event::Empty(tag) => {
                     let name = tag.name().as_ref().to_owned();
-                    let at = tree.push(parent, Kind::Element(name), start..end);
+                    let at = tree.push(parent, NodeKind::Element(name), start..end);
                     tree.read_attributes(at, text, start..end);
                 }
                 Event::End(_) => {
@@ -77,8 +77,8 @@ impl Tree {
                     tree.nodes[parent].span.end = end;
                 }
                 Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) => tree.push_text(parent, start..end),
-                Event::Comment(_) => drop(tree.push(parent, Kind::Comment, start..end)),
-                Event::PI(_) => drop(tree.push(parent, Kind::Instruction, start..end)),
+                Event::Comment(_) => drop(tree.push(parent, NodeKind::Comment, start..end)),
+                Event::PI(_) => drop(tree.push(parent, NodeKind::Instruction, start..end)),
                 Event::DocType(_) => return Err(malformed(&"a DOCTYPE")),
                 Event::Decl(_) => {}
                 Event::Eof => break,
@@ -87,20 +87,20 @@ impl Tree {
         if open.len() == 1 { Ok(tree) } else { Err(malformed(&"an end tag is missing")) }
     }
 
-    fn push(&mut self, parent: usize, kind: Kind, span: Range<usize>) -> usize {
+    fn push(&mut self, parent: usize, kind: NodeKind, span: Range<usize>) -> usize {
         self.nodes.push(Node::new(kind, span));
         let at = self.nodes.len() - 1;
         self.nodes[parent].children.push(at);
         at
     }
 
-    /// Text, references and CDATA that touch are one text node.
+    /// Adds text. Adjacent text, references and CDATA are one text node.
     fn push_text(&mut self, parent: usize, span: Range<usize>) {
         let last = self.nodes[parent].children.last().copied();
-        match last.filter(|&last| matches!(self.nodes[last].kind, Kind::Text)) {
+        match last.filter(|&last| matches!(self.nodes[last].kind, NodeKind::Text)) {
             Some(last) => self.nodes[last].span.end = span.end,
             None if span.is_empty() => {}
-            None => drop(self.push(parent, Kind::Text, span)),
+            None => drop(self.push(parent, NodeKind::Text, span)),
         }
     }
 
@@ -129,12 +129,12 @@ impl Tree {
     }
 
     pub(super) fn root(&self) -> Result<usize, PatchError> {
-        let element = |at: &&usize| matches!(self.nodes[**at].kind, Kind::Element(_));
+        let element = |at: &&usize| matches!(self.nodes[**at].kind, NodeKind::Element(_));
         let root = self.nodes[0].children.iter().find(element).copied();
         root.ok_or_else(|| PatchError::Malformed("no root element".to_owned()))
     }
 
-    /// The one node that a selector of RFC 5261 §4.1 names.
+    /// Returns the one node that a selector names (RFC 5261 §4.1).
     pub(super) fn select(&self, selector: &str) -> Result<Target, PatchError> {
         let unfit = |what: &str| PatchError::Unfit(format!("{selector}: {what}"));
         let mut at = 0;
@@ -157,7 +157,7 @@ impl Tree {
         Ok(Target::Node(at))
     }
 
-    /// The children that one step names; none where the step cannot be read.
+    /// Returns the children that a step selects; `None` if the step cannot be read.
     fn step(&self, at: usize, step: &str) -> Option<Vec<usize>> {
         let (test, predicates) = step.find('[').map_or((step, ""), |bracket| step.split_at(bracket));
         let mut found: Vec<usize> = self.nodes[at]
@@ -165,10 +165,10 @@ impl Tree {
             .iter()
             .copied()
             .filter(|&child| match (&self.nodes[child].kind, test) {
-                (Kind::Text, "text()") | (Kind::Comment, "comment()") => true,
-                (Kind::Instruction, test) => test.starts_with("processing-instruction("),
-                (Kind::Element(_), "*") => true,
-                (Kind::Element(name), test) => name == test,
+                (NodeKind::Text, "text()") | (NodeKind::Comment, "comment()") => true,
+                (NodeKind::Instruction, test) => test.starts_with("processing-instruction("),
+                (NodeKind::Element(_), "*") => true,
+                (NodeKind::Element(name), test) => name == test,
                 _ => false,
             })
             .collect();
@@ -185,7 +185,7 @@ impl Tree {
         Some(found)
     }
 
-    /// Where an addition goes.
+    /// Returns the range that an addition replaces.
     pub(super) fn insertion(&self, at: usize, pos: Option<&str>, bytes: &[u8]) -> Range<usize> {
         let node = &self.nodes[at];
         match pos {
@@ -197,10 +197,10 @@ impl Tree {
         }
     }
 
-    /// The content added; an empty tag becomes two around it.
+    /// Returns the content to add; an empty tag becomes a start tag and an end tag around it.
     pub(super) fn enclosed(&self, at: usize, pos: Option<&str>, content: &[u8], bytes: &[u8]) -> Vec<u8> {
         match &self.nodes[at].kind {
-            Kind::Element(name)
+            NodeKind::Element(name)
                 if !matches!(pos, Some("before" | "after")) && self.is_empty_tag(at, bytes) =>
             {
                 [b">", content, b"</", name.as_bytes(), b">"].concat()

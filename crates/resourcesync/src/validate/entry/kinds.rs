@@ -1,4 +1,4 @@
-//! What only some kinds of documents ask of their entries.
+//! Rules for the entries of some kinds of documents.
 
 use super::EntryCheck;
 use crate::{
@@ -27,7 +27,7 @@ impl EntryCheck<'_> {
                 Severity::Info,
                 entry.position,
                 format!("lastmod {lastmod}"),
-                "a state of the snapshot",
+                "a time before the end of the snapshot",
             );
         }
         let times = [md.at, md.completed, md.from, md.until, md.datetime];
@@ -77,6 +77,9 @@ impl EntryCheck<'_> {
                 out.add("CLI-8", at, "no from", "the interval of the member");
             }
             self.check_seam("TIME-13", md, at, out);
+            if self.root.until.is_some() && md.from.is_some() && md.until.is_none() {
+                out.add("TIME-6", at, "an open member of a closed index", "until on each member");
+            }
         }
         let before =
             |a: Option<DateTime>, b: Option<DateTime>| a.zip(b).is_some_and(|(a, b)| a.end() <= b.instant());
@@ -87,7 +90,7 @@ impl EntryCheck<'_> {
         }
     }
 
-    /// Neighbouring intervals join, and only the last is open.
+    /// Checks that neighbouring intervals join, and that only the last is open.
     pub(super) fn check_seam(&mut self, rule: &'static str, md: &Metadata, at: Position, out: &mut Findings) {
         match (self.last_interval, md.from) {
             (Some((_, Some(until))), Some(from)) if until.end() <= from.instant() => {
@@ -102,7 +105,7 @@ impl EntryCheck<'_> {
     }
 }
 
-/// Appendix A for entries.
+/// Checks the times of an entry by Appendix A.
 pub(super) fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
     let times = [
         (rules.times[2], "at", md.at, "ATT-5", "TIME-1"),
@@ -117,11 +120,11 @@ pub(super) fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, ou
         let found = format!("{name} on an entry");
         match presence {
             Presence::Forbidden if rules.is_archive() || rules.has_changes() && rules.order == "CN-8" => {
-                out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
+                out.weigh(rule, Severity::Warning, at, found, "none here, by §7");
             }
             Presence::Forbidden => {
-                out.add(table, at, found.clone(), "what Appendix A allows");
-                out.also(rule, at, found.clone(), "it only where §7 allows it");
+                out.add(table, at, found.clone(), "only the times that Appendix A allows");
+                out.also(rule, at, found.clone(), "none here, by §7");
                 if rules.is(Form::Index, &Capability::ResourceList) {
                     out.also("RLI-6", at, found, "at and completed only");
                 }
@@ -130,7 +133,7 @@ pub(super) fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, ou
                 if rules.capability == Capability::CapabilityList {
                     out.add("CAP-14", at, found.clone(), "no time in a Capability List");
                 }
-                out.weigh(rule, Severity::Warning, at, found, "it only where §7 allows it");
+                out.weigh(rule, Severity::Warning, at, found, "none here, by §7");
             }
             _ => {}
         }
@@ -140,7 +143,7 @@ pub(super) fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, ou
     }
 }
 
-/// Entries of Source Descriptions and Capability Lists.
+/// Checks an entry of a Source Description or a Capability List.
 pub(super) fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
     let (lastmod, described) = match (&rules.capability, rules.form) {
         (Capability::Description, Form::List) => ("SD-10", "SD-9"),
@@ -148,14 +151,14 @@ pub(super) fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, ou
         _ => return,
     };
     if entry.lastmod.is_some() {
-        out.weigh(lastmod, Severity::Info, entry.position, "lastmod", "none, unless it is always right");
+        out.weigh(lastmod, Severity::Info, entry.position, "lastmod", "none, unless it is always up to date");
     }
     if entry.link_for(&Relation::DescribedBy).is_none() {
         out.add(described, at, "no link rel=\"describedby\"", "one, to a description of the set");
     }
 }
 
-/// Which changes a document can have in a Framework Notification (FN-2).
+/// Checks the change of a document in a Framework Notification (FN-2).
 pub(super) fn check_framework(md: &Metadata, at: Position, out: &mut Findings) {
     let (Some(capability), Some(change)) = (&md.capability, &md.change) else { return };
     if is_channel(capability) {
@@ -165,7 +168,7 @@ pub(super) fn check_framework(md: &Metadata, at: Position, out: &mut Findings) {
             "FN-2",
             at,
             format!("a {capability} {change}"),
-            "lists and dumps created, change documents not deleted",
+            "created for lists and dumps, created or updated for change documents",
         );
     }
 }

@@ -1,10 +1,10 @@
-//! The content of the root and of entries: elements in, values out.
+//! The content of the root and of entries: elements to values.
 
 use std::io::BufRead;
 
 use super::{
     DocumentReader, Next,
-    events::{Kind, Step},
+    events::{Element, Step},
     push,
 };
 use crate::{
@@ -17,10 +17,10 @@ use crate::{
 };
 
 const FIRST_TAKEN: &str = "one; the first is taken";
-/// The Sitemap protocol wants shorter URIs (GEN-14).
+/// The Sitemap protocol asks for shorter URIs (GEN-14).
 const LONGEST_LOC: usize = 2_048;
 
-/// What was seen of an entry.
+/// The elements of an entry that were seen so far.
 #[derive(Default)]
 struct Seen {
     loc: u32,
@@ -40,7 +40,7 @@ impl<R: BufRead> DocumentReader<R> {
     pub(super) fn read_root(&mut self) -> Result<(), ReadError> {
         loop {
             match self.step(0)? {
-                Some(Step::Start { kind: Kind::Root(form), empty }) => {
+                Some(Step::Start { kind: Element::Root(form), empty }) => {
                     self.header.form = form;
                     self.header.places.root = self.at;
                     if empty {
@@ -59,7 +59,7 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
-    /// Reads on under the root to the next entry or the end.
+    /// Reads under the root up to the next entry or the end.
     pub(super) fn read_root_children(&mut self) -> Result<Next, ReadError> {
         loop {
             match self.step(1)? {
@@ -69,15 +69,15 @@ impl<R: BufRead> DocumentReader<R> {
                     return Ok(Next::End);
                 }
                 Some(Step::Text) => self.stray_text("GEN-13"),
-                Some(Step::Start { kind: Kind::Entry(form), empty }) => {
+                Some(Step::Start { kind: Element::Entry(form), empty }) => {
                     self.check_entry_form(form);
                     return Ok(Next::Entry { empty });
                 }
                 Some(Step::Start { kind, empty }) => {
                     match kind {
-                        Kind::Md => self.root_metadata(),
-                        Kind::Ln => self.root_link(),
-                        Kind::Foreign => {}
+                        Element::Md => self.root_metadata(),
+                        Element::Ln => self.root_link(),
+                        Element::Foreign => {}
                         _ => {
                             let found = "another Sitemap element under the root";
                             self.report("GEN-13", Severity::Error, found, "entries only");
@@ -102,7 +102,7 @@ impl<R: BufRead> DocumentReader<R> {
 
     fn root_metadata(&mut self) {
         if self.entries > 0 {
-            self.report("GEN-23", Severity::Warning, "rs:md after an entry", "it before the entries");
+            self.report("GEN-23", Severity::Warning, "rs:md after an entry", "rs:md before the entries");
         }
         if self.header.metadata.is_some() {
             self.report("GEN-3", Severity::Error, "a second rs:md under the root", "one; the first is taken");
@@ -115,15 +115,17 @@ impl<R: BufRead> DocumentReader<R> {
 
     fn root_link(&mut self) {
         if self.entries > 0 {
-            self.report("GEN-23", Severity::Warning, "rs:ln after an entry", "it before the entries");
+            self.report("GEN-23", Severity::Warning, "rs:ln after an entry", "rs:ln before the entries");
         }
-        if let Some(link) = self.link() {
+        if self.has_room(self.header.links.len())
+            && let Some(link) = self.link()
+        {
             self.header.links.push(link);
             self.header.places.links.push(self.at);
         }
     }
 
-    /// Reads what an entry holds. False where it has no usable `loc`.
+    /// Reads the content of an entry. Returns `false` if it has no usable `loc`.
     pub(super) fn read_entry_children(&mut self, entry: &mut Entry, empty: bool) -> Result<bool, ReadError> {
         let mut seen = Seen::default();
         let mut open = !empty;
@@ -145,13 +147,13 @@ impl<R: BufRead> DocumentReader<R> {
     fn read_entry_child(
         &mut self,
         entry: &mut Entry,
-        kind: Kind,
+        kind: Element,
         empty: bool,
         seen: &mut Seen,
     ) -> Result<(), ReadError> {
         self.check_order(kind, seen);
         match kind {
-            Kind::Md => {
+            Element::Md => {
                 if once(&mut seen.metadata) {
                     entry.places.metadata = self.at;
                     std::mem::swap(&mut entry.metadata, &mut self.attributes.metadata);
@@ -159,13 +161,15 @@ impl<R: BufRead> DocumentReader<R> {
                     self.report("GEN-18", Severity::Error, "a second rs:md in an entry", FIRST_TAKEN);
                 }
             }
-            Kind::Ln => {
-                if let Some(link) = self.link() {
+            Element::Ln => {
+                if self.has_room(entry.links.len())
+                    && let Some(link) = self.link()
+                {
                     entry.links.push(link);
                     entry.places.links.push(self.at);
                 }
             }
-            Kind::Loc => {
+            Element::Loc => {
                 self.read_text(empty)?;
                 match once(&mut seen.loc) {
                     true => seen.usable = self.loc(entry),
@@ -173,7 +177,7 @@ impl<R: BufRead> DocumentReader<R> {
                 }
                 return Ok(());
             }
-            Kind::LastMod => {
+            Element::LastMod => {
                 self.read_text(empty)?;
                 match once(&mut seen.lastmod) {
                     true => entry.lastmod = self.lastmod(),
@@ -181,7 +185,7 @@ impl<R: BufRead> DocumentReader<R> {
                 }
                 return Ok(());
             }
-            Kind::ChangeFreq => {
+            Element::ChangeFreq => {
                 self.read_text(empty)?;
                 match once(&mut seen.changefreq) {
                     true => entry.changefreq = self.changefreq(),
@@ -189,13 +193,13 @@ impl<R: BufRead> DocumentReader<R> {
                 }
                 return Ok(());
             }
-            Kind::Priority => {
+            Element::Priority => {
                 self.read_text(empty)?;
                 entry.priority = Some(self.text.trim_ascii().into());
                 return Ok(());
             }
-            Kind::Foreign => {}
-            Kind::Root(_) | Kind::Entry(_) | Kind::OtherSitemap => {
+            Element::Foreign => {}
+            Element::Root(_) | Element::Entry(_) | Element::OtherSitemap => {
                 let found = "an unknown Sitemap element in an entry";
                 self.report("GEN-14", Severity::Error, found, "loc, lastmod, changefreq, priority");
             }
@@ -203,15 +207,15 @@ impl<R: BufRead> DocumentReader<R> {
         self.skip(3, empty)
     }
 
-    /// The order in which the Sitemap schema wants what is in an entry (GEN-23).
-    fn check_order(&mut self, kind: Kind, seen: &mut Seen) {
+    /// Checks the order of an entry's elements, which the Sitemap schema prescribes (GEN-23).
+    fn check_order(&mut self, kind: Element, seen: &mut Seen) {
         let (rank, name) = match kind {
-            Kind::Loc => (1, "loc"),
-            Kind::LastMod => (2, "lastmod"),
-            Kind::ChangeFreq => (3, "changefreq"),
-            Kind::Priority => (4, "priority"),
-            Kind::Md | Kind::Ln | Kind::Foreign => (5, ""),
-            Kind::Root(_) | Kind::Entry(_) | Kind::OtherSitemap => return,
+            Element::Loc => (1, "loc"),
+            Element::LastMod => (2, "lastmod"),
+            Element::ChangeFreq => (3, "changefreq"),
+            Element::Priority => (4, "priority"),
+            Element::Md | Element::Ln | Element::Foreign => (5, ""),
+            Element::Root(_) | Element::Entry(_) | Element::OtherSitemap => return,
         };
         if rank < seen.rank {
             let expected = "loc, lastmod, changefreq, priority, then extensions";
@@ -220,7 +224,7 @@ impl<R: BufRead> DocumentReader<R> {
         seen.rank = seen.rank.max(rank);
     }
 
-    /// Takes the text read as the entry's URI; resolves it where it is relative (NAV-5).
+    /// Takes the text as the entry's URI, resolved if it is relative (NAV-5). Returns `false` if it is unusable.
     fn loc(&mut self, entry: &mut Entry) -> bool {
         let text = std::mem::take(&mut self.text);
         let usable = match Uri::check(text.trim_ascii()) {
@@ -232,7 +236,7 @@ impl<R: BufRead> DocumentReader<R> {
                 entry.loc.set(text.trim_ascii());
                 true
             }
-            Err(error) => match self.mend(text.trim_ascii(), &error, "GEN-14") {
+            Err(error) => match self.repair(text.trim_ascii(), &error, "GEN-14") {
                 Some(uri) => {
                     entry.loc = uri;
                     true
@@ -244,8 +248,8 @@ impl<R: BufRead> DocumentReader<R> {
         usable
     }
 
-    /// What a bad reference most likely means: relative to the document, or with characters not escaped.
-    fn mend(&mut self, text: &str, error: &UriError, rule: &'static str) -> Option<Uri> {
+    /// Repairs a bad reference if its meaning is likely: relative to the document, or with characters not escaped.
+    fn repair(&mut self, text: &str, error: &UriError, rule: &'static str) -> Option<Uri> {
         if text.is_empty() {
             self.report(rule, Severity::Error, "an empty URI", "an absolute URI");
             return None;
@@ -280,14 +284,28 @@ impl<R: BufRead> DocumentReader<R> {
         value
     }
 
-    /// The link whose attributes were read; none without `rel` and a usable `href` (GEN-20).
+    /// Returns `true` if one more link fits within the limit; else reports that it is ignored (GEN-26).
+    fn has_room(&mut self, links: usize) -> bool {
+        let has_room = links < self.options.limits.links;
+        if !has_room {
+            self.report(
+                "GEN-26",
+                Severity::Warning,
+                "more links than the limit",
+                "fewer; this one is ignored",
+            );
+        }
+        has_room
+    }
+
+    /// Returns the link whose attributes were read; `None` without `rel` or a usable `href` (GEN-20).
     fn link(&mut self) -> Option<Link> {
         let (rel, href) = match (self.attributes.rel.take(), self.attributes.href.take()) {
             (Some(rel), Some(href)) => (rel, href),
             (rel, _) => {
                 self.report("GEN-20", Severity::Error, "rs:ln without href or rel", "both");
                 if let Some(rule) = rel.as_ref().and_then(relation_rule) {
-                    self.report(rule, Severity::Info, "a link without href", "what it leads to");
+                    self.report(rule, Severity::Info, "a link without href", "the URI that it leads to");
                 }
                 return None;
             }
@@ -298,12 +316,12 @@ impl<R: BufRead> DocumentReader<R> {
         }
         let href = match Uri::parse(&href) {
             Ok(href) => href,
-            Err(error) => self.mend(&href, &error, "NAV-5")?,
+            Err(error) => self.repair(&href, &error, "NAV-5")?,
         };
         Some(self.attributes.take_link(rel, href))
     }
 
-    /// Text in `self.text` that stands where only elements may.
+    /// Reports the text in `self.text` if it is not blank: only elements are allowed here.
     fn stray_text(&mut self, rule: &'static str) {
         if !self.text.trim_ascii().is_empty() {
             let found = format!("text {:?}", self.text.trim_ascii().chars().take(40).collect::<String>());
@@ -311,7 +329,7 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
-    /// Reads the text of a leaf element into `self.text`; entities and CDATA are part of it.
+    /// Reads the text of a leaf element into `self.text`, entities and CDATA included.
     fn read_text(&mut self, empty: bool) -> Result<(), ReadError> {
         self.text.clear();
         let at = self.at;
@@ -336,7 +354,7 @@ impl<R: BufRead> DocumentReader<R> {
         Ok(())
     }
 
-    /// Passes over the content of an element at a depth.
+    /// Skips the content of an element at a depth.
     pub(super) fn skip(&mut self, depth: usize, empty: bool) -> Result<(), ReadError> {
         let mut open = usize::from(!empty);
         while open > 0 {
@@ -365,7 +383,7 @@ impl<R: BufRead> DocumentReader<R> {
     }
 }
 
-/// Percent-encodes what a URI must not hold as it is: blanks, controls, non-ASCII, quotes, brackets.
+/// Percent-encodes the characters that a URI must not have: blanks, controls, non-ASCII, quotes, brackets.
 fn escape_iri(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 8);
     for byte in text.bytes() {
@@ -379,7 +397,7 @@ fn escape_iri(text: &str) -> String {
     escaped
 }
 
-/// The relation, where it is neither known here, nor registered, nor a URI.
+/// Returns the relation if it is neither known here, nor registered, nor a URI.
 fn unregistered(rel: &Relation) -> Option<&str> {
     match rel {
         Relation::Other(name) if !Relation::is_registered(name) && Uri::check(name).is_err() => Some(name),

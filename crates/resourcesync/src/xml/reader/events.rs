@@ -1,4 +1,4 @@
-//! Pieces of XML, reduced to what matters here and checked.
+//! The pieces of XML, checked, and reduced to the steps that documents are made of.
 
 use std::{io::BufRead, ops::Range};
 
@@ -22,16 +22,16 @@ use crate::{
     },
 };
 
-/// A piece, reduced to what matters here; names are in the reader's scope.
+/// A piece, reduced to its role in a document. Names are in the reader's scope.
 pub(super) enum Step {
-    Start { kind: Kind, empty: bool },
+    Start { kind: Element, empty: bool },
     End,
     Text,
 }
 
-/// What an element is to us.
+/// The role of an element in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Element {
     Root(Form),
     Entry(Form),
     Loc,
@@ -44,16 +44,16 @@ pub(super) enum Kind {
     Foreign,
 }
 
-/// How deep the text of an entry's elements stands.
+/// The depth of the text in an entry's elements.
 const TEXT_DEPTH: usize = 3;
 
-/// How many names of elements are remembered.
+/// Names of elements that are remembered.
 const NAMES: usize = 8;
 
 impl<R: BufRead> DocumentReader<R> {
-    /// What comes next within an element at `depth`; none at the end of the input.
+    /// Returns the next step within an element at `depth`; `None` at the end of the input.
     ///
-    /// Attributes of `rs:md` and `rs:ln` are read here, while the tag's text is at hand.
+    /// Attributes of `rs:md` and `rs:ln` are read here, while the tag's text is held.
     pub(super) fn step(&mut self, depth: usize) -> Result<Option<Step>, ReadError> {
         loop {
             self.step_start = self.window.offset();
@@ -66,7 +66,7 @@ impl<R: BufRead> DocumentReader<R> {
                 Err(stop) => return Err(self.stopped(stop)),
             };
             match piece {
-                // Between elements; in a text element blanks may stand between two references.
+                // Between elements. In a text element blanks may be between two references.
                 Piece::Blank if depth < TEXT_DEPTH => {}
                 Piece::Blank | Piece::Text => return self.text_piece(range).map(Some),
                 Piece::Start => return self.start(range, depth, false).map(Some),
@@ -82,7 +82,12 @@ impl<R: BufRead> DocumentReader<R> {
                 Piece::Comment => self.comment(range)?,
                 Piece::Declaration if self.step_start > 0 => {
                     self.locate(self.step_start);
-                    self.report("GEN-24", Severity::Error, "an XML declaration late", "it before all else");
+                    self.report(
+                        "GEN-24",
+                        Severity::Error,
+                        "an XML declaration after the start",
+                        "it at the very start",
+                    );
                 }
                 Piece::Declaration | Piece::Instruction => {}
                 Piece::Doctype => {
@@ -98,7 +103,7 @@ impl<R: BufRead> DocumentReader<R> {
 
     fn text_piece(&mut self, range: Range<usize>) -> Result<Step, ReadError> {
         let text = &self.window.text()[range];
-        // Looking for two bytes is much cheaper than for three, and text rarely has them.
+        // A search for two bytes is much faster than one for "]]>" and "\r", and text rarely has either.
         if memchr::memchr2(b'>', b'\r', text.as_bytes()).is_none() {
             keep(&mut self.text, self.in_leaf, text);
             return Ok(Step::Text);
@@ -123,7 +128,7 @@ impl<R: BufRead> DocumentReader<R> {
 
     fn comment(&mut self, range: Range<usize>) -> Result<(), ReadError> {
         let comment = &self.window.text()[range.start + "<!--".len()..range.end - ">".len()];
-        // The hyphens at its end are the first where all is well.
+        // In a well-formed comment the first two hyphens are those at its end.
         let hyphens = comment.find("--").unwrap_or_default();
         if hyphens + "--".len() < comment.len() {
             self.locate(self.step_start + ("<!--".len() + hyphens) as u64);
@@ -143,7 +148,7 @@ impl<R: BufRead> DocumentReader<R> {
             return Err(self.not_well_formed(error));
         }
         if self.scope.leave(depth) {
-            self.kinds.clear();
+            self.elements.clear();
         }
         Ok(Step::End)
     }
@@ -161,31 +166,31 @@ impl<R: BufRead> DocumentReader<R> {
         kind.map(|kind| Step::Start { kind, empty })
     }
 
-    fn element(&mut self, tag: &Tag<'_>, depth: usize, empty: bool) -> Result<Kind, ReadError> {
+    fn element(&mut self, tag: &Tag<'_>, depth: usize, empty: bool) -> Result<Element, ReadError> {
         if !empty {
             self.open.push(tag.name());
         }
         let declares = tag.has_attributes() && self.scope.enter(tag, depth + 1);
         if declares {
-            self.kinds.clear();
+            self.elements.clear();
         }
         let kind = self.kind(tag.name(), depth)?;
         match kind {
-            Kind::Md | Kind::Ln => self.read_attributes(tag, kind)?,
+            Element::Md | Element::Ln => self.read_attributes(tag, kind)?,
             _ if tag.has_attributes() => self.other_attributes(tag, kind)?,
             _ => {}
         }
         if empty && declares {
             self.scope.leave(depth + 1);
-            self.kinds.clear();
+            self.elements.clear();
         }
         Ok(kind)
     }
 
-    /// What an element is, by its name in the scope.
-    fn kind(&mut self, name: &str, depth: usize) -> Result<Kind, ReadError> {
+    /// Returns the role of an element, by its name in the scope.
+    fn kind(&mut self, name: &str, depth: usize) -> Result<Element, ReadError> {
         if depth > 0
-            && let Some((_, kind)) = self.kinds.iter().find(|(known, _)| **known == *name)
+            && let Some((_, kind)) = self.elements.iter().find(|(known, _)| **known == *name)
         {
             return Ok(*kind);
         }
@@ -200,7 +205,7 @@ impl<R: BufRead> DocumentReader<R> {
             _ => None,
         };
         drop(namespace);
-        if kind == Kind::Foreign && !self.scope.declares(name) {
+        if kind == Element::Foreign && !self.scope.declares(name) {
             let found = format!("the prefix of {name}, which is not declared");
             self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
         }
@@ -208,27 +213,27 @@ impl<R: BufRead> DocumentReader<R> {
             self.report("GEN-2", Severity::Error, found, RS);
         }
         match variant {
-            Some(uri) if depth <= 2 && matches!(kind, Kind::Md | Kind::Ln) => {
+            Some(uri) if depth <= 2 && matches!(kind, Element::Md | Element::Ln) => {
                 self.draft_namespace |= depth == 1 && is_draft(&uri);
                 self.report("GEN-2", Severity::Error, format!("the namespace {uri}"), RS);
             }
-            // Only of a name that nothing was to be said about nothing need be said again.
+            // Caches a name only if it produced no finding: a finding must be reported for each occurrence.
             None if depth > 0
-                && !matches!(kind, Kind::Foreign | Kind::OtherSitemap)
-                && self.kinds.len() < NAMES =>
+                && !matches!(kind, Element::Foreign | Element::OtherSitemap)
+                && self.elements.len() < NAMES =>
             {
-                self.kinds.push((name.into(), kind));
+                self.elements.push((name.into(), kind));
             }
             _ => {}
         }
         Ok(kind)
     }
 
-    fn read_attributes(&mut self, tag: &Tag<'_>, kind: Kind) -> Result<(), ReadError> {
+    fn read_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {
         let Self { attributes, scope, options, findings, findings_dropped, at, .. } = self;
         let reading = Reading {
             most: options.limits.attributes,
-            on_link: kind == Kind::Ln,
+            on_link: kind == Element::Ln,
             prefixed: options.dialects,
         };
         attributes
@@ -238,11 +243,11 @@ impl<R: BufRead> DocumentReader<R> {
             .map_err(|kind| self.syntax(kind))
     }
 
-    /// Attributes of elements that have none in the standard (GEN-22); still they must be XML.
-    fn other_attributes(&mut self, tag: &Tag<'_>, kind: Kind) -> Result<(), ReadError> {
+    /// Checks the attributes of elements that have none in the standard (GEN-22): they must be XML all the same.
+    fn other_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {
         let mut stray = None;
         tag.for_each_attribute(self.options.limits.attributes, |key, _| {
-            if !key.starts_with("xmlns") && !key.starts_with("xml:") && matches!(kind, Kind::Entry(_)) {
+            if !key.starts_with("xmlns") && !key.starts_with("xml:") && matches!(kind, Element::Entry(_)) {
                 stray.get_or_insert_with(|| key.to_owned());
             }
         })
@@ -254,8 +259,8 @@ impl<R: BufRead> DocumentReader<R> {
         Ok(())
     }
 
-    fn require_root(&self, kind: Kind, namespace: &Namespace, local: &str) -> Result<(), ReadError> {
-        if matches!(kind, Kind::Root(_)) {
+    fn require_root(&self, kind: Element, namespace: &Namespace, local: &str) -> Result<(), ReadError> {
+        if matches!(kind, Element::Root(_)) {
             return Ok(());
         }
         let rejected = match (namespace.uri(), local) {
@@ -312,9 +317,9 @@ impl<R: BufRead> DocumentReader<R> {
         match stop {
             Stop::Io(error) => ReadError::Io(error),
             Stop::Limit(limit, most) => self.syntax(SyntaxErrorKind::Limit { limit, most }),
-            Stop::Control(offset) => {
+            Stop::Forbidden(offset) => {
                 self.locate(offset);
-                self.ill_formed("a control character that XML does not allow")
+                self.ill_formed("a character that XML does not allow")
             }
             Stop::Encoding(offset) => {
                 self.locate(offset);
@@ -326,7 +331,7 @@ impl<R: BufRead> DocumentReader<R> {
     }
 }
 
-/// A leaf's text comes in pieces; elsewhere each piece stands for itself.
+/// Appends a piece of a leaf's text; elsewhere a piece replaces the one before.
 fn keep(text: &mut String, in_leaf: bool, piece: &str) {
     if !in_leaf {
         text.clear();
@@ -334,7 +339,7 @@ fn keep(text: &mut String, in_leaf: bool, piece: &str) {
     text.push_str(piece);
 }
 
-/// Appends what a reference stands for. Only characters and the five entities of XML itself are known.
+/// Appends the text of a reference. Only characters and the five entities of XML itself are known.
 fn resolve_reference(reference: &BytesRef<'_>, text: &mut String) -> Result<(), SyntaxErrorKind> {
     match reference.resolve_char_ref() {
         Ok(Some(character)) if is_xml_char(character) => text.push(character),
@@ -350,27 +355,27 @@ fn resolve_reference(reference: &BytesRef<'_>, text: &mut String) -> Result<(), 
     Ok(())
 }
 
-fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Kind {
+fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Element {
     match (namespace, local) {
-        (Namespace::Sitemap, "urlset") => Kind::Root(Form::List),
-        (Namespace::Sitemap, "sitemapindex") => Kind::Root(Form::Index),
-        _ if depth == 0 => Kind::Foreign,
-        (Namespace::Sitemap, "url") => Kind::Entry(Form::List),
-        (Namespace::Sitemap, "sitemap") => Kind::Entry(Form::Index),
-        (Namespace::Sitemap, "loc") => Kind::Loc,
-        (Namespace::Sitemap, "lastmod") => Kind::LastMod,
-        (Namespace::Sitemap, "changefreq") => Kind::ChangeFreq,
-        (Namespace::Sitemap, "priority") => Kind::Priority,
-        (Namespace::Sitemap, _) => Kind::OtherSitemap,
-        (namespace, "md") if namespace.is_rs() => Kind::Md,
-        (namespace, "ln") if namespace.is_rs() => Kind::Ln,
-        _ => Kind::Foreign,
+        (Namespace::Sitemap, "urlset") => Element::Root(Form::List),
+        (Namespace::Sitemap, "sitemapindex") => Element::Root(Form::Index),
+        _ if depth == 0 => Element::Foreign,
+        (Namespace::Sitemap, "url") => Element::Entry(Form::List),
+        (Namespace::Sitemap, "sitemap") => Element::Entry(Form::Index),
+        (Namespace::Sitemap, "loc") => Element::Loc,
+        (Namespace::Sitemap, "lastmod") => Element::LastMod,
+        (Namespace::Sitemap, "changefreq") => Element::ChangeFreq,
+        (Namespace::Sitemap, "priority") => Element::Priority,
+        (Namespace::Sitemap, _) => Element::OtherSitemap,
+        (namespace, "md") if namespace.is_rs() => Element::Md,
+        (namespace, "ln") if namespace.is_rs() => Element::Ln,
+        _ => Element::Foreign,
     }
 }
 
-/// What is said of an element that is named as one of ResourceSync's and in no namespace of its own (GEN-2).
-fn stray_namespace(kind: Kind, namespace: &Namespace, local: &str) -> Option<String> {
-    let without = kind == Kind::OtherSitemap || kind == Kind::Foreign && *namespace == Namespace::None;
+/// Describes an element with a name of ResourceSync's and without its namespace (GEN-2).
+fn stray_namespace(kind: Element, namespace: &Namespace, local: &str) -> Option<String> {
+    let without = kind == Element::OtherSitemap || kind == Element::Foreign && *namespace == Namespace::None;
     (without && matches!(local, "md" | "ln")).then(|| match namespace {
         Namespace::None => format!("{local} without a namespace"),
         namespace => format!("{local} in the namespace {}", namespace.uri()),

@@ -1,3 +1,5 @@
+//! The pieces of the window, compared with those of the XML library.
+
 use std::io::{BufReader, Read};
 
 use proptest::prelude::*;
@@ -5,7 +7,7 @@ use quick_xml::{Error, Reader, events::Event};
 
 use super::{Limits, Piece, Stop, Window};
 
-/// What a reader made of a document: its pieces with what stands in them, and how it ended.
+/// The pieces of a document with their content, and the end of reading.
 type Seen = (Vec<(Piece, String)>, &'static str);
 
 fn pieces(source: impl std::io::BufRead) -> Seen {
@@ -62,7 +64,7 @@ fn pieces_of_the_library(text: &str) -> Seen {
     }
 }
 
-/// What XML is made of, in any order.
+/// Parts of XML, in any order.
 fn noise() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
         "<",

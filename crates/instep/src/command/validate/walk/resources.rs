@@ -55,7 +55,11 @@ impl Walk {
         match self.documents.get(&entry.loc, speaker.as_ref()).await {
             Ok(resource) => {
                 let mut facts = facts(&resource, None);
-                facts.digests = digests(resource.read()?, &algorithms(&entry.metadata.hash))?;
+                let algorithms = algorithms(&entry.metadata.hash);
+                facts.digests = digests(resource.read_coded(), &algorithms)?;
+                if facts.content_encoding.is_some() {
+                    facts.decoded = digests(resource.read()?, &algorithms)?;
+                }
                 self.check_links_of(&entry.loc, &resource).await;
                 let mut findings = check_http(&entry.metadata, entry.position, &facts, None);
                 if self.is_newer(list, &resource) {
@@ -85,7 +89,7 @@ impl Walk {
     /// Keeps what the samples showed, unless a Change List tells why.
     pub(super) fn judge_samples(&mut self) {
         for Sample { list, loc, findings } in std::mem::take(&mut self.samples_seen) {
-            if self.set.iter().any(|(_, report)| report.tells_of(&loc)) {
+            if self.set.iter().any(|(_, report)| report.has_change_of(&loc)) {
                 continue;
             }
             findings.into_iter().for_each(|finding| self.judgement.add(list.as_str(), finding));
