@@ -17,6 +17,8 @@ pub const FOR_TESTS: &[Peer] = &[
     ("xmllint", "libxml2-utils"),
     ("curl", "curl"),
     ("zip", "zip"),
+    ("unzip", "unzip"),
+    ("openssl", "openssl"),
     ("strace", "strace"),
     ("chromium", "chromium"),
     ("python3", "python3-venv"),
