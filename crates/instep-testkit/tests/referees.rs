@@ -16,6 +16,9 @@ use tempfile::TempDir;
 /// A way to publish that the documentation describes: its name, options of the command line, and `instep.toml`.
 type Configuration = (&'static str, &'static [&'static str], &'static str);
 
+/// A damage to what is published, and a part of what the verifier says of it.
+type Damage = (&'static str, fn(&Place));
+
 const SETS: &str =
     "[[set]]\nname = \"texts\"\ncontent = \"texts\"\n[[set]]\nname = \"data\"\ncontent = \"data\"\n";
 const LINKS: &str = "[[link]]\nresource = \"texts/*.txt\"\nrel = \"duplicate\"\ntarget = \"https://mirror.example.org/*\"\npri = 2\n\
@@ -267,7 +270,7 @@ fn every_served_configuration_replays_to_the_files() {
 #[test]
 fn the_verifier_finds_what_is_wrong() {
     let Some([python]) = peers::find(["python3"]) else { return };
-    let damages: [(&str, fn(&Place)); 5] = [
+    let damages: [Damage; 5] = [
         ("is listed, and no such file exists", |place| {
             fs::remove_file(place.files().join("texts/3.txt")).unwrap()
         }),
