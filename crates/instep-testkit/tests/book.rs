@@ -1,0 +1,80 @@
+//! README and the book: each command that they show runs, each link leads somewhere, each page is in the table of contents.
+
+#[path = "book/pages.rs"]
+mod pages;
+#[path = "book/sandbox.rs"]
+mod sandbox;
+
+use std::collections::BTreeSet;
+
+use pages::{commands, linked, links, root, text};
+use sandbox::Sandbox;
+
+/// Runs the commands of a page, one after the other, in a folder of their own.
+fn run(page: &str) {
+    let commands = commands(&text(page));
+    assert!(!commands.is_empty(), "{page} shows no command");
+    Sandbox::new().run(page, &commands);
+}
+
+/// A test for each page that shows commands.
+macro_rules! pages {
+    ($($test:ident: $page:literal,)*) => {
+        $(#[test]
+        fn $test() {
+            run($page);
+        })*
+
+        #[test]
+        fn each_page_with_commands_has_a_test() {
+            let tested: BTreeSet<&str> = [$($page),*].into();
+            let pages = linked().into_iter().chain(["README.md".to_owned()]);
+            let with_commands: BTreeSet<String> = pages.filter(|page| !commands(&text(page)).is_empty()).collect();
+            let untested: Vec<_> = with_commands.iter().filter(|page| !tested.contains(page.as_str())).collect();
+            assert!(untested.is_empty(), "add these pages to tests/book.rs: {untested:?}");
+        }
+    };
+}
+
+pages! {
+    the_commands_of_the_readme_run: "README.md",
+    the_commands_of_the_tutorial_for_a_source_run: "docs/tutorial/source.md",
+    the_commands_of_the_tutorial_for_a_mirror_run: "docs/tutorial/mirror.md",
+    the_commands_about_web_servers_run: "docs/how-to/web-server.md",
+    the_commands_about_static_hosting_run: "docs/how-to/static-hosting.md",
+    the_commands_about_backups_run: "docs/how-to/backup.md",
+    the_commands_about_moving_run: "docs/how-to/move.md",
+    the_commands_about_relays_run: "docs/how-to/relay.md",
+    the_commands_about_monitoring_run: "docs/how-to/monitoring.md",
+    the_commands_about_applications_run: "docs/how-to/application.md",
+    the_commands_about_testing_clients_run: "docs/how-to/simulate.md",
+}
+
+#[test]
+fn each_link_of_the_documents_leads_to_a_file() {
+    let files = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md", "ARCHITECTURE.md", "docs/SUMMARY.md"];
+    let mut broken = Vec::new();
+    for page in linked().into_iter().chain(files.map(str::to_owned)) {
+        let folder = root().join(&page);
+        let folder = folder.parent().unwrap();
+        for link in links(&text(&page)) {
+            let path = link.split('#').next().unwrap_or_default();
+            if !path.is_empty() && !path.contains("://") && !path.starts_with("mailto:") && !folder.join(path).exists() {
+                broken.push(format!("{page}: {link}"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn each_page_of_the_folder_is_in_the_table_of_contents() {
+    let linked: BTreeSet<String> = linked().into_iter().collect();
+    let all = walkdir::WalkDir::new(root().join("docs")).into_iter().filter_map(Result::ok);
+    let pages = all.filter(|entry| entry.path().extension().is_some_and(|end| end == "md"));
+    let names = pages.map(|page| page.path().strip_prefix(root()).unwrap().to_string_lossy().into_owned());
+    let missing: Vec<_> = names
+        .filter(|name| name != "docs/SUMMARY.md" && !name.starts_with("docs/dialects/") && !linked.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "add these pages to docs/SUMMARY.md: {missing:?}");
+}

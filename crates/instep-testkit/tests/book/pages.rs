@@ -1,0 +1,47 @@
+//! The pages of the documentation, their commands and their links.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The text of a page, by its path in the workspace.
+pub(crate) fn text(page: &str) -> String {
+    fs::read_to_string(root().join(page)).unwrap_or_else(|error| panic!("{page}: {error}"))
+}
+
+/// The pages that the table of contents names, as paths in the workspace.
+pub(crate) fn linked() -> Vec<String> {
+    links(&text("docs/SUMMARY.md")).into_iter().map(|link| format!("docs/{link}")).collect()
+}
+
+/// The targets of a page's links, outside of code.
+pub(crate) fn links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut code = false;
+    for line in text.lines() {
+        code ^= line.trim_start().starts_with("```");
+        let targets = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        found.extend(targets.filter(|_| !code).map(str::to_owned));
+    }
+    found
+}
+
+/// The commands of a page: the lines that begin with `$` in its console blocks.
+pub(crate) fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut console = false;
+    for line in text.lines() {
+        if let Some(language) = line.strip_prefix("```") {
+            console = language == "console";
+        } else if console && let Some(command) = line.strip_prefix("$ ") {
+            found.push(command.to_owned());
+        }
+    }
+    found
+}
