@@ -8,13 +8,13 @@ mod full;
 mod msrv;
 mod spelling;
 
-use std::time::Instant;
+use std::{process::Command, time::Instant};
 
 use anyhow::{Result, bail};
 
 use crate::{
     dependencies,
-    run::{cargo, checked, is_installed},
+    run::{cargo, checked, is_installed, root},
     test, unused,
 };
 
@@ -36,6 +36,7 @@ const JOBS: &[Job] = &[
         run: features::check,
     },
     Job { name: "docs", about: "rustdoc without a warning", run: docs },
+    Job { name: "book", about: "the book of docs/ (mdbook, if it is installed)", run: book },
     Job { name: "msrv", about: "the oldest Rust that is promised", run: msrv::check },
     Job { name: "dependencies", about: "licences, banned crates, number of crates", run: licences },
     Job { name: "fuzz", about: "each fuzz target's body for a minute", run: || fuzz(60) },
@@ -109,6 +110,15 @@ fn lints() -> Result<()> {
 
 fn docs() -> Result<()> {
     checked(cargo(&["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// Builds the book. Its links, its table of contents and its commands are checked by the tests, without mdbook.
+fn book() -> Result<()> {
+    if is_installed("mdbook") {
+        return checked(Command::new("mdbook").args(["build", "docs"]).current_dir(root()));
+    }
+    eprintln!("> left out: mdbook is not installed (cargo install --locked mdbook)");
+    Ok(())
 }
 
 fn licences() -> Result<()> {

@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod dependencies;
+mod dist;
 mod peers;
 mod run;
 mod test;
@@ -14,6 +15,7 @@ const USAGE: &str = "\
 cargo xtask test [--long]        install the missing peers, run every test; --long adds those that take hours
 cargo xtask ci [JOB ...]         run the checks that a change must pass; --full adds those that need hours
 cargo xtask bench [NAME] [...]   install the peers, build with optimization, measure; --help for the jobs
+cargo xtask dist [--target ...]  make what a release offers: archive, Debian package, checksums, list of parts
 cargo xtask peers                install the peers of the tests and of the measurements";
 
 fn main() -> Result<()> {
@@ -24,6 +26,7 @@ fn main() -> Result<()> {
         ["test", "--long"] => test::run(true),
         ["bench", rest @ ..] => bench::run(rest),
         ["ci", rest @ ..] => ci::run(rest),
+        ["dist", rest @ ..] => dist::run(rest),
         ["peers"] => {
             peers::install(peers::FOR_TESTS);
             peers::install(peers::FOR_BENCH);

@@ -22,6 +22,7 @@ pub const FOR_TESTS: &[Peer] = &[
     ("strace", "strace"),
     ("chromium", "chromium"),
     ("python3", "python3-venv"),
+    ("promtool", "prometheus"),
 ];
 
 pub const FOR_BENCH: &[Peer] = &[

@@ -52,14 +52,19 @@ pages! {
 
 #[test]
 fn each_link_of_the_documents_leads_to_a_file() {
-    let files = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md", "ARCHITECTURE.md", "docs/SUMMARY.md"];
+    let files =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md", "ARCHITECTURE.md", "docs/SUMMARY.md"];
     let mut broken = Vec::new();
     for page in linked().into_iter().chain(files.map(str::to_owned)) {
         let folder = root().join(&page);
         let folder = folder.parent().unwrap();
         for link in links(&text(&page)) {
             let path = link.split('#').next().unwrap_or_default();
-            if !path.is_empty() && !path.contains("://") && !path.starts_with("mailto:") && !folder.join(path).exists() {
+            if !path.is_empty()
+                && !path.contains("://")
+                && !path.starts_with("mailto:")
+                && !folder.join(path).exists()
+            {
                 broken.push(format!("{page}: {link}"));
             }
         }
@@ -74,7 +79,9 @@ fn each_page_of_the_folder_is_in_the_table_of_contents() {
     let pages = all.filter(|entry| entry.path().extension().is_some_and(|end| end == "md"));
     let names = pages.map(|page| page.path().strip_prefix(root()).unwrap().to_string_lossy().into_owned());
     let missing: Vec<_> = names
-        .filter(|name| name != "docs/SUMMARY.md" && !name.starts_with("docs/dialects/") && !linked.contains(name))
+        .filter(|name| {
+            name != "docs/SUMMARY.md" && !name.starts_with("docs/dialects/") && !linked.contains(name)
+        })
         .collect();
     assert!(missing.is_empty(), "add these pages to docs/SUMMARY.md: {missing:?}");
 }

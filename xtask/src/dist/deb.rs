@@ -1,0 +1,110 @@
+//! A package for Debian and its relatives, put together by `dpkg-deb`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result};
+
+use super::{Release, commit_time, files};
+use crate::run::{checked, output, root};
+
+/// Makes the user of the units. `DPKG_ROOT` is set if the package is installed into another system's root.
+const AFTER_INSTALLATION: &str = "\
+#!/bin/sh
+set -e
+if [ \"$1\" = configure ] && [ -z \"$DPKG_ROOT\" ]; then
+    if command -v systemd-sysusers > /dev/null; then systemd-sysusers instep.conf; fi
+    if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+fi
+";
+
+/// Nothing of a configuration or a copy is removed; only systemd learns that the units are gone.
+const AFTER_REMOVAL: &str = "\
+#!/bin/sh
+set -e
+if [ -z \"$DPKG_ROOT\" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+";
+
+/// Writes `instep_VERSION_ARCHITECTURE.deb` into a folder.
+pub(super) fn package(release: &Release, folder: &Path) -> Result<PathBuf> {
+    let architecture = architecture(&release.platform);
+    let stage = folder.join("debian");
+    files::debian(&release.program, &stage)?;
+    files::write(&stage.join("usr/share/doc/instep/copyright"), &copyright()?)?;
+    files::write(&stage.join("DEBIAN/control"), &control(release, architecture, &stage)?)?;
+    for (script, text) in [("postinst", AFTER_INSTALLATION), ("postrm", AFTER_REMOVAL)] {
+        let file = stage.join("DEBIAN").join(script);
+        files::write(&file, text)?;
+        executable(&file)?;
+    }
+    executable(&stage.join("usr/bin/instep"))?;
+    let file = folder.join(format!("instep_{}_{architecture}.deb", release.version));
+    let mut build = Command::new("dpkg-deb");
+    build.args(["--root-owner-group", "-Zxz", "--build"]).arg(&stage).arg(&file);
+    checked(build.env("SOURCE_DATE_EPOCH", commit_time()))?;
+    fs::remove_dir_all(&stage)?;
+    Ok(file)
+}
+
+fn architecture(platform: &str) -> &'static str {
+    match platform.split('-').next() {
+        Some("x86_64") => "amd64",
+        Some("aarch64") => "arm64",
+        Some("armv7") => "armhf",
+        Some("riscv64gc") => "riscv64",
+        _ => "any",
+    }
+}
+
+fn control(release: &Release, architecture: &str, stage: &Path) -> Result<String> {
+    let size = output(Command::new("du").args(["-sk"]).arg(stage))?;
+    let size = size.split_whitespace().next().unwrap_or("0").to_owned();
+    let depends = depends(&release.program)?;
+    let depends = if depends.is_empty() { String::new() } else { format!("Depends: {depends}\n") };
+    Ok(format!(
+        "Package: instep\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: The instep project <instep@localhost>\n\
+         Installed-Size: {size}\n{depends}Recommends: ca-certificates\nSection: net\nPriority: optional\n\
+         Homepage: https://github.com/instep-sync/instep\n\
+         Description: Publish folders and keep verified mirrors over HTTP\n \
+         instep publishes a folder so that others can mirror it, and keeps verified\n \
+         mirrors up to date, over plain HTTP. It implements ResourceSync\n \
+         (ANSI/NISO Z39.99-2017): Source and Destination, with notifications.\n",
+        version = release.version,
+    ))
+}
+
+/// The C library that a program needs: none if it is static, else the newest version whose symbols it names.
+fn depends(program: &Path) -> Result<String> {
+    let bytes = fs::read(program).with_context(|| program.display().to_string())?;
+    let mark = b"GLIBC_2.";
+    let minor =
+        bytes.windows(mark.len() + 3).filter(|window| window.starts_with(mark)).filter_map(|window| {
+            let digits: String = window[mark.len()..]
+                .iter()
+                .map(|byte| *byte as char)
+                .take_while(char::is_ascii_digit)
+                .collect();
+            digits.parse::<u32>().ok()
+        });
+    Ok(minor.max().map_or_else(String::new, |minor| format!("libc6 (>= 2.{minor}), libgcc-s1")))
+}
+
+fn copyright() -> Result<String> {
+    let license = fs::read_to_string(root().join("LICENSE-MIT"))?;
+    let license =
+        license.lines().map(|line| if line.is_empty() { " .".to_owned() } else { format!(" {line}") });
+    let license = license.collect::<Vec<_>>().join("\n");
+    Ok(format!(
+        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\nUpstream-Name: instep\n\
+         Source: https://github.com/instep-sync/instep\n\nFiles: *\nCopyright: The instep authors\nLicense: Expat or Apache-2.0\n\n\
+         License: Expat\n{license}\n\nLicense: Apache-2.0\n On Debian systems: /usr/share/common-licenses/Apache-2.0\n"
+    ))
+}
+
+/// Lets everybody execute a file.
+fn executable(file: &Path) -> Result<()> {
+    checked(Command::new("chmod").arg("755").arg(file))
+}
