@@ -22,6 +22,8 @@ struct Release {
     /// As `rustc` names it: `x86_64-unknown-linux-musl`.
     platform: String,
     program: PathBuf,
+    /// From 0, which tests use, to 9.
+    compression: u8,
 }
 
 impl Release {
@@ -42,7 +44,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     }
     let platform = platform.map_or_else(default_platform, Ok)?;
     let program = program.map_or_else(|| build(&platform), Ok)?;
-    let release = Release { version: version()?, platform, program };
+    let release = Release { version: version()?, platform, program, compression: 9 };
     let folder = target().join("packages");
     fs::create_dir_all(&folder)?;
     let mut made = vec![archive(&release, &folder)?, sbom::write(&release, &folder)?];
@@ -121,7 +123,9 @@ fn archive(release: &Release, folder: &Path) -> Result<PathBuf> {
             tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
             tar.arg(format!("--mtime=@{}", commit_time()));
         }
-        (file.clone(), tar.arg("-czf").arg(&file).arg(&name).current_dir(folder).env("GZIP", "-n").status()?)
+        let gzip = format!("gzip -n -{}", release.compression.max(1));
+        tar.args(["--use-compress-program", &gzip, "-cf"]);
+        (file.clone(), tar.arg(&file).arg(&name).current_dir(folder).status()?)
     };
     ensure!(status.success(), "tar: {status}");
     fs::remove_dir_all(&stage)?;

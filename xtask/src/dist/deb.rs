@@ -43,7 +43,8 @@ pub(super) fn package(release: &Release, folder: &Path) -> Result<PathBuf> {
     executable(&stage.join("usr/bin/instep"))?;
     let file = folder.join(format!("instep_{}_{architecture}.deb", release.version));
     let mut build = Command::new("dpkg-deb");
-    build.args(["--root-owner-group", "-Zxz", "--build"]).arg(&stage).arg(&file);
+    let format = if release.compression == 0 { "-Znone" } else { "-Zxz" };
+    build.args(["--root-owner-group", format, "--build"]).arg(&stage).arg(&file);
     checked(build.env("SOURCE_DATE_EPOCH", commit_time()))?;
     fs::remove_dir_all(&stage)?;
     Ok(file)
@@ -80,15 +81,9 @@ fn control(release: &Release, architecture: &str, stage: &Path) -> Result<String
 fn depends(program: &Path) -> Result<String> {
     let bytes = fs::read(program).with_context(|| program.display().to_string())?;
     let mark = b"GLIBC_2.";
+    let texts = bytes.split(|byte| *byte == 0).filter_map(|text| text.strip_prefix(&mark[..]));
     let minor =
-        bytes.windows(mark.len() + 3).filter(|window| window.starts_with(mark)).filter_map(|window| {
-            let digits: String = window[mark.len()..]
-                .iter()
-                .map(|byte| *byte as char)
-                .take_while(char::is_ascii_digit)
-                .collect();
-            digits.parse::<u32>().ok()
-        });
+        texts.filter_map(|digits| std::str::from_utf8(digits).ok()?.split('.').next()?.parse::<u32>().ok());
     Ok(minor.max().map_or_else(String::new, |minor| format!("libc6 (>= 2.{minor}), libgcc-s1")))
 }
 

@@ -5,15 +5,17 @@ use std::{env, fs, path::PathBuf, process::Command};
 use super::{Release, archive, checksum, deb, host, sbom, version};
 use crate::run::{is_installed, output, root};
 
-/// The program beside the folder that test programs are built into, and a folder for packages.
+/// The program of this build without its lines, and a folder for packages.
 fn release(name: &str) -> (Release, PathBuf) {
     let test = env::current_exe().unwrap();
-    let program = test.ancestors().nth(2).unwrap().join("instep");
-    assert!(program.is_file(), "{} is not there: cargo build -p instep", program.display());
+    let built = test.ancestors().nth(2).unwrap().join("instep");
+    assert!(built.is_file(), "{} is not there: cargo build -p instep", built.display());
     let folder = test.ancestors().nth(2).unwrap().join("dist-tests").join(name);
     drop(fs::remove_dir_all(&folder));
-    fs::create_dir_all(&folder).unwrap();
-    (Release { version: version().unwrap(), platform: host().unwrap(), program }, folder)
+    fs::create_dir_all(folder.join("program")).unwrap();
+    let program = folder.join("program/instep");
+    output(Command::new("strip").arg("-o").arg(&program).arg(&built)).unwrap();
+    (Release { version: version().unwrap(), platform: host().unwrap(), program, compression: 0 }, folder)
 }
 
 fn bash(script: &str, folder: &std::path::Path) -> String {
