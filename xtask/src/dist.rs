@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::run::{cargo, checked, is_installed, output, root, target};
 
-/// What is packed, and for which platform.
+/// A program to pack, and its platform.
 #[derive(Debug)]
 struct Release {
     version: String,

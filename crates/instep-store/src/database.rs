@@ -17,7 +17,7 @@ use tempfile::TempPath;
 pub use error::{DatabaseError, is_storage_failure};
 pub use file::{backup_path, compact};
 
-/// How long a statement waits for another process before it fails. Writers hold the file for one transaction only, and the
+/// The time that a statement waits for another process before it fails. Writers hold the file for one transaction only, and the
 /// longest of those, a large migration, takes seconds.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 

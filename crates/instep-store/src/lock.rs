@@ -44,7 +44,7 @@ pub enum LockError {
     /// Something else has the name of the lock file: a pipe, a folder, a link.
     #[error("instead of the lock file there is {by}: move it away and try again")]
     Obstructed {
-        /// What there is.
+        /// The file that is there.
         by: Obstacle,
     },
     /// The disk failed.

@@ -19,10 +19,10 @@ use rustix::{
 
 use crate::Obstacle;
 
-/// How a folder is opened. Its last name is not followed either.
+/// The flags that open a folder. Its last name is not followed either.
 const FOLDER: OFlags = OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// How anything else is opened. `NONBLOCK`, because opening a pipe waits for its other end otherwise.
+/// The flags that open anything else. `NONBLOCK`, because opening a pipe waits for its other end otherwise.
 const ANYTHING: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 

@@ -16,7 +16,7 @@ use rustix::{
 
 use crate::RootFolder;
 
-/// How a file in staging is opened: no link that was planted there is followed, no pipe is waited for.
+/// The flags that open a file in staging: no link that was planted there is followed, no pipe is waited for.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
 /// A folder in which files are written under numbers. Each is whole, and durable if the caller wants so, before a rename gives

@@ -1,3 +1,5 @@
+//! Tests of opening and migrating SQLite files.
+
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use rusqlite::Connection;

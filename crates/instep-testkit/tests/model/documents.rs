@@ -43,11 +43,11 @@ pub(crate) struct Offer {
     /// Older changes, which a Destination reads only if that closes a gap.
     pub(crate) archived: Vec<Part>,
     pub(crate) archived_from: i64,
-    /// Whether the documents say which times they cover.
+    /// `true` if the documents say which times they cover.
     pub(crate) certain: bool,
 }
 
-/// What a Source serves.
+/// The documents and resources that a Source serves.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Site {
     pub(crate) pages: BTreeMap<String, Vec<u8>>,

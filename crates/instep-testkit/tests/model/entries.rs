@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Writer<'_> {
-    /// What an entry says of a version: `lastmod` as an element, and attributes.
+    /// The metadata of a version in an entry: `lastmod` as an element, and attributes.
     pub(super) fn described(&self, event: &Event, key: &str) -> (String, Attributes) {
         let Some(version) = event.version else { return (String::new(), Vec::new()) };
         let bytes = body(self.style, self.seed, self.set, event.resource, version);

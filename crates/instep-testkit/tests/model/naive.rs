@@ -1,10 +1,10 @@
-//! What a Destination must hold: the newest claim about each resource, and nothing cleverer than that.
+//! The copy that a Destination must hold: the newest claim about each resource, and nothing cleverer than that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::documents::{Claim, Offer, Part};
 
-/// What is known of a set from everything that could be read so far.
+/// The knowledge of a set from everything that could be read so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Knowledge {
     newest: BTreeMap<usize, Claim>,
@@ -12,7 +12,7 @@ pub(crate) struct Knowledge {
     until: Option<i64>,
 }
 
-/// What a resource must be after a run.
+/// The state that a resource must have after a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Expected {
     /// The newest version listed, or `None` if the resource is absent.
@@ -21,7 +21,7 @@ pub(crate) struct Expected {
     pub(crate) or: Vec<Option<u32>>,
 }
 
-/// What is right after a run over one set.
+/// The right outcome of a run over one set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) resources: BTreeMap<usize, Expected>,
@@ -115,7 +115,7 @@ fn note(newest: &mut BTreeMap<usize, Claim>, claims: &[Claim]) {
     }
 }
 
-/// What a complete inventory does not list is absent as of its time.
+/// A resource that a complete inventory does not list is absent as of its time.
 fn note_inventory(newest: &mut BTreeMap<usize, Claim>, at: i64, parts: &[&Part], complete: bool) {
     parts.iter().for_each(|part| note(newest, &part.claims));
     let listed: BTreeSet<_> =

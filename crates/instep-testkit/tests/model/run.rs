@@ -45,7 +45,7 @@ struct Phase {
     before: BTreeMap<String, Vec<u8>>,
 }
 
-/// How a run and the audit after it ended.
+/// The outcome of a run and of the audit after it.
 struct Ended {
     sync: u8,
     audit: u8,
@@ -230,7 +230,7 @@ impl Story<'_> {
     }
 }
 
-/// What was seen of all resources.
+/// The observations of all resources.
 #[derive(Default)]
 struct Judged {
     /// Something is not as it is listed.

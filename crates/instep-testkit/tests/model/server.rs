@@ -10,7 +10,7 @@ use std::{
 
 use md5::{Digest as _, Md5};
 
-/// How a page is broken.
+/// The fault of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Break {
     Missing,

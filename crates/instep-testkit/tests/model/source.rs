@@ -79,7 +79,7 @@ impl Set {
         self.events.iter().filter(|event| from < event.time && event.time <= until).copied().collect()
     }
 
-    /// Whether a change is the first state of its resource, or the first after a deletion.
+    /// Returns `true` if a change is the first state of its resource, or the first after a deletion.
     pub(crate) fn is_creation(&self, event: &Event) -> bool {
         let mut earlier =
             self.events.iter().filter(|one| one.resource == event.resource && one.time < event.time);

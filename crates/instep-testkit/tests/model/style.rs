@@ -74,7 +74,7 @@ pub(crate) enum Dialect {
     Sitemap,
 }
 
-/// How often an attribute is written.
+/// The frequency with which an attribute is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     Always,
@@ -92,14 +92,14 @@ pub(crate) enum Changes {
     Index,
 }
 
-/// What becomes of a list of changes when the next is published.
+/// The fate of a list of changes when the next is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keeps {
     /// Everything since the first publication.
     All,
-    /// What changed since the Resource List.
+    /// The changes since the Resource List.
     SinceInventory,
-    /// What changed since the last publication.
+    /// The changes since the last publication.
     SinceLast,
     /// The last so many changes, or members of an index.
     Last(usize),
@@ -122,7 +122,7 @@ pub(crate) struct Style {
     /// Parts of the Resource List or the Resource Dump; an index if more than one.
     pub(crate) parts: usize,
     pub(crate) dump: bool,
-    /// Whether the Resource Dump offers the manifests beside its packages.
+    /// `true` if the Resource Dump offers the manifests beside its packages.
     pub(crate) contents: bool,
     pub(crate) changes: Changes,
     pub(crate) change_dump: bool,
@@ -155,7 +155,7 @@ pub(crate) struct Style {
     pub(crate) breaks_documents: bool,
     pub(crate) breaks_resources: bool,
     pub(crate) loses: bool,
-    /// Whether nothing but the inventory tells of changes, and each of them renews it.
+    /// `true` if only the inventory shows changes, and each change renews it.
     pub(crate) is_still: bool,
 }
 
