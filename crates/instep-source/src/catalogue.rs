@@ -1,4 +1,4 @@
-//! What the Source knows: its current resources and the ordered log of their changes.
+//! The catalogue of a Source: its current resources and the ordered log of their changes.
 
 mod error;
 mod figures;
@@ -56,12 +56,12 @@ impl Catalogue {
     /// leaving a copy beside it.
     ///
     /// # Errors
-    /// When the file cannot be opened, is none of ours, or was written by a later version.
+    /// If the file cannot be opened, is none of ours, or was written by a later version.
     pub fn open(path: &Path) -> Result<Self, CatalogueError> {
         Self::with_clock(path, system_clock())
     }
 
-    /// The same with a clock of the caller's.
+    /// Opens the file as [`Catalogue::open`] does, with a clock of the caller's.
     ///
     /// # Errors
     /// As for [`Catalogue::open`].
@@ -73,7 +73,7 @@ impl Catalogue {
     /// Opens the file only to read it, also beside a process that writes; what would write fails.
     ///
     /// # Errors
-    /// When there is none, or it has another schema than ours.
+    /// If there is none, or it has another schema than ours.
     pub(crate) fn beside(path: &Path) -> Result<Self, CatalogueError> {
         let beside = schema::SCHEMA.open_beside(path)?;
         // Stands in for the connection that writes.
@@ -83,14 +83,19 @@ impl Catalogue {
         Ok(Self { path, readers: Arc::default(), writer, beside: Some(Arc::new(beside)) })
     }
 
-    /// Whether it was opened only to read it.
+    /// Returns `true` if it was opened only to be read.
     pub(crate) fn is_beside(&self) -> bool {
         self.beside.is_some()
     }
 
-    /// Where the file is.
+    /// Returns the file.
     pub fn path(&self) -> PathBuf {
         self.path.to_path_buf()
+    }
+
+    /// Returns the file.
+    pub(crate) fn file(&self) -> &Path {
+        &self.path
     }
 
     /// The next datetime of the Source: later than each one before it, also than those of recorded changes, and
@@ -103,15 +108,15 @@ impl Catalogue {
     /// baseline is complete gets a line in the change log, with its own datetime.
     ///
     /// # Errors
-    /// When the file cannot be written; then nothing of the batch is recorded.
+    /// If the file cannot be written; then nothing of the batch is recorded.
     pub fn record(&self, batch: Vec<Observation>) -> Result<Recorded, CatalogueError> {
         self.writer.run(move |ledger| ledger.record(&batch))
     }
 
-    /// The same, in the order of the calls, but without waiting for the disk: that is [`Recording::wait`]'s part.
+    /// Begins to record what was observed, in the order of the calls; [`Recording::wait`] waits for the disk.
     ///
     /// # Errors
-    /// When the catalogue is closed.
+    /// If the catalogue is closed.
     pub(crate) fn begin_to_record(&self, batch: Vec<Observation>) -> Result<Recording, CatalogueError> {
         self.writer.begin(move |ledger| ledger.record(&batch))
     }
@@ -119,7 +124,7 @@ impl Catalogue {
     /// Waits for what others have begun to record.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn settle(&self) -> Result<(), CatalogueError> {
         self.writer.settle()
     }
@@ -127,7 +132,7 @@ impl Catalogue {
     /// Says that the sets in the mask have been scanned completely once: from now on their changes are logged.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn complete_baseline(&self, sets: u64) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| {
             ledger.head.baselined |= sets;
@@ -135,19 +140,19 @@ impl Catalogue {
         })
     }
 
-    /// Keeps values under names, all in one transaction; none removes the name.
+    /// Keeps values under names, all in one transaction; `None` removes the name.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn set_meta(&self, values: Vec<(String, Option<Vec<u8>>)>) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| ledger.set_meta(&values))
     }
 
-    /// The same, and drops a bounded number of lines of the change log up to a sequence number with it. Returns whether
+    /// Keeps values as [`Catalogue::set_meta`] does, and drops a bounded number of changes up to a sequence number with them. Returns `true` if
     /// there may be more of them.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn set_meta_and_forget(
         &self,
         values: Vec<(String, Option<Vec<u8>>)>,
@@ -162,32 +167,32 @@ impl Catalogue {
     /// Keeps the patches that were made for changes, by their sequence numbers, and a value beside them.
     ///
     /// # Errors
-    /// When the file cannot be written; then none of them is kept.
+    /// If the file cannot be written; then none of them is kept.
     pub fn set_patches(
         &self,
         patches: Vec<(u64, Patch)>,
-        beside: (String, Vec<u8>),
+        beside: (String, Option<Vec<u8>>),
     ) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| {
             ledger.set_patches(&patches)?;
-            ledger.set_meta(&[(beside.0, Some(beside.1))])
+            ledger.set_meta(&[beside])
         })
     }
 
-    /// What the catalogue holds now.
+    /// Returns the catalogue as it is now.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn snapshot(&self) -> Result<Snapshot, CatalogueError> {
         let connection = self.readers.take(&self.path)?;
         let _nothing_is_being_recorded = self.writer.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        Snapshot::begin(connection, Arc::clone(&self.readers), self.now())
+        Snapshot::begin(connection, Arc::clone(&self.readers), self.now(), Arc::clone(&self.path))
     }
 
     /// One resource as it was last committed, without waiting for what is being recorded.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn resource(&self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
         self.read(|connection| snapshot::resource(connection, key))
     }
@@ -195,15 +200,15 @@ impl Catalogue {
     /// A value that was kept with [`Catalogue::set_meta`], as it was last committed.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
         self.read(|connection| snapshot::meta(connection, name))
     }
 
-    /// Where the catalogue stood at the last commit.
+    /// Returns the position of the catalogue at the last commit.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn head(&self) -> Result<Head, CatalogueError> {
         self.read(row::read_head)
     }
@@ -218,7 +223,7 @@ impl Catalogue {
         Ok(value)
     }
 
-    /// What the files with keys from one to below another looked like when they were hashed, in order.
+    /// Returns the stamps that files had when they were hashed, for keys from one to below another, in order.
     pub(crate) fn stamps(&self, from: Vec<u8>, to: Vec<u8>) -> Result<Stamps, CatalogueError> {
         Stamps::new(self.readers.take(&self.path)?, Arc::clone(&self.readers), from, to)
     }
@@ -226,7 +231,7 @@ impl Catalogue {
     /// Drops the lines of the change log up to a sequence number: no published document needs them any more.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn forget_changes(&self, through: u64) -> Result<(), CatalogueError> {
         while self.writer.run(move |ledger| ledger.forget(through))? {}
         Ok(())
@@ -235,7 +240,7 @@ impl Catalogue {
     /// Gives the space of what was dropped back to the file system: bytes before and after. Who records waits.
     ///
     /// # Errors
-    /// When the disk has no room for a copy.
+    /// If the disk has no room for a copy.
     pub fn compact(&self) -> Result<(u64, u64), CatalogueError> {
         self.writer.alone(|connection| compact(connection).doing("compacting"))
     }

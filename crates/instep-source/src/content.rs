@@ -1,4 +1,4 @@
-//! Where bitstreams live: folders, and what manifests and applications name.
+//! The places of bitstreams: folders, manifests, and suppliers of an application.
 
 mod describe;
 mod filter;
@@ -14,7 +14,6 @@ mod uri;
 mod walk;
 
 use std::{
-    collections::BTreeMap,
     fs::File,
     io, iter,
     path::{Path, PathBuf},
@@ -26,6 +25,7 @@ use resourcesync::Change;
 use crate::{
     Content, Error, PublishOptions,
     catalogue::{Catalogue, ChangeRecord, Resource, Snapshot},
+    records::CONTENT,
     render::Place,
 };
 
@@ -45,7 +45,7 @@ pub(crate) use walk::{Skipped, Skips, Step, Walk};
 /// The first byte of the key of a resource that an application has named: its URI follows.
 const NAMED: u8 = 0;
 
-/// What the Source holds: folders and manifests, where their resources are in the catalogue, and which URIs they have.
+/// The folders and manifests of a Source, with the keys of their resources in the catalogue and their URIs.
 /// Clones share it.
 #[derive(Clone, Debug)]
 pub struct Holdings(Arc<HoldingsShared>);
@@ -64,7 +64,7 @@ impl Holdings {
     /// order in the configuration changes nothing.
     ///
     /// # Errors
-    /// When two folders claim the same URIs, a glob or prefix is wrong, or a folder cannot be read.
+    /// If two folders claim the same URIs, a glob or prefix is wrong, or a folder cannot be read.
     pub fn new(options: &PublishOptions, catalogue: &Catalogue) -> Result<Self, Error> {
         let place = Place::new(&options.base_url)?;
         let (mut folders, mut manifests) = (Vec::new(), Vec::new());
@@ -112,13 +112,13 @@ impl Holdings {
         self.0.roots.iter().filter(|root| root.supply.is_none()).map(|root| root.folder.as_path())
     }
 
-    /// Where in the catalogue the resource with this URI stands, or would stand, unless a manifest names it.
+    /// Returns the key in the catalogue that the resource with this URI has, or would have, unless a manifest names it.
     pub fn key_of(&self, uri: &str) -> Vec<u8> {
         let in_root = self.root_of_uri(uri).map(|(root, path)| root.key(&path));
         in_root.unwrap_or_else(|| [&[NAMED], uri.as_bytes()].concat())
     }
 
-    /// Where the resource with this URI may stand, the likeliest place first.
+    /// Returns the keys that the resource with this URI may have, the likeliest first.
     pub(crate) fn keys_of(&self, uri: &str) -> impl Iterator<Item = Vec<u8>> {
         iter::once(self.key_of(uri)).chain(self.0.manifests.iter().map(|manifest| manifest.key(uri)))
     }
@@ -126,7 +126,7 @@ impl Holdings {
     /// The resource with this URI.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub fn find(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
         for key in self.keys_of(uri) {
             if let Some(resource) = snapshot.resource(&key)? {
@@ -139,7 +139,7 @@ impl Holdings {
     /// Adds to a resource's state what the rules of a set say of it: links (§14) and its change frequency.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub fn describe(&self, set: u8, snapshot: &Snapshot, resource: &mut Resource) -> Result<(), Error> {
         let Some(describer) = self.0.describers.get(usize::from(set)) else { return Ok(()) };
         describer.frequency(&resource.uri, &mut resource.state, resource.history, snapshot.at());
@@ -147,10 +147,10 @@ impl Holdings {
         describer.links(&resource.uri, &mut resource.state, |target| self.exists(snapshot, target))
     }
 
-    /// The same for a state in the change log, which has no frequency but that it was recorded with.
+    /// Describes a state in the change log, which has no frequency but the recorded one.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub fn describe_change(
         &self,
         set: u8,
@@ -182,7 +182,7 @@ impl Holdings {
     /// Opens the file of a resource: below its root, and through no link.
     ///
     /// # Errors
-    /// When it has none, or it cannot be opened.
+    /// If it has none, or it cannot be opened.
     pub fn open(&self, resource: &Resource) -> io::Result<File> {
         match (&resource.file, self.root_of(&resource.key)) {
             (Some(file), _) => File::open(file),
@@ -191,12 +191,12 @@ impl Holdings {
         }
     }
 
-    /// Whether a resource has a file here, or what stands for one.
+    /// Returns `true` if a resource has a file here, or a supplier stands in for it.
     pub(crate) fn has_file(&self, resource: &Resource) -> bool {
         resource.file.is_some() || self.root_of(&resource.key).is_some()
     }
 
-    /// Where the file of a resource is; none where it has none.
+    /// Returns the file of a resource; `None` if it has none.
     pub fn path(&self, resource: &Resource) -> Option<PathBuf> {
         let in_root = || self.root_of(&resource.key).map(|(root, path)| root.path(path));
         resource.file.clone().or_else(in_root)
@@ -272,9 +272,7 @@ fn add_manifest(
 
 /// Gives each root and manifest the number it has always had, and a new one the next number; sorts by number.
 fn number(roots: &mut [Root], manifests: &mut [Manifest], catalogue: &Catalogue) -> Result<(), Error> {
-    const NAME: &str = "content";
-    let kept = catalogue.snapshot()?.meta(NAME)?.unwrap_or_default();
-    let mut numbers: BTreeMap<String, u8> = serde_json::from_slice(&kept).unwrap_or_default();
+    let mut numbers = CONTENT.read(&catalogue.snapshot()?)?.unwrap_or_default();
     let known = numbers.len();
     let mut number = |name: String| {
         let next = u8::try_from(numbers.len() + 1).ok().filter(|next| *next < u8::MAX);
@@ -291,8 +289,7 @@ fn number(roots: &mut [Root], manifests: &mut [Manifest], catalogue: &Catalogue)
         manifest.number = number(manifest.name())?;
     }
     if numbers.len() > known && !catalogue.is_beside() {
-        let value = serde_json::to_vec(&numbers).unwrap_or_default();
-        catalogue.set_meta(vec![(NAME.to_owned(), Some(value))])?;
+        catalogue.set_meta(vec![CONTENT.write(&numbers)])?;
     }
     roots.sort_unstable_by_key(|root| root.number);
     manifests.sort_unstable_by_key(|manifest| manifest.number);

@@ -159,6 +159,7 @@ impl Error {
                 ErrorKind::Request
             }
             Self::Document { source: resourcesync::WriteError::Io(_), .. } => ErrorKind::Storage,
+            Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
             Self::Read { .. }
             | Self::Document { .. }
             | Self::Package { .. }
@@ -180,4 +181,13 @@ impl Error {
         let path = path.into();
         |source| Self::Write { path, source }
     }
+}
+
+/// Returns `true` if one of the causes is a disk, a quota or a limit on files that has no more room.
+fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| matches!(cause.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull))
 }

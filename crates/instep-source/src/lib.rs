@@ -9,6 +9,7 @@ mod monitor;
 pub mod notify;
 mod options;
 mod publish;
+mod records;
 mod render;
 pub mod scan;
 pub mod serve;

@@ -28,7 +28,8 @@ use crate::{
     catalogue::{Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
     dump::{BatchLimits, Batches, BuiltDumps, DumpJob},
-    render::{Before, Now, Place, Policy, PublishedSet, PublishedSource, SetView, host_setup, render},
+    records::{PublishedSet, PublishedSource},
+    render::{Before, Now, Place, Policy, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
 };
@@ -118,6 +119,7 @@ impl Publisher {
             options.dumps.changes || options.patches.is_some() || options.versions.is_some();
         // Before the lock: wrong options leave no folder behind.
         Policy::new(&options)?;
+        lock::refuse_content(&options)?;
         let lock = lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
         sets::number(&mut options.sets, &catalogue)?;

@@ -1,6 +1,6 @@
 //! The documents of a publication. PURE: sets, policy and time are given; documents go to a sink.
 //!
-//! `place` names the documents, `published` records what is in place; lists, dumps and archives stand beside each other
+//! `place` names the documents; what is in place is a record ([`crate::records`]); lists, dumps and archives stand beside each other
 //! on these two; `set` orders the documents of one set, `source` those of the whole Source.
 
 mod about;
@@ -10,12 +10,10 @@ mod change_dump;
 mod change_list;
 mod entry;
 mod host;
-mod moment;
 mod packages;
 mod pages;
 mod place;
 mod policy;
-mod published;
 mod resource_dump;
 mod resource_list;
 mod robots;
@@ -31,13 +29,8 @@ mod tests;
 pub(crate) use entry::{change_entry, resource_entry};
 pub(crate) use host::host_setup;
 pub use host::{HostSetup, Redirect};
-pub(crate) use moment::Moment;
 pub(crate) use place::{DOCUMENTS, SOURCE_DESCRIPTION, part_name};
 pub use place::{Place, SetPlace};
 pub(crate) use policy::{Policy, SetPolicy};
-pub(crate) use published::{
-    ArchivedDocuments, PublishedChangeDump, PublishedChangePackage, PublishedDocument, PublishedPackage,
-    PublishedResourceDump, PublishedSet, PublishedSource,
-};
 pub(crate) use source::render;
 pub(crate) use view::{Before, Now, SetView};

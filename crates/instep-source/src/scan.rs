@@ -27,7 +27,7 @@ pub use reported::{ReportedChange, record_reported};
 /// A folder that cannot be read costs nothing that is known of it.
 ///
 /// # Errors
-/// When a root folder cannot be read or the catalogue fails; what was recorded until then stays, and the next scan
+/// If a root folder cannot be read or the catalogue fails; what was recorded until then stays, and the next scan
 /// goes on from there.
 pub fn scan(
     holdings: &Holdings,

@@ -1,4 +1,4 @@
-//! Where documents go: staged, synced, renamed.
+//! Places for documents: staged, synced, renamed.
 
 mod folder;
 mod memory;
@@ -20,7 +20,7 @@ pub trait Sink {
     /// Returns its length in bytes.
     ///
     /// # Errors
-    /// When the bytes cannot be stored, or `body` fails.
+    /// If the bytes cannot be stored, or `body` fails.
     fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error> {
         self.stage(name, rank, &mut |stage| {
             let mut buffered = BufWriter::with_capacity(1 << 16, stage);
@@ -29,33 +29,33 @@ pub trait Sink {
         })
     }
 
-    /// The same for one that is not written from front to back.
+    /// Stages a document that is not written from front to back.
     ///
     /// # Errors
     /// As [`Sink::write`].
     fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error>;
 
-    /// Stages the bytes that are in place under `name` as the document `under`; returns their length, none where
+    /// Stages the bytes that are in place under `name` as the document `under`; returns their length, `None` if
     /// nothing is in place.
     ///
     /// # Errors
-    /// When they cannot be staged.
+    /// If they cannot be staged.
     fn preserve(&mut self, name: &str, under: &str) -> Result<Option<u64>, Error>;
 
-    /// Whether a document of this length is staged or lies in place.
+    /// Returns `true` if a document of this length is staged or in place.
     fn holds(&self, name: &str, length: u64) -> bool;
 
     /// The bytes of a document in place, where there is one.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// If it is there and cannot be read.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error>;
 
     /// Puts in place what is staged, durably, then takes `remove` away. Returns the names in the order in which they
     /// were put in place, with their lengths.
     ///
     /// # Errors
-    /// When the bytes cannot be stored. What is in place then is consistent; the rest is not there.
+    /// If the bytes cannot be stored. What is in place then is consistent; the rest is not there.
     fn commit(&mut self, remove: &[String]) -> Result<Vec<(String, u64)>, Error>;
 }
 
@@ -70,12 +70,12 @@ pub type StageBody<'a> = &'a mut dyn FnMut(&mut dyn Stage) -> Result<(), Error>;
 /// Writes the bytes of a document.
 pub type Body<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<(), Error>;
 
-/// When a document is put in place, relative to the others.
+/// The order in which documents are put in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rank {
-    /// What refers to nothing that is written along with it: pages, packages, parts, lists.
+    /// Pages, packages, parts, lists: they refer to nothing that is written along with them.
     Part,
-    /// What refers to parts: indexes, dumps, archives.
+    /// Indexes, dumps, archives: they refer to parts.
     Index,
     /// Capability Lists.
     CapabilityList,

@@ -130,8 +130,8 @@ impl RootFolder {
         }
     }
 
-    /// Makes a folder, and those above it, with the permissions `mode` as far as the process's mask allows. `made` gets each
-    /// folder that has a new name in it, so that the caller can sync it.
+    /// Makes a folder, and those above it, with the permissions `mode` as far as the process's mask allows. `made` gets the path
+    /// of each folder that did not exist: the name is durable once the caller has synced the folder above.
     ///
     /// # Errors
     /// If an [`Obstacle`] is in the way, or the disk fails.
@@ -147,7 +147,7 @@ impl RootFolder {
             let name = folder[above.len()..end].trim_start_matches('/');
             let at = parent.as_ref().unwrap_or(&self.folder).as_fd();
             match rustix::fs::mkdirat(at, name, Mode::from_raw_mode(mode.into())) {
-                Ok(()) => made(above),
+                Ok(()) => made(&folder[..end]),
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -318,8 +318,8 @@ mod tests {
         let root = RootFolder::open(dir.path()).unwrap();
         let path = ["folder-of-a-deep-tree"; 400].join("/");
         let mut made = Vec::new();
-        root.make_folder(&path, 0o777, &mut |above| made.push(above.to_owned())).unwrap();
-        assert_eq!(made.len(), 400);
+        root.make_folder(&path, 0o777, &mut |folder| made.push(folder.to_owned())).unwrap();
+        assert_eq!((made.len(), made.last()), (400, Some(&path)));
         assert_eq!(root.kind(&path).unwrap(), Some(NameKind::Folder));
         assert_eq!(obstacle(root.folder("x".repeat(5_000))), Some(Obstacle::NameTooLong));
     }

@@ -1,10 +1,12 @@
+//! Reasons why the catalogue cannot be used.
+
 use std::{path::PathBuf, sync::Arc};
 
 use instep_store::database::{DatabaseError, is_storage_failure};
 
 use crate::Error;
 
-/// What can go wrong with the catalogue.
+/// A catalogue that cannot be used, or a statement on it that failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {
@@ -14,9 +16,9 @@ pub enum CatalogueError {
     /// A statement failed.
     #[error("The catalogue failed while {doing}")]
     Sqlite {
-        /// What was being done.
+        /// The work that failed.
         doing: &'static str,
-        /// What SQLite says.
+        /// The reason that SQLite gives.
         #[source]
         source: Arc<rusqlite::Error>,
     },
@@ -28,18 +30,31 @@ pub enum CatalogueError {
         /// The row.
         uri: String,
     },
+    /// A record does not hold what any version of instep writes.
+    #[error(
+        "The record {name:?} in {} cannot be read ({what}): restore the file from a backup, or move its folder away to publish as for the first time",
+        path.display()
+    )]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// The name of the record.
+        name: String,
+        /// The fault.
+        what: String,
+    },
     /// The thread that writes has ended.
     #[error("The catalogue is closed")]
     Closed,
 }
 
 impl CatalogueError {
-    /// Whether the disk is full or fails, as opposed to what the file holds.
+    /// Returns `true` if the disk is full or fails, as opposed to what the file holds.
     pub fn is_storage(&self) -> bool {
         match self {
             Self::Database(error) => error.is_storage_failure(),
             Self::Sqlite { source, .. } => is_storage_failure(source),
-            Self::Damaged { .. } | Self::Closed => false,
+            Self::Damaged { .. } | Self::Record { .. } | Self::Closed => false,
         }
     }
 }
@@ -76,6 +91,9 @@ impl From<CatalogueError> for Error {
                 }
                 other => Self::Catalogue { path: other.path().to_owned(), source: Box::new(database) },
             },
+            CatalogueError::Record { ref path, .. } => {
+                Self::Catalogue { path: path.clone(), source: Box::new(error) }
+            }
             CatalogueError::Sqlite { .. } | CatalogueError::Damaged { .. } | CatalogueError::Closed => {
                 Self::Catalogue { path: PathBuf::new(), source: Box::new(error) }
             }

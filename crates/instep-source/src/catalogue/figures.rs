@@ -1,4 +1,4 @@
-//! What pages show of many rows at once.
+//! Figures over many rows, for pages.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::{CatalogueError, Snapshot, error::Doing};
 const READING: &str = "counting";
 
 impl Snapshot {
-    /// How many changes were recorded in each of the last `count` spans of time, the oldest first; the last one has
+    /// Returns the number of changes that were recorded in each of the last `count` spans of time, the oldest first; the last one has
     /// not ended. No row is read for it: the sequence has no gaps, so two moments tell the number between them.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub fn changes_by(&self, span: Duration, count: usize) -> Result<Vec<u64>, CatalogueError> {
         let span = i64::try_from(span.as_micros()).unwrap_or(i64::MAX).max(1);
         let last = self.at().unix_micros().div_euclid(span);
@@ -32,7 +32,7 @@ impl Snapshot {
     /// Tells the length of each resource of the sets in the mask whose length is known.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub fn for_each_length(&self, sets: u64, mut tell: impl FnMut(u64)) -> Result<(), CatalogueError> {
         let mut statement = self
             .connection()?

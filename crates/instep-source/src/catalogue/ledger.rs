@@ -1,4 +1,4 @@
-//! What an observation means: the rules by which resources and the change log are kept, within one transaction.
+//! The meaning of an observation: the rules by which resources and the change log are kept, within one transaction.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -48,7 +48,7 @@ pub(super) struct Ledger<'a> {
     pub(super) head: Head,
     tallies: Tallies,
     reader: StateReader,
-    /// Whether the resource recorded last was a new one.
+    /// `true` if the resource recorded last was a new one.
     expects_new: bool,
 }
 

@@ -1,3 +1,5 @@
+//! The vocabulary of the catalogue: resources, their states, changes and observations.
+
 use std::path::PathBuf;
 
 use resourcesync::{Change, ChangeFreq, DateTime, Digests, Link, MediaType, Relation, Uri};
@@ -7,33 +9,33 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Resource {
-    /// Where it stands in the catalogue: the number of its root and the bytes of its path, or 0 and its URI where it
+    /// Its key in the catalogue: the number of its root and the bytes of its path, or 0 and its URI where it
     /// lies in no root. The walk of a folder and a scan of the catalogue yield the same order.
     pub key: Vec<u8>,
     /// Its URI.
     pub uri: Uri,
-    /// What is published about it.
+    /// The state that is published.
     pub state: State,
-    /// What its file looked like when it was hashed; none where it has no file here.
+    /// The stamp of its file when it was hashed; `None` if it has no file here.
     pub stamp: Option<FileStamp>,
-    /// Whether the next scan hashes the file again although its stamp is the same: it was hashed so soon after a
+    /// `true` if the next scan hashes the file again although its stamp is the same: it was hashed so soon after a
     /// change that another one could have left the same times.
     pub rehash: bool,
-    /// Where its file is, where the key does not say it.
+    /// Its file, if the key does not name it.
     pub file: Option<PathBuf>,
     /// The sets it belongs to: bit n is the n-th set of the Source.
     pub sets: u64,
-    /// What the catalogue counts by itself; in an observation it says nothing.
+    /// Counted by the catalogue itself; ignored in an observation.
     pub history: History,
 }
 
-/// How a resource has behaved since it is known.
+/// The behaviour of a resource since it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct History {
     /// Since when it is known.
     pub since: Option<DateTime>,
-    /// How often it has changed since then.
+    /// The number of changes since then.
     pub changes: u64,
 }
 
@@ -53,7 +55,7 @@ impl Resource {
     }
 }
 
-/// What is published about one state of a resource.
+/// One state of a resource, as it is published.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct State {
@@ -67,7 +69,7 @@ pub struct State {
     pub media_type: Option<MediaType>,
     /// Content coding of the stored bytes.
     pub encoding: Option<Box<str>>,
-    /// How often it is expected to change.
+    /// The frequency at which it is expected to change.
     pub changefreq: Option<ChangeFreq>,
     /// Links to related resources.
     pub links: Vec<Link>,
@@ -79,7 +81,7 @@ impl State {
         Self::default()
     }
 
-    /// Whether both describe the same bytes: by digest where they share one, else by length and last modification. A
+    /// Returns `true` if both describe the same bytes: by digest if they share one, else by length and last modification. A
     /// new modification time over equal bytes is no change of the resource.
     pub fn same_bytes(&self, other: &Self) -> bool {
         match self.digests.agrees_with(&other.digests) {
@@ -93,7 +95,7 @@ impl State {
     }
 }
 
-/// What the file system said of a file when it was hashed.
+/// The attributes of a file in its file system when it was hashed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileStamp {
     /// Bytes.
@@ -112,9 +114,9 @@ pub struct FileStamp {
 pub struct ChangeRecord {
     /// Its place in the log, from 1, without gaps within one Source.
     pub sequence: u64,
-    /// When it was recorded: later than that of each record before it.
+    /// The time at which it was recorded: later than that of each record before it.
     pub datetime: DateTime,
-    /// What happened: created, updated or deleted.
+    /// The kind of change: created, updated or deleted.
     pub change: Change,
     /// The resource.
     pub uri: Uri,
@@ -159,12 +161,12 @@ impl Patch {
     }
 }
 
-/// What somebody has seen of one resource.
+/// One resource as somebody has seen it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Observation {
     /// It is there, in this state; the catalogue finds out whether that is news.
     Found(Resource),
-    /// The same, after the operator has chosen other algorithms.
+    /// A resource as before, after the operator has chosen other algorithms.
     Rehashed {
         /// With the digests to publish.
         resource: Resource,
@@ -192,7 +194,7 @@ impl Observation {
     }
 }
 
-/// What a batch of observations came to.
+/// The outcome of a batch of observations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recorded {
@@ -222,7 +224,7 @@ impl Recorded {
     }
 }
 
-/// Where the catalogue stands.
+/// The position of the catalogue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Head {
@@ -238,7 +240,7 @@ pub struct Head {
     pub baselined: u64,
 }
 
-/// How much a set holds.
+/// The size of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {

@@ -137,21 +137,26 @@ pub(super) fn read_resource(row: &Row<'_>, reader: &mut StateReader) -> Result<R
 /// A line of the change log out of [`change_columns`].
 pub(super) fn read_change(row: &Row<'_>, reader: &mut StateReader) -> Result<ChangeRecord, CatalogueError> {
     let uri = read_uri(row, 4)?;
+    let damaged = |what| CatalogueError::Damaged { what, uri: uri.as_str().to_owned() };
     Ok(ChangeRecord {
         sequence: row.get::<_, i64>(0).doing(READING)? as u64,
         datetime: DateTime::from_unix_micros(row.get(1).doing(READING)?),
-        change: match row.get(2).doing(READING)? {
+        change: match row.get::<_, i64>(2).doing(READING)? {
             1 => Change::Created,
+            2 => Change::Updated,
             3 => Change::Deleted,
-            _ => Change::Updated,
+            _ => return Err(damaged("kind")),
         },
         sets: row.get::<_, i64>(3).doing(READING)? as u64,
         state: reader.read(row, 5, &uri)?,
         before: match row.get_ref(12).doing(READING)? {
-            ValueRef::Blob(bytes) => read_digests(bytes).unwrap_or_default(),
+            ValueRef::Blob(bytes) => read_digests(bytes).ok_or_else(|| damaged("before"))?,
             _ => Digests::new(),
         },
-        patch: text(row.get_ref(13).doing(READING)?).and_then(|json| serde_json::from_str(json).ok()),
+        patch: match text(row.get_ref(13).doing(READING)?) {
+            Some(json) => Some(serde_json::from_str(json).map_err(|_| damaged("patch"))?),
+            None => None,
+        },
         uri,
     })
 }
@@ -170,7 +175,7 @@ pub(super) fn write_change(change: &Change) -> i64 {
     }
 }
 
-/// Where the catalogue stands, as this connection sees it.
+/// Reads the position of the catalogue, as this connection sees it.
 pub(super) fn read_head(connection: &Connection) -> Result<Head, CatalogueError> {
     connection
         .prepare_cached("SELECT sequence, datetime, forgotten, revision, baselined FROM head")

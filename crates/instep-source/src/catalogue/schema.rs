@@ -14,7 +14,7 @@ pub(super) const SCHEMA: Schema = Schema {
     has_unnumbered_files: false,
 };
 
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "
 CREATE TABLE resource (
     key BLOB NOT NULL PRIMARY KEY,
@@ -49,4 +49,9 @@ CREATE TABLE version (
 ) WITHOUT ROWID;
 CREATE INDEX version_digests ON version (digests);
 ",
+    // Each record has its version from here on: see `records`.
+    r#"
+UPDATE meta SET value = '["' || replace(CAST(value AS TEXT), ' ', '","') || '"]' WHERE name = 'algorithms';
+UPDATE meta SET value = CAST('{"version":1,"record":' || CAST(value AS TEXT) || '}' AS BLOB);
+"#,
 ];

@@ -1,4 +1,4 @@
-//! What the catalogue holds at one moment, read while others write.
+//! The catalogue at one moment, read while others write.
 
 use std::{
     mem,
@@ -32,7 +32,7 @@ const CHANGES: &str = concat!(
     " FROM change WHERE sequence > ?1 AND sets & ?2 != 0 ORDER BY sequence LIMIT ?3"
 );
 
-/// What a connection that reads keeps of the file in memory.
+/// The part of the file that a reading connection keeps in memory.
 pub(super) const CACHE_KIB: u32 = 2_048;
 
 /// Connections that read, kept for the next snapshot.
@@ -59,6 +59,7 @@ pub struct Snapshot {
     pool: Arc<Pool>,
     head: Head,
     at: DateTime,
+    path: Arc<Path>,
 }
 
 impl Snapshot {
@@ -67,18 +68,24 @@ impl Snapshot {
         connection: Connection,
         pool: Arc<Pool>,
         at: DateTime,
+        path: Arc<Path>,
     ) -> Result<Self, CatalogueError> {
         connection.execute_batch("BEGIN").doing(READING)?;
         let head = read_head(&connection)?;
-        Ok(Self { connection: Some(connection), pool, head, at })
+        Ok(Self { connection: Some(connection), pool, head, at, path })
     }
 
-    /// When it was taken, by the Source's own clock: each change up to then is in it, none after it.
+    /// Returns the time of the snapshot, by the Source's own clock: each change up to then is in it, none after it.
     pub fn at(&self) -> DateTime {
         self.at
     }
 
-    /// Where the catalogue stood.
+    /// Returns the file of the catalogue.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the position of the catalogue.
     pub fn head(&self) -> Head {
         self.head
     }
@@ -88,7 +95,7 @@ impl Snapshot {
         self.resources_after(sets, &[])
     }
 
-    /// The same, from the first one behind a key.
+    /// Returns the resources from the first one behind a key.
     pub fn resources_after(&self, sets: u64, key: &[u8]) -> Resources<'_> {
         Resources {
             snapshot: self,
@@ -112,7 +119,7 @@ impl Snapshot {
         }
     }
 
-    /// How many changes these are; costs one index scan over them.
+    /// Returns the number of these changes; costs one index scan over them.
     pub fn count_changes(&self, sets: u64, after: u64) -> Result<u64, CatalogueError> {
         self.connection()?
             .prepare_cached("SELECT count(*) FROM change WHERE sequence > ?1 AND sets & ?2 != 0")
@@ -124,7 +131,7 @@ impl Snapshot {
     /// The last sequence number whose change is older than a datetime; found by halving, as both grow together.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub fn sequence_before(&self, datetime: DateTime) -> Result<u64, CatalogueError> {
         let mut statement = self
             .connection()?
@@ -142,10 +149,10 @@ impl Snapshot {
         Ok(older)
     }
 
-    /// What is wrong with the file itself: pages, and totals that do not add up. Reads everything.
+    /// Returns the faults of the file itself: damaged pages, and totals that do not add up. Reads everything.
     ///
     /// # Errors
-    /// When the catalogue cannot be read at all.
+    /// If the catalogue cannot be read at all.
     pub fn damage(&self) -> Result<Vec<String>, CatalogueError> {
         let connection = self.connection()?;
         let mut damage = connection
@@ -177,7 +184,7 @@ impl Snapshot {
             .doing(READING)
     }
 
-    /// How much one set holds; costs nothing.
+    /// Returns the size of one set; costs nothing.
     pub fn totals(&self, set: u8) -> Result<Totals, CatalogueError> {
         let totals = |row: &rusqlite::Row<'_>| {
             Ok(Totals { resources: row.get::<_, i64>(0)? as u64, bytes: row.get::<_, i64>(1)? as u64 })
@@ -316,7 +323,7 @@ mod tests {
     use super::{CHANGES, RESOURCES};
     use crate::catalogue::schema;
 
-    /// What SQLite does for a query, one step a line.
+    /// Returns the steps of SQLite for a query, one a line.
     fn plan(connection: &Connection, sql: &str) -> String {
         let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps = statement.query_map([1, 1, 1], |row| row.get::<_, String>(3)).unwrap();

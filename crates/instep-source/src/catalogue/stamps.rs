@@ -1,4 +1,4 @@
-//! What a scan compares the files with: the rows in order, without an allocation for each.
+//! The stamps that a scan compares files with: the rows in order, without an allocation for each.
 
 use std::sync::Arc;
 
@@ -30,12 +30,12 @@ struct Line {
     known: Known,
 }
 
-/// What is known of a file.
+/// A file as the catalogue knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
-    /// What it looked like when it was hashed.
+    /// Its stamp when it was hashed.
     pub(crate) stamp: Option<FileStamp>,
-    /// Whether it is to be hashed again all the same.
+    /// `true` if it is to be hashed again whatever its stamp.
     pub(crate) rehash: bool,
     /// The sets it belongs to.
     pub(crate) sets: u64,

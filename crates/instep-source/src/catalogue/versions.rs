@@ -19,7 +19,7 @@ const READING: &str = "reading versions";
 pub struct Version {
     /// Since when the resource was so.
     pub datetime: DateTime,
-    /// How it was; none: it was not there.
+    /// Its state; `None` if it was not there.
     pub state: Option<State>,
 }
 
@@ -30,7 +30,7 @@ impl Version {
     }
 }
 
-/// How long versions are kept.
+/// The limits on versions that are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keep {
     /// Versions of one resource.
@@ -43,12 +43,12 @@ impl Catalogue {
     /// Keeps versions, and a value beside them. Returns the digests of states that are no version any more.
     ///
     /// # Errors
-    /// When the file cannot be written; then none of them is kept.
+    /// If the file cannot be written; then none of them is kept.
     pub(crate) fn keep_versions(
         &self,
         versions: Vec<(Uri, Version)>,
         keep: Keep,
-        beside: (String, Vec<u8>),
+        beside: (String, Option<Vec<u8>>),
     ) -> Result<Vec<Digests>, CatalogueError> {
         self.writer.run(move |ledger| {
             let mut dropped = Vec::new();
@@ -56,7 +56,7 @@ impl Catalogue {
                 ledger.keep_version(uri, version)?;
                 dropped.extend(ledger.drop_versions(uri, keep)?);
             }
-            ledger.set_meta(&[(beside.0, Some(beside.1))])?;
+            ledger.set_meta(&[beside])?;
             ledger.unreferenced(dropped)
         })
     }
@@ -117,7 +117,7 @@ impl Snapshot {
     /// The versions of a resource, oldest first.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub fn versions(&self, uri: &Uri) -> Result<Vec<Version>, CatalogueError> {
         let mut statement = self.connection()?.prepare_cached(SELECT).doing(READING)?;
         read(&mut statement, uri)
@@ -126,7 +126,7 @@ impl Snapshot {
     /// Since when a resource is as it is, as far as versions are kept.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub fn version_since(&self, uri: &Uri) -> Result<Option<DateTime>, CatalogueError> {
         let micros: Option<i64> = self
             .connection()?

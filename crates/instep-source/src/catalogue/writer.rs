@@ -27,7 +27,7 @@ type Answer = Box<dyn FnOnce(Result<(), CatalogueError>) + Send>;
 type Work = Box<dyn FnOnce(&mut Ledger<'_>) -> Answer + Send>;
 type Task = Box<dyn FnOnce(&Connection) + Send>;
 
-/// What the thread that writes is asked for.
+/// A request to the thread that writes.
 enum Job {
     /// It shares a transaction with others.
     Work(Work),

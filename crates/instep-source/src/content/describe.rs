@@ -1,4 +1,4 @@
-//! What the rules of a set say of its resources: links to related ones, and how often they change.
+//! The rules of a set for its resources: links to related ones, and the frequency of change.
 
 use resourcesync::{ChangeFreq, DateTime, Link, Relation, Uri};
 
@@ -21,7 +21,7 @@ impl Describer {
     /// The rules of a set, its paths below the base URL.
     ///
     /// # Errors
-    /// When a pattern has more than one `*`.
+    /// If a pattern has more than one `*`.
     pub(crate) fn new(set: &SetOptions, base: &str) -> Result<Self, Error> {
         let generics = set.generics.iter().flat_map(GenericRule::links);
         let links = set.links.iter().cloned().chain(generics);
@@ -42,7 +42,7 @@ impl Describer {
         })
     }
 
-    /// How often the resource changes by the first rule that matches; what the state has already is kept.
+    /// Returns the frequency of change by the first rule that matches; one that the state has already is kept.
     pub(crate) fn frequency(&self, uri: &Uri, state: &mut State, history: History, now: DateTime) {
         if state.changefreq.is_some() || self.frequencies.is_empty() {
             return;
@@ -66,7 +66,7 @@ impl Describer {
     /// Adds the links that the rules give; one to a resource of this Source is written only while that exists.
     ///
     /// # Errors
-    /// When `exists` fails.
+    /// If `exists` fails.
     pub(crate) fn links(
         &self,
         uri: &Uri,

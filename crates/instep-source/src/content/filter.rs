@@ -1,4 +1,4 @@
-//! Which paths belong to a set.
+//! The paths that belong to a set.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 
@@ -23,12 +23,12 @@ impl Filter {
         Ok(Self { folder: Vec::new(), include, exclude })
     }
 
-    /// The same for a folder below the root, given with its final slash.
+    /// Returns the filter for a folder below the root, given with its final slash.
     pub(super) fn below(self, folder: Vec<u8>) -> Self {
         Self { folder, ..self }
     }
 
-    /// Whether a file belongs to the set.
+    /// Returns `true` if a file belongs to the set.
     pub(super) fn takes(&self, path: &[u8]) -> bool {
         let Some(path) = path.strip_prefix(self.folder.as_slice()) else { return false };
         if self.include.is_none() && self.exclude.is_none() {
@@ -39,7 +39,7 @@ impl Filter {
         self.include.as_ref().is_none_or(matches) && !self.exclude.as_ref().is_some_and(matches)
     }
 
-    /// Whether nothing below a folder can belong to the set.
+    /// Returns `true` if nothing below a folder can belong to the set.
     pub(super) fn prunes(&self, folder: &[u8]) -> bool {
         let whole = [folder, b"/"].concat();
         if self.folder.starts_with(&whole) {

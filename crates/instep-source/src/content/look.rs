@@ -12,7 +12,7 @@ use super::{
 };
 use crate::catalogue::FileStamp;
 
-/// What stands at a path.
+/// The answer to a look at a path.
 #[derive(Debug)]
 pub(crate) enum Look {
     /// A file to publish, and the sets that take it.

@@ -56,7 +56,7 @@ impl Manifest {
         format!("manifest:{}", path.as_deref().unwrap_or(&self.path).display())
     }
 
-    /// Whether it comes from standard input, which can be read once only.
+    /// Returns `true` if it comes from standard input, which can be read once only.
     pub(crate) fn is_standard_input(&self) -> bool {
         self.path == Path::new("-")
     }
@@ -69,7 +69,7 @@ impl Manifest {
     /// Reads it, sorted; nothing where it is standard input and was read before.
     ///
     /// # Errors
-    /// When it cannot be read, or its header line is wrong. A wrong line is reported and left out.
+    /// If it cannot be read, or its header line is wrong. A wrong line is reported and left out.
     pub(crate) fn read(&self, monitor: &dyn Monitor) -> Result<Option<Listing<'_>>, Error> {
         let input: Box<dyn BufRead> = match self.path.as_os_str() == "-" {
             true if self.taken.swap(true, Ordering::SeqCst) => return Ok(None),

@@ -1,4 +1,4 @@
-//! What a file's name says of its type.
+//! The media type that the name of a file stands for.
 
 use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path};
 

@@ -6,7 +6,7 @@ use crate::Error;
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     before: String,
-    /// What follows the `*`; without one the pattern is the path itself.
+    /// The text after the `*`; without one the pattern is the path itself.
     after: Option<String>,
 }
 
@@ -14,7 +14,7 @@ impl Pattern {
     /// Reads a pattern; `option` is where it stands.
     ///
     /// # Errors
-    /// When it has more than one `*`.
+    /// If it has more than one `*`.
     pub(crate) fn new(option: &str, text: &str) -> Result<Self, Error> {
         let text = text.trim_start_matches('/');
         let (before, after) = match text.split_once('*') {
@@ -27,7 +27,7 @@ impl Pattern {
         Ok(Self { before: before.to_owned(), after })
     }
 
-    /// What the `*` stands for, if the path matches.
+    /// Returns the text that the `*` stands for; `None` if the path does not match.
     pub(crate) fn matches<'a>(&self, path: &'a str) -> Option<&'a str> {
         let rest = path.strip_prefix(&self.before)?;
         match &self.after {

@@ -46,7 +46,7 @@ impl Root {
         Ok(Self { number: 0, folder, supply, prefix, handle, sets, left_out: Vec::new() })
     }
 
-    /// Where below this root a folder lies that is served there too, with its final slash.
+    /// Returns the path below this root of a folder that is served there too, with its final slash.
     pub(super) fn leads_to(&self, folder: &Path, prefix: &str) -> Option<Vec<u8>> {
         let below = folder.strip_prefix(&self.folder).ok().filter(|_| self.supply.is_none())?;
         let path = below.as_os_str().as_bytes();
@@ -77,7 +77,7 @@ impl Root {
         self.left_out.push(path);
     }
 
-    /// Whether a path is the Source's own or another root's.
+    /// Returns `true` if a path is the Source's own or another root's.
     pub(super) fn is_left_out(&self, path: &[u8]) -> bool {
         self.left_out.iter().any(|left_out| left_out == path)
     }
@@ -87,12 +87,12 @@ impl Root {
         self.sets.iter().filter(|(_, filter)| filter.takes(path)).fold(0, |mask, (set, _)| mask | 1 << set)
     }
 
-    /// Whether no set takes anything below a folder.
+    /// Returns `true` if no set takes anything below a folder.
     pub(super) fn prunes(&self, folder: &[u8]) -> bool {
         self.sets.iter().all(|(_, filter)| filter.prunes(folder))
     }
 
-    /// The same for a path that no walk has led to: none where it is, or lies below, what is left out.
+    /// Returns the sets of a path that no walk has led to: none if it is left out, or a folder above it is.
     pub(crate) fn sets_taking(&self, path: &[u8]) -> u64 {
         let names = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
         let left_out = names.chain([path.len()]).any(|end| self.is_left_out(&path[..end]));
@@ -115,7 +115,7 @@ impl Root {
         uri::decode(uri.strip_prefix(&self.prefix)?)
     }
 
-    /// Where a path is.
+    /// Returns the place of a path in the file system.
     pub(crate) fn path(&self, path: &[u8]) -> PathBuf {
         self.folder.join(OsStr::from_bytes(path))
     }
@@ -134,7 +134,7 @@ impl Root {
         supplied.unwrap_or_else(|| self.handle.entry(path))
     }
 
-    /// What a file below the folder looks like.
+    /// Returns the stamp of a file below the folder.
     pub(crate) fn stamp(&self, path: &[u8]) -> io::Result<FileStamp> {
         let stat = rustix::fs::fstat(self.handle.entry(path)?)?;
         Ok(stat::stamp(&stat))

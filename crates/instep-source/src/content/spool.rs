@@ -35,7 +35,7 @@ impl Spool {
         Self { account: Account::beside(&folder), folder, limit: limit_bytes, largest: u64::MAX }
     }
 
-    /// The spool of a Source; none unless it keeps states.
+    /// Returns the spool of a Source; `None` unless it keeps states.
     pub fn of(options: &PublishOptions) -> Option<Self> {
         let only_patches = options.patches.filter(|_| !options.dumps.changes && options.versions.is_none());
         options.keep_states.then(|| Self {
@@ -44,12 +44,12 @@ impl Spool {
         })
     }
 
-    /// Whether a state of this many bytes is kept: larger ones are of no use to anybody.
+    /// Returns `true` if a state of this many bytes is kept: larger ones are of no use to anybody.
     pub(crate) fn takes(&self, length: u64) -> bool {
         length <= self.largest.min(self.limit)
     }
 
-    /// Where it is.
+    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -57,7 +57,7 @@ impl Spool {
     /// The bytes of a state, if they are still there. Who relies on them hashes them while reading.
     ///
     /// # Errors
-    /// When they are there but cannot be opened.
+    /// If they are there but cannot be opened.
     pub fn find(&self, digests: &Digests) -> io::Result<Option<File>> {
         let Some(path) = self.path(digests) else { return Ok(None) };
         match File::open(path) {
@@ -70,7 +70,7 @@ impl Spool {
     /// Keeps a copy of a state, if its bytes are those of the digests.
     ///
     /// # Errors
-    /// When it cannot be read or kept.
+    /// If it cannot be read or kept.
     pub(crate) fn keep(&self, mut bytes: impl io::Read, digests: &Digests) -> io::Result<bool> {
         let Some(strongest) = digests.strongest() else { return Ok(false) };
         let mut hasher = Hasher::new([&strongest.algorithm]);
@@ -97,7 +97,7 @@ impl Spool {
     /// Drops a state, if it is there.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// If it cannot be removed.
     pub(crate) fn remove(&self, digests: &Digests) -> io::Result<()> {
         let Some(path) = self.path(digests) else { return Ok(()) };
         let removed =
@@ -113,15 +113,15 @@ impl Spool {
     /// Begins to use it: what a killed process has not accounted for is counted again.
     ///
     /// # Errors
-    /// When the account cannot be taken away.
+    /// If the account cannot be taken away.
     pub(crate) fn open(&self) -> io::Result<()> {
         self.account.verify(&self.folder)
     }
 
-    /// How much there is.
+    /// Returns the number of states and their bytes.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn kept(&self) -> io::Result<Kept> {
         match self.account.read()? {
             Some(kept) => Ok(kept),
@@ -140,7 +140,7 @@ impl Spool {
     /// where the limit is reached, or nobody knows how much there is, all states are looked at.
     ///
     /// # Errors
-    /// When the folder cannot be read or a state cannot be removed.
+    /// If the folder cannot be read or a state cannot be removed.
     pub fn trim(&self) -> io::Result<Kept> {
         self.account.settle(&self.folder, |accounted| match accounted {
             Some(kept) if kept.bytes <= self.limit => Ok(kept),
@@ -148,7 +148,7 @@ impl Spool {
         })
     }
 
-    /// Where there is too much, some more goes, so that the next look at everything is far.
+    /// Drops the oldest beyond the limit, and some more, so that the next look at all of them is far.
     fn shrink(&self) -> io::Result<Kept> {
         let mut states = self.states()?;
         let mut kept = sum(&states);

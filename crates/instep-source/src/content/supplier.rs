@@ -19,7 +19,7 @@ use crate::catalogue::State;
 /// A holder of resources that knows their digests.
 ///
 /// # Contract
-/// What [`each`](Self::each) and [`at`](Self::at) return is published as it is: the digests must have been verified. Bytes
+/// The states that [`each`](Self::each) and [`at`](Self::at) return are published as they are: the digests must have been verified. Bytes
 /// that differ from their digest are refused by whoever compares them, and are never published under a digest of their
 /// own.
 pub trait Supplier: fmt::Debug + Send + Sync {

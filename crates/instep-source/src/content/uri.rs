@@ -2,7 +2,7 @@
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 
-/// What RFC 3986 does not allow in a path as it is; everything outside ASCII is escaped anyway.
+/// The characters that RFC 3986 does not allow in a path as they are; everything outside ASCII is escaped anyway.
 const ESCAPED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

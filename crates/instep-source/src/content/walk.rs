@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{Monitor, Problem, catalogue::FileStamp};
 
-/// What the walk comes upon next.
+/// The next step of a walk.
 #[derive(Debug)]
 pub(crate) enum Step<'a> {
     /// A file to publish.
     File {
         /// Relative to the root.
         path: &'a [u8],
-        /// What the file system says of it.
+        /// Its stamp.
         stamp: FileStamp,
         /// The sets that take it.
         sets: u64,
@@ -60,7 +60,7 @@ struct Name {
     length: u16,
 }
 
-/// What stands at the path.
+/// A file or folder at the path of the walk.
 enum Found {
     File(FileStamp, u64),
     Unknown,
@@ -70,7 +70,7 @@ impl<'a> Walk<'a> {
     /// A walk through a whole root.
     ///
     /// # Errors
-    /// When its folder cannot be read.
+    /// If its folder cannot be read.
     pub(crate) fn new(root: &'a Root, private_too: bool, monitor: &'a dyn Monitor) -> io::Result<Self> {
         let handle = root.open_folder(b"")?;
         Self::from(root, b"", handle, private_too, monitor)
@@ -79,7 +79,7 @@ impl<'a> Walk<'a> {
     /// A walk through one folder of a root, its path ending in a slash.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     pub(crate) fn under(
         root: &'a Root,
         folder: &[u8],
@@ -132,7 +132,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What the file at the path is, if it is to be published.
+    /// Returns the file at the path, if it is to be published.
     fn look(&mut self, name: Name) -> Option<Found> {
         let sets = self.root.sets_of(&self.path);
         if sets == 0 || self.root.is_left_out(&self.path) {
@@ -221,7 +221,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What has just gone is simply not there; anything else may come back.
+    /// Passes over what has just gone; anything else may come back, so nothing is concluded from it.
     fn unreadable(&mut self, error: Errno) -> Option<Found> {
         if matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP) {
             return None;
@@ -251,7 +251,7 @@ fn kind_of(handle: &OwnedFd, name: &[u8]) -> Result<FileType, Errno> {
     }
 }
 
-/// What a walk passed over, by reason.
+/// The files that a walk passed over, by reason.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Skips {
     pub(crate) private: Skipped,
@@ -269,13 +269,13 @@ impl Skips {
         self.unreadable += other.unreadable;
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub(crate) fn count(&self) -> u64 {
         self.private.count + self.links.count + self.special.count + self.unreadable
     }
 }
 
-/// How many were passed over for one reason, and the first of them.
+/// The number of files that were passed over for one reason, and the first of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Skipped {
     pub(crate) count: u64,

@@ -10,7 +10,8 @@ use crate::{
     Error, Monitor,
     catalogue::{Catalogue, ChangeRecord, Snapshot},
     content::Holdings,
-    render::{Policy, PublishedSet, SetPolicy},
+    records::PublishedSet,
+    render::{Policy, SetPolicy},
 };
 
 /// What a reader asks to have in one package.

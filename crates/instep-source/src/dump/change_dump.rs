@@ -10,10 +10,8 @@ use crate::{
     Error, Monitor, Problem,
     catalogue::{ChangeRecord, Snapshot},
     content::{Holdings, Spool},
-    render::{
-        Moment, Now, Policy, PublishedChangeDump, PublishedChangePackage, PublishedDocument, SetPolicy,
-        part_name,
-    },
+    records::{Moment, PublishedChangeDump, PublishedChangePackage, PublishedDocument},
+    render::{Now, Policy, SetPolicy, part_name},
     sink::FolderSink,
 };
 

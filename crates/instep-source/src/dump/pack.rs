@@ -18,7 +18,8 @@ use super::{
 use crate::{
     Error, Monitor, Problem,
     content::{Holdings, Spool},
-    render::{PublishedDocument, PublishedPackage, SetPolicy},
+    records::{PublishedDocument, PublishedPackage},
+    render::SetPolicy,
     sink::{FolderSink, Rank, Sink, Stage},
 };
 

@@ -10,9 +10,8 @@ use crate::{
     DumpOptions, Error, Monitor, Phase, Progress,
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
-    render::{
-        Moment, Policy, PublishedDocument, PublishedPackage, PublishedResourceDump, SetPolicy, part_name,
-    },
+    records::{Moment, PublishedDocument, PublishedPackage, PublishedResourceDump},
+    render::{Policy, SetPolicy, part_name},
     sink::FolderSink,
 };
 

@@ -10,7 +10,8 @@ use crate::{
     catalogue::Snapshot,
     content::Spool,
     dump::{BuiltDumps, ChangePackages, DumpJob},
-    render::{Before, Now, PublishedChangeDump, PublishedResourceDump},
+    records::{PublishedChangeDump, PublishedResourceDump},
+    render::{Before, Now},
     sink::FolderSink,
 };
 

@@ -9,7 +9,7 @@ use std::{
 
 use instep_store::{Lock, LockError, RootFolder};
 
-use crate::Error;
+use crate::{Content, Error, PublishOptions};
 
 /// The name of the folder of the state where the operator names no other one.
 const USUAL_NAME: &str = ".instep";
@@ -27,6 +27,20 @@ pub(super) fn take(state: &Path) -> Result<Lock, Error> {
     })
 }
 
+/// Refuses a folder of the state that is one of the resources: the catalogue would be published.
+pub(super) fn refuse_content(options: &PublishOptions) -> Result<(), Error> {
+    let Ok(state) = options.state.canonicalize() else { return Ok(()) };
+    let is_state = |content: &Content| match content {
+        Content::Folder { root, .. } => root.canonicalize().is_ok_and(|root| root == state),
+        _ => false,
+    };
+    if options.sets.iter().flat_map(|set| &set.content).any(is_state) {
+        let what = format!("{} has the resources: name another folder for the state", state.display());
+        return Err(Error::option("state", what));
+    }
+    Ok(())
+}
+
 fn open(state: &Path) -> io::Result<RootFolder> {
     if state.file_name().is_some_and(|name| name == USUAL_NAME) {
         let above = state.parent().filter(|above| !above.as_os_str().is_empty());
@@ -42,8 +56,8 @@ fn open(state: &Path) -> io::Result<RootFolder> {
 mod tests {
     use std::{fs, os::unix::fs::symlink};
 
-    use super::take;
-    use crate::Error;
+    use super::{refuse_content, take};
+    use crate::{Error, ErrorKind, PublishOptions};
 
     #[test]
     fn a_second_publisher_is_refused_and_told_who_holds_the_source() {
@@ -53,6 +67,15 @@ mod tests {
         assert_eq!(holder, format!("process {}", std::process::id()));
         drop(held);
         take(state.path()).unwrap();
+    }
+
+    #[test]
+    fn c18_the_folder_of_the_resources_is_no_state() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.com/");
+        refuse_content(&options).unwrap();
+        options.state = folder.path().join(".");
+        assert_eq!(refuse_content(&options).unwrap_err().kind(), ErrorKind::Usage);
     }
 
     #[test]

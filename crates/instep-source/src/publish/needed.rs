@@ -1,6 +1,6 @@
 //! Which lines of the change log published documents still need.
 
-use crate::render::{PublishedSet, PublishedSource};
+use crate::records::{PublishedSet, PublishedSource};
 
 /// Returns the sequence number after which documents show or count changes; `None` if there are no documents.
 pub(super) fn needed_after(published: &PublishedSource) -> Option<u64> {

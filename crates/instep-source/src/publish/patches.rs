@@ -15,12 +15,11 @@ use crate::{
     Error, Monitor, PatchOptions, Problem,
     catalogue::{ChangeRecord, Patch, Snapshot},
     content::Spool,
+    records::PATCHED,
     render::DOCUMENTS,
     sink::{FolderSink, Rank, Sink},
 };
 
-/// The last change for which a patch was tried.
-const TRIED: &str = "patched";
 /// Patches that are put in place and recorded together.
 const GROUP: usize = 256;
 /// Patches in one folder, by the numbers of their changes.
@@ -53,7 +52,7 @@ impl SourceContext {
                 }
             }
             sink.commit(&[])?;
-            self.catalogue.set_patches(made, (TRIED.to_owned(), tried.to_string().into_bytes()))?;
+            self.catalogue.set_patches(made, PATCHED.write(&tried))?;
         }
         Ok(())
     }
@@ -83,7 +82,7 @@ const PATCHES: &str = "patches";
 
 /// What was tried already; at first, what no open list would show.
 fn tried(snapshot: &Snapshot) -> Result<u64, Error> {
-    if let Some(tried) = snapshot.meta(TRIED)?.and_then(|bytes| String::from_utf8(bytes).ok()?.parse().ok()) {
+    if let Some(tried) = PATCHED.read(snapshot)? {
         return Ok(tried);
     }
     let published = published::load(snapshot)?.published;

@@ -5,10 +5,8 @@ use crate::{
     Error, Monitor, Problem,
     catalogue::Resource,
     content::{Kept, Spool},
+    records::STATES_KEPT,
 };
-
-/// For which sets the present states have been kept once; what changes from then on is kept when it is hashed.
-const KEPT: &str = "present states kept";
 
 impl SourceContext {
     /// Copies the states that nobody has copied yet: those of the first complete scan, and those from before anybody
@@ -20,8 +18,9 @@ impl SourceContext {
             return Ok(());
         };
         let snapshot = self.catalogue.snapshot()?;
-        let sets = snapshot.head().baselined.to_string().into_bytes();
-        if snapshot.meta(KEPT)?.as_ref() == Some(&sets) {
+        // Once for each set: what changes from then on is kept when it is hashed.
+        let sets = snapshot.head().baselined;
+        if STATES_KEPT.read(&snapshot)? == Some(sets) {
             return Ok(());
         }
         let mut left = self.options.keep_bytes;
@@ -37,7 +36,7 @@ impl SourceContext {
             self.keep_state(&spool, &resource, monitor)?;
         }
         spool.trim().map_err(Error::write(spool.folder()))?;
-        self.catalogue.set_meta(vec![(KEPT.to_owned(), Some(sets))])?;
+        self.catalogue.set_meta(vec![STATES_KEPT.write(&sets)])?;
         Ok(())
     }
 

@@ -1,14 +1,11 @@
 //! Which number a set has in the catalogue.
 
-use crate::{Error, SetOptions, catalogue::Catalogue};
-
-const NAME: &str = "sets";
+use crate::{Error, SetOptions, catalogue::Catalogue, records::SETS};
 
 /// Brings the sets into the order of their numbers: each keeps the one it has had, whatever the order in the
 /// configuration; a new one takes a free one. Where sets have gone, those behind them may move up.
 pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Result<(), Error> {
-    let kept = catalogue.snapshot()?.meta(NAME)?.unwrap_or_default();
-    let kept: Vec<String> = serde_json::from_slice(&kept).unwrap_or_default();
+    let kept = SETS.read(&catalogue.snapshot()?)?.unwrap_or_default();
     let (mut known, mut new): (Vec<_>, Vec<_>) = sets.drain(..).partition(|set| kept.contains(&set.name));
     let number = |set: &SetOptions| kept.iter().position(|name| *name == set.name);
     known.sort_by_key(|set| number(set));
@@ -23,8 +20,7 @@ pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Resul
     sets.extend(new.into_iter().rev());
     let names: Vec<_> = sets.iter().map(|set| set.name.clone()).collect();
     if names != kept && !catalogue.is_beside() {
-        let value = serde_json::to_vec(&names).unwrap_or_default();
-        catalogue.set_meta(vec![(NAME.to_owned(), Some(value))])?;
+        catalogue.set_meta(vec![SETS.write(&names)])?;
     }
     Ok(())
 }

@@ -7,12 +7,11 @@ use resourcesync::{Change, DateTime, Uri};
 use super::context::SourceContext;
 use crate::{
     Error,
-    catalogue::{Keep, Snapshot, Version},
+    catalogue::{Keep, Version},
     content::Spool,
+    records::VERSIONED,
 };
 
-/// The sets whose present resources are recorded, and the last change that is.
-const RECORDED: &str = "versioned";
 /// Versions that are recorded together.
 const GROUP: usize = 1_024;
 
@@ -28,7 +27,7 @@ impl SourceContext {
         let since = DateTime::from_unix_micros(snapshot.at().unix_micros().saturating_sub(age));
         let keep = Keep { count: options.count, since };
         let mut recorder = Recorder { source: self, spool, keep, group: Vec::new() };
-        let (sets, through) = recorded(&snapshot)?.unwrap_or_default();
+        let (sets, through) = VERSIONED.read(&snapshot)?.unwrap_or_default();
         let after = if sets == 0 { head.sequence } else { through };
         if sets != head.baselined {
             for resource in snapshot.resources(u64::MAX) {
@@ -62,11 +61,6 @@ impl SourceContext {
 /// Sets and last change.
 type Progress = (u64, u64);
 
-fn recorded(snapshot: &Snapshot) -> Result<Option<Progress>, Error> {
-    let kept = snapshot.meta(RECORDED)?;
-    Ok(kept.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
-}
-
 struct Recorder<'a> {
     source: &'a SourceContext,
     spool: Spool,
@@ -85,7 +79,7 @@ impl Recorder<'_> {
     }
 
     fn flush(&mut self, done: Progress) -> Result<(), Error> {
-        let beside = (RECORDED.to_owned(), serde_json::to_vec(&done).unwrap_or_default());
+        let beside = VERSIONED.write(&done);
         let group = mem::take(&mut self.group);
         let failed = || Error::write(self.spool.folder());
         let dropped = self.source.catalogue.keep_versions(group, self.keep, beside)?;

@@ -5,17 +5,18 @@ use std::mem;
 use resourcesync::{Capability, DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy,
-    moment::Moment,
-    packages, pages,
+    Policy, SetPolicy, packages, pages,
     place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST, archive_name, snapshot_name},
-    published::{
-        ArchiveSummary, ArchivedChangeDump, ArchivedDocuments, ArchivedSnapshot, PublishedChangePackage,
-    },
-    rotation::Span,
     writer::Documents,
 };
-use crate::{Archives, Error, sink::Rank};
+use crate::{
+    Archives, Error,
+    records::{
+        ArchiveSummary, ArchivedChangeDump, ArchivedDocuments, ArchivedSnapshot, Moment,
+        PublishedChangePackage, Span,
+    },
+    sink::Rank,
+};
 
 /// What is kept of a set after it was superseded or closed. It is read only when it changes.
 pub(super) struct Archive<'a> {
@@ -170,7 +171,7 @@ impl<'a> Archive<'a> {
             .closed_lists
             .map(|closed| (closed.first().map(|it| it.number), closed.last().map(|it| it.number)));
         let dumps = (offers.resource_dump, offers.change_dump);
-        format!("{numbers:?} {dumps:?} {} {}", self.set.resource_list, self.policy.lists.entries)
+        serde_json::json!([numbers, dumps, self.set.resource_list, self.policy.lists.entries]).to_string()
     }
 
     fn write(

@@ -2,13 +2,11 @@
 
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
-use super::{
-    Policy, SetPolicy, packages, pages,
-    place::CHANGE_DUMP,
-    published::{PublishedChangeDump, PublishedChangePackage},
-    writer::Documents,
+use super::{Policy, SetPolicy, packages, pages, place::CHANGE_DUMP, writer::Documents};
+use crate::{
+    Error,
+    records::{PublishedChangeDump, PublishedChangePackage},
 };
-use crate::Error;
 
 /// Writes the Change Dump over packages in place (§13.1). It stays open: packages are added to it (CD-2). If it has
 /// too many packages, the older half leaves it, so that the archive gets whole dumps and not one package at a time. A

@@ -5,15 +5,16 @@ use resourcesync::{Capability, Form, Header, Link, Relation};
 use super::{
     Policy, SetPolicy,
     entry::change_entry,
-    moment::Moment,
     place::CHANGE_LIST,
-    published::PublishedChangeLists,
-    rotation::Span,
     rotation::rotate,
     view::{Now, SetView},
     writer::Documents,
 };
-use crate::{Error, Rotation, sink::Rank};
+use crate::{
+    Error, Rotation,
+    records::{Moment, PublishedChangeLists, Span},
+    sink::Rank,
+};
 
 /// The lists as they will be.
 pub(super) struct ChangeLists {

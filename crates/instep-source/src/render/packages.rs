@@ -2,10 +2,8 @@
 
 use resourcesync::{Digests, Entry, Link, MediaType, Metadata, Relation};
 
-use super::{
-    SetPolicy,
-    published::{PublishedChangePackage, PublishedPackage, PublishedResourceDump},
-};
+use super::SetPolicy;
+use crate::records::{PublishedChangePackage, PublishedPackage, PublishedResourceDump};
 
 /// Returns the names, below `out`, of the packages of a Resource Dump and of the copies of their manifests.
 pub(super) fn resource_files(set: &SetPolicy, published: &PublishedResourceDump) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use resourcesync::{Entry, Link, Relation, Uri, WriteOptions};
 
 use super::{Place, SetPlace, place::archive_name};
-use crate::{Archives, CodingRule, Content, Error, ListOptions, PublishOptions, SetOptions};
+use crate::{Archives, CodingRule, Content, Error, ListOptions, PublishOptions, records::rules_id};
 
 /// What the documents of a Source depend on besides its content.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Policy {
             described_by: set.described_by.clone(),
             resource_list: set.resource_list,
             change_list: set.change_list,
-            rules: rules(set, options.versions.is_some()),
+            rules: rules_id(set, options.versions.is_some()),
             prefixes: set.content.iter().map(|content| prefix(content, place.base())).collect(),
             codings: set.codings.clone(),
             channels: set.channels.clone(),
@@ -106,14 +106,6 @@ fn prefix(content: &Content, base: &str) -> (String, Option<PathBuf>) {
     let resolve = |prefix| Uri::parse(base).and_then(|base| base.resolve(prefix)).ok();
     let uri = prefix.and_then(resolve).map_or_else(|| base.to_owned(), Uri::into_string);
     (if uri.ends_with('/') { uri } else { format!("{uri}/") }, folder)
-}
-
-fn rules(set: &SetOptions, versions: bool) -> String {
-    let rules = (&set.links, &set.frequencies, &set.codings, &set.generics, versions);
-    if format!("{rules:?}") == "([], [], [], [], false)" {
-        return String::new();
-    }
-    blake3::hash(format!("{rules:?}").as_bytes()).to_hex()[..16].to_owned()
 }
 
 fn check_sets(options: &PublishOptions) -> Result<(), Error> {

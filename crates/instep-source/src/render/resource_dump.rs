@@ -2,11 +2,8 @@
 
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
-use super::{
-    Policy, SetPolicy, packages, pages, place::RESOURCE_DUMP, published::PublishedResourceDump,
-    writer::Documents,
-};
-use crate::Error;
+use super::{Policy, SetPolicy, packages, pages, place::RESOURCE_DUMP, writer::Documents};
+use crate::{Error, records::PublishedResourceDump};
 
 /// Writes the Resource Dump over packages in place (§11.1), with an index if one document does not hold them all
 /// (RD-11). Returns `None` if a package is missing.

@@ -7,13 +7,16 @@ use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 use super::{
     Policy, SetPolicy,
     entry::resource_entry,
-    moment::Moment,
     place::{RESOURCE_LIST, SITEMAP, part_name},
-    published::PublishedResourceList,
     view::{Now, SetView},
     writer::{DocumentPage, Documents},
 };
-use crate::{Error, catalogue::Resource, sink::Rank};
+use crate::{
+    Error,
+    catalogue::Resource,
+    records::{Moment, PublishedResourceList},
+    sink::Rank,
+};
 
 /// The Resource List is renewed if more than one resource in this number changed since its snapshot: reading so many
 /// changes costs a new reader more than reading a new list.

@@ -1,29 +1,12 @@
 //! The intervals of the change log that Change Lists hold, and when one list closes and the next opens.
 
 use resourcesync::{DateTime, Entry};
-use serde::{Deserialize, Serialize};
 
-use super::{SetPolicy, moment::Moment};
-use crate::Rotation;
-
-/// The part of the change log that one Change List holds. Which change stands in which list follows from the log
-/// alone, so a publication that was interrupted comes to the same lists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub(crate) struct Span {
-    /// The number in its name.
-    pub number: u64,
-    /// `from` of the list.
-    pub from: Moment,
-    /// `until` of the list; `None` while it is open.
-    pub until: Option<Moment>,
-    /// The sequence number that its first entry comes after.
-    pub after: u64,
-    /// The datetime of its first entry.
-    pub first: Option<Moment>,
-    /// Its entries.
-    pub entries: u64,
-}
+use super::SetPolicy;
+use crate::{
+    Rotation,
+    records::{Moment, Span},
+};
 
 impl Span {
     /// Creates an empty open list.

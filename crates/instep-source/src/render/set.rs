@@ -9,18 +9,19 @@ use resourcesync::{Capability, Entry, Metadata};
 use super::{
     Policy, SetPolicy,
     archive::{Archive, Offers, SupersededSnapshot},
-    capability_list, change_dump, change_list,
-    moment::Moment,
-    packages,
+    capability_list, change_dump, change_list, packages,
     place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST},
-    published::{
-        ArchiveSummary, PublishedChangeDump, PublishedResourceDump, PublishedResourceList, PublishedSet,
-    },
     resource_dump, resource_list,
     view::{Now, SetView, StagedDumps},
     writer::Documents,
 };
-use crate::Error;
+use crate::{
+    Error,
+    records::{
+        ArchiveSummary, Moment, PublishedChangeDump, PublishedResourceDump, PublishedResourceList,
+        PublishedSet,
+    },
+};
 
 /// One set while its documents are written.
 pub(super) struct SetPublication<'a, 'd> {

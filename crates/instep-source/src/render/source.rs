@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Policy, about, capability_list,
-    published::PublishedSource,
-    robots,
+    Policy, about, capability_list, robots,
     set::SetPublication,
     view::{Before, Now, SetView},
     writer::{Documents, ReadArchive},
 };
-use crate::{Error, sink::Sink};
+use crate::{Error, records::PublishedSource, sink::Sink};
 
 /// Writes, into the sink, the documents that differ from those in place, so that the sink shows the sets as they are.
 ///
@@ -29,7 +27,8 @@ pub(crate) fn render(
 ) -> Result<PublishedSource, Error> {
     let held = &before.published;
     // Every document has absolute URIs: with another base URL none of them is right.
-    let written_for = format!("{} {:?}", policy.place.base(), policy.write.version);
+    let version = policy.write.version.to_string().replace('.', "_");
+    let written_for = format!("{} V{version}", policy.place.base());
     let repair = before.repair || held.written_for != written_for;
     let mut documents = Documents::new(sink, held, archives, repair);
     let mut sets = BTreeMap::new();

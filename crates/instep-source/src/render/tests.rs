@@ -7,8 +7,8 @@ use proptest::prelude::{
 };
 use resourcesync::{Capability, Change, Form, Relation, xml::SpecVersion};
 
-use super::{ArchivedDocuments, Before, Policy, SetView, host_setup, render};
-use crate::{Archives, Error, LinkRule, PublishOptions, SetOptions, sink::Sink};
+use super::{Before, Policy, SetView, host_setup, render};
+use crate::{Archives, Error, LinkRule, PublishOptions, SetOptions, records::ArchivedDocuments, sink::Sink};
 use source::{Source, TestSet, read};
 
 const FIRST: [&str; 7] = [

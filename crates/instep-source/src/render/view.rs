@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use resourcesync::DateTime;
 
-use super::published::{PublishedChangeDump, PublishedResourceDump, PublishedSource};
 use crate::{
     Error,
     catalogue::{ChangeRecord, Resource, Totals},
+    records::{PublishedChangeDump, PublishedResourceDump, PublishedSource},
 };
 
 /// The resources of a set at one moment, and the changes that led there.

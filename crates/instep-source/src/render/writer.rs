@@ -7,13 +7,10 @@ use std::{
 
 use resourcesync::{DateTime, DocumentWriter, Entry, Header, WriteError, WriteOptions};
 
-use super::{
-    moment::Moment,
-    place::ROBOTS,
-    published::{ArchiveSummary, ArchivedDocuments, PublishedDocument, PublishedSource},
-};
+use super::place::ROBOTS;
 use crate::{
     Error,
+    records::{ArchiveSummary, ArchivedDocuments, Moment, PublishedDocument, PublishedSource},
     sink::{Rank, Sink},
 };
 

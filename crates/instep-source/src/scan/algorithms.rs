@@ -3,15 +3,12 @@
 use resourcesync::Algorithm;
 
 use super::{hasher::Hashing, options::ScanOptions};
-use crate::{Error, catalogue::Catalogue};
-
-/// The name under which the catalogue keeps the algorithms of the last complete scan.
-const ALGORITHMS: &str = "algorithms";
+use crate::{Error, catalogue::Catalogue, records::ALGORITHMS};
 
 /// Returns the digests to compute, and those that tell whether the bytes changed.
 pub(super) fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<Hashing, Error> {
-    let kept = String::from_utf8(catalogue.meta(ALGORITHMS)?.unwrap_or_default()).unwrap_or_default();
-    let before: Vec<Algorithm> = kept.split_ascii_whitespace().map(Algorithm::parse).collect();
+    let kept = ALGORITHMS.read(catalogue)?.unwrap_or_default();
+    let before: Vec<Algorithm> = kept.iter().map(|name| Algorithm::parse(name)).collect();
     let published = options.algorithms.clone();
     let baselined = catalogue.head()?.baselined & options.sets == options.sets;
     Ok(Hashing {
@@ -23,10 +20,9 @@ pub(super) fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<Ha
 
 /// Records that a complete scan has used the algorithms, and that the sets have their baseline.
 pub(super) fn complete(catalogue: &Catalogue, options: &ScanOptions) -> Result<(), Error> {
-    let names: Vec<&str> = options.algorithms.iter().map(Algorithm::as_str).collect();
-    let names = names.join(" ").into_bytes();
-    if catalogue.meta(ALGORITHMS)?.as_ref() != Some(&names) {
-        catalogue.set_meta(vec![(ALGORITHMS.to_owned(), Some(names))])?;
+    let names: Vec<_> = options.algorithms.iter().map(|algorithm| algorithm.as_str().to_owned()).collect();
+    if ALGORITHMS.read(catalogue)?.as_ref() != Some(&names) {
+        catalogue.set_meta(vec![ALGORITHMS.write(&names)])?;
     }
     if catalogue.head()?.baselined & options.sets != options.sets {
         catalogue.complete_baseline(options.sets)?;

@@ -24,7 +24,7 @@ pub struct Difference {
     pub kind: DifferenceKind,
 }
 
-/// How catalogue and content differ.
+/// A difference between catalogue and content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DifferenceKind {

@@ -18,9 +18,9 @@ use crate::{
     content::{MediaTypes, Spool, stamp},
 };
 
-/// How often a file that moves is tried.
+/// Attempts to hash a file that is being written.
 const ATTEMPTS: usize = 5;
-/// Where times are coarse, a change so shortly before hashing may hide a later one with equal times.
+/// If times are coarse, a change so shortly before hashing may hide a later one with equal times.
 const RACY_NS: i64 = 2_000_000_000;
 /// Times that are multiples of this come from a file system that keeps no finer ones: FAT, HFS+, old NFS servers.
 const COARSE_NS: i64 = 10_000_000;
@@ -29,14 +29,14 @@ const LEAST_TICK: Duration = Duration::from_millis(4);
 const MOST_TICK: Duration = Duration::from_millis(20);
 const BUFFER: usize = 256 * 1024;
 
-/// Which digests are computed.
+/// The digests to compute.
 #[derive(Clone, Debug)]
 pub(super) struct Hashing {
     /// Those to publish.
     pub(super) published: Vec<Algorithm>,
     /// Those published before, where the operator has chosen others since: only they tell whether a file changed.
     pub(super) before: Vec<Algorithm>,
-    /// Where new states are copied to.
+    /// The spool that new states are copied to.
     pub(super) spool: Option<Spool>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> FileHasher<'a> {
         Self { catalogue, hashing, algorithms, monitor, media_types, buffer, done: Done::default() }
     }
 
-    /// What the catalogue is to know of a file; nothing where it cannot be read now.
+    /// Returns the observation of a file; `None` if it cannot be read now.
     pub(super) fn observe(&mut self, file: Candidate<'_>) -> Option<Observation> {
         match self.hash(&file, None).and_then(|hashed| self.keep(&file, hashed)) {
             Ok(Some(hashed)) => Some(self.found(file, hashed)),
@@ -154,23 +154,32 @@ impl<'a> FileHasher<'a> {
     }
 }
 
-/// What a file looks like, once its last write lies so far back that the next one must leave another time.
+/// Returns the stamp of a file, once its last write lies so far back that the next one must leave another time.
 fn standing(file: &File) -> io::Result<FileStamp> {
     let before = stamp(&rustix::fs::fstat(file)?);
-    if !await_tick(before.mtime_ns) {
+    if !await_tick([before]) {
         return Ok(before);
     }
     Ok(stamp(&rustix::fs::fstat(file)?))
 }
 
-/// Waits until a write must leave another time than one at `mtime_ns`; whether it had to.
-pub(super) fn await_tick(mtime_ns: i64) -> bool {
-    let wait = *TICK;
-    let waits = (mtime_ns - now_ns()).unsigned_abs() <= wait.as_nanos() as u64;
+/// Waits until a write to any of these files must leave another stamp; returns `true` if it had to wait.
+pub(super) fn await_tick(stamps: impl IntoIterator<Item = FileStamp>) -> bool {
+    let (tick, now) = (*TICK, now_ns());
+    let waits = stamps.into_iter().any(|stamp| is_within_a_tick(stamp, now, tick));
     if waits {
-        thread::sleep(wait);
+        thread::sleep(tick);
     }
     waits
+}
+
+/// Returns `true` if a write now could leave the stamp as it is.
+///
+/// The time of the last write does not tell by itself: a program can set it back, as `cp -p` and `rsync` do. The time of the last
+/// change of the inode nobody can set, but on many file systems it moves by ticks as well.
+fn is_within_a_tick(stamp: FileStamp, now_ns: i64, tick: Duration) -> bool {
+    let is_close = |ns: i64| i128::from(ns.saturating_sub(now_ns).unsigned_abs()) <= tick.as_nanos() as i128;
+    is_close(stamp.mtime_ns) || is_close(stamp.ctime_ns)
 }
 
 /// Longer than a tick of the clock that gives files their times: two writes within one tick leave equal times.
@@ -180,8 +189,8 @@ static TICK: LazyLock<Duration> = LazyLock::new(|| {
     (2 * resolution).clamp(LEAST_TICK, MOST_TICK)
 });
 
-/// Whether a write after the hashing could leave this stamp as it is. Where times are fine, [`standing`] has seen to it that none can;
-/// the time of the inode tells, as nothing but the file system sets it.
+/// Returns `true` if a write after the hashing could leave this stamp as it is. If times are fine, [`standing`] has waited until
+/// none can. The time of the inode tells which they are, as nothing but the file system sets it.
 fn may_hide_a_write(stamp: FileStamp, hashed_ns: i64) -> bool {
     let is_coarse = stamp.ctime_ns % COARSE_NS == 0;
     is_coarse && stamp.mtime_ns.max(stamp.ctime_ns) > hashed_ns - RACY_NS
@@ -217,6 +226,18 @@ fn now_ns() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn c12_a_file_whose_time_was_set_back_is_waited_for_by_the_time_of_its_inode() {
+        let now = 100_000_000_000;
+        let tick = Duration::from_millis(8);
+        let stamp = |mtime_ns, ctime_ns| FileStamp { mtime_ns, ctime_ns, ..FileStamp::default() };
+        assert!(is_within_a_tick(stamp(1_000_000_000, now - 4_000_000), now, tick));
+        assert!(is_within_a_tick(stamp(now - 4_000_000, 1_000_000_000), now, tick));
+        assert!(!is_within_a_tick(stamp(1_000_000_000, now - 9_000_000), now, tick));
+        // A file from the future is no reason to wait.
+        assert!(!is_within_a_tick(stamp(i64::MAX, now - 9_000_000), now, tick));
+    }
 
     #[test]
     fn only_coarse_times_of_a_moment_ago_may_hide_a_write() {

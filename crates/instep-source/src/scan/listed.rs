@@ -117,7 +117,7 @@ impl Merge<'_, '_> {
     }
 }
 
-/// What the catalogue holds under keys that begin with a number.
+/// The resources of the catalogue whose keys begin with a number.
 pub(super) fn held_with(snapshot: &Snapshot, number: u8) -> KnownRows<'_> {
     let rows = snapshot
         .resources_after(u64::MAX, &[number])

@@ -18,15 +18,15 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 pub(super) struct Merge<'a, 'p> {
     pub(super) catalogue: &'a Catalogue,
     pub(super) options: &'a ScanOptions,
-    /// Whether every file is hashed, whatever its stamp.
+    /// `true` if every file is hashed, whatever its stamp.
     pub(super) rehash_all: bool,
     pub(super) monitor: &'a dyn Monitor,
     pub(super) pipeline: &'p mut Pipeline<'a>,
     told: Instant,
     pub(super) seen: u64,
-    /// Where the new states go of what is not hashed here.
+    /// The spool for new states that are not hashed here.
     pub(super) spool: Option<Spool>,
-    /// How many went there.
+    /// The number of states that went there.
     pub(super) kept: u64,
     pub(super) skips: Skips,
 }
@@ -86,7 +86,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         }
     }
 
-    /// What the catalogue has of folders and manifests that are not configured any more is gone.
+    /// Records as gone the resources of folders and manifests that are not configured any more.
     pub(super) fn forsaken(&mut self, mut numbers: Vec<u8>) -> Result<(), Error> {
         numbers.extend([0, u8::MAX]);
         numbers.sort_unstable();
@@ -173,7 +173,7 @@ impl<'a, 'p> Merge<'a, 'p> {
     }
 }
 
-/// Whether a path is the one that is unknown, or lies in the folder that is.
+/// Returns `true` if a path is the one that is unknown, or lies in the folder that is.
 fn is_within(path: &[u8], unknown: &[u8]) -> bool {
     path == unknown || (unknown.ends_with(b"/") && path.starts_with(unknown))
 }

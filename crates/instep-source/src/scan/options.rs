@@ -6,24 +6,24 @@ use resourcesync::{Algorithm, DateTime};
 
 use crate::{PublishOptions, catalogue::Recorded, content::Spool};
 
-/// How files are looked at.
+/// Options of a scan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ScanOptions {
     /// The digests to compute.
     pub algorithms: Vec<Algorithm>,
-    /// How many threads hash.
+    /// The number of threads that hash.
     pub threads: usize,
-    /// Whether files that not everybody may read are published too.
+    /// `true` if files that not everybody may read are published too.
     pub private_too: bool,
     /// The sets of the Source: their baseline is complete after a scan of everything.
     pub sets: u64,
-    /// Where each new state of a resource is copied to; the baseline is not.
+    /// The spool that each new state of a resource is copied to; the baseline is not.
     pub spool: Option<Spool>,
 }
 
 impl ScanOptions {
-    /// As the operator of a Source wants it, with a thread for each processor, eight at most.
+    /// Returns the options of a Source, with a thread for each processor, eight at most.
     pub fn new(options: &PublishOptions) -> Self {
         Self {
             algorithms: options.hash.clone(),
@@ -35,7 +35,7 @@ impl ScanOptions {
     }
 }
 
-/// What a scan came to.
+/// The outcome of a scan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ScanReport {
@@ -51,7 +51,7 @@ pub struct ScanReport {
     pub hashed_bytes: u64,
     /// Files that are passed over: private, links, devices, unreadable.
     pub skipped: u64,
-    /// What was recorded.
+    /// The changes that were recorded.
     pub recorded: Recorded,
 }
 

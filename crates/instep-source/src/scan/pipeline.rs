@@ -24,10 +24,10 @@ const GROUP: usize = 4_096;
 const FILES_AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: u64 = 1 << 20;
 
-/// What becomes of a batch of observations.
+/// The fate of a batch of observations.
 pub(super) type Record<'a> = dyn Fn(Vec<Observation>) -> Result<Recorded, CatalogueError> + Sync + 'a;
 
-/// Where the thread that looks puts what it finds.
+/// The queue for what the looking thread finds.
 #[derive(Debug)]
 pub(super) struct Pipeline<'a> {
     files: SyncSender<Vec<Candidate<'a>>>,

@@ -68,7 +68,7 @@ impl ReportedChange {
 /// Each resource that the application names belongs to all sets of the Source. Adding one that is known is an update.
 ///
 /// # Errors
-/// When the catalogue fails, or a folder of the Source cannot be read.
+/// If the catalogue fails, or a folder of the Source cannot be read.
 pub fn record_reported(
     holdings: &Holdings,
     catalogue: &Catalogue,
@@ -116,11 +116,11 @@ fn record_files<'a>(
     monitor: &dyn Monitor,
 ) -> Result<Recorded, Error> {
     let stands = |(root, path): &(&Root, Vec<u8>)| look(root, path, options.private_too);
-    let newest = files.iter().filter_map(|file| match stands(file) {
-        Look::File(stamp, _) => Some(stamp.mtime_ns),
+    let written = files.iter().filter_map(|file| match stands(file) {
+        Look::File(stamp, _) => Some(stamp),
         _ => None,
     });
-    newest.max().map(await_tick);
+    await_tick(written);
     let hashing = hashing(catalogue, options)?;
     let mut hasher = FileHasher::new(catalogue, &hashing, monitor);
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -153,7 +153,7 @@ fn record_files<'a>(
     Ok(recorded)
 }
 
-/// Whether a path is known as that of a folder.
+/// Returns `true` if a path is known as that of a folder.
 fn knows_below(catalogue: &Catalogue, root: &Root, path: &[u8]) -> Result<bool, Error> {
     let key = root.key(path);
     let below = catalogue.stamps([&key, &b"/"[..]].concat(), [&key, &b"0"[..]].concat())?;

@@ -1,4 +1,4 @@
-//! What a supplier says and the catalogue side by side, both in the order of the keys. Nothing is read but its word.
+//! The resources of a supplier and the catalogue side by side, both in the order of the keys. No file is read.
 
 use std::{io, ops::ControlFlow};
 
@@ -69,7 +69,7 @@ impl<'a> Merge<'a, '_> {
         self.take_supplied(root, supplied, sets, known, &mut beside.media_types)
     }
 
-    /// What a supplier has at a path, or has no longer.
+    /// Observes the resource that a supplier has at a path, or has no longer.
     pub(super) fn supplied_at(
         &mut self,
         root: &'a Root,
@@ -178,7 +178,7 @@ impl<'a> Merge<'a, '_> {
     }
 }
 
-/// What the file looks like from which the bytes come; none where they come from no file.
+/// Returns the stamp of the file that the bytes come from; `None` if they come from no file.
 fn stamp(root: &Root, path: &[u8]) -> io::Result<Option<crate::catalogue::FileStamp>> {
     match root.stamp(path) {
         Ok(stamp) => Ok(Some(stamp)),

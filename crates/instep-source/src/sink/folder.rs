@@ -2,9 +2,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::File,
+    fs::{File, Permissions},
     io::{self, BufWriter, Read, Write},
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::fs::PermissionsExt},
     path::PathBuf,
 };
 
@@ -20,6 +20,11 @@ const STAGE: &str = "resourcesync/.stage";
 /// Up to so many documents or folders each is synced by itself; more are synced with their file system. Most publications write
 /// four or five documents, and waiting for whatever else is being written to the disk would delay them.
 const MOST_SYNCED_ONE_BY_ONE: usize = 32;
+
+/// Everybody may read what is published, whatever the process's mask says: a web server mostly runs as another user (C18). Who
+/// may get to the folder of the documents is the operator's to decide.
+const READABLE: u32 = 0o644;
+const ENTERABLE: u32 = 0o755;
 
 /// Puts documents into a folder that any web server can serve. Beneath the folder no link is followed, whoever planted it.
 #[derive(Debug, Default)]
@@ -78,7 +83,12 @@ impl FolderSink {
             let open = || {
                 let root = RootFolder::open_or_make(&self.path)?;
                 // Apart from staging, which is for nobody else: others read the documents.
-                root.make_folder(split(STAGE).0, 0o777, &mut |_| {})?;
+                let documents = split(STAGE).0;
+                let mut is_new = false;
+                root.make_folder(documents, 0o777, &mut |_| is_new = true)?;
+                if is_new {
+                    let_everybody_in(&root, documents)?;
+                }
                 let staging = Staging::open(&root, &folder)?;
                 staging.clear(|_| false)?;
                 Ok(Open { root, staging })
@@ -103,6 +113,7 @@ impl FolderSink {
         let staging = &self.open()?.staging;
         let (number, mut file) = staging.create().map_err(Error::write(&path))?;
         fill(staging, &mut file)?;
+        file.set_permissions(Permissions::from_mode(READABLE)).map_err(Error::write(&path))?;
         let length = file.metadata().map_err(Error::write(path))?.len();
         Ok((number, length))
     }
@@ -136,10 +147,13 @@ impl FolderSink {
         for staged in &self.staged {
             let (folder, _) = split(&staged.name);
             if !folders.contains_key(folder) {
-                let made = open.root.make_folder(folder, 0o777, &mut |above| {
-                    touched.insert(above.to_owned());
+                let mut made = Vec::new();
+                let opened = open.root.make_folder(folder, 0o777, &mut |new| made.push(new.to_owned()));
+                let opened = opened.and_then(|()| {
+                    made.iter().try_for_each(|new| let_everybody_in(&open.root, new))?;
+                    open.root.folder(folder)
                 });
-                let opened = made.and_then(|()| open.root.folder(folder));
+                touched.extend(made.iter().map(|new| split(new).0.to_owned()));
                 folders.insert(folder.to_owned(), opened.map_err(Error::write(self.path.join(folder)))?);
                 touched.insert(folder.to_owned());
             }
@@ -241,6 +255,10 @@ impl Sink for FolderSink {
         }
         Ok(placed)
     }
+}
+
+fn let_everybody_in(root: &RootFolder, folder: &str) -> io::Result<()> {
+    root.entry(folder)?.set_permissions(Permissions::from_mode(ENTERABLE))
 }
 
 /// Splits a name into its folder and its last part.

@@ -1,3 +1,5 @@
+//! Documents in memory, for tests and for applications that serve them themselves.
+
 use std::{collections::BTreeMap, io::Cursor};
 
 use super::{Rank, Sink, StageBody};
@@ -6,7 +8,7 @@ use crate::Error;
 /// Keeps documents in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemorySink {
-    /// What is in place.
+    /// The documents in place, by their names.
     pub documents: BTreeMap<String, Vec<u8>>,
     staged: Vec<(Rank, String, Vec<u8>)>,
 }

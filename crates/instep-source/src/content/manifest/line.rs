@@ -1,3 +1,5 @@
+//! One line of a manifest, in CSV or JSON.
+
 use std::path::{Path, PathBuf};
 
 use resourcesync::{Change, ChangeFreq, DateTime, Digests, Link, MediaType, Uri};
@@ -28,7 +30,7 @@ pub(crate) struct Listed {
     pub(crate) uri: Uri,
     pub(crate) file: Option<PathBuf>,
     pub(crate) state: State,
-    /// What happened to it, where the manifest is a list of changes.
+    /// The kind of change, if the manifest is a list of changes.
     pub(crate) change: Option<Change>,
 }
 

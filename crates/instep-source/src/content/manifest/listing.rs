@@ -12,13 +12,13 @@ use crate::{Error, Monitor, Problem};
 
 const PAGE: usize = 512;
 
-/// What a manifest names, by URI.
+/// The resources that a manifest names, by URI.
 #[derive(Debug)]
 pub(crate) struct Listing<'a> {
     manifest: &'a Manifest,
     /// A database of this process alone, on disk as far as it does not fit into a small cache.
     sorted: Connection,
-    /// Whether what is not named is gone: not where lines name changes, and not where one could not be read.
+    /// `true` if what is not named is gone: not if lines name changes, and not if one could not be read.
     pub(crate) complete: bool,
     pub(crate) wrong: u64,
 }

@@ -1,4 +1,4 @@
-//! How much a spool holds, written down beside it, so that nobody has to look at each state.
+//! The size of a spool, written down beside it, so that nobody has to look at each state.
 
 use std::{
     fs, io,
@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// How much a spool holds.
+/// The size of a spool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Kept {
@@ -31,7 +31,7 @@ struct Shared {
 }
 
 impl Drop for Shared {
-    /// Where work has ended without a settlement, nobody knows the sum any more.
+    /// Forgets the sum if work has ended without a settlement: nobody knows it any more.
     fn drop(&mut self) {
         if *self.open.get_mut().unwrap_or_else(PoisonError::into_inner) != Open::default() {
             let _ = fs::remove_file(&self.file);
@@ -39,14 +39,14 @@ impl Drop for Shared {
     }
 }
 
-/// What was added and taken away since the last settlement.
+/// The states added and removed since the last settlement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Open {
     states: i64,
     bytes: i64,
 }
 
-/// What is written down: the sum, and the time of the folder's last change then. A process that is killed between a
+/// The account on disk: the sum, and the time of the folder's last change then. A process that is killed between a
 /// change and its settlement leaves another time.
 #[derive(Serialize, Deserialize)]
 struct Written {
@@ -69,7 +69,7 @@ impl Account {
         open.bytes += states * i64::try_from(length).unwrap_or(i64::MAX);
     }
 
-    /// The sum at the last settlement; none where nobody knows.
+    /// Returns the sum at the last settlement; `None` if nobody knows it.
     pub(super) fn read(&self) -> io::Result<Option<Kept>> {
         Ok(self.written()?.map(|written| written.kept))
     }

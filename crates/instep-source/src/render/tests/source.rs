@@ -9,7 +9,8 @@ use resourcesync::{
 use crate::{
     Error, PublishOptions,
     catalogue::{ChangeRecord, Resource, State, Totals},
-    render::{ArchivedDocuments, Before, Now, Policy, PublishedSource, SetView, render},
+    records::{ArchivedDocuments, PublishedSource},
+    render::{Before, Now, Policy, SetView, render},
     sink::{MemorySink, Sink},
 };
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A datetime of the Source, kept as microseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "i64", into = "i64")]
-pub struct Moment(pub DateTime);
+pub(crate) struct Moment(pub DateTime);
 
 impl From<i64> for Moment {
     fn from(micros: i64) -> Self {

@@ -5,11 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};
 
-use super::{moment::Moment, rotation::Span};
+use super::{Moment, Span};
 
 /// What is published: kept between publications, so that only what changes is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 #[non_exhaustive]
 pub(crate) struct PublishedSource {
     /// What all documents depend on: where another base URL or version is asked for, nothing stays as it is.
@@ -21,7 +20,7 @@ pub(crate) struct PublishedSource {
     /// Documents that nothing refers to any more, and since when; they go after the grace time.
     pub retired: BTreeMap<String, Moment>,
     /// What the archives keep, of the sets where that has changed. It is kept apart from all else, as it may be large.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub archives: BTreeMap<String, ArchivedDocuments>,
 }
 
@@ -55,7 +54,6 @@ pub(crate) struct PublishedDocument {
 
 /// What is published of one set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 #[non_exhaustive]
 pub(crate) struct PublishedSet {
     /// Its Resource List.
@@ -128,7 +126,6 @@ pub(crate) struct PublishedResourceDump {
 
 /// The archives of a set, without what they keep: enough to see that they stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 #[non_exhaustive]
 pub(crate) struct ArchiveSummary {
     /// Since when the oldest of what they keep is superseded or closed.
@@ -149,7 +146,6 @@ pub(crate) struct ArchiveSummary {
 
 /// What the archives of a set keep, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
 #[non_exhaustive]
 pub(crate) struct ArchivedDocuments {
     /// Resource Lists that were superseded.
@@ -166,14 +162,14 @@ pub(crate) struct ArchivedDocuments {
 
 impl ArchivedDocuments {
     /// Since when the oldest is superseded or closed.
-    pub(super) fn oldest(&self) -> Option<Moment> {
+    pub(crate) fn oldest(&self) -> Option<Moment> {
         let snapshots = self.resource_lists.iter().chain(&self.resource_dumps).map(|it| it.since);
         let dumps = self.change_dumps.iter().map(|it| it.until);
         snapshots.chain(dumps).chain(self.change_lists.iter().filter_map(|it| it.until)).min()
     }
 
     /// How much the largest archive keeps.
-    pub(super) fn most(&self) -> usize {
+    pub(crate) fn most(&self) -> usize {
         let snapshots = self.resource_lists.len().max(self.resource_dumps.len());
         snapshots.max(self.change_lists.len()).max(self.change_dumps.len())
     }

@@ -1,0 +1,151 @@
+//! Everything that is written for a later run, beside the tables of the catalogue: one format a record, each with its version.
+//!
+//! A record is JSON, `{"version":1,"record":...}`, under a name in the catalogue. A later version of this program reads each
+//! version that was ever written: `tests/golden/records` has one of each, and a test reads them all. One that cannot be read is an
+//! error that names the file and the way out. It is never taken for absent: a Source that forgot what it had published would
+//! begin again at Change List 1, and each copy would have to start over.
+
+mod moment;
+mod opened;
+mod published;
+mod rules;
+mod span;
+
+use std::{collections::BTreeMap, marker::PhantomData, path::Path};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::catalogue::{Catalogue, CatalogueError, Snapshot};
+
+pub(crate) use moment::Moment;
+pub(crate) use opened::OpenedWith;
+pub(crate) use published::{
+    ArchiveSummary, ArchivedChangeDump, ArchivedDocuments, ArchivedSnapshot, PublishedChangeDump,
+    PublishedChangeLists, PublishedChangePackage, PublishedDocument, PublishedPackage, PublishedResourceDump,
+    PublishedResourceList, PublishedSet, PublishedSource,
+};
+pub(crate) use rules::rules_id;
+pub(crate) use span::Span;
+
+/// What is published.
+pub(crate) const PUBLISHED: Record<PublishedSource> = Record::new("published", 1);
+/// What was about to be put in place; it is there only while that happens, or when it was interrupted.
+pub(crate) const PLACING: Record<PublishedSource> = Record::new("placing", 1);
+/// What the archives of a set keep; the name of the set is the part.
+pub(crate) const ARCHIVE: Record<ArchivedDocuments> = Record::new("archive:", 1);
+/// The options that the Source was opened with last.
+pub(crate) const OPENED_WITH: Record<OpenedWith> = Record::new("opened-with", 1);
+/// The names of the sets, in the order of their numbers.
+pub(crate) const SETS: Record<Vec<String>> = Record::new("sets", 1);
+/// The numbers of the folders and manifests, by the prefix of their URIs or their names.
+pub(crate) const CONTENT: Record<BTreeMap<String, u8>> = Record::new("content", 1);
+/// The algorithms of the last complete scan.
+pub(crate) const ALGORITHMS: Record<Vec<String>> = Record::new("algorithms", 1);
+/// The sets whose present resources have versions, as a mask, and the last change that has one.
+pub(crate) const VERSIONED: Record<(u64, u64)> = Record::new("versioned", 1);
+/// The last change for which a patch was tried.
+pub(crate) const PATCHED: Record<u64> = Record::new("patched", 1);
+/// The sets, as a mask, whose present states have been kept once.
+pub(crate) const STATES_KEPT: Record<u64> = Record::new("present states kept", 1);
+
+/// The name, the version and the type of a record.
+pub(crate) struct Record<T> {
+    name: &'static str,
+    version: u32,
+    value: PhantomData<fn() -> T>,
+}
+
+/// Where records are read from.
+pub(crate) trait Records {
+    /// Returns the bytes under a name.
+    fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError>;
+    /// Returns the file, for messages.
+    fn file(&self) -> &Path;
+}
+
+impl Records for Snapshot {
+    fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
+        self.meta(name)
+    }
+
+    fn file(&self) -> &Path {
+        self.path()
+    }
+}
+
+impl Records for Catalogue {
+    fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
+        self.meta(name)
+    }
+
+    fn file(&self) -> &Path {
+        self.file()
+    }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Envelope<T> {
+    version: u32,
+    record: T,
+}
+
+impl<T: Serialize + DeserializeOwned> Record<T> {
+    const fn new(name: &'static str, version: u32) -> Self {
+        Self { name, version, value: PhantomData }
+    }
+
+    /// Returns the record; `None` if it was never written.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn read(&self, from: &impl Records) -> Result<Option<T>, CatalogueError> {
+        self.read_part(from, "")
+    }
+
+    /// Returns the record of a part, such as a set; `None` if it was never written.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn read_part(&self, from: &impl Records, part: &str) -> Result<Option<T>, CatalogueError> {
+        let name = format!("{}{part}", self.name);
+        let Some(bytes) = from.bytes(&name)? else { return Ok(None) };
+        self.decode(&bytes).map(Some).map_err(|what| CatalogueError::Record {
+            path: from.file().to_owned(),
+            name,
+            what,
+        })
+    }
+
+    /// Returns the record as the catalogue keeps it, under its name.
+    pub(crate) fn write(&self, record: &T) -> (String, Option<Vec<u8>>) {
+        self.write_part("", record)
+    }
+
+    /// Returns the record of a part as the catalogue keeps it, under its name.
+    pub(crate) fn write_part(&self, part: &str, record: &T) -> (String, Option<Vec<u8>>) {
+        // Numbers, text, lists, and maps with text as keys: nothing that JSON cannot hold.
+        let bytes = serde_json::to_vec(&Envelope { version: self.version, record }).unwrap_or_default();
+        (format!("{}{part}", self.name), Some(bytes))
+    }
+
+    /// Returns what takes the record away, under its name.
+    pub(crate) fn forget(&self) -> (String, Option<Vec<u8>>) {
+        (self.name.to_owned(), None)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<T, String> {
+        let Version { version } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        if version != self.version {
+            return Err(format!("it has version {version}, this program knows {}", self.version));
+        }
+        serde_json::from_slice::<Envelope<T>>(bytes).map(|it| it.record).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;
