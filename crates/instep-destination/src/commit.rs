@@ -1,4 +1,4 @@
-//! Where store and state meet: groups of changes that are committed together, or not at all (invariants 4 and 5).
+//! Store and state together: groups of changes that are committed as one, or not at all (invariants 4 and 5).
 //!
 //! A group goes staged bytes synced -> intent in the state, durable -> names given and taken -> names synced -> group in the
 //! state. Whatever the instant of a crash, [`Committer::open`] finds the intent and looks at the final names.
@@ -23,7 +23,7 @@ pub use record::{Bunch, Commit, CommitOptions, Committed, Flushed, NewFile, Reco
 
 use group::Group;
 
-/// Why a commit failed; what the group had done is resolved by the next [`Committer::open`].
+/// A commit that failed; what the group had done is resolved by the next [`Committer::open`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -43,6 +43,8 @@ pub struct Committer {
     group: Group,
     hook: Option<StepHook>,
     sink: Option<Arc<dyn ChangeSink>>,
+    /// The base of the paths, until the first group has recorded it.
+    base: Option<String>,
 }
 
 impl std::fmt::Debug for Committer {
@@ -58,7 +60,7 @@ impl Committer {
     /// Takes up a copy: resolves what a crash left under way, then empties staging.
     ///
     /// # Errors
-    /// When store or state fail, or the state holds resources and the copy not a single file: an unmounted disk (D35).
+    /// If store or state fail, or the state holds resources and the copy not a single file: an unmounted disk (D35).
     pub fn open(
         store: Arc<dyn Store>,
         state: State,
@@ -67,7 +69,8 @@ impl Committer {
         if !options.accepts_emptied && !state.held_after(None, 1)?.is_empty() {
             store.expect_files()?;
         }
-        let mut committer = Self { store, state, options, group: Group::default(), hook: None, sink: None };
+        let mut committer =
+            Self { store, state, options, group: Group::default(), hook: None, sink: None, base: None };
         let recovered = committer.recover()?;
         Ok((committer, recovered))
     }
@@ -86,6 +89,13 @@ impl Committer {
         self
     }
 
+    /// Records the base of the paths with the first group, not before: a run that commits nothing decides nothing for later ones.
+    #[must_use]
+    pub(crate) fn with_base(mut self, base: Option<String>) -> Self {
+        self.base = base;
+        self
+    }
+
     /// The state, to read.
     pub fn state(&self) -> &State {
         &self.state
@@ -99,7 +109,7 @@ impl Committer {
     /// Adds one thing to the group, and commits the group when it is full.
     ///
     /// # Errors
-    /// When store or state fail.
+    /// If store or state fail.
     pub fn add(&mut self, commit: Commit) -> Result<Option<Flushed>, CommitError> {
         self.group.begin();
         match commit {
@@ -129,7 +139,7 @@ impl Committer {
     /// within a runtime. Commits come in bunches: waking this thread costs more than what it does for one of them.
     ///
     /// # Errors
-    /// When store or state fail; what is in the channel then is not committed.
+    /// If store or state fail; what is in the channel then is not committed.
     pub fn run(
         &mut self,
         commits: &mut mpsc::Receiver<Bunch>,
@@ -160,7 +170,7 @@ impl Committer {
         Ok(())
     }
 
-    /// How long the group may still wait; none while it is empty.
+    /// Returns how long the group may still wait; `None` while it is empty.
     pub fn due_in(&self) -> Option<Duration> {
         self.group.since.map(|since| self.options.longest_wait.saturating_sub(since.elapsed()))
     }
@@ -168,11 +178,15 @@ impl Committer {
     /// Commits the group.
     ///
     /// # Errors
-    /// When store or state fail. What was done is resolved by the next [`Committer::open`].
+    /// If store or state fail. What was done is resolved by the next [`Committer::open`].
     pub fn flush(&mut self) -> Result<Flushed, CommitError> {
         let mut work = std::mem::take(&mut self.group).into_work();
         if work.is_empty() {
             return Ok(Flushed::default());
+        }
+        if let Some(base) = self.base.take_if(|_| work.names_files()) {
+            // Before the intent, which makes it durable: what a crash leaves in place lies where this base puts it.
+            self.state.set_setting(State::BASE, &base)?;
         }
         let mut intent = None;
         if !work.operations.is_empty() {
@@ -222,7 +236,7 @@ impl Committer {
     /// Commits the last group of a run and makes the state durable.
     ///
     /// # Errors
-    /// When store or state fail.
+    /// If store or state fail.
     pub fn finish(&mut self) -> Result<Flushed, CommitError> {
         let flushed = self.conclude()?;
         if self.options.durability != Durability::None {

@@ -15,6 +15,7 @@ mod monitor;
 mod options;
 pub mod package;
 pub mod plan;
+mod records;
 mod report;
 pub mod state;
 mod status;

@@ -55,7 +55,7 @@ impl MapBase {
     /// The base that an operator's URL stands for.
     ///
     /// # Errors
-    /// When the URL is not http(s) or has no host.
+    /// If the URL is not http(s) or has no host.
     pub fn of(url: &Uri) -> Result<Self, MapError> {
         let parts = Parts::of(url)?;
         let mut segments: Vec<_> = parts.segments().map(|segment| segment.into_owned()).collect();
@@ -65,7 +65,7 @@ impl MapBase {
         Ok(Self { authority: parts.authority, segments })
     }
 
-    /// The segments after those of the base; none where the URI does not lie below it.
+    /// Returns the segments after those of the base; `None` if the URI does not lie below it.
     fn below<'s, 'u>(
         &self,
         authority: &Authority,
@@ -93,7 +93,7 @@ impl Mapper {
     /// The path of a resource. Its fragment has no part in it (D6).
     ///
     /// # Errors
-    /// When the URI is not http(s) or has no host.
+    /// If the URI is not http(s) or has no host.
     pub fn map(&self, uri: &Uri) -> Result<CopyPath, MapError> {
         let parts = Parts::of(uri)?;
         if let Some(path) = self.explicit.iter().find_map(|map| map.apply(&parts)) {
@@ -112,7 +112,7 @@ impl Mapper {
     }
 }
 
-/// Where versions of resources lie, beside the copy.
+/// Returns the path of a version of a resource, beside the copy.
 const VERSIONS: &str = ".instep/versions";
 
 impl Mapper {
@@ -127,7 +127,7 @@ impl Mapper {
     }
 }
 
-/// Whether a URI climbs with `..`: it names another resource than it seems to, and no Source has need of it (D1).
+/// Returns `true` if a URI climbs with `..`: it names another resource than it seems to, and no Source has need of it (D1).
 pub(crate) fn climbs(uri: &Uri) -> bool {
     let begins_with_dot = |pair: &[u8]| pair == b"/." || pair == b"/%";
     if !uri.as_str().as_bytes().windows(2).any(begins_with_dot) {

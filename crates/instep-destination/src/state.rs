@@ -1,11 +1,11 @@
-//! What is held, what is owed, and how far: SQLite in `DIR/.instep/`.
+//! The state of a copy: resources held and owed, and how far each set was followed. SQLite in `DIR/.instep/`.
 //!
 //! One connection writes, that of the [`Committer`](crate::commit::Committer); any number read beside it
 //! ([`State::reader`]). Rows are met a part at a time and paged by key, so memory does not grow with their number.
 
 mod actions;
 mod changes;
-mod codec;
+pub(crate) mod codec;
 mod held;
 mod intent;
 mod marks;
@@ -16,7 +16,6 @@ mod record;
 mod runs;
 mod schema;
 mod sets;
-mod written;
 
 use std::{
     io,
@@ -36,7 +35,7 @@ pub use runs::{Problem, Run, RunId};
 pub(crate) use intent::{Ledger, Operation, Waits};
 pub(crate) use record::HeldFile;
 
-/// Why the state cannot be read or written.
+/// A state that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
@@ -48,7 +47,7 @@ pub enum StateError {
     Storage {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The reason that SQLite gives.
         source: rusqlite::Error,
     },
     /// SQLite failed otherwise, or the file is damaged.
@@ -56,8 +55,18 @@ pub enum StateError {
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The reason that SQLite gives.
         source: rusqlite::Error,
+    },
+    /// A record does not hold what any version of instep writes.
+    #[error("The record {name:?} in {} cannot be read ({what}): restore the file from a backup, or rebuild it from the copy", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// The name of the record.
+        name: String,
+        /// The fault.
+        what: String,
     },
     /// A temporary file beside the state cannot be made or replaced.
     #[error("Cannot write {}", path.display())]
@@ -72,7 +81,7 @@ pub enum StateError {
     TooManySets {
         /// The set that came on top.
         uri: String,
-        /// How many a copy takes.
+        /// The number that a copy takes.
         most: u8,
     },
 }
@@ -87,17 +96,17 @@ impl StateError {
         }
     }
 
-    /// Whether space or the disk is the cause (exit code 8).
+    /// Returns `true` if space or the disk is the cause (exit code 8).
     pub fn is_storage(&self) -> bool {
         match self {
             Self::Database(error) => error.is_storage_failure(),
             Self::Storage { .. } | Self::Scratch { .. } => true,
-            Self::Sqlite { .. } | Self::TooManySets { .. } => false,
+            Self::Sqlite { .. } | Self::Record { .. } | Self::TooManySets { .. } => false,
         }
     }
 }
 
-/// What a connection that reads keeps in memory.
+/// The part of the file that a reading connection keeps in memory.
 const READER_CACHE_KIB: u32 = 4_096;
 
 /// The state of one copy.
@@ -112,10 +121,13 @@ pub struct State {
 }
 
 impl State {
+    /// The setting that keeps the URL below which paths are those of the URIs.
+    pub(crate) const BASE: &str = "base";
+
     /// Opens or makes the file, bringing an older one up to date.
     ///
     /// # Errors
-    /// When it was written by a newer version, is damaged, or storage fails.
+    /// If it was written by a newer version, is damaged, or storage fails.
     pub fn open(path: &Path) -> Result<Self, StateError> {
         Ok(Self::over(schema::SCHEMA.open(path)?, path))
     }
@@ -134,7 +146,7 @@ impl State {
     /// A second connection, to read while the first writes.
     ///
     /// # Errors
-    /// When SQLite cannot open the file again.
+    /// If SQLite cannot open the file again.
     pub fn reader(&self) -> Result<Self, StateError> {
         Ok(Self::over(open_reader(&self.path, READER_CACHE_KIB)?, &self.path))
     }

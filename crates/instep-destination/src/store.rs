@@ -22,7 +22,7 @@ pub use staging::{Staged, StagingFile};
 
 use crate::map::CopyPath;
 
-/// Where a copy lies.
+/// A place for a copy: a folder, or memory.
 ///
 /// # Contract
 /// What is staged is invisible until it is placed. Placing and removing are atomic: each name holds the old bytes or the new ones at
@@ -35,13 +35,13 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// A new file to write, digesting while it is written.
     ///
     /// # Errors
-    /// When storage fails, or its free space is less than the reserve.
+    /// If storage fails, or its free space is less than the reserve.
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError>;
 
     /// The part of a resource that an earlier attempt left, with the validator it had then; its bytes are digested anew.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     fn resume(
         &self,
         uri: &str,
@@ -51,73 +51,74 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Reads a committed file.
     ///
     /// # Errors
-    /// When it is not there, is no plain file, or storage fails.
+    /// If it is not there, is no plain file, or storage fails.
     fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError>;
 
-    /// What stands under a name, the last step of the path not followed; nothing when a step before it is missing.
+    /// Returns the kind of what has a name, the last step of the path not followed; `None` if there is nothing, or a step before it is missing.
     ///
     /// # Errors
-    /// When storage fails, or a step before the last is no folder.
+    /// If storage fails, or a step before the last is no folder.
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError>;
 
     /// Opens a staged file to read it; the handle stays good when the file is discarded.
     ///
     /// # Errors
-    /// When it is not there, or storage fails.
+    /// If it is not there, or storage fails.
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError>;
 
-    /// Whether a file is staged.
+    /// Returns `true` if a file is staged.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     fn is_staged(&self, name: StagedName) -> Result<bool, StoreError>;
 
     /// Makes staged bytes durable.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     fn sync_staged(&self, names: &[StagedName]) -> Result<(), StoreError>;
 
     /// Makes a folder and those above it.
     ///
     /// # Errors
-    /// When something that is no folder stands in the way, or storage fails.
+    /// If something that is no folder stands in the way, or storage fails.
     fn make_folder(&self, folder: &str) -> Result<(), StoreError>;
 
-    /// That the copy has anything beside our own folder.
+    /// Checks that the copy has anything beside our own folder.
     ///
     /// # Errors
-    /// When it has nothing, or storage fails.
+    /// If it has nothing, or storage fails.
     fn expect_files(&self) -> Result<(), StoreError>;
 
     /// Gives a staged file its final name, replacing a file that is there. The folder is there.
     ///
     /// # Errors
-    /// When a folder has the name, or storage fails.
+    /// If a folder has the name, or storage fails.
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError>;
 
-    /// Takes a file out of the copy, into staging or where backups go; then the folders it leaves empty.
+    /// Takes a file out of the copy, into staging or where backups go; then the folders it leaves empty. That it is not there is
+    /// no error.
     ///
     /// # Errors
-    /// When storage fails. That it is not there is none.
+    /// If something that is not a file has its name, which stays as it is, or storage fails.
     fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError>;
 
     /// Gives a file another name; where that lies below its old one, a folder takes its place.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     fn move_within(&self, from: &CopyPath, to: &CopyPath, by: StagedName) -> Result<(), StoreError>;
 
     /// Makes every name durable that was given or taken since the last call.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     fn sync_names(&self) -> Result<(), StoreError>;
 
     /// Makes everything durable that anybody did.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     fn sync_all(&self) -> Result<(), StoreError>;
 
     /// Forgets staged files.
@@ -126,23 +127,23 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Forgets everything staged but the parts that can be resumed.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     fn sweep(&self) -> Result<(), StoreError>;
 
-    /// Whether two names that differ in case or composition only are one name here (D7).
+    /// Returns `true` if two names that differ in case or composition only are one name here (D7).
     fn folds_names(&self) -> bool;
 
     /// A name in staging that nothing has.
     fn fresh_name(&self) -> StagedName;
 
-    /// Bytes that may be written before the reserve is touched; none where there is no limit.
+    /// Returns the bytes that may be written before the reserve is touched; `None` if there is no limit.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     fn free_bytes(&self) -> Result<Option<u64>, StoreError>;
 }
 
-/// Why a step failed.
+/// A step that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -151,21 +152,29 @@ pub enum StoreError {
     Locked {
         /// The copy.
         path: PathBuf,
-        /// Who holds it.
+        /// The run that holds it.
         owner: String,
     },
     /// Nothing is left of a copy that the state knows: an unmounted disk (D35, exit code 6).
     #[error("{} holds no file of the copy any more; its disk may not be mounted", path.display())]
     NotTheCopy {
-        /// Where it should be.
+        /// The place where it should be.
         path: PathBuf,
+    },
+    /// Backups would be resources of the copy, or overwrite them.
+    #[error("{} cannot take backups: it is not apart from the copy in {}; name a folder beside it", backups.display(), copy.display())]
+    BackupsInCopy {
+        /// The folder of the backups.
+        backups: PathBuf,
+        /// The copy.
+        copy: PathBuf,
     },
     /// Something that is not ours stands in the way of one resource: a link, a foreign file or folder.
     #[error("{path} is blocked by {by}: move it away")]
     Blocked {
         /// The path in the copy.
         path: String,
-        /// What stands there.
+        /// The thing that has its name.
         by: Obstacle,
     },
     /// Free space is down to the reserve (exit code 8).
@@ -181,11 +190,11 @@ pub enum StoreError {
     /// The system refused (exit code 8).
     #[error("Could not {doing} {path}")]
     Io {
-        /// What was tried.
+        /// The attempt that failed.
         doing: &'static str,
         /// On what.
         path: String,
-        /// What the system says.
+        /// The reason that the system gives.
         source: io::Error,
     },
 }
@@ -204,17 +213,17 @@ impl StoreError {
         Self::Io { doing, path: path.into(), source: source.into() }
     }
 
-    /// Whether only the one resource is concerned; all others can go on.
+    /// Returns `true` if only the one resource is concerned; all others can go on.
     pub fn concerns_one_resource(&self) -> bool {
         matches!(self, Self::Blocked { .. })
     }
 
-    /// Whether space, quota, a read-only disk, a limit on files or the disk itself is the cause (exit code 8).
+    /// Returns `true` if space, quota, a read-only disk, a limit on files or the disk itself is the cause (exit code 8).
     pub fn is_storage(&self) -> bool {
         matches!(self, Self::Reserve { .. } | Self::Io { .. })
     }
 
-    /// Whether the same may succeed once space or open files are freed.
+    /// Returns `true` if the same may succeed once space or open files are freed.
     pub fn is_exhaustion(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         match self {
@@ -231,10 +240,10 @@ impl StoreError {
     }
 }
 
-/// Length and digests of a committed file; none where there is no such file. Blocks for as long as reading takes.
+/// Returns the length and digests of a committed file; `None` if there is no such file. Blocks for as long as reading takes.
 ///
 /// # Errors
-/// When something that is no file has its name, or storage fails.
+/// If something that is no file has its name, or storage fails.
 pub fn digest_file(
     store: &dyn Store,
     path: &CopyPath,

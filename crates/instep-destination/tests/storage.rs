@@ -12,6 +12,8 @@ mod contract;
 mod crashes;
 #[path = "storage/exhaustion.rs"]
 mod exhaustion;
+#[path = "storage/foreign.rs"]
+mod foreign;
 #[path = "storage/groups.rs"]
 mod groups;
 #[path = "storage/kills.rs"]

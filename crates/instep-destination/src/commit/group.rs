@@ -1,3 +1,5 @@
+//! A group while it grows: later changes of a resource replace earlier ones.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Instant,
@@ -15,13 +17,13 @@ use crate::{
     store::StagedName,
 };
 
-/// What is going to be committed together.
+/// Changes that are going to be committed together.
 #[derive(Debug, Default)]
 pub(super) struct Group {
     pub(super) places: BTreeMap<Uri, Box<Placing>>,
     pub(super) removals: BTreeMap<Uri, Removal>,
     pub(super) moves: BTreeMap<Uri, Moving>,
-    /// Which resource is going to have a name; names that the store takes for one are one.
+    /// The resource that is going to have a name; names that the store takes for one are one.
     pub(super) names: BTreeMap<String, Uri>,
     /// Names that several resources would have; none of them gets it.
     pub(super) contested: BTreeSet<String>,

@@ -1,4 +1,4 @@
-//! Where a resource goes: names that clash are told apart, and a file makes room for a folder of its name.
+//! The place of a resource: names that clash are told apart, and a file makes room for a folder of its name.
 
 use std::borrow::Cow;
 
@@ -64,7 +64,7 @@ impl Committer {
         if self.store.folds_names() { Cow::Owned(map::folded(path)) } else { Cow::Borrowed(path) }
     }
 
-    /// Where a held file will be once the group has made room.
+    /// Returns the path that a held file has once the group has made room.
     fn current_path(&self, held: &Held) -> CopyPath {
         self.group.moves.get(&held.uri).map_or(&held.path, |moving| &moving.to).clone()
     }
@@ -149,7 +149,7 @@ impl Committer {
         Ok(())
     }
 
-    /// What is held under exactly this path.
+    /// Returns the resource that is held under exactly this path.
     fn owner_of(&self, path: &CopyPath) -> Result<Option<Held>, CommitError> {
         let name = self.name(path.as_str());
         Ok(self.state.held_like(path)?.into_iter().find(|held| self.name(held.path.as_str()) == name))
@@ -175,7 +175,7 @@ impl Committer {
         }
     }
 
-    /// What stands under a name; nothing where a file on the way makes it impossible.
+    /// Returns the kind of what has a name; `None` if a file on the way makes it impossible.
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         if self.group.open_folders.get(folder) == Some(&false) {

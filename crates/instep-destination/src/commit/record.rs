@@ -1,3 +1,5 @@
+//! The vocabulary of commits: what is asked for, and what came of it.
+
 use std::{io, sync::Arc, time::Duration};
 
 use resourcesync::{Change, Uri};
@@ -19,9 +21,9 @@ pub struct CommitOptions {
     pub most_bytes: u64,
     /// Longest a resource waits for its group.
     pub longest_wait: Duration,
-    /// How much a commit waits for the disk; give the store the same.
+    /// The waiting of a commit for the disk; give the store the same.
     pub durability: Durability,
-    /// Whether a copy is taken up of which the state holds resources and the disk nothing at all (D35).
+    /// `true` if a copy is taken up of which the state holds resources and the disk nothing at all (D35).
     pub accepts_emptied: bool,
 }
 
@@ -52,9 +54,9 @@ pub enum Commit {
     File(NewFile),
     /// A file that is in the copy already, read and found to be the version wanted.
     Adopted {
-        /// Which resource.
+        /// The resource.
         uri: Uri,
-        /// Where it lies.
+        /// Its path.
         path: CopyPath,
         /// Length and digests of the bytes read, and what the Source says.
         facts: Facts,
@@ -63,23 +65,23 @@ pub enum Commit {
     },
     /// A set drops a resource; its file goes when no other set holds it.
     Deletion {
-        /// Which resource.
+        /// The resource.
         uri: Uri,
-        /// Which set.
+        /// The set.
         set: SetId,
     },
     /// The bytes held are current; what else is known of them is new. An entry owed for it is cleared.
     Current {
-        /// Which resource.
+        /// The resource.
         uri: Uri,
         /// Lastmod, datetime, validator, media type; what is none stays as it is.
         facts: Facts,
     },
-    /// The same, with all its links: those of before are replaced.
+    /// A held resource is current, and these are all its links: those of before are replaced.
     Noted {
-        /// Which resource.
+        /// The resource.
         uri: Uri,
-        /// As for [`Commit::Current`]; no links means that it has none.
+        /// Its metadata, as for [`Commit::Current`]; no links means that it has none.
         facts: Facts,
     },
     /// The resource could not be had; the checkpoint may pass it.
@@ -92,7 +94,7 @@ pub enum Commit {
     Document(DocumentRecord),
 }
 
-/// What comes together to be committed, and the room that it takes while it waits.
+/// Commits that come together, and the room that they take while they wait.
 #[derive(Debug)]
 pub struct Bunch {
     /// In their order.
@@ -107,15 +109,15 @@ pub struct Bunch {
 pub struct NewFile {
     /// Its URI, without fragment.
     pub uri: Uri,
-    /// Where the mapper puts it.
+    /// The path that the mapper gives it.
     pub path: CopyPath,
     /// The bytes.
     pub staged: Staged,
-    /// What the Source says of it; length and digests are taken from what is staged.
+    /// The metadata that the Source gives it; length and digests are taken from what is staged.
     pub facts: Facts,
     /// The set that holds it.
     pub set: SetId,
-    /// Whether the plan found nothing held of it: then the state is not asked once more.
+    /// `true` if the plan found nothing held of it: then the state is not asked once more.
     pub is_new: bool,
 }
 
@@ -126,13 +128,13 @@ impl NewFile {
     }
 }
 
-/// What became of one resource in a committed group.
+/// The change of one resource in a committed group.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Committed {
-    /// Which resource.
+    /// The resource.
     pub uri: Uri,
-    /// Where it lies or lay.
+    /// The path that it has or had.
     pub path: CopyPath,
     /// Created, updated or deleted.
     pub change: Change,
@@ -144,15 +146,15 @@ pub struct Committed {
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Flushed {
-    /// What was done, in the order in which it was asked for.
+    /// The changes that were made, in the order in which they were asked for.
     pub committed: Vec<Committed>,
-    /// What something in the copy stands in the way of; it is owed now.
+    /// The resources that something in the copy blocks; they are owed now.
     pub refused: Vec<(Uri, StoreError)>,
     /// Why changes could not be handed over; they are kept for the next run.
     pub untold: Option<io::Error>,
 }
 
-/// What a start found of a run that was cut off.
+/// The remains of a run that was cut off, as the next start found them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovered {
@@ -181,6 +183,6 @@ pub enum Step {
     SyncNames,
     /// The state is about to take the group over.
     CommitGroup,
-    /// What was removed is about to be forgotten.
+    /// Removed files are about to be discarded.
     Discard,
 }

@@ -1,3 +1,5 @@
+//! The start after a crash: looks at the final names of whatever was under way.
+
 use resourcesync::{Algorithm, Uri};
 
 use super::{CommitError, Committer, Recovered};
@@ -7,7 +9,7 @@ use crate::{
     store::{NameKind, StagedName, StoreError, digest_file},
 };
 
-/// What became of a step that a crash may have cut off.
+/// The fate of a step that a crash may have cut off.
 enum Fate {
     Finished,
     Undone,

@@ -1,3 +1,5 @@
+//! A group while it is carried out: operations in their order, and the report of each.
+
 use resourcesync::{Change, Digests};
 
 use super::{Committed, Flushed, Refused};
@@ -11,7 +13,7 @@ use crate::{
 pub(super) struct Work {
     /// In their order; those that were refused are taken out.
     pub(super) operations: Vec<Operation>,
-    /// What is to be told of each of them.
+    /// The report of each of them.
     pub(super) notes: Vec<Note>,
     pub(super) adopted: Vec<Operation>,
     pub(super) ledger: Ledger,
@@ -20,10 +22,10 @@ pub(super) struct Work {
     pub(super) flushed: Flushed,
 }
 
-/// What is to be told of an operation.
+/// The report of an operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Note {
-    /// Whose resource it is; none where a file is only moved.
+    /// The set of the resource; `None` if a file is only moved.
     pub(super) set: Option<SetId>,
     pub(super) length: u64,
     /// The length and the digests that the Source gives a file that gets a name.
@@ -42,6 +44,11 @@ impl Work {
         self.operations.is_empty() && self.adopted.is_empty() && self.ledger.is_empty()
     }
 
+    /// Returns `true` if files of the copy get names, or are taken up under the names they have.
+    pub(super) fn names_files(&self) -> bool {
+        !self.operations.is_empty() || !self.adopted.is_empty()
+    }
+
     /// The files that get a name.
     pub(super) fn staged(&self) -> Vec<StagedName> {
         let placed = |operation: &Operation| match operation {
@@ -51,7 +58,7 @@ impl Work {
         self.operations.iter().filter_map(placed).collect()
     }
 
-    /// What was refused is owed; the rest stays.
+    /// Takes out the operations that were refused, which become owed; the rest stays.
     pub(super) fn refuse(&mut self, refused: Vec<Refused>) {
         for Refused { index, error } in refused.into_iter().rev() {
             let (operation, note) = (self.operations.remove(index), self.notes.remove(index));
@@ -81,12 +88,12 @@ impl Work {
         self.leftovers.extend(self.operations.iter().filter_map(removed));
     }
 
-    /// What was done.
+    /// Returns the operations that were done.
     pub(super) fn done(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().chain(&self.adopted)
     }
 
-    /// What is to be told, in the order in which it was asked for.
+    /// Returns the report, in the order in which things were asked for.
     pub(super) fn conclude(self) -> Flushed {
         let mut committed: Vec<(usize, Committed)> = Vec::with_capacity(self.operations.len());
         for (operation, Note { length, order, .. }) in self.operations.into_iter().zip(self.notes) {

@@ -72,6 +72,7 @@ impl From<StateError> for Error {
             }
             StateError::Storage { ref path, .. }
             | StateError::Sqlite { ref path, .. }
+            | StateError::Record { ref path, .. }
             | StateError::Scratch { ref path, .. } => {
                 Self::State { path: path.clone(), source: Box::new(error) }
             }
@@ -84,6 +85,7 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Locked { path, owner } => Self::Locked { dir: path, holder: owner },
+            StoreError::BackupsInCopy { .. } => Self::Usage { what: error.to_string() },
             StoreError::NotTheCopy { .. } => {
                 Self::Refused { guard: Guard::MarkerMissing, what: error.to_string() }
             }

@@ -1,3 +1,5 @@
+//! Paths that the operator gives by hand: URI=PATH.
+
 use super::{CopyPath, name, parts};
 
 /// `URI=PATH`: what lies at or below the URI goes to or below the path.
@@ -29,7 +31,7 @@ impl ExplicitMap {
     /// Reads `URI=PATH` as the reference client has it; the path is relative to the copy, `.` is the copy itself.
     ///
     /// # Errors
-    /// When a part is missing or the path does not lie within the copy.
+    /// If a part is missing or the path does not lie within the copy.
     pub fn parse(text: &str) -> Result<Self, ExplicitMapError> {
         let (prefix, path) = text
             .rsplit_once('=')
@@ -41,7 +43,7 @@ impl ExplicitMap {
     /// Maps a URI to a path within the copy.
     ///
     /// # Errors
-    /// When the path does not lie within the copy.
+    /// If the path does not lie within the copy.
     pub fn new(prefix: &str, path: &str) -> Result<Self, ExplicitMapError> {
         let names: Vec<_> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
         let path_error = || ExplicitMapError::Path { path: path.to_owned() };

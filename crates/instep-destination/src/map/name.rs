@@ -1,3 +1,5 @@
+//! One segment of a URI as a name that every common file system takes.
+
 use std::{borrow::Cow, fmt::Write as _};
 
 use super::fold::fold;
@@ -28,7 +30,7 @@ pub(super) fn path_of(segments: &[Cow<'_, [u8]>], query: Option<&str>) -> String
     path
 }
 
-/// What a query adds to a name.
+/// Returns the end that a query adds to a name.
 pub(super) fn marked_query(query: Option<&str>) -> String {
     let Some(query) = query else { return String::new() };
     let mut name = QUERY.to_owned();
@@ -49,7 +51,7 @@ pub(super) fn with_digest(name: &str, digested: &[u8]) -> String {
     format!("{}{mark}", &name[..end])
 }
 
-/// Whether every common file system takes a name of this length.
+/// Returns `true` if every common file system takes a name of this length.
 pub(super) fn is_short(name: &str) -> bool {
     name.len() <= LONGEST_NAME
 }

@@ -1,3 +1,5 @@
+//! A URI in its parts, as far as paths depend on them.
+
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;

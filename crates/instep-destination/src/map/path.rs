@@ -1,8 +1,10 @@
+//! Paths within a copy: relative, safe, and reversible through the state.
+
 use std::fmt;
 
 use super::{fold::fold, name};
 
-/// Where a resource lies in the copy: a relative path of safe names, separated by slashes.
+/// The path of a resource in the copy: a relative path of safe names, separated by slashes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CopyPath {
     path: Box<str>,
@@ -55,13 +57,13 @@ impl CopyPath {
         self.path.match_indices('/').map(|(end, _)| &self.path[..end])
     }
 
-    /// Where it goes when resources lie below its URI (D5).
+    /// Returns the path that it gets when resources lie below its URI (D5).
     #[must_use]
     pub fn body(&self) -> Self {
         Self::of(name::body_below(&self.path).into())
     }
 
-    /// Where it goes when its name clashes with that of another URI in this store (D7).
+    /// Returns the path that it gets when its name clashes with that of another URI in this store (D7).
     #[must_use]
     pub fn told_apart(&self, written: &str) -> Self {
         let name = name::with_digest(self.name(), written.as_bytes());

@@ -5,7 +5,8 @@ use std::{
 
 use rusqlite::{CachedStatement, Connection, Row, params};
 
-use super::{StateError, Wanted, codec, written::WrittenFacts};
+use super::{StateError, Wanted, codec};
+use crate::records::WrittenFacts;
 
 /// What is to be done for one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +55,9 @@ impl Action {
 /// How many actions of each kind there are, and how many bytes their lengths promise.
 type Totals = [(u64, u64); ActionKind::ALL.len()];
 
+/// How the names of plans begin.
+const PREFIX: &str = "plan-";
+
 /// The actions of one run, in a file of their own that goes with them: a plan of any length takes no memory.
 #[derive(Debug)]
 pub struct Actions {
@@ -64,6 +68,29 @@ pub struct Actions {
 }
 
 impl Actions {
+    /// Returns the name of the file of the plan with a number.
+    pub(crate) fn file_name(number: u32) -> String {
+        format!("{PREFIX}{number}.sqlite")
+    }
+
+    /// Removes the plans that killed runs left in a folder; whoever calls has its lock. A plan is not taken up again: what it was
+    /// made of may have changed, and making it anew costs one reading of the lists.
+    ///
+    /// # Errors
+    /// If they cannot be removed.
+    pub fn remove_leftovers(folder: &Path) -> Result<(), StateError> {
+        let remove = || {
+            for entry in std::fs::read_dir(folder)? {
+                let entry = entry?;
+                if entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+                    std::fs::remove_file(entry.path())?;
+                }
+            }
+            Ok(())
+        };
+        remove().map_err(|source| StateError::Scratch { path: folder.to_owned(), source })
+    }
+
     /// An empty list, in place of any that an earlier run left.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ impl State {
     /// The first changes that nobody has taken yet, in their order.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError> {
         let page = || {
             self.connection
@@ -44,7 +44,7 @@ impl State {
     /// Forgets what was taken: every change up to this sequence.
     ///
     /// # Errors
-    /// When the state cannot be written.
+    /// If the state cannot be written.
     pub fn forget_changes(&mut self, last: i64) -> Result<(), StateError> {
         self.connection
             .prepare_cached("DELETE FROM change WHERE sequence <= ?1")
@@ -61,7 +61,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<CopyChange> {
         uri: row.get(2)?,
         path: row.get(3)?,
         length: row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned),
-        digests: codec::digests_from_blob(row.get_ref(5)?.as_blob()?),
+        digests: codec::digests(row, 5)?,
         lastmod: codec::datetime(row, 6)?,
         datetime: codec::datetime(row, 7)?,
     })

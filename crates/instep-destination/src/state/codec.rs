@@ -1,12 +1,12 @@
-//! Values as SQLite has them.
+//! Values as the columns of the state have them. Of a column that cannot be read nothing is made up: the error names the file.
 
 use resourcesync::{Algorithm, Change, DateTime, Digest, Digests, Link, MediaType, Uri};
 use rusqlite::types::ValueRef;
 
 use super::Facts;
 
-/// Algorithm, length, bytes; one after the other. Algorithms that cannot be computed here are not kept.
-pub(super) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
+/// Returns digests as a column: algorithm, length and bytes of each. Algorithms that cannot be computed here are not kept.
+pub(crate) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
     // The usual two: MD5 and SHA-256.
     let mut blob = Vec::with_capacity(2 + 16 + 2 + 32);
     for digest in digests.verifiable() {
@@ -20,29 +20,40 @@ pub(super) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
     blob
 }
 
-pub(super) fn digests_from_blob(mut blob: &[u8]) -> Digests {
+/// Returns the digests of a column; `None` if it holds anything else. Digests that are lost would make each resource one that
+/// cannot be verified.
+pub(crate) fn digests_from_blob(mut blob: &[u8]) -> Option<Digests> {
     let mut digests = Digests::new();
     while let [place, length, rest @ ..] = blob {
-        let Some((bytes, rest)) = rest.split_at_checked(usize::from(*length)) else { break };
-        let algorithm = Algorithm::KNOWN.get(usize::from(*place)).cloned();
-        if let Some(digest) = algorithm.and_then(|algorithm| Digest::new(algorithm, bytes)) {
-            digests.insert(digest);
-        }
+        let (bytes, rest) = rest.split_at_checked(usize::from(*length))?;
+        let algorithm = Algorithm::KNOWN.get(usize::from(*place))?.clone();
+        digests.insert(Digest::new(algorithm, bytes)?);
         blob = rest;
     }
-    digests
+    blob.is_empty().then_some(digests)
+}
+
+/// Returns the digests in a column of a row.
+pub(super) fn digests(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Digests> {
+    let damaged = || unreadable(column, std::io::Error::other("these are no digests"));
+    digests_from_blob(row.get_ref(column)?.as_blob()?).ok_or_else(damaged)
+}
+
+fn links(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Vec<Link>> {
+    let damaged = || unreadable(column, std::io::Error::other("these are no links"));
+    text(row, column)?.map_or_else(|| Ok(Vec::new()), |text| Link::list_from_json(text).ok_or_else(damaged))
 }
 
 pub(super) fn datetime_text(datetime: Option<&DateTime>) -> Option<String> {
     datetime.map(ToString::to_string)
 }
 
-/// None for no links.
-pub(super) fn links_text(links: &[Link]) -> Option<String> {
+/// Returns links as a column; `None` if there are none.
+pub(crate) fn links_text(links: &[Link]) -> Option<String> {
     (!links.is_empty()).then(|| Link::list_to_json(links))
 }
 
-/// A column's text; none for NULL.
+/// Returns the text of a column; `None` if it is NULL.
 pub(super) fn text<'r>(row: &'r rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<&'r str>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
@@ -68,16 +79,16 @@ pub(super) fn change(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result
     Ok(Change::parse(row.get_ref(column)?.as_str()?))
 }
 
-/// Seven columns: length, digests, lastmod, datetime, etag, media_type, links.
+/// Returns the metadata in seven columns: length, digests, lastmod, datetime, etag, media_type, links.
 pub(super) fn facts(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Facts> {
     Ok(Facts {
         length: row.get::<_, Option<i64>>(first)?.map(i64::cast_unsigned),
-        digests: digests_from_blob(row.get_ref(first + 1)?.as_blob()?),
+        digests: digests(row, first + 1)?,
         lastmod: datetime(row, first + 2)?,
         datetime: datetime(row, first + 3)?,
         etag: boxed(row, first + 4)?,
         media_type: text(row, first + 5)?.map(MediaType::new),
-        links: text(row, first + 6)?.and_then(Link::list_from_json).unwrap_or_default(),
+        links: links(row, first + 6)?,
     })
 }
 

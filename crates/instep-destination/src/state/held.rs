@@ -1,3 +1,5 @@
+//! The held resources: one row each.
+
 use std::collections::VecDeque;
 
 use rusqlite::{CachedStatement, OptionalExtension as _, Row, params};
@@ -25,10 +27,10 @@ fn path(row: &Row<'_>, column: usize) -> rusqlite::Result<CopyPath> {
 }
 
 impl State {
-    /// What is held of a URI.
+    /// Returns the resource that is held of a URI.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn held(&self, uri: &str) -> Result<Option<Held>, StateError> {
         let find = || {
             self.connection
@@ -42,7 +44,7 @@ impl State {
     /// The next resources in order of their URIs, after one of them or from the start.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn held_after(&self, after: Option<&str>, limit: usize) -> Result<Vec<Held>, StateError> {
         let page = || {
             self.connection
@@ -60,7 +62,7 @@ impl State {
                 uri: row.get_ref(0)?.as_str()?.into(),
                 path: path(row, 1)?,
                 length: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
-                digests: codec::digests_from_blob(row.get_ref(3)?.as_blob()?),
+                digests: codec::digests(row, 3)?,
             })
         };
         let sql = "SELECT uri, path, length, digests FROM held WHERE uri > ?1 ORDER BY uri LIMIT ?2";
@@ -76,7 +78,7 @@ impl State {
     /// The resources whose paths a file system may take for the same as this one (D7).
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn held_like(&self, path: &CopyPath) -> Result<Vec<Held>, StateError> {
         let find = || {
             self.connection
@@ -89,18 +91,18 @@ impl State {
         find().map_err(|source| self.error(source))
     }
 
-    /// What lies at a path, if it is the one that its URI maps to.
+    /// Returns the resource at a path, if it is the one that its URI maps to.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn held_at(&self, path: &CopyPath) -> Result<Option<Held>, StateError> {
         Ok(self.held_like(path)?.into_iter().find(|held| held.path == *path))
     }
 
-    /// What lies at a path, wherever its URI maps to. Looks at every row: for what gave way to another resource.
+    /// Returns the resource at a path, wherever its URI maps to. Looks at every row: for one that gave way to another resource.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn held_aside_at(&self, path: &CopyPath) -> Result<Option<Held>, StateError> {
         let find = || {
             let sql = format!("SELECT {COLUMNS} FROM held WHERE path = ?1");
@@ -109,10 +111,10 @@ impl State {
         find().map_err(|source| self.error(source))
     }
 
-    /// What is held, in the order of the bytes of the paths, until `each` says no; sorted outside of memory.
+    /// Visits the held resources in the order of the bytes of the paths, until `each` returns `false`; sorted outside of memory.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn held_by_path(&self, each: &mut dyn FnMut(Held) -> bool) -> Result<(), StateError> {
         let mut read_all = || {
             let sql = format!("SELECT {COLUMNS} FROM held ORDER BY path");
@@ -128,10 +130,10 @@ impl State {
         read_all().map_err(|source| self.error(source))
     }
 
-    /// How many resources are held, in one set or in all.
+    /// Returns the number of resources that are held, in one set or in all.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn held_count(&self, set: Option<SetId>) -> Result<u64, StateError> {
         let count = match set {
             None => self.connection.query_row("SELECT COUNT(*) FROM held", [], |row| row.get(0)),
@@ -147,7 +149,7 @@ impl State {
     /// Bytes of all that is held. Reads every row.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn held_bytes(&self) -> Result<u64, StateError> {
         let sum =
             self.connection.query_row("SELECT COALESCE(SUM(length), 0) FROM held", [], |row| row.get(0));
@@ -169,7 +171,7 @@ impl<'c> Putting<'c> {
     }
 
     /// Sets are added to those that a row is in. The name is what the mapped path is to a file system that ignores case;
-    /// none where that is the path itself.
+    /// `None` if that is the path itself.
     pub(super) fn put(
         &mut self,
         (uri, path, name): (&str, &str, Option<&str>),

@@ -1,4 +1,4 @@
-mod written;
+//! The intent of a group: written before anything is moved, and taken back with what the group did, in one transaction.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,17 +9,13 @@ use rusqlite::{Connection, params};
 use super::{
     Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, changes, codec, held, owed, sets,
 };
-use crate::map::CopyPath;
-use written::Written;
-
-/// Bytes that an operation mostly takes in an intent.
-const USUAL_BYTES: usize = 224;
+use crate::{map::CopyPath, records::operations};
 
 /// A group that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IntentId(i64);
 
-/// What a commit of the state waits for.
+/// The waiting of a commit of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// The disk has it when the commit returns.
@@ -34,7 +30,7 @@ pub(crate) enum Waits {
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// A staged file gets its final name, replacing what is there. The key is what the mapped path is to a store that
-    /// ignores case; none where that is the path itself.
+    /// ignores case; `None` if that is the path itself.
     Place {
         uri: Uri,
         path: CopyPath,
@@ -58,7 +54,7 @@ impl Operation {
     }
 }
 
-/// What the state takes over together with a group, in the same transaction (invariant 5).
+/// The changes of the state that are recorded together with a group, in the same transaction (invariant 5).
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) owed: Vec<(SetId, Owed)>,
@@ -87,12 +83,12 @@ impl Ledger {
 impl State {
     /// Writes down what a group is going to do; durable when this returns, unless durability is off.
     pub(crate) fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError> {
-        let written: Vec<Written<'_>> = operations.iter().map(Written::from).collect();
-        let bytes = Vec::with_capacity(written.len() * USUAL_BYTES);
-        let bytes =
-            postcard::to_extend(&written, bytes).map_err(|error| self.error(codec::unwritable(error)))?;
+        let bytes = operations::to_bytes(operations).map_err(|error| self.error(codec::unwritable(error)))?;
         self.connection
-            .execute("INSERT INTO intent (operations) VALUES (?1)", [bytes])
+            .execute(
+                "INSERT INTO intent (version, operations) VALUES (?1, ?2)",
+                params![operations::VERSION, bytes],
+            )
             .map(|_| IntentId(self.connection.last_insert_rowid()))
             .map_err(|source| self.error(source))
     }
@@ -101,12 +97,10 @@ impl State {
     pub(crate) fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError> {
         let read = || {
             self.connection
-                .prepare("SELECT id, operations FROM intent ORDER BY id")?
+                .prepare("SELECT id, version, operations FROM intent ORDER BY id")?
                 .query_map([], |row| {
-                    let written: Vec<Written<'_>> = postcard::from_bytes(row.get_ref(1)?.as_bytes()?)
-                        .map_err(|error| codec::unreadable(1, error))?;
-                    let operations = written.into_iter().map(Operation::try_from).collect::<Result<_, _>>();
-                    Ok((IntentId(row.get(0)?), operations.map_err(|error| codec::unreadable(1, error))?))
+                    let operations = operations::from_bytes(row.get(1)?, row.get_ref(2)?.as_bytes()?);
+                    Ok((IntentId(row.get(0)?), operations.map_err(|error| codec::unreadable(2, error))?))
                 })?
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
@@ -136,7 +130,7 @@ impl State {
         commit().map_err(|source| StateError::sqlite(path, source))
     }
 
-    /// What a commit waits for.
+    /// Sets the waiting of further commits.
     pub(crate) fn set_waits(&mut self, waits: Waits) -> Result<(), StateError> {
         if self.waits == Some(waits) {
             return Ok(());

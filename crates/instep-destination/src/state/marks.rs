@@ -1,9 +1,11 @@
+//! Marks of the held resources that a list names: what has none at its end is gone from the list.
+
 use std::collections::BTreeMap;
 
 /// Rows of one block.
 const BLOCK: i64 = 32_768;
 
-/// Which held resources a list has named in this run: one bit each.
+/// The held resources that a list has named in this run: one bit each.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     blocks: BTreeMap<i64, Box<[u64; (BLOCK / 64) as usize]>>,

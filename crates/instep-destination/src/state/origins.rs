@@ -1,4 +1,4 @@
-//! What is held, by the URIs of the originals.
+//! The held resources, by the URIs of their originals.
 
 use std::path::Path;
 

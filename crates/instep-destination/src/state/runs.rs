@@ -1,3 +1,5 @@
+//! The log of runs and their problems.
+
 use resourcesync::{DateTime, Uri};
 use rusqlite::{OptionalExtension as _, Row};
 
@@ -7,7 +9,7 @@ use super::{State, StateError, codec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(i64);
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Run {
@@ -17,7 +19,7 @@ pub struct Run {
     pub started: DateTime,
     /// When it ended; none where it was killed or goes on.
     pub finished: Option<DateTime>,
-    /// What it was: baseline, incremental.
+    /// Its kind: baseline, incremental.
     pub what: String,
     /// Its exit code.
     pub exit_code: Option<u8>,
@@ -31,29 +33,29 @@ pub struct Run {
 pub struct Problem {
     /// The kind, as reports name it.
     pub kind: String,
-    /// How many.
+    /// Their number.
     pub count: u64,
     /// The first resource that had it.
     pub uri: Option<Uri>,
-    /// What was said about that one.
+    /// The message about that one.
     pub message: String,
 }
 
 impl Problem {
-    /// So many problems of a kind, and what was said about the first.
+    /// Creates the record of problems of a kind, with the message about the first.
     pub fn new(kind: &str, count: u64, uri: Option<Uri>, message: String) -> Self {
         Self { kind: kind.to_owned(), count, uri, message }
     }
 }
 
-/// How many runs the log keeps.
+/// The number of runs that the log keeps.
 const KEPT_RUNS: i64 = 100;
 
 impl State {
     /// Notes that a run begins.
     ///
     /// # Errors
-    /// When the state cannot be written.
+    /// If the state cannot be written.
     pub fn begin_run(&mut self, started: DateTime, what: &str) -> Result<RunId, StateError> {
         let begin = || {
             self.connection
@@ -69,7 +71,7 @@ impl State {
     /// Notes how a run ended, with its problems by kind.
     ///
     /// # Errors
-    /// When the state cannot be written.
+    /// If the state cannot be written.
     pub fn finish_run(&mut self, run: &Run, problems: &[Problem]) -> Result<(), StateError> {
         let mut finish = || {
             let transaction = self.connection.transaction()?;
@@ -103,7 +105,7 @@ impl State {
     /// The last run, and its problems.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn last_run(&self) -> Result<Option<(Run, Vec<Problem>)>, StateError> {
         self.newest_run("TRUE")
     }
@@ -111,7 +113,7 @@ impl State {
     /// The last run that came to an end, and its problems.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn last_ended_run(&self) -> Result<Option<(Run, Vec<Problem>)>, StateError> {
         self.newest_run("finished IS NOT NULL")
     }

@@ -8,7 +8,7 @@ use instep_store::database::Schema;
 pub(super) const SCHEMA: Schema = Schema {
     // "inst", so that `file` and people can tell.
     application_id: 0x696e_7374,
-    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4],
+    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
                PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
@@ -52,7 +52,7 @@ CREATE TABLE change (
 );
 ";
 
-/// What else the Source says of a resource: links to others (§14).
+/// Links of a resource to others (§14).
 const VERSION_3: &str = "
 ALTER TABLE held ADD COLUMN links TEXT;
 ALTER TABLE owed ADD COLUMN links TEXT;
@@ -64,3 +64,12 @@ const VERSION_4: &str = "
 DROP TABLE intent;
 CREATE TABLE intent (id INTEGER PRIMARY KEY, operations BLOB NOT NULL);
 ";
+
+/// Intents have the version of their bytes. The rules that a plan was made for are a record; those of before cannot be compared,
+/// so that the next run looks at the copy as a whole once.
+const VERSION_5: &str = r#"
+ALTER TABLE intent ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+UPDATE setting SET name = 'policy ' || replace(replace(name, 'policy SetId(', ''), ')', ''),
+    value = '{"version":1,"deletes":' || iif(value LIKE 'delete %', 'true', 'false') || ',"selection":""}'
+    WHERE name LIKE 'policy SetId(%';
+"#;

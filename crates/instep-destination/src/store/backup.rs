@@ -1,4 +1,9 @@
-use std::{os::fd::OwnedFd, path::Path};
+//! Files that are replaced or removed, kept in a folder of the operator's.
+
+use std::{
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+};
 
 use rustix::{
     fs::{AtFlags, Mode, OFlags},
@@ -10,7 +15,7 @@ use instep_store::{RootFolder, kind_at};
 use super::{NameKind, StoreError};
 use crate::map::CopyPath;
 
-/// Where files go that are replaced or removed, each under its path in the copy.
+/// The folder for files that are replaced or removed, each under its path in the copy.
 #[derive(Debug)]
 pub(super) struct Backup {
     root: RootFolder,
@@ -57,4 +62,21 @@ fn copy(folder: &OwnedFd, target: &OwnedFd, path: &CopyPath) -> Result<(), Store
     std::io::copy(&mut from, &mut to)
         .and_then(|_| to.sync_data())
         .map_err(|error| StoreError::io("back up", path.as_str(), error))
+}
+
+/// Refuses backups among the resources of a copy: a backup could have the name of a resource, and overwrite it (B21).
+pub(super) fn refuse_inside(backups: &Path, copy: &Path) -> Result<(), StoreError> {
+    let (within, around) = (resolved(backups), resolved(copy));
+    if !within.starts_with(&around) && !around.starts_with(&within) {
+        return Ok(());
+    }
+    Err(StoreError::BackupsInCopy { backups: backups.to_owned(), copy: copy.to_owned() })
+}
+
+/// Returns where a path leads, also if its end does not exist yet.
+fn resolved(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let known = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, known)) = known else { return path };
+    path.strip_prefix(above).map_or_else(|_| path.clone(), |rest| known.join(rest))
 }

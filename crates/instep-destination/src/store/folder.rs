@@ -1,3 +1,5 @@
+//! A copy in a folder of the file system: each step of a commit, beneath the folder and through no link.
+
 use std::{
     collections::BTreeSet,
     fs::File,
@@ -15,8 +17,11 @@ use rustix::{
 };
 
 use super::{
-    Durability, NameKind, Obstacle, StagedName, StagingFile, Store, StoreError, backup::Backup,
-    folder_sink::FolderSink, folding::folds_names, partial,
+    Durability, NameKind, Obstacle, StagedName, StagingFile, Store, StoreError,
+    backup::{self, Backup},
+    folder_sink::FolderSink,
+    folding::folds_names,
+    partial,
 };
 use crate::map::CopyPath;
 
@@ -31,17 +36,17 @@ const MOST_SYNCED_ONE_BY_ONE: usize = 2;
 /// Free space is looked at once in so many staged files.
 const STAGED_BETWEEN_LOOKS: u64 = 32;
 
-/// How a folder is used as a copy.
+/// Options of a copy in a folder.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct FolderOptions {
-    /// How much a commit waits for the disk.
+    /// The waiting of a commit for the disk.
     pub durability: Durability,
-    /// Bytes to leave free; none for 1 % of the disk, at most 1 GiB.
+    /// Bytes to leave free; `None` for 1 % of the disk, at most 1 GiB.
     pub reserve: Option<u64>,
-    /// Where files go that are replaced or removed.
+    /// The folder for files that are replaced or removed.
     pub backups: Option<PathBuf>,
-    /// What the lock says about this run.
+    /// The name of this run, for the message that others get.
     pub owner: String,
 }
 
@@ -65,7 +70,7 @@ pub struct FolderStore {
     lock: Mutex<Option<Lock>>,
 }
 
-/// Which folders have names to sync, and the one that was used last.
+/// The folders that have names to sync, and the one that was used last.
 #[derive(Debug, Default)]
 struct Names {
     touched: BTreeSet<String>,
@@ -76,10 +81,13 @@ impl FolderStore {
     /// Opens or makes a copy and locks it. Nothing but `.instep` is made in it.
     ///
     /// # Errors
-    /// When another run holds the lock, `.instep` is no folder, or storage fails.
+    /// If another run holds the lock, `.instep` is no folder, or storage fails.
     pub fn open(path: &Path, options: FolderOptions) -> Result<Self, StoreError> {
         let shown = path.display().to_string();
         let io = |doing, error| StoreError::io(doing, shown.as_str(), error);
+        if let Some(backups) = &options.backups {
+            backup::refuse_inside(backups, path)?;
+        }
         let root = RootFolder::open_or_make(path).map_err(|error| io("open", error))?;
         let ours = |error| StoreError::of("open", OWN, error);
         root.make_folder(OWN, 0o700, &mut |_| {}).map_err(ours)?;
@@ -242,8 +250,9 @@ impl Store for FolderStore {
     }
 
     fn make_folder(&self, folder: &str) -> Result<(), StoreError> {
-        let mut touch = |touched: &str| {
-            self.names().touched.insert(touched.to_owned());
+        let mut touch = |made: &str| {
+            let (above, _) = made.rsplit_once('/').unwrap_or(("", made));
+            self.names().touched.insert(above.to_owned());
         };
         self.root
             .make_folder(folder, 0o777, &mut touch)
@@ -278,6 +287,17 @@ impl Store for FolderStore {
             }
             folder => folder?,
         };
+        // A rename would take away whatever has the name: a folder of somebody's with all that is in it, for good once staging is
+        // emptied. Only files are ours.
+        let kind = kind_at(&*folder, path.name())
+            .map_err(|error| StoreError::of("look at", path.as_str(), error))?;
+        let blocked = |by| Err(StoreError::Blocked { path: path.as_str().to_owned(), by });
+        match kind {
+            None => return Ok(()),
+            Some(NameKind::File) => {}
+            Some(NameKind::Folder) => return blocked(Obstacle::Folder),
+            Some(NameKind::Other) => return blocked(Obstacle::NotAFile),
+        }
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }

@@ -1,3 +1,5 @@
+//! A copy in memory, for tests: it can fold names as some file systems do, and lose power.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
@@ -171,6 +173,9 @@ impl Store for MemoryStore {
     fn remove(&self, path: &CopyPath, into: StagedName) -> Result<(), StoreError> {
         let key = self.key(path.as_str());
         let inner = &mut *self.inner();
+        if inner.now.folders.contains(&key) {
+            return Err(StoreError::Blocked { path: path.to_string(), by: Obstacle::Folder });
+        }
         let Some((_, bytes)) = inner.now.files.remove(&key) else { return Ok(()) };
         inner.now.staged.insert(into.get(), bytes);
         let disk = &mut inner.now;

@@ -1,3 +1,5 @@
+//! A file that is being written, and digested meanwhile.
+
 use std::fmt;
 
 use resourcesync::{Algorithm, DateTime, Digests, Hasher};
@@ -16,7 +18,7 @@ pub struct Staged {
     pub digests: Digests,
 }
 
-/// Where the bytes of a [`StagingFile`] go.
+/// The receiver of the bytes of a [`StagingFile`].
 pub(super) trait Sink: fmt::Debug + Send {
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
     fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError>;
@@ -45,7 +47,7 @@ impl StagingFile {
     /// Takes the next bytes.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.sink.write(bytes)?;
         self.hasher.update(bytes);
@@ -66,7 +68,7 @@ impl StagingFile {
     /// From now on the bytes outlive this value and the run: [`Store::resume`](super::Store::resume) finds them. For large files.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
         self.sink.keep_for(uri, validator)
     }
@@ -74,7 +76,7 @@ impl StagingFile {
     /// The file is whole; its modification time becomes that of the resource.
     ///
     /// # Errors
-    /// When storage fails.
+    /// If storage fails.
     pub fn finish(mut self, modified: Option<DateTime>) -> Result<Staged, StoreError> {
         self.sink.finish(modified)?;
         Ok(Staged { name: self.name, length: self.length, digests: self.hasher.finish() })

@@ -13,6 +13,7 @@ use crate::{
     commit::{CommitError, CommitOptions, Committer},
     discover::CapabilitySet,
     map::{ExplicitMap, MapBase, Mapper},
+    records::PlanRules,
     state::{Actions, Problem, Run as LoggedRun, RunId, SetId, State},
     store::{FolderOptions, FolderStore, Store},
 };
@@ -59,6 +60,7 @@ impl Copy {
         folder.backups.clone_from(&options.backup_dir);
         let folder = FolderStore::open(&options.dir, folder)?;
         let own = folder.own_folder();
+        Actions::remove_leftovers(&own)?;
         let store: Arc<dyn Store> = Arc::new(folder);
         let mut state = State::open(&own.join(STATE))?;
         if options.changes.is_some() {
@@ -68,8 +70,9 @@ impl Copy {
         commits.durability = options.durability;
         commits.accepts_emptied = options.repair;
         let (committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
-        let mut committer = committer.with_sink(options.changes.clone());
-        let mapper = Arc::new(mapper(&mut committer, options)?);
+        let (mapper, base) = mapper(committer.state(), options)?;
+        let mapper = Arc::new(mapper);
+        let mut committer = committer.with_sink(options.changes.clone()).with_base(base);
         let mut run = None;
         if !options.dry_run {
             if committer.state().setting(Self::URL)?.as_deref() != Some(&options.url) {
@@ -94,7 +97,7 @@ impl Copy {
     /// An empty plan.
     pub(crate) fn new_actions(&mut self) -> Result<Actions, Error> {
         self.plans += 1;
-        Ok(Actions::create(&self.own.join(format!("plan-{}.sqlite", self.plans)))?)
+        Ok(Actions::create(&self.own.join(Actions::file_name(self.plans)))?)
     }
 
     /// Gives the committer away; [`Self::take_back`] ends that.
@@ -121,21 +124,17 @@ impl Copy {
         Ok(self.state_mut()?.set(&name)?)
     }
 
-    /// Whether the last plan was made for what is wanted now. Deletions that were kept are wanted now with `--delete`.
+    /// Returns `true` if the last plan of a set was made for what is wanted now.
     pub(crate) fn policy_stands(&self, set: SetId, options: &SyncOptions) -> Result<bool, Error> {
-        let held = self.state().setting(&policy_name(set))?;
-        Ok(held.is_none_or(|held| {
-            let (deletes, selection) = held.split_once(' ').unwrap_or_default();
-            selection == format!("{:?}", options.selection) && (deletes == "delete" || !options.delete)
-        }))
+        let now = PlanRules::new(&options.selection, options.delete);
+        Ok(PlanRules::read(self.state(), set)?.is_none_or(|held| held.stand_for(&now)))
     }
 
-    /// Remembers what the plan that is done now was made for.
+    /// Records what the plan that is done now was made for.
     pub(crate) fn keep_policy(&mut self, set: SetId, options: &SyncOptions) -> Result<(), Error> {
-        let deletes = if options.delete { "delete" } else { "keep" };
-        let policy = format!("{deletes} {:?}", options.selection);
-        if self.state().setting(&policy_name(set))?.as_deref() != Some(&policy) {
-            self.state_mut()?.set_setting(&policy_name(set), &policy)?;
+        let now = PlanRules::new(&options.selection, options.delete);
+        if PlanRules::read(self.state(), set)?.as_ref() != Some(&now) {
+            now.write(self.state_mut()?, set)?;
         }
         Ok(())
     }
@@ -160,27 +159,20 @@ impl Copy {
     }
 }
 
-/// The first run decides where resources lie, later ones keep to it: a path depends on nothing but the URI.
-fn mapper(committer: &mut Committer, options: &SyncOptions) -> Result<Mapper, Error> {
+/// Returns what gives resources their paths, and the base if it is yet to be recorded. The first commit decides it and later runs
+/// keep to it, so that a path depends on nothing but the URI. While nothing is held nothing is decided, whatever an earlier version
+/// recorded.
+fn mapper(state: &State, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
     let usage = |what: String| Error::Usage { what };
-    let base = match committer.state().setting(BASE)? {
-        Some(base) => base,
-        None => {
-            committer.state_mut().set_setting(BASE, &options.url)?;
-            options.url.clone()
-        }
-    };
+    let holds_nothing = state.held_after(None, 1)?.is_empty();
+    let recorded = state.setting(State::BASE)?.filter(|_| !holds_nothing);
+    let undecided = recorded.is_none().then(|| options.url.clone());
+    let base = recorded.unwrap_or_else(|| options.url.clone());
     let base = Uri::parse(&base).map_err(|error| usage(format!("{base:?} is not a URL: {error}")))?;
     let base = MapBase::of(&base).map_err(|error| usage(error.to_string()))?;
     let maps = options.maps.iter().map(|(uri, path)| ExplicitMap::new(uri, path));
     let maps = maps.collect::<Result<_, _>>().map_err(|error| usage(error.to_string()))?;
-    Ok(Mapper::new(base, maps))
-}
-
-const BASE: &str = "base";
-
-fn policy_name(set: SetId) -> String {
-    format!("policy {set:?}")
+    Ok((Mapper::new(base, maps), undecided))
 }
 
 impl From<CommitError> for Error {

@@ -1,15 +1,42 @@
-//! Operations as an intent has them.
+//! The operations of a group as an intent has them. A start after a crash reads them, also one of a later version.
 
 use std::{borrow::Cow, fmt, io};
 
 use resourcesync::Uri;
 use serde::{Deserialize, Serialize};
 
-use super::Operation;
-use crate::{map::CopyPath, state::written::WrittenFacts};
+use super::metadata::WrittenFacts;
+use crate::{map::CopyPath, state::Operation};
 
+/// The version of the bytes that this program writes.
+pub(crate) const VERSION: u32 = 1;
+
+/// Bytes that an operation mostly takes.
+const USUAL_BYTES: usize = 224;
+
+/// Returns operations as bytes of [`VERSION`].
+pub(crate) fn to_bytes(operations: &[Operation]) -> Result<Vec<u8>, postcard::Error> {
+    let written: Vec<Written<'_>> = operations.iter().map(Written::from).collect();
+    postcard::to_extend(&written, Vec::with_capacity(written.len() * USUAL_BYTES))
+}
+
+/// Returns the operations in bytes of a version.
+///
+/// # Errors
+/// If the version is not known, or the bytes are damaged.
+pub(crate) fn from_bytes(version: u32, bytes: &[u8]) -> io::Result<Vec<Operation>> {
+    if version != VERSION {
+        return Err(io::Error::other(format!(
+            "an intent of version {version}; this program knows {VERSION}"
+        )));
+    }
+    let written: Vec<Written<'_>> = postcard::from_bytes(bytes).map_err(io::Error::other)?;
+    written.into_iter().map(Operation::try_from).collect()
+}
+
+/// One operation. New kinds go at the end: their places are what the bytes have.
 #[derive(Serialize, Deserialize)]
-pub(super) enum Written<'a> {
+enum Written<'a> {
     Place {
         uri: Cow<'a, str>,
         path: Cow<'a, str>,

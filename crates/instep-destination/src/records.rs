@@ -1,0 +1,14 @@
+//! Everything that a copy writes for a later run and that is not a plain column of its state: one format each, with its version.
+//!
+//! A later version of this program reads each version that was ever written; `tests/golden` has one of each. What cannot be read
+//! is an error that names the file, never a default. The plan of a run is no such record: it goes with its run.
+
+mod metadata;
+pub(crate) mod operations;
+mod policy;
+
+pub(crate) use metadata::WrittenFacts;
+pub(crate) use policy::PlanRules;
+
+#[cfg(test)]
+mod tests;

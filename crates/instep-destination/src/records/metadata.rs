@@ -1,0 +1,91 @@
+//! Metadata of a resource as bytes, for plans and intents: short, as each resource that changes is written in both.
+
+use resourcesync::{DateTime, Digests, Link, MediaType};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::state::{Facts, codec};
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct WrittenFacts<'a> {
+    length: Option<u64>,
+    digests: WrittenDigests,
+    lastmod: Option<Time>,
+    datetime: Option<Time>,
+    etag: Option<&'a str>,
+    media_type: Option<&'a str>,
+    links: WrittenLinks,
+}
+
+impl<'a> WrittenFacts<'a> {
+    pub(crate) fn of(facts: &'a Facts) -> Self {
+        Self {
+            length: facts.length,
+            digests: WrittenDigests(facts.digests.clone()),
+            lastmod: facts.lastmod.map(Time),
+            datetime: facts.datetime.map(Time),
+            etag: facts.etag.as_deref(),
+            media_type: facts.media_type.as_ref().map(MediaType::as_str),
+            links: WrittenLinks(facts.links.clone()),
+        }
+    }
+
+    pub(crate) fn facts(self) -> Facts {
+        Facts {
+            length: self.length,
+            digests: self.digests.0,
+            lastmod: self.lastmod.map(|time| time.0),
+            datetime: self.datetime.map(|time| time.0),
+            etag: self.etag.map(Into::into),
+            media_type: self.media_type.map(MediaType::new),
+            links: self.links.0,
+        }
+    }
+}
+
+/// A datetime, as a document has it.
+struct Time(DateTime);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <&str>::deserialize(deserializer)?;
+        DateTime::parse(text).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// Digests, as the columns of the state have them.
+struct WrittenDigests(Digests);
+
+impl Serialize for WrittenDigests {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&codec::digests_to_blob(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenDigests {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let digests = codec::digests_from_blob(<&[u8]>::deserialize(deserializer)?);
+        digests.map(Self).ok_or_else(|| D::Error::custom("these are no digests"))
+    }
+}
+
+/// Links, as the columns of the state have them.
+struct WrittenLinks(Vec<Link>);
+
+impl Serialize for WrittenLinks {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        codec::links_text(&self.0).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for WrittenLinks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Some(text) = Option::<&str>::deserialize(deserializer)? else { return Ok(Self(Vec::new())) };
+        Link::list_from_json(text).map(Self).ok_or_else(|| D::Error::custom("these are no links"))
+    }
+}

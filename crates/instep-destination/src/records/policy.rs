@@ -1,0 +1,67 @@
+//! The rules that the last plan of a set was made for: with other ones the copy is looked at as a whole.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    SelectionOptions,
+    state::{SetId, State, StateError},
+};
+
+const VERSION: u32 = 1;
+
+/// The part of the options that a plan depends on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PlanRules {
+    version: u32,
+    /// `true` if deletions were carried out.
+    deletes: bool,
+    /// The selection, in a form that depends on nothing but what it selects. Empty if a version before 0.2 made the plan.
+    selection: String,
+}
+
+impl PlanRules {
+    /// Returns the rules of a run.
+    pub(crate) fn new(selection: &SelectionOptions, deletes: bool) -> Self {
+        Self { version: VERSION, deletes, selection: text(selection) }
+    }
+
+    /// Reads the rules that were recorded for a set; `None` if no plan has been carried out yet.
+    pub(crate) fn read(state: &State, set: SetId) -> Result<Option<Self>, StateError> {
+        let Some(text) = state.setting(&name(set))? else { return Ok(None) };
+        let rules = serde_json::from_str::<Self>(&text).map_err(|error| error.to_string());
+        let rules = rules.and_then(|rules| match rules.version {
+            VERSION => Ok(rules),
+            other => Err(format!("it has version {other}, this program knows {VERSION}")),
+        });
+        let damaged = |what| StateError::Record { path: state.path().to_owned(), name: name(set), what };
+        rules.map(Some).map_err(damaged)
+    }
+
+    /// Records the rules for a set.
+    pub(crate) fn write(&self, state: &mut State, set: SetId) -> Result<(), StateError> {
+        // A number, a truth value and text: nothing that JSON cannot hold.
+        state.set_setting(&name(set), &serde_json::to_string(self).unwrap_or_default())
+    }
+
+    /// Returns `true` if a plan that was made for these rules is one for `now`, too. Deletions that were kept are wanted now with
+    /// deleting.
+    pub(crate) fn stand_for(&self, now: &Self) -> bool {
+        self.selection == now.selection && (self.deletes || !now.deletes)
+    }
+}
+
+fn name(set: SetId) -> String {
+    format!("policy {}", set.0)
+}
+
+fn text(selection: &SelectionOptions) -> String {
+    json!({
+        "sets": selection.sets, "include": selection.include, "exclude": selection.exclude, "types": selection.types,
+        "max_size": selection.max_size, "since": selection.since.map(|since| since.to_string()),
+        "limit": selection.limit, "with_links": selection.with_links, "only_links": selection.only_links,
+        "collections": selection.collections, "profiles": selection.profiles,
+        "prefer_types": selection.prefer_types, "where_metadata": selection.where_metadata,
+    })
+    .to_string()
+}

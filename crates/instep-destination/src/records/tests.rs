@@ -1,0 +1,92 @@
+//! Reads what each version wrote.
+
+use std::{fs, path::Path};
+
+use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
+
+use super::{PlanRules, operations};
+use crate::{
+    SelectionOptions,
+    map::CopyPath,
+    state::{Facts, Operation, State, StateError},
+};
+
+fn golden(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/records");
+    fs::read(folder.join(name)).unwrap()
+}
+
+fn uri(text: &str) -> Uri {
+    Uri::parse(text).unwrap()
+}
+
+/// One operation of each kind, with everything that it may have.
+fn each_operation() -> Vec<Operation> {
+    let path = |text| CopyPath::from_state(text).unwrap();
+    let mut hasher = Hasher::new(&[Algorithm::Md5, Algorithm::Sha256]);
+    hasher.update(b"abc");
+    let mut facts = Facts::new();
+    facts.length = Some(3);
+    facts.digests = hasher.finish();
+    facts.lastmod = Some(DateTime::parse("2013-01-03").unwrap());
+    facts.datetime = Some(DateTime::parse("2013-01-03T11:00:00.123Z").unwrap());
+    facts.etag = Some("\"tag\"".into());
+    facts.media_type = Some(MediaType::new("text/plain"));
+    facts.links = vec![Link::new(Relation::Canonical, uri("http://h/c"))];
+    let place = |facts, key| Operation::Place {
+        uri: uri("http://h/a"),
+        path: path("d/a"),
+        key,
+        staged: 7,
+        sets: 5,
+        facts,
+        replaces: true,
+    };
+    vec![
+        place(facts, Some("d/A".to_owned())),
+        place(Facts::new(), None),
+        Operation::Remove { uri: uri("http://h/b"), path: path("b"), staged: 8 },
+        Operation::Move { uri: uri("http://h/c"), from: path("c"), to: path("c/%40body"), staged: 9 },
+    ]
+}
+
+#[test]
+fn an_intent_of_each_version_is_read_for_ever() {
+    let bytes = golden("operations.1.postcard");
+    assert_eq!(
+        format!("{:?}", operations::from_bytes(1, &bytes).unwrap()),
+        format!("{:?}", each_operation())
+    );
+    assert_eq!(operations::to_bytes(&each_operation()).unwrap(), bytes);
+    assert!(operations::from_bytes(2, &bytes).is_err());
+    // Cut off anywhere it is an error, never something shorter.
+    for end in 0..bytes.len() {
+        assert!(operations::from_bytes(1, &bytes[..end]).is_err(), "{end}");
+    }
+}
+
+#[test]
+fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = State::open(&folder.path().join("state.sqlite")).unwrap();
+    let set = state.set("http://h/capabilitylist.xml").unwrap();
+    assert_eq!(PlanRules::read(&state, set).unwrap(), None);
+    let mut selection = SelectionOptions::default();
+    selection.include.push("*.pdf".to_owned());
+    let rules = PlanRules::new(&selection, true);
+    rules.write(&mut state, set).unwrap();
+    assert_eq!(
+        state.setting("policy 0").unwrap().unwrap(),
+        String::from_utf8(golden("policy.1.json")).unwrap().trim()
+    );
+    assert_eq!(PlanRules::read(&state, set).unwrap(), Some(rules.clone()));
+    assert!(rules.stand_for(&PlanRules::new(&selection, false)));
+    assert!(!PlanRules::new(&selection, false).stand_for(&rules));
+    assert!(!rules.stand_for(&PlanRules::new(&SelectionOptions::default(), true)));
+    for damaged in ["", "{}", r#"{"version":2,"deletes":true,"selection":""}"#] {
+        state.set_setting("policy 0", damaged).unwrap();
+        let refused = PlanRules::read(&state, set).unwrap_err();
+        assert!(matches!(refused, StateError::Record { .. }), "{refused}");
+        assert!(refused.to_string().contains("state.sqlite"), "{refused}");
+    }
+}
