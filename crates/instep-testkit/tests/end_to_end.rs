@@ -5,6 +5,8 @@
 mod chain;
 #[path = "end_to_end/copies.rs"]
 mod copies;
+#[path = "end_to_end/disk.rs"]
+mod disk;
 #[path = "end_to_end/events.rs"]
 mod events;
 #[path = "end_to_end/exit_codes.rs"]

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(message) => return ui::usage(&message).into(),
     };
+    runtime::survive_file_size_limit();
     ui::start_log(&cli.global);
     let output = ui::Output::new(&cli.global);
     match cli::run(cli.command, &config, &output) {

@@ -58,3 +58,12 @@ impl Signals {
         if self.terminated.load(Ordering::Relaxed) { Exit::Terminated } else { Exit::Interrupted }
     }
 }
+
+/// Takes the signal that ends a process at once when it writes beyond a limit on the size of files (`ulimit -f`). The write fails
+/// then, as on a full disk, and the command ends with its own message and exit code.
+pub(crate) fn survive_file_size_limit() {
+    // The handler stays when the runtime goes.
+    let Ok(runtime) = Builder::new_current_thread().enable_io().build() else { return };
+    let _within = runtime.enter();
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+}
