@@ -66,6 +66,7 @@ impl Committer {
         state: State,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
+        // Before recovery, which would take an unmounted disk for files that were lost.
         if !options.accepts_emptied && !state.held_after(None, 1)?.is_empty() {
             store.expect_files()?;
         }
@@ -180,6 +181,7 @@ impl Committer {
     /// # Errors
     /// If store or state fail. What was done is resolved by the next [`Committer::open`].
     pub fn flush(&mut self) -> Result<Flushed, CommitError> {
+        // Taken out first: a group that fails is not tried again by this value, its intent is resolved by the next start.
         let mut work = std::mem::take(&mut self.group).into_work();
         if work.is_empty() {
             return Ok(Flushed::default());
@@ -191,18 +193,23 @@ impl Committer {
         let mut intent = None;
         if !work.operations.is_empty() {
             self.step(Step::SyncStaged)?;
+            // Bytes before the intent: an intent that survives a power loss must find whole files to place.
             self.store.sync_staged(&work.staged())?;
             self.step(Step::WriteIntent)?;
+            // The one wait of the state in a group: after it, whatever happens, a start can tell what was under way.
             self.state.set_waits(self.waits(Waits::Disk))?;
             intent = Some(self.state.write_intent(&work.operations)?);
             work.refuse(self.perform(&work.operations)?);
             self.step(Step::SyncNames)?;
+            // Names before the group is recorded: what the state says is held is on disk, also after a power loss (invariant 5).
             self.store.sync_names()?;
         }
         self.step(Step::CommitGroup)?;
+        // No wait: if this commit is lost with the power, the intent is still there and tells the same.
         self.state.set_waits(self.waits(Waits::Order))?;
         self.state.commit_group(intent, work.done(), &work.ledger)?;
         self.step(Step::Discard)?;
+        // Last: until the state has the group, recovery may need a removed file to tell what became of it.
         self.store.discard(&work.leftovers);
         let mut flushed = work.conclude();
         flushed.untold = self.tell_changes()?;
@@ -216,6 +223,7 @@ impl Committer {
         loop {
             let changes = self.state.changes(AT_A_TIME)?;
             let Some(last) = changes.last().map(|change| change.sequence) else { return Ok(None) };
+            // Forgotten only after the sink took them: a kill in between hands them over twice, and never not at all.
             if let Err(error) = sink.take(&changes) {
                 self.sink = None;
                 return Ok(Some(error));
@@ -253,6 +261,7 @@ impl Committer {
             self.step(Step::Operation(index))?;
             match self.perform_one(operation, &mut made) {
                 Ok(()) => {}
+                // One name that is blocked costs its own resource; the rest of the group is good.
                 Err(error) if error.concerns_one_resource() => refused.push(Refused { index, error }),
                 Err(error) => return Err(error.into()),
             }

@@ -80,6 +80,7 @@ impl Group {
         self.bytes += file.staged.length;
         let order = self.added;
         let uri = file.uri.clone();
+        // Two versions of a resource in one group: only the later one gets the name.
         if let Some(earlier) = self.places.insert(uri, Box::new(Placing { file, path, replaces, order })) {
             self.superseded.push(earlier.file.staged.name);
         }
@@ -100,9 +101,11 @@ impl Group {
             leftovers: self.superseded,
             flushed: Flushed::default(),
         };
+        // A file that becomes a folder has to be out of the way before anything is placed below it.
         for (uri, Moving { from, to, by }) in self.moves {
             work.push(Operation::Move { uri, from, to, staged: by.get() }, Note::default());
         }
+        // Before what comes, as a new resource may get the name of one that goes, and the space it had.
         for (uri, Removal { path, length, into, set, order }) in self.removals {
             work.push(
                 Operation::Remove { uri, path, staged: into.get() },
@@ -110,6 +113,7 @@ impl Group {
             );
         }
         let mut places: Vec<_> = self.places.into_values().collect();
+        // Folder by folder: each is opened once, and synced once.
         places.sort_by(|a, b| (a.path.folder(), &a.path).cmp(&(b.path.folder(), &b.path)));
         for placing in places {
             let (operation, note) = placing.into_operation();

@@ -13,9 +13,12 @@ use crate::{
 
 impl Committer {
     pub(super) fn add_file(&mut self, file: NewFile) -> Result<(), CommitError> {
+        // A resource that comes back in the same group is replaced, not removed.
         self.group.removals.remove(&file.uri);
+        // A baseline of a million resources would ask the state a million times for nothing.
         let held = if file.is_new { None } else { self.state.held(file.uri.as_str())? };
         let path = match (&held, self.group.places.get(&file.uri)) {
+            // A resource keeps the path that it has, or was given in this group: a path depends on nothing that comes later.
             (_, Some(placing)) => placing.path.clone(),
             (Some(held), None) => self.current_path(held),
             (None, None) => {
@@ -43,12 +46,14 @@ impl Committer {
 
     pub(super) fn add_deletion(&mut self, uri: &Uri, set: SetId) -> Result<(), CommitError> {
         self.group.ledger.paid.push(uri.as_str().to_owned());
+        // What came and went within one group never gets a name.
         if let Some(placing) = self.group.places.remove(uri) {
             let name = self.name(placing.path.as_str()).into_owned();
             self.group.names.remove(&name);
             self.group.superseded.push(placing.file.staged.name);
         }
         let Some(held) = self.state.held(uri.as_str())? else { return Ok(()) };
+        // Another set holds it too: the file stays, only this set gives it up (B16).
         if held.is_only_in(set) {
             let path = self.current_path(&held);
             let into = self.store.fresh_name();
@@ -94,6 +99,7 @@ impl Committer {
             clashes = true;
             self.tell_pending_apart(&other);
         }
+        // A file system that folds names may have the other resource under a name that looks different.
         let may_be_held = self.store.folds_names() || self.kind(path.as_str())? == Some(NameKind::File);
         if may_be_held {
             for other in self.state.held_like(mapped)? {
@@ -103,6 +109,7 @@ impl Committer {
                     continue;
                 }
                 clashes = true;
+                // The name belongs to none of them: whichever came first, the layout is the same.
                 if is_there && !self.group.moves.contains_key(&other.uri) {
                     let to = other.path.told_apart(other.uri.as_str());
                     self.move_held(&other, to);

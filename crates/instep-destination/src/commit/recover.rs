@@ -23,9 +23,12 @@ impl Committer {
         let mut recovered = Recovered::default();
         let intents = self.state.intents()?;
         if !intents.is_empty() {
+            // What is looked at here may be in memory only, left there by the process that was killed: it must not be recorded
+            // as held and then lost with the power.
             self.store.sync_all()?;
         }
         for (intent, operations) in intents {
+            // The group as far as it came: recorded like one that was not cut off.
             let mut done = Vec::new();
             let mut ledger = Ledger::default();
             for operation in operations {
@@ -39,6 +42,7 @@ impl Committer {
             recovered.lost += ledger.lost.len();
             self.state.commit_group(Some(intent), done.iter(), &ledger)?;
         }
+        // After the intents: until then staged files show which steps were not taken.
         self.store.sweep()?;
         Ok(recovered)
     }
@@ -49,10 +53,12 @@ impl Committer {
             kind => kind,
         };
         Ok(match operation {
+            // A rename takes the staged name away: as long as it is there the step was not taken.
             Operation::Place { staged, .. } if self.store.is_staged(StagedName::from(*staged))? => {
                 Fate::Undone
             }
             Operation::Place { uri, path, facts, .. } => self.fate_of_name(uri, path, facts)?,
+            // Only a file can be what was to be removed; a folder of somebody's is not.
             Operation::Remove { path, .. } if kind(path)? == Some(NameKind::File) => Fate::Undone,
             Operation::Remove { .. } => Fate::Finished,
             Operation::Move { to, .. } if kind(to)? == Some(NameKind::File) => Fate::Finished,
@@ -63,6 +69,7 @@ impl Committer {
     fn fate_of_name(&self, uri: &Uri, path: &CopyPath, new: &Facts) -> Result<Fate, CommitError> {
         let held = self.state.held(uri.as_str())?;
         let old = held.iter().flat_map(|held| &held.facts.digests);
+        // Both versions may have the same length: the bytes tell them apart.
         let algorithms: Vec<Algorithm> =
             new.digests.iter().chain(old).map(|digest| digest.algorithm.clone()).collect();
         let found = match digest_file(&*self.store, path, &algorithms) {

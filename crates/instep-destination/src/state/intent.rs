@@ -122,6 +122,7 @@ impl State {
             let transaction = connection.transaction()?;
             take_operations(&transaction, done, records_changes)?;
             take_ledger(&transaction, ledger)?;
+            // In the same transaction: there is either the intent or what it came to.
             if let Some(IntentId(id)) = intent {
                 transaction.execute("DELETE FROM intent WHERE id = ?1", [id])?;
             }
@@ -147,7 +148,9 @@ impl State {
     /// Folds the log back into the file, which makes all of it durable, and empties it: the next run need not read it again. Where
     /// somebody reads meanwhile it is folded, and left as it is.
     pub(crate) fn fold_log(&mut self) -> Result<(), StateError> {
+        // A checkpoint waits for the disk in this mode, and with it for all that was written before.
         self.set_waits(Waits::Order)?;
+        // Someone who reads may take long: a log that is not folded now is folded by the next run.
         self.connection.busy_timeout(Duration::ZERO).map_err(|source| self.error(source))?;
         let folded = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         let patient = self.connection.busy_timeout(BUSY_TIMEOUT);
@@ -174,6 +177,7 @@ fn take_operations<'o>(
 ) -> rusqlite::Result<()> {
     let mut id = next_id(connection)?;
     let mut rows = held::Putting::into(connection)?;
+    // Mostly nothing is owed, and asking once spares a statement for each resource.
     let has_debts = connection.query_row("SELECT EXISTS (SELECT 1 FROM owed)", [], |row| row.get(0))?;
     for operation in done {
         let uri = operation.uri().as_str();

@@ -145,6 +145,7 @@ impl FolderStore {
             return Ok(());
         }
         let (free, reserve) = self.space()?;
+        // The reserve leaves room for what is staged between two looks.
         if free <= reserve { Err(StoreError::Reserve { free, reserve }) } else { Ok(()) }
     }
 
@@ -226,6 +227,7 @@ impl Store for FolderStore {
     }
 
     fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
+        // Paths come sorted, so the folder is mostly open already.
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
         let last =
             self.names().last.as_ref().filter(|(last, _)| last == folder).map(|(_, fd)| Arc::clone(fd));
@@ -307,6 +309,7 @@ impl Store for FolderStore {
             }
             _ => {}
         }
+        // The folder may be removed next; a handle to it would place files into nothing.
         self.names().last = None;
         self.remove_empty_folders(path)
     }

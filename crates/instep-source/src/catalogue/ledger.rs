@@ -63,6 +63,7 @@ struct Tally {
 
 impl<'a> Ledger<'a> {
     pub(super) fn begin(connection: &'a Connection, timeline: &'a Timeline) -> Result<Self, CatalogueError> {
+        // At once: a transaction that begins by reading could not become one that writes if another process wrote in between.
         connection.execute_batch("BEGIN IMMEDIATE").doing("beginning a transaction")?;
         let head = read_head(connection)?;
         Ok(Self {
@@ -81,6 +82,7 @@ impl<'a> Ledger<'a> {
         work: impl FnOnce(&mut Self) -> Result<T, CatalogueError>,
     ) -> Result<T, CatalogueError> {
         let (head, tallies) = (self.head, self.tallies);
+        // Several callers share a transaction; the failure of one must not cost the others.
         self.connection.execute_batch("SAVEPOINT work").doing(RECORDING)?;
         let outcome = work(self);
         match outcome {
@@ -96,7 +98,9 @@ impl<'a> Ledger<'a> {
 
     /// Writes the counters and commits; nothing of it stays when that fails.
     pub(super) fn commit(self) -> Result<(), CatalogueError> {
+        // Once a transaction, not once a row: keeping the totals costs nothing.
         let written = self.write_counters().and_then(|()| self.connection.execute_batch("COMMIT"));
+        // SQLite rolls back by itself on some errors, and not on others.
         if written.is_err() && !self.connection.is_autocommit() {
             self.connection.execute_batch("ROLLBACK").doing("rolling back")?;
         }
@@ -236,10 +240,12 @@ impl<'a> Ledger<'a> {
         if sets != 0 {
             self.head.revision += 1;
         }
+        // While its first scan goes on a set has no changes: what is found is the baseline.
         let sets = sets & self.head.baselined;
         if sets == 0 {
             return Ok(());
         }
+        // Within the transaction: a change never has an earlier time than a snapshot that does not show it (S6).
         let datetime: DateTime = self.timeline.next();
         let sequence = self.head.sequence + 1;
         let columns = StateColumns::new(state);
@@ -282,6 +288,7 @@ impl<'a> Ledger<'a> {
 
     /// Drops a bounded number of lines from the beginning of the change log; whether there may be more.
     pub(super) fn forget(&mut self, through: u64) -> Result<bool, CatalogueError> {
+        // Bounded, so that others who record do not wait for a long history to go.
         const AT_ONCE: u64 = 10_000;
         let through = through.min(self.head.sequence);
         let next = through.min(self.head.forgotten + AT_ONCE);

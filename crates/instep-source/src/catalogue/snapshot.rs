@@ -70,6 +70,7 @@ impl Snapshot {
         at: DateTime,
         path: Arc<Path>,
     ) -> Result<Self, CatalogueError> {
+        // SQLite's snapshot begins with the first read, which is that of the head.
         connection.execute_batch("BEGIN").doing(READING)?;
         let head = read_head(&connection)?;
         Ok(Self { connection: Some(connection), pool, head, at, path })

@@ -36,6 +36,7 @@ impl Timeline {
 
     /// The next datetime: now, or a microsecond after the last one.
     pub(super) fn next(&self) -> DateTime {
+        // A clock that was set back, or two changes within a microsecond: the order of the log still is that of its times.
         let now = (self.clock)();
         let later = |last: i64| now.max(last.saturating_add(1));
         let last = self.last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(later(last)));

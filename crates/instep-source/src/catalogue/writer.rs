@@ -142,10 +142,12 @@ fn write(connection: &Connection, waiting: &Receiver<Job>, timeline: &Timeline, 
         match job {
             Job::Alone(task) => task(connection),
             Job::Work(first) => {
+                // Before the first datetime is given out: a snapshot waits for it, and then shows every change older than itself.
                 let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut answers = Vec::new();
                 let outcome = Ledger::begin(connection, timeline).and_then(|mut ledger| {
                     answers.push(first(&mut ledger));
+                    // One wait for the disk serves all who came while the last one lasted.
                     while answers.len() < GROUP {
                         match waiting.try_recv() {
                             Ok(Job::Work(work)) => answers.push(work(&mut ledger)),
@@ -157,6 +159,7 @@ fn write(connection: &Connection, waiting: &Receiver<Job>, timeline: &Timeline, 
                     }
                     ledger.commit()
                 });
+                // Before the answers: who gets one may take a snapshot at once.
                 drop(closed);
                 answers.into_iter().for_each(|answer| answer(outcome.clone()));
             }

@@ -157,6 +157,7 @@ impl Spool {
         }
         states.sort_unstable();
         for state in states {
+            // Some more than needed: each look at all states costs as much as they are many.
             if kept.bytes <= self.limit - self.limit / 16 {
                 break;
             }
@@ -228,6 +229,7 @@ impl Draft<'_> {
         let length = self.file.as_file().metadata()?.len();
         let is_new = !path.exists();
         self.file.persist(&path).map_err(|error| error.error)?;
+        // One that was there is replaced by equal bytes: the sum stays as it is.
         if is_new {
             self.spool.account.note(1, length);
         }

@@ -89,6 +89,7 @@ impl Account {
         folder: &Path,
         judge: impl FnOnce(Option<Kept>) -> io::Result<Kept>,
     ) -> io::Result<Kept> {
+        // Two spools of one process over the same folder would each write a sum without the other's part.
         let _alone = SETTLING.lock().unwrap_or_else(PoisonError::into_inner);
         let open = std::mem::take(&mut *self.open());
         let accounted = self.written()?.map(|written| Kept {
