@@ -32,7 +32,8 @@ pub use marks::Marks;
 pub use record::{Checkpoint, DocumentRecord, Facts, Held, Owed, PassedEntry, SetId, Wanted};
 pub use runs::{Problem, Run, RunId};
 
-pub(crate) use intent::{Ledger, Operation, Waits};
+pub(crate) use crate::records::operations::Operation;
+pub(crate) use intent::{Ledger, Waits};
 pub(crate) use record::HeldFile;
 
 /// A state that cannot be read or written.

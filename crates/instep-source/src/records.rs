@@ -28,28 +28,28 @@ pub(crate) use rules::rules_id;
 pub(crate) use span::Span;
 
 /// What is published.
-pub(crate) const PUBLISHED: Record<PublishedSource> = Record::new("published", 1);
+pub(crate) const PUBLISHED: RecordKind<PublishedSource> = RecordKind::new("published", 1);
 /// What was about to be put in place; it is there only while that happens, or when it was interrupted.
-pub(crate) const PLACING: Record<PublishedSource> = Record::new("placing", 1);
+pub(crate) const PLACING: RecordKind<PublishedSource> = RecordKind::new("placing", 1);
 /// What the archives of a set keep; the name of the set is the part.
-pub(crate) const ARCHIVE: Record<ArchivedDocuments> = Record::new("archive:", 1);
+pub(crate) const ARCHIVE: RecordKind<ArchivedDocuments> = RecordKind::new("archive:", 1);
 /// The options that the Source was opened with last.
-pub(crate) const OPENED_WITH: Record<OpenedWith> = Record::new("opened-with", 1);
+pub(crate) const OPENED_WITH: RecordKind<OpenedWith> = RecordKind::new("opened-with", 1);
 /// The names of the sets, in the order of their numbers.
-pub(crate) const SETS: Record<Vec<String>> = Record::new("sets", 1);
+pub(crate) const SETS: RecordKind<Vec<String>> = RecordKind::new("sets", 1);
 /// The numbers of the folders and manifests, by the prefix of their URIs or their names.
-pub(crate) const CONTENT: Record<BTreeMap<String, u8>> = Record::new("content", 1);
+pub(crate) const CONTENT: RecordKind<BTreeMap<String, u8>> = RecordKind::new("content", 1);
 /// The algorithms of the last complete scan.
-pub(crate) const ALGORITHMS: Record<Vec<String>> = Record::new("algorithms", 1);
+pub(crate) const ALGORITHMS: RecordKind<Vec<String>> = RecordKind::new("algorithms", 1);
 /// The sets whose present resources have versions, as a mask, and the last change that has one.
-pub(crate) const VERSIONED: Record<(u64, u64)> = Record::new("versioned", 1);
+pub(crate) const VERSIONED: RecordKind<(u64, u64)> = RecordKind::new("versioned", 1);
 /// The last change for which a patch was tried.
-pub(crate) const PATCHED: Record<u64> = Record::new("patched", 1);
+pub(crate) const PATCHED: RecordKind<u64> = RecordKind::new("patched", 1);
 /// The sets, as a mask, whose present states have been kept once.
-pub(crate) const STATES_KEPT: Record<u64> = Record::new("present states kept", 1);
+pub(crate) const STATES_KEPT: RecordKind<u64> = RecordKind::new("present states kept", 1);
 
 /// The name, the version and the type of a record.
-pub(crate) struct Record<T> {
+pub(crate) struct RecordKind<T> {
     name: &'static str,
     version: u32,
     value: PhantomData<fn() -> T>,
@@ -83,8 +83,9 @@ impl Records for Catalogue {
     }
 }
 
+/// The version alone, of a record whose type is not known yet.
 #[derive(Deserialize)]
-struct Version {
+struct FormatVersion {
     version: u32,
 }
 
@@ -94,7 +95,7 @@ struct Envelope<T> {
     record: T,
 }
 
-impl<T: Serialize + DeserializeOwned> Record<T> {
+impl<T: Serialize + DeserializeOwned> RecordKind<T> {
     const fn new(name: &'static str, version: u32) -> Self {
         Self { name, version, value: PhantomData }
     }
@@ -114,7 +115,7 @@ impl<T: Serialize + DeserializeOwned> Record<T> {
     pub(crate) fn read_part(&self, from: &impl Records, part: &str) -> Result<Option<T>, CatalogueError> {
         let name = format!("{}{part}", self.name);
         let Some(bytes) = from.bytes(&name)? else { return Ok(None) };
-        self.decode(&bytes).map(Some).map_err(|what| CatalogueError::Record {
+        self.decode(&bytes).map(Some).map_err(|what| CatalogueError::RecordKind {
             path: from.file().to_owned(),
             name,
             what,
@@ -139,7 +140,7 @@ impl<T: Serialize + DeserializeOwned> Record<T> {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<T, String> {
-        let Version { version } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let FormatVersion { version } = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         if version != self.version {
             return Err(format!("it has version {version}, this program knows {}", self.version));
         }

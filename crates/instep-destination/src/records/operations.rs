@@ -6,7 +6,35 @@ use resourcesync::Uri;
 use serde::{Deserialize, Serialize};
 
 use super::metadata::WrittenFacts;
-use crate::{map::CopyPath, state::Operation};
+use crate::{map::CopyPath, state::Facts};
+
+/// One step of a group: written down before it is taken, so that a start after a crash can tell what became of it.
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    /// A staged file gets its final name, replacing what is there. The key is what the mapped path is to a store that
+    /// ignores case; `None` if that is the path itself.
+    Place {
+        uri: Uri,
+        path: CopyPath,
+        key: Option<String>,
+        staged: u64,
+        sets: i64,
+        facts: Facts,
+        replaces: bool,
+    },
+    /// A file goes: from its final name into staging.
+    Remove { uri: Uri, path: CopyPath, staged: u64 },
+    /// A file gets another final name.
+    Move { uri: Uri, from: CopyPath, to: CopyPath, staged: u64 },
+}
+
+impl Operation {
+    /// The resource it is about.
+    pub(crate) fn uri(&self) -> &Uri {
+        let (Self::Place { uri, .. } | Self::Remove { uri, .. } | Self::Move { uri, .. }) = self;
+        uri
+    }
+}
 
 /// The version of the bytes that this program writes.
 pub(crate) const VERSION: u32 = 1;

@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use super::{
     Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, changes, codec, held, owed, sets,
 };
-use crate::{map::CopyPath, records::operations};
+use crate::records::operations::{self, Operation};
 
 /// A group that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,34 +24,6 @@ pub(crate) enum Waits {
     Order,
     /// Nothing.
     Nothing,
-}
-
-/// One step of a group: written down before it is taken, so that a start after a crash can tell what became of it.
-#[derive(Clone, Debug)]
-pub(crate) enum Operation {
-    /// A staged file gets its final name, replacing what is there. The key is what the mapped path is to a store that
-    /// ignores case; `None` if that is the path itself.
-    Place {
-        uri: Uri,
-        path: CopyPath,
-        key: Option<String>,
-        staged: u64,
-        sets: i64,
-        facts: Facts,
-        replaces: bool,
-    },
-    /// A file goes: from its final name into staging.
-    Remove { uri: Uri, path: CopyPath, staged: u64 },
-    /// A file gets another final name.
-    Move { uri: Uri, from: CopyPath, to: CopyPath, staged: u64 },
-}
-
-impl Operation {
-    /// The resource it is about.
-    pub(crate) fn uri(&self) -> &Uri {
-        let (Self::Place { uri, .. } | Self::Remove { uri, .. } | Self::Move { uri, .. }) = self;
-        uri
-    }
 }
 
 /// The changes of the state that are recorded together with a group, in the same transaction (invariant 5).

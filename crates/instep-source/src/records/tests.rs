@@ -5,7 +5,7 @@ use std::{fmt::Debug, fs, path::Path};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    ALGORITHMS, ARCHIVE, CONTENT, OPENED_WITH, PATCHED, PLACING, PUBLISHED, Record, SETS, STATES_KEPT,
+    ALGORITHMS, ARCHIVE, CONTENT, OPENED_WITH, PATCHED, PLACING, PUBLISHED, RecordKind, SETS, STATES_KEPT,
     VERSIONED,
 };
 use crate::{
@@ -20,7 +20,7 @@ fn golden(name: &str, version: u32) -> String {
 }
 
 /// Reads each version that was ever written, and writes the newest one as it was written before.
-fn is_read_and_written<T: Serialize + DeserializeOwned + Debug + PartialEq>(record: &Record<T>) {
+fn is_read_and_written<T: Serialize + DeserializeOwned + Debug + PartialEq>(record: &RecordKind<T>) {
     for version in 1..=record.version {
         let text = golden(record.name, version);
         let read =

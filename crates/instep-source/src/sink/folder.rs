@@ -33,12 +33,12 @@ pub struct FolderSink {
     purpose: String,
     gzip_twins: bool,
     /// `None` until something is staged.
-    open: Option<Open>,
+    open: Option<OpenFolder>,
     staged: Vec<StagedDocument>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenFolder {
     root: RootFolder,
     staging: Staging,
 }
@@ -77,7 +77,7 @@ impl FolderSink {
     }
 
     /// Opens the folder and an empty staging in it.
-    fn open(&mut self) -> Result<&Open, Error> {
+    fn open(&mut self) -> Result<&OpenFolder, Error> {
         if self.open.is_none() {
             let folder = self.stage_folder();
             let open = || {
@@ -91,7 +91,7 @@ impl FolderSink {
                 }
                 let staging = Staging::open(&root, &folder)?;
                 staging.clear(|_| false)?;
-                Ok(Open { root, staging })
+                Ok(OpenFolder { root, staging })
             };
             self.open = Some(open().map_err(Error::write(self.path.join(&folder)))?);
         }
@@ -142,7 +142,10 @@ impl FolderSink {
     }
 
     /// Makes the folders of what is staged; returns them open, and the names of all in which a name is new.
-    fn make_folders(&self, open: &Open) -> Result<(BTreeMap<String, OwnedFd>, BTreeSet<String>), Error> {
+    fn make_folders(
+        &self,
+        open: &OpenFolder,
+    ) -> Result<(BTreeMap<String, OwnedFd>, BTreeSet<String>), Error> {
         let (mut folders, mut touched) = (BTreeMap::new(), BTreeSet::new());
         for staged in &self.staged {
             let (folder, _) = split(&staged.name);
@@ -166,7 +169,7 @@ impl FolderSink {
     }
 
     /// Puts what is staged in place, in the order of the ranks, durably.
-    fn place(&mut self, open: &Open) -> Result<Vec<(String, u64)>, Error> {
+    fn place(&mut self, open: &OpenFolder) -> Result<Vec<(String, u64)>, Error> {
         let sync = |staged: &StagedDocument| open.staging.sync(staged.number);
         sync_group(self.staged.iter(), MOST_SYNCED_ONE_BY_ONE, &open.root, sync)
             .map_err(Error::write(&self.path))?;
