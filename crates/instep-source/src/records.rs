@@ -115,7 +115,7 @@ impl<T: Serialize + DeserializeOwned> RecordKind<T> {
     pub(crate) fn read_part(&self, from: &impl Records, part: &str) -> Result<Option<T>, CatalogueError> {
         let name = format!("{}{part}", self.name);
         let Some(bytes) = from.bytes(&name)? else { return Ok(None) };
-        self.decode(&bytes).map(Some).map_err(|what| CatalogueError::RecordKind {
+        self.decode(&bytes).map(Some).map_err(|what| CatalogueError::Record {
             path: from.file().to_owned(),
             name,
             what,
