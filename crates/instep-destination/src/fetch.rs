@@ -1,8 +1,11 @@
-//! Actions to staged, verified files: bounded concurrency, retry, resume.
+//! Resources to staged, verified files: a queue per host, bounded concurrency, retries, resumption.
+//!
+//! Nothing here knows why a resource is wanted or what is held; nothing is committed here.
 
 mod error;
 mod partial;
 mod parts;
+mod queue;
 mod task;
 mod transfer;
 mod verify;
@@ -14,7 +17,7 @@ use std::sync::{
 
 use resourcesync::Uri;
 use tokio::{
-    sync::{Mutex, Semaphore, mpsc},
+    sync::{Semaphore, mpsc},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
@@ -24,13 +27,19 @@ pub use parts::Parts;
 pub use task::{Arrival, Expected, Outcome, Task};
 
 use crate::{Verify, http::Client, store::Store};
+use queue::TaskQueue;
 use transfer::Transfer;
 pub(crate) use verify::Seen;
 
-/// Brings resources into staged files whose length and digests are those that were expected.
+/// Workers for each transfer that the client allows. A worker whose host is slow or asked for a pause waits; there must be others for the
+/// remaining hosts.
+const WORKERS_PER_TRANSFER: usize = 4;
+
+/// Fetches resources into staged files whose length and digests are the expected ones.
 ///
 /// # Contract
-/// A file that is reported as staged is complete and verified; of one that is not, nothing is left behind.
+/// A file that is reported as staged is complete and verified. A failed transfer leaves nothing behind but the beginning of a large
+/// resource, which the next run continues.
 #[derive(Clone)]
 pub struct Fetcher(Arc<Shared>);
 
@@ -39,18 +48,18 @@ struct Shared {
     store: Arc<dyn Store>,
     verify: Verify,
     bytes: AtomicU64,
-    /// Who fetches in parts: one at a time, for the parts wait in memory.
+    /// Admits one resource at a time to being fetched in parts, because the parts wait in memory.
     in_parts: Semaphore,
     parts: Parts,
 }
 
 impl Fetcher {
-    /// Fetches by a client into the staging of a store.
+    /// Returns a fetcher that stages into a store.
     pub fn new(client: Client, store: Arc<dyn Store>, verify: Verify) -> Self {
         Self::with_parts(client, store, verify, Parts::default())
     }
 
-    /// The same with other parts of large resources than the usual ones.
+    /// Returns a fetcher with other parts of large resources than the usual ones.
     pub fn with_parts(client: Client, store: Arc<dyn Store>, verify: Verify, parts: Parts) -> Self {
         Self(Arc::new(Shared {
             client,
@@ -62,7 +71,7 @@ impl Fetcher {
         }))
     }
 
-    /// Where staged files go.
+    /// Returns the store that files are staged in.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.0.store
     }
@@ -79,69 +88,78 @@ impl Fetcher {
         self.0.bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// Bytes of resources that arrived so far: for progress.
+    /// Returns the bytes of resources that have arrived so far, for progress.
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Relaxed)
     }
 
-    /// Fetches what comes through `tasks` until that ends, with as many workers as the client has transfers. Each task comes back with
-    /// its outcome, in no order. A worker that finds `outcomes` closed ends; once it is `enough`, no further task is begun.
+    /// Fetches the tasks that come through `tasks` until that ends. Each task comes back with its outcome, in no particular order. A host
+    /// that stalls delays only its own tasks (B17). No task is begun once `enough` is cancelled or `outcomes` is closed.
     pub async fn run<T: Send + Sync + 'static>(
         &self,
         tasks: mpsc::Receiver<Task<T>>,
         outcomes: mpsc::Sender<(Task<T>, Outcome)>,
         enough: CancellationToken,
     ) {
-        let tasks = Arc::new(Mutex::new(tasks));
+        let options = self.0.client.options();
+        let queue = Arc::new(TaskQueue::new(tasks, options.per_host.min(options.transfers), enough));
         let mut workers = JoinSet::new();
-        for _ in 0..self.0.client.options().transfers.max(1) {
-            let (fetcher, tasks, outcomes) = (self.clone(), Arc::clone(&tasks), outcomes.clone());
-            let enough = enough.clone();
-            workers.spawn(async move { fetcher.work(&tasks, &outcomes, &enough).await });
+        for _ in 0..options.transfers.max(1) * WORKERS_PER_TRANSFER {
+            let (fetcher, queue, outcomes) = (self.clone(), Arc::clone(&queue), outcomes.clone());
+            workers.spawn(async move { fetcher.work(&queue, &outcomes).await });
         }
         workers.join_all().await;
     }
 
     async fn work<T: Send + Sync>(
         &self,
-        tasks: &Mutex<mpsc::Receiver<Task<T>>>,
+        queue: &TaskQueue<Task<T>>,
         outcomes: &mpsc::Sender<(Task<T>, Outcome)>,
-        enough: &CancellationToken,
     ) {
-        loop {
-            let task = tasks.lock().await.recv().await;
-            let Some(task) = task.filter(|_| !enough.is_cancelled()) else { return };
+        while let Some((task, place)) = queue.next(Task::first_place).await {
             let outcome = self.fetch(&task).await;
+            queue.done(&place);
             if outcomes.send((task, outcome)).await.is_err() {
                 return;
             }
         }
     }
 
-    /// Fetches one resource: from its mirrors in their order, then from its own URI (§14.2).
+    /// Fetches one resource: from its mirrors in their order, then from its own URI (§14.2). If validators are held, its own URI comes
+    /// first, because they mean nothing to a mirror.
     pub async fn fetch<T: Sync>(&self, task: &Task<T>) -> Outcome {
-        for mirror in &task.mirrors {
-            if let outcome @ (Outcome::Staged(_) | Outcome::NotModified) =
-                self.fetch_from(mirror, task, 0).await
-            {
-                return outcome;
-            }
+        let own_first = task.held.as_ref().is_some_and(|held| !held.is_empty());
+        if !own_first && let Some(staged) = self.fetch_from_any(&task.mirrors, task).await {
+            return staged;
         }
         let outcome = self.fetch_from(&task.uri, task, self.0.client.options().retries).await;
-        if matches!(outcome, Outcome::Staged(_) | Outcome::NotModified)
-            || task.expected.digests.strongest().is_none()
-        {
+        if !matches!(outcome, Outcome::Failed(_) | Outcome::Gone { .. }) {
             return outcome;
         }
-        for fallback in &task.fallbacks {
-            if let staged @ Outcome::Staged(_) = self.fetch_from(fallback, task, 0).await {
-                return staged;
-            }
+        if own_first
+            && matches!(outcome, Outcome::Failed(_))
+            && let Some(staged) = self.fetch_from_any(&task.mirrors, task).await
+        {
+            return staged;
         }
-        outcome
+        // Without a digest nothing tells whether another place has the version that is wanted.
+        if task.expected.digests.strongest().is_none() {
+            return outcome;
+        }
+        self.fetch_from_any(&task.fallbacks, task).await.unwrap_or(outcome)
     }
 
-    /// Fetches from one place; what does not match is fetched once more, for a cache may have had an old copy (D33).
+    /// Fetches from the first of several places that has the resource. Failures are not reported: its own URI decides.
+    async fn fetch_from_any<T: Sync>(&self, places: &[Uri], task: &Task<T>) -> Option<Outcome> {
+        for place in places {
+            if let staged @ Outcome::Staged(_) = self.fetch_from(place, task, 0).await {
+                return Some(staged);
+            }
+        }
+        None
+    }
+
+    /// Fetches from one place. A resource that does not match is fetched once more, because a cache may have had an old copy (D33).
     async fn fetch_from<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> Outcome {
         match self.transfer(from, task, retries).await {
             Outcome::Failed(FetchError::Mismatch(_)) => self.transfer(from, task, retries).await,

@@ -8,7 +8,6 @@ pub mod discover;
 pub mod documents;
 mod error;
 pub mod fetch;
-pub mod http;
 mod listen;
 pub mod map;
 mod monitor;
@@ -26,6 +25,7 @@ pub use audit::audit;
 pub use changes::{ChangeSink, CopyChange};
 pub use contents::Contents;
 pub use error::{Error, ErrorKind, Guard};
+pub use instep_net as http;
 pub use monitor::{
     Event, Heard, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, TestMonitor, VoidMonitor,
 };

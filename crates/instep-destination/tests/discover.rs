@@ -128,7 +128,7 @@ async fn d22_a_document_does_not_lead_to_another_host() {
     );
     source.serve("list.xml", list("urlset", &head, ""));
     let found = found_from(&source, &source.url("list.xml")).await;
-    assert!(found.troubles[0].what.contains("does not speak for"), "{:?}", found.troubles);
+    assert!(found.troubles[0].what.contains("is on another host than"), "{:?}", found.troubles);
     assert_eq!(other.connections(), 0);
 }
 

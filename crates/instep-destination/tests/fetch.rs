@@ -320,3 +320,167 @@ async fn d30_a_fifth_of_faults_costs_nothing_but_time() {
     assert!(last <= 200);
     assert_eq!(bench.staged_files(), 200);
 }
+
+#[tokio::test]
+async fn b1_a_206_that_nobody_asked_for_is_a_failed_transfer() {
+    let bench = Bench::new();
+    bench.source.put("a", "text");
+    bench.source.fail_always("a", Fault::Status(206));
+    let mut task = bench.task("a");
+    for held in [None, Some(Validators::new(Some("\"old\""), None))] {
+        task.held = held;
+        let FetchError::Http(error) = bench.error(&task).await else { panic!() };
+        assert_eq!(error.status().unwrap().as_u16(), 206);
+    }
+    assert_eq!(bench.staged_files(), 0);
+}
+
+#[tokio::test]
+async fn b1_a_mirror_that_answers_206_does_not_hide_the_resource() {
+    let bench = Bench::new();
+    bench.source.serve("own", "text");
+    bench.source.serve("mirror", "text");
+    bench.source.fail_always("mirror", Fault::Status(206));
+    let mut task = bench.task("own");
+    task.mirrors = vec![uri(bench.source.url("mirror"))];
+    assert_eq!(bench.bytes(&task).await, b"text");
+    assert_eq!((bench.source.requests_for("mirror"), bench.source.requests_for("own")), (1, 1));
+}
+
+/// No digest is listed: only validators and totals can tell versions apart.
+#[tokio::test]
+async fn b7_a_continuation_needs_a_strong_validator_and_the_same_total() {
+    let header = |name, value: &str| Fault::Header(name, value.to_owned());
+    for (then, continues) in [
+        (vec![], true),
+        (vec![header("etag", "")], false),
+        (vec![header("etag", "W/\"weak\"")], false),
+        (vec![header("etag", "\"other\"")], false),
+        (vec![header("content-range", "bytes 1000000-2999999/3000001")], false),
+        (vec![header("content-range", "bytes 999999-2999999/3000000")], false),
+    ] {
+        let bench = Bench::new();
+        bench.source.put("a", large());
+        let faults: Vec<_> = [Fault::Truncate(1_000_000)].into_iter().chain(then.clone()).collect();
+        bench.source.fail("a", faults);
+        assert!(bench.bytes(&bench.task("a")).await == large(), "{then:?}");
+        let requests = bench.source.requests();
+        assert!(requests[1].header("if-range").is_some(), "{then:?}");
+        assert_eq!(requests.len() == 2, continues, "{then:?}");
+        assert!(continues || requests[2].header("range").is_none(), "{then:?}");
+    }
+}
+
+#[tokio::test]
+async fn b7_without_a_validator_a_broken_transfer_starts_again() {
+    let bench = Bench::new();
+    bench.source.put("a", large());
+    bench.source.fail("a", [Fault::Header("etag", String::new())]);
+    let body = large();
+    let weak = Page::from(body.clone()).with_header("etag", "W/\"weak\"");
+    bench.source.serve("b", weak);
+    bench.source.fail("b", [Fault::Truncate(1_000_000)]);
+    assert!(bench.bytes(&bench.task("b")).await == body);
+    assert!(bench.source.requests().iter().all(|request| request.header("range").is_none()));
+}
+
+#[tokio::test]
+async fn b7_parts_of_another_version_are_not_mixed() {
+    let body = large().repeat(2);
+    let header = |name, value: &str| Fault::Header(name, value.to_owned());
+    for fault in [
+        header("etag", ""),
+        header("etag", "\"other\""),
+        header("content-range", "bytes 400000-799999/6000001"),
+    ] {
+        let bench = Bench::new();
+        bench.source.put("a", body.clone());
+        bench.source.fail("a", [header("x-first", "1"), fault.clone()]);
+        let mut task = bench.task("a");
+        task.expected.length = Some(body.len() as u64);
+        assert!(bench.bytes(&task).await == body, "{fault:?}");
+    }
+}
+
+/// Answers each connection with the next of these texts; the last one serves all that follow.
+fn raw_server(answers: Vec<&'static str>) -> String {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/a", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let mut answers = answers.into_iter().peekable();
+        let mut answer = "";
+        for mut stream in listener.incoming().flatten() {
+            answer = answers.next().unwrap_or(answer);
+            let (mut head, mut byte) = (Vec::new(), [0]);
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
+                head.push(byte[0]);
+            }
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn b7_a_chunked_body_without_its_last_chunk_is_never_whole() {
+    let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n";
+    let url = raw_server(vec![head]);
+    let mut bench = Bench::new();
+    let mut options = HttpOptions::new(Scope::for_source(&url).unwrap());
+    options.backoff = Duration::from_millis(1);
+    bench.fetcher =
+        Fetcher::new(Client::new(options).unwrap(), Arc::clone(bench.fetcher.store()), Verify::Strongest);
+    let mut task = Task::new(uri(&url), ());
+    task.expected.length = Some(4);
+    let error = bench.error(&task).await;
+    assert!(matches!(error, FetchError::Http(HttpError::Transfer { .. })), "{error:?}");
+    assert_eq!(bench.staged_files(), 0);
+}
+
+#[tokio::test]
+async fn b22_validators_stay_with_the_uri_that_they_came_from() {
+    let bench = Bench::new();
+    for path in ["own", "mirror"] {
+        bench.source.serve(path, Page::from("text").with_header("etag", "\"same\""));
+    }
+    let mut task = bench.task("own");
+    task.mirrors = vec![uri(bench.source.url("mirror"))];
+    let Outcome::Staged(arrival) = bench.fetcher.fetch(&task).await else { panic!() };
+    assert!(arrival.validators.is_empty(), "those of the mirror say nothing about the resource");
+
+    task.held = Some(Validators::new(Some("\"same\""), None));
+    assert!(matches!(bench.fetcher.fetch(&task).await, Outcome::NotModified));
+    bench.source.forget_requests();
+    bench.source.fail_always("own", Fault::Status(403));
+    assert_eq!(bench.bytes(&task).await, b"text", "the mirror has the same tag and is not asked for it");
+    let requests = bench.source.requests();
+    assert!(requests[0].header("if-none-match").is_some() && requests[1].header("if-none-match").is_none());
+}
+
+#[tokio::test]
+async fn b17_a_host_that_stalls_blocks_no_other() {
+    let stalled = FakeSource::start();
+    stalled.fail_always("a", Fault::Hold);
+    let bench = Bench::with(|options| {
+        options.scope.named.push(instep_destination::http::Origin::parse(&stalled.url("")).unwrap());
+    });
+    bench.source.put("a", "text");
+    let (tasks, waiting) = mpsc::channel(64);
+    let (outcomes, mut done) = mpsc::channel(64);
+    let (fetcher, enough) = (bench.fetcher.clone(), CancellationToken::new());
+    let running = {
+        let enough = enough.clone();
+        tokio::spawn(async move { fetcher.run(waiting, outcomes, enough).await })
+    };
+    for _ in 0..40 {
+        tasks.send(Task::new(uri(stalled.url("a")), ())).await.unwrap();
+    }
+    tasks.send(bench.task("a")).await.unwrap();
+    drop(tasks);
+    let (task, outcome) = done.recv().await.unwrap();
+    assert_eq!(task.uri, bench.task("a").uri);
+    assert!(matches!(outcome, Outcome::Staged(_)), "{outcome:?}");
+    running.abort();
+    stalled.release();
+}

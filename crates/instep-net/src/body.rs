@@ -1,3 +1,5 @@
+//! A body while it arrives, bounded in time.
+
 use std::{
     fmt,
     future::poll_fn,
@@ -10,19 +12,25 @@ use std::{
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{HttpError, connection::Carried, error::Phase, hosts::Permits, pace::Pace};
+use crate::{
+    error::{HttpError, Phase},
+    hosts::Permit,
+    pool::PooledBody,
+    rate::Rate,
+};
 
-/// A body on its way, piece by piece; it stands under the timeout and the bandwidth limit.
+/// A body that arrives piece by piece. The timeout and the bandwidth limit of the client hold for it.
 pub struct Body {
-    carried: Carried,
+    incoming: PooledBody,
     uri: Arc<str>,
     timeout: Duration,
     window: Option<Window>,
-    bandwidth: Option<Arc<Pace>>,
-    permits: Permits,
+    bandwidth: Option<Arc<Rate>>,
+    permit: Permit,
 }
 
-/// A stretch of time in which 1 KiB for each second must arrive (D28).
+/// A stretch of time in which 1 KiB for each second must arrive (D28). A server that drips a byte a second would otherwise hold a
+/// transfer forever.
 struct Window {
     end: Pin<Box<Sleep>>,
     bytes: u64,
@@ -30,29 +38,29 @@ struct Window {
 
 impl Body {
     pub(crate) fn new(
-        carried: Carried,
+        incoming: PooledBody,
         uri: Arc<str>,
         timeout: Duration,
-        bandwidth: Option<Arc<Pace>>,
-        permits: Permits,
+        bandwidth: Option<Arc<Rate>>,
+        permit: Permit,
     ) -> Self {
-        Self { carried, uri, timeout, window: None, bandwidth, permits }
+        Self { incoming, uri, timeout, window: None, bandwidth, permit }
     }
 
-    /// The next piece; none at the end.
+    /// Returns the next piece; `None` at the end.
     ///
     /// # Errors
-    /// When the transfer breaks off or stalls. An end before `Content-Length` bytes is such a break.
+    /// If the transfer breaks off or stalls. An end before `Content-Length` bytes, or before the last chunk, is such a break.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         let Some(data) = poll_fn(|context| self.poll_data(context)).await? else { return Ok(None) };
-        self.permits.count(data.len() as u64);
+        self.permit.count(data.len() as u64);
         if let Some(bandwidth) = &self.bandwidth {
             bandwidth.take(data.len() as u64).await;
         }
         Ok(Some(data))
     }
 
-    /// The whole body, if it has at most so many bytes; none if it has more.
+    /// Returns the whole body; `None` if it has more than `most` bytes.
     ///
     /// # Errors
     /// As [`Self::chunk`].
@@ -67,14 +75,14 @@ impl Body {
         Ok(Some(all.into()))
     }
 
-    /// Whether everything has arrived.
+    /// Returns `true` if everything has arrived.
     pub fn is_end(&self) -> bool {
-        self.carried.is_end()
+        self.incoming.is_end()
     }
 
     fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, HttpError>> {
         loop {
-            match self.carried.poll_frame(context) {
+            match self.incoming.poll_frame(context) {
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     self.arrived(data.len() as u64);
@@ -93,7 +101,7 @@ impl Body {
     fn arrived(&mut self, bytes: u64) {
         let Some(window) = &mut self.window else { return };
         window.bytes += bytes;
-        // Time that passed while nobody asked for data is not the server's.
+        // The time in which nobody asked for data is not the server's.
         if window.end.is_elapsed() {
             self.window = None;
         }

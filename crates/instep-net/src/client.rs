@@ -1,6 +1,9 @@
+//! The client: sends requests, follows redirects, judges answers.
+
 use std::{
     error::Error as StdError,
     fmt, io,
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -8,29 +11,36 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::Full;
-use hyper_util::rt::TokioIo;
 use resourcesync::Uri;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
-use super::{
-    Body, HttpError, HttpOptions, Origin, Phase, Refusal, Request, Response, Traffic,
-    connect::{BoxError, Connector},
-    connection::{Carried, Connection, Message},
-    error::is_transient,
+use crate::{
+    attempts::Attempts,
+    body::Body,
+    connection::{Connection, Message},
+    connector::{BoxError, Connector},
+    error::{HttpError, Phase, Refusal, is_transient},
     hosts::{Host, Hosts},
-    origin,
-    pace::Pace,
+    options::HttpOptions,
+    origin::{self, Origin},
+    pool::PooledBody,
+    rate::Rate,
+    request::Request,
+    response::Response,
     retry,
     stream::Stream,
+    traffic::Traffic,
 };
 
-/// Sends requests: within the scope, with patience, without rushing anybody. Clones share connections and limits.
+/// Sends requests within a scope, patiently and politely. Clones share connections and limits.
 ///
 /// # Contract
-/// No request leaves the scope, redirects included; no connection goes to a private address that the operator did not name; no credential
-/// goes to another origin than its own.
+/// No request leaves the scope, redirects included. No connection goes to an address that is not public unless the operator named it. No
+/// credential goes to another origin than its own.
+///
+/// Dropping a future of this client cancels the request, also while it waits for a host that asked for a pause.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -38,57 +48,50 @@ struct Shared {
     options: HttpOptions,
     connector: Connector,
     user_agent: HeaderValue,
-    hosts: Hosts,
-    bandwidth: Option<Arc<Pace>>,
+    hosts: Arc<Hosts>,
+    bandwidth: Option<Arc<Rate>>,
     requests: AtomicU64,
 }
 
 impl Client {
-    /// A client without any connection yet.
+    /// Returns a client without any connection yet.
     ///
     /// # Errors
-    /// When an option cannot be used: the proxy, the user agent.
+    /// If an option cannot be used: the proxy, the user agent.
     pub fn new(options: HttpOptions) -> Result<Self, HttpError> {
         let connector = Connector::new(&options)?;
         let user_agent = HeaderValue::from_str(&options.user_agent)
             .map_err(|_| HttpError::Option { what: "The user agent cannot be sent".to_owned() })?;
         let hosts = Hosts::new(&options);
-        let bandwidth = options.bwlimit.map(|limit| Arc::new(Pace::new(limit as f64)));
-        Ok(Self(Arc::new(Shared {
-            options,
-            connector,
-            user_agent,
-            hosts,
-            bandwidth,
-            requests: AtomicU64::new(0),
-        })))
+        let bandwidth = options.bwlimit.map(|limit| Arc::new(Rate::new(limit as f64)));
+        let requests = AtomicU64::new(0);
+        Ok(Self(Arc::new(Shared { options, connector, user_agent, hosts, bandwidth, requests })))
     }
 
-    /// The options it was made with.
+    /// Returns the options that it was made with.
     pub fn options(&self) -> &HttpOptions {
         &self.0.options
     }
 
-    /// Requests sent so far.
+    /// Returns the number of requests sent so far.
     pub fn requests(&self) -> u64 {
         self.0.requests.load(Relaxed)
     }
 
-    /// The attempts that one piece of work has.
+    /// Returns the attempts that one piece of work has.
     pub fn attempts(&self) -> Attempts {
-        let client = self.clone();
-        Attempts { client, left: self.0.options.retries, made: 0, backoff: self.0.options.backoff }
+        Attempts::new(Arc::clone(&self.0.hosts), self.0.options.retries, self.0.options.backoff)
     }
 
-    /// What each host was asked for since this was called last.
-    pub(crate) fn take_traffic(&self) -> Vec<(String, Traffic)> {
+    /// Returns the figures of each host since they were taken last.
+    pub fn take_traffic(&self) -> Vec<(String, Traffic)> {
         self.0.hosts.take_traffic()
     }
 
-    /// Sends a request until an answer comes that another attempt would not better; its status may be any that is not transient.
+    /// Sends a request, again after transient failures, and returns the first answer that another attempt would not improve.
     ///
     /// # Errors
-    /// When the request is refused, or fails for good.
+    /// If the request is refused, or fails for good. A status that is not transient is not an error here.
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
         let mut attempts = self.attempts();
         loop {
@@ -102,71 +105,81 @@ impl Client {
     /// Sends a request once, following redirects.
     ///
     /// # Errors
-    /// When the request is refused, fails, or the status is transient.
+    /// If the request is refused or fails, or if the status is transient.
     pub async fn send_once(&self, request: &Request) -> Result<Response, HttpError> {
-        let refused = |uri: &Uri, reason| HttpError::Refused { uri: uri.as_str().to_owned(), reason };
         let scope = &self.0.options.scope;
         let mut uri = request.uri.clone();
-        let (mut target, mut at) = locate(&uri).map_err(|reason| refused(&uri, reason))?;
+        let (mut target, mut at) = locate(&uri)?;
+        let own = at.clone();
         if let Some(speaker) = &request.speaker {
             scope.check_origin(speaker, &at).map_err(|reason| refused(&uri, reason))?;
         }
-        for _ in 0..=HttpOptions::REDIRECTS {
-            let response = self.exchange(request, &uri, target, &at).await?;
-            if !is_redirect(response.status) || (request.content.is_some() && !keeps_method(response.status))
-            {
+        // If nobody led here, the first origin is the one whose scope redirects must stay in.
+        let speaker = request.speaker.as_ref().unwrap_or(&own);
+        let most = self.0.options.redirects;
+        for _ in 0..=most {
+            let headers = self.headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?;
+            let response = self.exchange(request, headers, &uri, target, &at).await?;
+            if most == 0 || !is_followed(request, response.status) {
                 return Ok(response);
             }
             let location = response.header(header::LOCATION).and_then(|to| uri.resolve(to.trim()).ok());
             let next = location.ok_or_else(|| refused(&uri, Refusal::NoLocation))?;
-            let (next_target, next_at) = locate(&next).map_err(|reason| refused(&next, reason))?;
+            let (next_target, next_at) = locate(&next)?;
             if at.is_secure() && !next_at.is_secure() {
                 return Err(refused(&next, Refusal::Downgrade));
             }
-            // Without a speaker, who was asked first speaks.
-            let speaker = request.speaker.clone().map_or_else(|| Origin::parse(request.uri.as_str()), Ok);
-            let speaker = speaker.map_err(|reason| refused(&request.uri, reason))?;
-            scope.check_origin(&speaker, &next_at).map_err(|reason| refused(&next, reason))?;
+            scope.check_origin(speaker, &next_at).map_err(|reason| refused(&next, reason))?;
             (uri, target, at) = (next, next_target, next_at);
         }
-        Err(refused(&request.uri, Refusal::Redirects { most: HttpOptions::REDIRECTS }))
+        Err(refused(&request.uri, Refusal::Redirects { most }))
     }
 
-    /// A connection to the origin of a URI, for what is no request: a channel. The scope holds for it too.
-    pub(crate) async fn connect(&self, uri: &Uri, speaker: &Origin) -> Result<TokioIo<Stream>, HttpError> {
-        let refused = |reason| HttpError::Refused { uri: uri.as_str().to_owned(), reason };
-        let (target, at) = locate(uri).map_err(refused)?;
-        self.0.options.scope.check_origin(speaker, &at).map_err(refused)?;
-        let connected = timeout(self.0.options.timeout, self.0.connector.connect(target)).await;
-        let source = match connected {
-            Ok(Ok(stream)) => return Ok(TokioIo::new(stream)),
-            Ok(Err(error)) => error,
-            Err(elapsed) => elapsed.into(),
-        };
-        Err(HttpError::Connect { uri: uri.as_str().to_owned(), transient: true, source })
+    /// Opens a connection to the origin of a URI for another protocol than HTTP, such as WebSocket. The scope holds for it as well.
+    ///
+    /// # Errors
+    /// If the scope forbids it, or no connection can be opened.
+    pub async fn connect(&self, uri: &Uri, speaker: &Origin) -> Result<Stream, HttpError> {
+        let (target, at) = locate(uri)?;
+        self.0.options.scope.check_origin(speaker, &at).map_err(|reason| refused(uri, reason))?;
+        let limit = self.0.options.timeout;
+        match timeout(limit, self.0.connector.connect(target)).await {
+            Ok(connected) => connected.map_err(|error| connect_failure(uri, error)),
+            Err(_) => Err(HttpError::Timeout { uri: uri.to_string(), phase: Phase::Connect, limit }),
+        }
     }
 
-    /// One request, one response.
+    /// Returns the addresses that a connection to the origin of a URI may go to, without opening one.
+    ///
+    /// # Errors
+    /// If the name has no address, or if an address is not allowed.
+    pub async fn addresses(&self, uri: &Uri) -> Result<Vec<IpAddr>, HttpError> {
+        let (target, _) = locate(uri)?;
+        let limit = self.0.options.timeout;
+        match timeout(limit, self.0.connector.addresses(&target)).await {
+            Ok(found) => found.map_err(|error| connect_failure(uri, error)),
+            Err(_) => Err(HttpError::Timeout { uri: uri.to_string(), phase: Phase::Connect, limit }),
+        }
+    }
+
+    /// Sends one message and returns its answer.
     async fn exchange(
         &self,
         request: &Request,
+        headers: HeaderMap,
         uri: &Uri,
         target: http::Uri,
         at: &Origin,
     ) -> Result<Response, HttpError> {
         let shared = &*self.0;
-        let headers = self.headers(request, at).map_err(|reason| {
-            let uri = uri.as_str().to_owned();
-            HttpError::Refused { uri, reason }
-        })?;
         let content = request.content.as_ref().map(|(content, _)| content.clone());
         let mut message = http::Request::new(Full::new(content.unwrap_or_default()));
-        *message.method_mut() = if request.content.is_some() { Method::POST } else { Method::GET };
+        *message.method_mut() = request.method();
         *message.uri_mut() = target;
         *message.headers_mut() = headers;
 
         let host = shared.hosts.get(at);
-        let permits = shared.hosts.admit(&host).await?;
+        let permit = shared.hosts.admit(&host).await?;
         shared.requests.fetch_add(1, Relaxed);
         let asked = Instant::now();
         let answer = self.ask(&host, message, uri).await.inspect_err(|error| {
@@ -178,22 +191,17 @@ impl Client {
                 host.failed();
             }
         })?;
-        let (head, carried) = answer.into_parts();
+        let (head, incoming) = answer.into_parts();
         let latency = asked.elapsed();
         host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
         self.judge(&host, uri, head.status, &head.headers, latency)?;
-        let body = Body::new(
-            carried,
-            uri.as_str().into(),
-            shared.options.timeout,
-            shared.bandwidth.clone(),
-            permits,
-        );
+        let bandwidth = shared.bandwidth.clone();
+        let body = Body::new(incoming, uri.as_str().into(), shared.options.timeout, bandwidth, permit);
         Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
     }
 
-    fn headers(&self, request: &Request, at: &Origin) -> Result<HeaderMap, Refusal> {
-        let mut headers = request.headers()?;
+    fn headers(&self, request: &Request, own: &Origin, at: &Origin) -> Result<HeaderMap, Refusal> {
+        let mut headers = request.headers(own == at)?;
         headers.insert(header::USER_AGENT, self.0.user_agent.clone());
         if let Some(authorization) = self.0.connector.proxy_authorization().filter(|_| !at.is_secure()) {
             headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
@@ -202,18 +210,18 @@ impl Client {
         Ok(headers)
     }
 
-    /// Two clocks, one after the other: for the connection, and for the headers on it. Where the host has closed a connection
-    /// that was kept, nothing was sent, and another one is used.
+    /// Sends a message over a connection that is open, or over a new one. There are two timeouts in a row, for the connection and for the
+    /// headers. If the host has closed a connection that was kept, nothing was sent, and another one is used.
     async fn ask(
         &self,
-        host: &Arc<Host>,
+        host: &Host,
         mut message: Message,
         uri: &Uri,
-    ) -> Result<http::Response<Carried>, HttpError> {
+    ) -> Result<http::Response<PooledBody>, HttpError> {
         let limit = self.0.options.timeout;
-        let slow = |phase| HttpError::Timeout { uri: uri.as_str().to_owned(), phase, limit };
+        let slow = |phase| HttpError::Timeout { uri: uri.to_string(), phase, limit };
         loop {
-            let kept = host.open.take();
+            let kept = host.pool.take();
             let is_new = kept.is_none();
             let connection = match kept {
                 Some(connection) => connection,
@@ -222,13 +230,13 @@ impl Client {
                     .map_err(|_| slow(Phase::Connect))?
                     .map_err(|error| connect_failure(uri, error))?,
             };
-            let sent = timeout(limit, connection.send(host, message)).await;
+            let sent = timeout(limit, host.pool.send(connection, message)).await;
             match sent.map_err(|_| slow(Phase::Headers))? {
                 Ok(answer) => return Ok(answer),
-                Err(unanswered) => match unanswered.message {
+                Err(unanswered) => match unanswered.unsent {
                     Some(unsent) if !is_new => message = unsent,
                     _ => {
-                        let (uri, source) = (uri.as_str().to_owned(), unanswered.error.into());
+                        let (uri, source) = (uri.to_string(), unanswered.error.into());
                         return Err(HttpError::Transfer { uri, source });
                     }
                 },
@@ -238,11 +246,11 @@ impl Client {
 
     async fn open(&self, host: &Host, target: http::Uri) -> Result<Connection, BoxError> {
         let connection = Connection::over(self.0.connector.connect(target).await?).await?;
-        host.open.share(&connection);
+        host.pool.share(&connection);
         Ok(connection)
     }
 
-    /// What the status says about the host; transient ones are errors.
+    /// Records what a status says about the host. Transient ones are errors.
     fn judge(
         &self,
         host: &Host,
@@ -255,15 +263,15 @@ impl Client {
             host.succeeded(latency);
             return Ok(());
         }
-        let most = self.0.options.most_retry_after;
+        let most = self.0.options.max_retry_after;
         let retry_after = headers
             .get(header::RETRY_AFTER)
             .and_then(|value| retry::retry_after(value.to_str().ok()?, SystemTime::now(), most));
         if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
-            host.overloaded(retry_after);
+            host.overloaded(status, retry_after);
         }
         host.failed();
-        Err(HttpError::Status { uri: uri.as_str().to_owned(), status, retry_after })
+        Err(HttpError::Status { uri: uri.to_string(), status, retry_after })
     }
 }
 
@@ -273,67 +281,37 @@ impl fmt::Debug for Client {
     }
 }
 
-/// The attempts that one piece of work has left.
-#[derive(Debug)]
-pub struct Attempts {
-    client: Client,
-    left: u32,
-    made: u32,
-    backoff: Duration,
+fn refused(uri: &Uri, reason: Refusal) -> HttpError {
+    HttpError::Refused { uri: uri.to_string(), reason }
 }
 
-impl Attempts {
-    /// With no more than so many retries.
-    #[must_use]
-    pub fn at_most(self, retries: u32) -> Self {
-        Self { left: self.left.min(retries), ..self }
-    }
-
-    /// Waits until the next attempt is in order.
-    ///
-    /// # Errors
-    /// The error itself, where none is left or none would help.
-    pub async fn again(&mut self, error: HttpError) -> Result<(), HttpError> {
-        if self.left == 0 || !error.is_transient() {
-            return Err(error);
-        }
-        tracing::debug!(%error, left = self.left, "another attempt");
-        self.left -= 1;
-        if let Some(origin) = error.uri().and_then(|uri| Origin::parse(uri).ok()) {
-            self.client.0.hosts.get(&origin).note(|traffic| traffic.retries += 1);
-        }
-        sleep(retry::backoff(self.backoff, self.made, rand::random())).await;
-        self.made += 1;
-        Ok(())
-    }
-}
-
-fn locate(uri: &Uri) -> Result<(http::Uri, Origin), Refusal> {
-    let target = origin::parse(uri.as_str())?;
-    let at = Origin::of(&target)?;
+/// Returns a URI as it is requested, and its origin.
+fn locate(uri: &Uri) -> Result<(http::Uri, Origin), HttpError> {
+    let target = origin::parse(uri.as_str()).map_err(|error| refused(uri, error.into()))?;
+    let at = Origin::of(&target).map_err(|error| refused(uri, error.into()))?;
     Ok((target, at))
 }
 
-fn is_redirect(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
-}
-
-/// Whether what was posted is posted again where a redirect leads: at others it may become a GET, which asks for something else.
-fn keeps_method(status: StatusCode) -> bool {
-    matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
-}
-
-/// Why there is no connection.
-fn connect_failure(uri: &Uri, source: BoxError) -> HttpError {
-    let uri = uri.as_str().to_owned();
-    if let Some(reason) = cause::<Refusal>(&*source) {
-        return HttpError::Refused { uri, reason: reason.clone() };
+/// Returns `true` for a redirect that keeps the method. The others turn a POST into a GET, which asks for something else.
+fn is_followed(request: &Request, status: StatusCode) -> bool {
+    match status.as_u16() {
+        307 | 308 => true,
+        301..=303 => request.content.is_none(),
+        _ => false,
     }
-    let transient = cause::<rustls::Error>(&*source).is_none() && cause::<HttpError>(&*source).is_none();
-    HttpError::Connect { uri, transient, source }
 }
 
-/// The first error of a kind in the chain; an `io::Error` hides the one it wraps.
+/// Finds the reason of a failed connection in the chain of its causes.
+fn connect_failure(uri: &Uri, source: BoxError) -> HttpError {
+    if let Some(reason) = cause::<Refusal>(&*source) {
+        return refused(uri, reason.clone());
+    }
+    // A certificate that is wrong, or an option that cannot be used, stays so.
+    let transient = cause::<rustls::Error>(&*source).is_none() && cause::<HttpError>(&*source).is_none();
+    HttpError::Connect { uri: uri.to_string(), transient, source }
+}
+
+/// Returns the first error of a type in a chain. An `io::Error` hides the one that it wraps, so it is looked into.
 fn cause<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
     let mut next = Some(error);
     while let Some(error) = next {

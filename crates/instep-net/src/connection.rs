@@ -1,12 +1,10 @@
-//! Connections that are open, and requests on them.
+//! Requests on an open connection.
 //!
-//! A connection of HTTP/1 has no task of its own: whoever waits for its answer moves it on. For a small resource the hops
-//! between tasks cost as much as the transfer.
+//! A connection of HTTP/1 has no task of its own: whoever waits for its answer drives it. For a small resource the switches between
+//! tasks cost as much as the transfer.
 
 use std::{
-    fmt,
     pin::{Pin, pin},
-    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
@@ -20,42 +18,48 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use super::{HttpOptions, hosts::Host, stream::Stream};
+use crate::stream::Stream;
 
-/// A request that can be sent again.
+/// Bytes of headers that are accepted (D28). More is an attack or a broken server; hyper would take 400 KB.
+pub(crate) const HEADER_BYTES: usize = 64 << 10;
+
+/// A request as it is sent. It can be sent again.
 pub(crate) type Message = http::Request<Full<Bytes>>;
 
 /// An open connection.
 pub(crate) enum Connection {
-    /// Of HTTP/1: for one request at a time.
+    /// A connection of HTTP/1, for one request at a time.
     Single(Box<Single>),
-    /// Of HTTP/2: for any number.
+    /// A connection of HTTP/2, for any number of requests.
     Shared(http2::SendRequest<Full<Bytes>>),
 }
 
-/// One of HTTP/1.
+/// A connection of HTTP/1.
 pub(crate) struct Single {
     sender: http1::SendRequest<Full<Bytes>>,
-    /// What reads and writes; none once the connection has ended.
+    /// The part that reads and writes; `None` once the connection has ended.
     driver: Option<http1::Connection<Stream, Full<Bytes>>>,
-    /// Whether the other end is a proxy, which wants to be told the whole URI.
-    proxied: bool,
+    /// The other end is a proxy, which expects the whole URI.
+    is_proxied: bool,
 }
 
-/// Why a request has no answer, and the request where it was not sent.
+/// The headers of an answer, its body on its way, and the connection that carries it if it carries nothing else.
+pub(crate) type Answer = (Response<Incoming>, Option<Box<Single>>);
+
+/// The error of a request without an answer, and the request itself if nothing of it was sent.
 pub(crate) struct Unanswered {
     pub(crate) error: hyper::Error,
-    pub(crate) message: Option<Message>,
+    pub(crate) unsent: Option<Message>,
 }
 
 impl Connection {
-    /// Agrees with the other end on how to speak.
+    /// Begins to speak HTTP over an open connection.
     pub(crate) async fn over(stream: Stream) -> hyper::Result<Self> {
         if stream.speaks_http_2() {
             let (sender, driver) = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
                 .adaptive_window(true)
-                .max_header_list_size(HttpOptions::HEADER_BYTES as u32)
+                .max_header_list_size(HEADER_BYTES as u32)
                 .handshake(stream)
                 .await?;
             tokio::spawn(async move {
@@ -65,36 +69,29 @@ impl Connection {
             });
             return Ok(Self::Shared(sender));
         }
-        let proxied = stream.proxied;
-        let (sender, driver) =
-            http1::Builder::new().max_buf_size(HttpOptions::HEADER_BYTES).handshake(stream).await?;
-        Ok(Self::Single(Box::new(Single { sender, driver: Some(driver), proxied })))
+        let is_proxied = stream.is_proxied();
+        let (sender, driver) = http1::Builder::new().max_buf_size(HEADER_BYTES).handshake(stream).await?;
+        Ok(Self::Single(Box::new(Single { sender, driver: Some(driver), is_proxied })))
     }
 
-    /// Sends a request to a host and waits for the headers of the answer.
-    pub(crate) async fn send(
-        self,
-        host: &Arc<Host>,
-        message: Message,
-    ) -> Result<Response<Carried>, Box<Unanswered>> {
-        let (answer, lease) = match self {
+    /// Sends a request and waits for the headers of its answer.
+    pub(crate) async fn send(self, message: Message) -> Result<Answer, Box<Unanswered>> {
+        match self {
             Self::Single(mut single) => {
                 let answer = single.send(message).await?;
-                (answer, Some(Lease { single: Some(single), host: Arc::clone(host) }))
+                Ok((answer, Some(single)))
             }
             Self::Shared(mut sender) => {
                 if let Err(error) = sender.ready().await {
-                    return Err(Box::new(Unanswered { error, message: Some(message) }));
+                    return Err(Box::new(Unanswered { error, unsent: Some(message) }));
                 }
-                let answer = sender.try_send_request(message).await;
-                let answer = answer.map_err(|mut error| {
-                    let message = error.take_message();
-                    Box::new(Unanswered { error: error.into_error(), message })
+                let answer = sender.try_send_request(message).await.map_err(|mut error| {
+                    let unsent = error.take_message();
+                    Box::new(Unanswered { error: error.into_error(), unsent })
                 })?;
-                (answer, None)
+                Ok((answer, None))
             }
-        };
-        Ok(answer.map(|incoming| Carried { incoming, lease }))
+        }
     }
 }
 
@@ -104,7 +101,7 @@ impl Single {
         if let Some(host) = host_header(&target) {
             message.headers_mut().insert(header::HOST, host);
         }
-        if !self.proxied {
+        if !self.is_proxied {
             let path = target.path_and_query().cloned();
             *message.uri_mut() = path.unwrap_or_else(|| PathAndQuery::from_static("/")).into();
         }
@@ -112,94 +109,58 @@ impl Single {
         let driver = &mut self.driver;
         let answer = std::future::poll_fn(|context| {
             drive(driver, context);
-            answer.as_mut().poll(&mut quiet())
+            answer.as_mut().poll(&mut without_waker())
         });
         answer.await.map_err(|mut error| {
-            let message = error.take_message().map(|mut message| {
+            let unsent = error.take_message().map(|mut message| {
                 *message.uri_mut() = target;
                 message
             });
-            Box::new(Unanswered { error: error.into_error(), message })
+            Box::new(Unanswered { error: error.into_error(), unsent })
         })
     }
 
-    fn is_free(&self) -> bool {
+    /// Returns `true` if the connection can take another request.
+    pub(crate) fn is_free(&self) -> bool {
         self.driver.is_some() && self.sender.is_ready()
+    }
+
+    /// Reads what has arrived without waiting for more.
+    pub(crate) fn catch_up(&mut self) {
+        drive(&mut self.driver, &mut without_waker());
+    }
+
+    /// Polls a body that comes over this connection.
+    pub(crate) fn poll_frame(
+        &mut self,
+        body: &mut Incoming,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let frame = Pin::new(&mut *body).poll_frame(&mut without_waker());
+        if frame.is_ready() {
+            return frame;
+        }
+        drive(&mut self.driver, context);
+        Pin::new(body).poll_frame(&mut without_waker())
     }
 }
 
-/// Moves a connection on as far as it goes.
+/// Reads and writes as far as the connection allows. The result is ignored: the pending request or body reports the error.
 fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &mut Context<'_>) {
-    // How it ended, those hear who wait for something of it.
     if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(context).is_ready()) {
         *driver = None;
     }
 }
 
-/// For what becomes ready only while the connection is driven: nobody else need be woken for it.
-fn quiet() -> Context<'static> {
+/// A context that wakes nobody: what is polled with it becomes ready only while the same task drives the connection.
+fn without_waker() -> Context<'static> {
     Context::from_waker(Waker::noop())
 }
 
-/// Host and port as they are written; the usual port and user information are left out.
+/// Returns host and port as they are written, without the usual port and without user information.
 fn host_header(target: &http::Uri) -> Option<HeaderValue> {
     let authority = target.authority()?.as_str();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let usual = if target.scheme_str() == Some("https") { ":443" } else { ":80" };
     HeaderValue::from_str(host.strip_suffix(usual).or_else(|| host.strip_suffix(':')).unwrap_or(host)).ok()
-}
-
-/// A body, and the connection that it comes over. The connection is free again when the body has come to its end.
-pub(crate) struct Carried {
-    incoming: Incoming,
-    lease: Option<Lease>,
-}
-
-impl Carried {
-    pub(crate) fn is_end(&self) -> bool {
-        self.incoming.is_end_stream()
-    }
-
-    pub(crate) fn poll_frame(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        let Some(single) = self.lease.as_mut().and_then(|lease| lease.single.as_mut()) else {
-            return Pin::new(&mut self.incoming).poll_frame(context);
-        };
-        let mut frame = Pin::new(&mut self.incoming).poll_frame(&mut quiet());
-        if frame.is_pending() {
-            drive(&mut single.driver, context);
-            frame = Pin::new(&mut self.incoming).poll_frame(&mut quiet());
-        }
-        if matches!(frame, Poll::Ready(None)) {
-            self.lease = None;
-        }
-        frame
-    }
-}
-
-impl fmt::Debug for Carried {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Carried").field("end", &self.is_end()).finish_non_exhaustive()
-    }
-}
-
-/// A connection in use; given back to its host when dropped, if it can be used again.
-struct Lease {
-    single: Option<Box<Single>>,
-    host: Arc<Host>,
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let Some(mut single) = self.single.take() else { return };
-        // What is left of a short body nobody wanted has arrived already.
-        if !single.is_free() {
-            drive(&mut single.driver, &mut quiet());
-        }
-        if single.is_free() {
-            self.host.open.keep(single);
-        }
-    }
 }

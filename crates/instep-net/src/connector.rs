@@ -1,4 +1,5 @@
-//! Connections: every address is checked where it is used (D23, D24).
+//! Opens connections. Every address is checked here, where it is used: a name that was checked earlier may have another address by now
+//! (D23, D24).
 
 use std::{
     fmt, io,
@@ -16,54 +17,40 @@ use hyper_util::{client::legacy::connect::proxy::Tunnel, rt::TokioIo};
 use tokio::net::TcpStream;
 use tower::Service;
 
-use super::{HttpError, HttpOptions, Refusal, Scope, address, credentials, stream::Stream, tls};
+use crate::{
+    address,
+    credentials::basic,
+    error::{HttpError, Refusal},
+    options::HttpOptions,
+    resolver::Resolve,
+    scope::Scope,
+    stream::Stream,
+    tls,
+};
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
-/// Names to addresses.
-pub trait Resolve: Send + Sync {
-    /// Every address of a name, in the order to try.
-    fn resolve(&self, host: &str) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
-}
-
-/// The resolver of the operating system.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SystemResolver;
-
-impl Resolve for SystemResolver {
-    fn resolve(&self, host: &str) -> Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>> {
-        let host = host.to_owned();
-        Box::pin(async move {
-            Ok(tokio::net::lookup_host((host.as_str(), 0)).await?.map(|address| address.ip()).collect())
-        })
-    }
-}
-
-/// Opens TCP connections to addresses that are in scope.
+/// Opens TCP connections to addresses within the scope.
 #[derive(Clone)]
-pub(crate) struct Tcp {
+struct Tcp {
     resolver: Arc<dyn Resolve>,
     scope: Arc<Scope>,
     timeout: Duration,
-    /// The proxy is the operator's word; what lies behind it is the proxy's to resolve.
-    trusted: bool,
+    /// Connections go to the operator's proxy, whose address is not checked.
+    to_proxy: bool,
 }
 
 impl Tcp {
     async fn connect(self, uri: Uri) -> Result<TokioIo<TcpStream>, BoxError> {
         let (host, port) = place(&uri);
-        let addresses = match address::written(host) {
-            Some(address) => vec![address],
-            None => self.resolver.resolve(host).await?,
-        };
-        if !self.trusted && !self.scope.may_be_private(host, port) {
-            check(host, &addresses)?;
-        }
-        let patience = self.timeout / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
+        let addresses =
+            if self.to_proxy { self.resolve(host).await? } else { self.addresses(host, port).await? };
+        // The timeout is shared: a host with many dead addresses must not take many timeouts.
+        let each = self.timeout / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
         let mut last = io::Error::new(io::ErrorKind::NotFound, format!("{host} has no address"));
         for address in addresses {
-            match tokio::time::timeout(patience, TcpStream::connect(SocketAddr::new(address, port))).await {
+            match tokio::time::timeout(each, TcpStream::connect(SocketAddr::new(address, port))).await {
                 Ok(Ok(stream)) => {
                     stream.set_nodelay(true)?;
                     return Ok(TokioIo::new(stream));
@@ -74,31 +61,32 @@ impl Tcp {
         }
         Err(last.into())
     }
-}
 
-impl Tcp {
-    /// Behind a proxy the proxy resolves names; an address that is written out can still be refused.
-    fn check_written(&self, uri: &Uri) -> Result<(), Refusal> {
-        let (host, port) = place(uri);
-        match address::written(host) {
-            Some(address) if !self.scope.may_be_private(host, port) => check(host, &[address]),
-            _ => Ok(()),
+    /// Returns the addresses of a host, all of which may be connected to.
+    async fn addresses(&self, host: &str, port: u16) -> Result<Vec<IpAddr>, BoxError> {
+        let addresses = self.resolve(host).await?;
+        self.scope.check_addresses(host, port, &addresses)?;
+        Ok(addresses)
+    }
+
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        match address::literal(host) {
+            Some(address) => Ok(vec![address]),
+            None => self.resolver.resolve(host).await,
         }
+    }
+
+    /// A proxy resolves names itself, so only addresses that are written out can be checked here.
+    fn check_literal(&self, uri: &Uri) -> Result<(), Refusal> {
+        let (host, port) = place(uri);
+        address::literal(host).map_or(Ok(()), |address| self.scope.check_addresses(host, port, &[address]))
     }
 }
 
-/// Host and port of a URI.
+/// Returns the host and port of a URI.
 fn place(uri: &Uri) -> (&str, u16) {
     let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
     (uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(usual))
-}
-
-/// One private address among public ones is enough: who answers so wants to be tried.
-fn check(host: &str, addresses: &[IpAddr]) -> Result<(), Refusal> {
-    match addresses.iter().find(|address| !address::is_public(**address)) {
-        Some(address) => Err(Refusal::PrivateAddress { host: host.to_owned(), address: *address }),
-        None => Ok(()),
-    }
 }
 
 impl Service<Uri> for Tcp {
@@ -115,19 +103,19 @@ impl Service<Uri> for Tcp {
     }
 }
 
-/// The way to an origin: straight, or through the operator's proxy; with TLS where the URI says so.
+/// Connects to the origin of a URI, directly or through the operator's proxy, with TLS if the URI says so.
 #[derive(Clone)]
 pub(crate) struct Connector {
     tcp: Tcp,
     proxy: Option<Proxy>,
     ca_file: Option<PathBuf>,
-    /// Made when it is needed first: reading the system's certificates takes longer than many a whole run.
+    /// Made at the first connection that needs it: reading the system's certificates takes longer than many a whole run.
     tls: Arc<OnceLock<Arc<rustls::ClientConfig>>>,
 }
 
 /// The operator's proxy.
 #[derive(Clone)]
-pub(crate) struct Proxy {
+struct Proxy {
     uri: Uri,
     authorization: Option<HeaderValue>,
 }
@@ -140,7 +128,7 @@ impl Proxy {
             return Err(unusable("its URL must begin with http://"));
         }
         let authorization = (!url.username().is_empty())
-            .then(|| credentials::basic(url.username(), url.password().unwrap_or_default()))
+            .then(|| basic(url.username(), url.password().unwrap_or_default()))
             .map(|text| HeaderValue::from_str(&text).map_err(|_| unusable("its user cannot be sent")))
             .transpose()?;
         let authority = format!("http://{}:{}", url.host_str().unwrap_or_default(), url.port().unwrap_or(80));
@@ -156,12 +144,12 @@ impl Connector {
             resolver: Arc::clone(&options.resolver),
             scope: Arc::new(options.scope.clone()),
             timeout: options.timeout,
-            trusted: proxy.is_some(),
+            to_proxy: proxy.is_some(),
         };
         Ok(Self { tcp, proxy, ca_file: options.ca_file.clone(), tls: Arc::default() })
     }
 
-    /// What a request to the proxy itself must carry.
+    /// Returns the header that each unencrypted request through the proxy must carry.
     pub(crate) fn proxy_authorization(&self) -> Option<&HeaderValue> {
         self.proxy.as_ref()?.authorization.as_ref()
     }
@@ -174,7 +162,13 @@ impl Connector {
         Ok(Arc::clone(self.tls.get_or_init(|| config)))
     }
 
-    /// A connection to the origin of a URI.
+    /// Returns the addresses that a connection to the origin of a URI may go to.
+    pub(crate) async fn addresses(&self, uri: &Uri) -> Result<Vec<IpAddr>, BoxError> {
+        let (host, port) = place(uri);
+        self.tcp.addresses(host, port).await
+    }
+
+    /// Opens a connection to the origin of a URI.
     pub(crate) async fn connect(&self, uri: Uri) -> Result<Stream, BoxError> {
         let secure = uri.scheme_str() == Some("https");
         let mut tcp = self.tcp.clone();
@@ -182,7 +176,7 @@ impl Connector {
             None if secure => HttpsConnector::from((tcp, self.tls()?)).call(uri).await?,
             None => MaybeHttpsStream::Http(tcp.call(uri).await?),
             Some(proxy) => {
-                tcp.check_written(&uri)?;
+                tcp.check_literal(&uri)?;
                 let mut tunnel = Tunnel::new(proxy.uri.clone(), tcp.clone());
                 if let Some(authorization) = &proxy.authorization {
                     tunnel = tunnel.with_auth(authorization.clone());
@@ -194,7 +188,7 @@ impl Connector {
                 }
             }
         };
-        Ok(Stream { inner, proxied: self.proxy.is_some() && !secure })
+        Ok(Stream::new(inner, self.proxy.is_some() && !secure))
     }
 }
 

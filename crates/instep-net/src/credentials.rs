@@ -1,10 +1,13 @@
+//! Credentials, each for one origin.
+
 use std::{collections::BTreeMap, fmt};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue, header::AUTHORIZATION};
 
-use super::{HttpError, Origin};
+use crate::{error::HttpError, origin::Origin};
 
-/// Headers that go to one origin each, and to no other (D25, AMB-B48).
+/// Headers that one origin gets and no other one, not even after a redirect (D25, AMB-B48).
 #[derive(Clone, Default)]
 pub struct Credentials(BTreeMap<Origin, Vec<(HeaderName, HeaderValue)>>);
 
@@ -12,23 +15,23 @@ impl Credentials {
     /// Sends `Authorization: Bearer` to an origin.
     ///
     /// # Errors
-    /// When the token cannot stand in a header.
+    /// If the token cannot be part of a header.
     pub fn bearer(&mut self, origin: Origin, token: &str) -> Result<(), HttpError> {
         self.header(origin, AUTHORIZATION.as_str(), &format!("Bearer {token}"))
     }
 
-    /// Sends `Authorization: Basic` to an origin.
+    /// Sends `Authorization: Basic` to an origin (RFC 7617).
     ///
     /// # Errors
-    /// Never with Base64; kept for the caller's `?`.
+    /// As [`Self::header`].
     pub fn basic(&mut self, origin: Origin, user: &str, password: &str) -> Result<(), HttpError> {
         self.header(origin, AUTHORIZATION.as_str(), &basic(user, password))
     }
 
-    /// Sends any header to an origin.
+    /// Sends any header to an origin. It replaces an earlier one of the same name.
     ///
     /// # Errors
-    /// When name or value cannot stand in a header; the value is not shown.
+    /// If the name or the value cannot be part of a header. The message does not show the value.
     pub fn header(&mut self, origin: Origin, name: &str, value: &str) -> Result<(), HttpError> {
         let unusable =
             |part| HttpError::Option { what: format!("The {part} of the header {name:?} cannot be sent") };
@@ -48,32 +51,20 @@ impl Credentials {
     }
 }
 
+/// Names the origins; the headers are secret.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.keys().map(Origin::to_string)).finish()
     }
 }
 
-/// The value of a `Basic` authorization.
+/// Returns the value of a `Basic` authorization.
 pub(crate) fn basic(user: &str, password: &str) -> String {
-    format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
+    format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { letter.into() } else { '=' });
-        }
-    }
-    text
-}
-
-/// Login and password of a host in the text of a `netrc` file; the `default` entry is not used, for it names no host.
+/// Returns the login and password of a host in the text of a `netrc` file; `None` if it has none. The `default` entry is ignored,
+/// because it would send a password to any host.
 pub fn netrc(text: &str, host: &str) -> Option<(String, String)> {
     let mut words =
         text.lines().filter(|line| !line.trim_start().starts_with('#')).flat_map(str::split_whitespace);
@@ -105,7 +96,6 @@ mod tests {
     #[test]
     fn basic_is_base64_of_user_and_password() {
         assert_eq!(basic("Aladdin", "open sesame"), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
-        assert_eq!(base64(b"ab"), "YWI=");
     }
 
     #[test]

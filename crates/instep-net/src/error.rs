@@ -1,79 +1,81 @@
-use std::{error::Error as StdError, time::Duration};
+//! Errors of requests, and which of them another attempt may overcome.
+
+use std::{error::Error as StdError, fmt, net::IpAddr, time::Duration};
 
 use http::StatusCode;
 
-use super::Origin;
+use crate::origin::{Origin, UriError};
 
-/// Why a request brought nothing.
+/// The reason why a request brought no usable response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The request, or a redirect of it, leads where it must not. Never retried.
+    /// The request, or a redirect of it, leads where it must not. It is never retried.
     #[error("{uri} is not requested: {reason}")]
     Refused {
-        /// Where it leads.
+        /// The URI that would have been requested.
         uri: String,
-        /// Why not.
+        /// The reason.
         reason: Refusal,
     },
-    /// No connection came about.
+    /// No connection could be opened.
     #[error("Cannot connect to {uri}")]
     Connect {
-        /// What was asked for.
+        /// The requested URI.
         uri: String,
-        /// Whether another attempt may help; not where the certificate is wrong.
+        /// `true` if another attempt may help; `false` if for instance the certificate is wrong.
         transient: bool,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The connection broke, or what came over it is not HTTP.
     #[error("The transfer of {uri} broke off")]
     Transfer {
-        /// What was asked for.
+        /// The requested URI.
         uri: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
     /// The server was too slow.
     #[error("{uri} was too slow: {phase} took longer than {limit:?}")]
     Timeout {
-        /// What was asked for.
+        /// The requested URI.
         uri: String,
-        /// What it was slow at.
+        /// The phase that took too long.
         phase: Phase,
         /// The limit.
         limit: Duration,
     },
-    /// The server answers, but not with what was asked for.
+    /// The server answered with a status that does not bring what was asked for.
     #[error("{uri} answers {status}")]
     Status {
-        /// What was asked for.
+        /// The requested URI.
         uri: String,
         /// The status.
         status: StatusCode,
-        /// How long it wants to be left alone.
+        /// The pause that `Retry-After` asks for; `None` if it asks for none.
         retry_after: Option<Duration>,
     },
-    /// The host failed so often that it is left alone for a while.
-    #[error("{host} failed too often and is left alone for {pause:?}")]
+    /// The host failed so often that it gets no requests for a while.
+    #[error("{host} failed too often and gets no request for {pause:?}")]
     HostDown {
         /// The host and its port.
         host: String,
-        /// For how long.
+        /// The time until it gets requests again.
         pause: Duration,
     },
     /// An option cannot be used.
     #[error("{what}")]
     Option {
-        /// What, and why.
+        /// The option and what is wrong with it.
         what: String,
     },
 }
 
 impl HttpError {
-    /// Whether another attempt may succeed: connections, resets, timeouts, 5xx, 408 and 429.
+    /// Returns `true` if another attempt may succeed: after failed connections, resets, timeouts, 5xx, 408 and 429.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Connect { transient, .. } => *transient,
@@ -83,8 +85,8 @@ impl HttpError {
         }
     }
 
-    /// What was asked for, where it is one thing.
-    pub(crate) fn uri(&self) -> Option<&str> {
+    /// Returns the requested URI; `None` if the error is not about one.
+    pub fn uri(&self) -> Option<&str> {
         match self {
             Self::Refused { uri, .. }
             | Self::Connect { uri, .. }
@@ -95,7 +97,7 @@ impl HttpError {
         }
     }
 
-    /// The status, where the server answered.
+    /// Returns the status; `None` if the server did not answer.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
             Self::Status { status, .. } => Some(*status),
@@ -104,25 +106,27 @@ impl HttpError {
     }
 }
 
+/// Returns `true` for a status that may be another one at the next attempt. 501 never is.
 pub(crate) fn is_transient(status: StatusCode) -> bool {
     status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
         || status == StatusCode::TOO_MANY_REQUESTS
         || status == StatusCode::REQUEST_TIMEOUT
 }
 
-/// What a server can be slow at.
+/// The part of an exchange that a server was too slow at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Phase {
     /// Connecting.
     Connect,
-    /// Sending headers.
+    /// Sending the headers.
     Headers,
-    /// Sending 1 KiB a second of the body.
+    /// Sending the body at 1 KiB a second or more.
     Body,
 }
 
-impl std::fmt::Display for Phase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Connect => "connecting",
             Self::Headers => "the headers",
@@ -131,51 +135,43 @@ impl std::fmt::Display for Phase {
     }
 }
 
-/// Why a URI is not requested (invariant 7).
+/// The reason why a URI is not requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// Neither `http` nor `https` (D26).
-    #[error("only http and https are fetched, not {scheme:?}")]
-    Scheme {
-        /// What it is.
-        scheme: String,
-    },
-    /// It has no host.
-    #[error("it has no host")]
-    NoHost,
-    /// It cannot be sent in a request.
-    #[error("it cannot be sent: {reason}")]
-    Unusable {
-        /// Why.
-        reason: String,
-    },
-    /// A document speaks for its own host only (D22).
-    #[error("Not fetched: {target} is on another host than {speaker}, which lists it")]
+    /// It cannot be requested over HTTP (D26).
+    #[error(transparent)]
+    Uri(#[from] UriError),
+    /// It is on another host than the document that leads there (D22).
+    #[error("{target} is on another host than {speaker}, which lists it")]
     OutOfScope {
         /// The origin of the document that leads there.
         speaker: Origin,
-        /// Where it leads.
+        /// The origin that it leads to.
         target: Origin,
     },
-    /// A private or loopback address that the operator did not name (D23).
-    #[error("Not fetched: {host} has the private address {address}")]
+    /// Its host has an address that is not public, and the operator did not name it (D23).
+    #[error(
+        "{host} has the private address {address} ({purpose})"
+    )]
     PrivateAddress {
         /// The host.
         host: String,
-        /// Its address.
-        address: std::net::IpAddr,
+        /// The address.
+        address: IpAddr,
+        /// The purpose of the range that the address lies in.
+        purpose: &'static str,
     },
-    /// A redirect from `https` to `http` (D25).
+    /// A redirect leads from `https` to `http` (D25).
     #[error("a redirect leads from https to http")]
     Downgrade,
-    /// Too many redirects (D25).
+    /// There are too many redirects (D25).
     #[error("more than {most} redirects")]
     Redirects {
-        /// How many are followed.
+        /// The number of redirects that are followed.
         most: usize,
     },
-    /// A redirect without a usable `Location`.
-    #[error("a redirect leads nowhere")]
+    /// A redirect has no usable `Location`.
+    #[error("a redirect has no usable Location")]
     NoLocation,
 }

@@ -4,130 +4,161 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
 };
 
+use http::StatusCode;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 
-use super::{HttpError, HttpOptions, Origin, Traffic, open::Open, pace::Pace, width::Width};
+use crate::{
+    adaptive::AdaptiveLimit, error::HttpError, options::HttpOptions, origin::Origin, pool::Pool, rate::Rate,
+    retry::MAX_BACKOFF, traffic::Traffic,
+};
 
-/// The right to one transfer, given back when dropped.
-pub(crate) struct Permits {
+/// The permission for one transfer, given back when it is dropped.
+pub(crate) struct Permit {
     host: Arc<Host>,
     _share: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
-impl Permits {
-    /// Bytes of a body arrived.
+impl Permit {
+    /// Counts bytes of a body that arrived.
     pub(crate) fn count(&self, bytes: u64) {
         self.host.note(|traffic| traffic.bytes += bytes);
     }
 }
 
-impl Drop for Permits {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.host.note(|traffic| traffic.transfers -= 1);
     }
 }
 
-/// Every host that was asked, by origin.
+/// Every host in use, by its origin.
 pub(crate) struct Hosts {
     hosts: Mutex<BTreeMap<Origin, Arc<Host>>>,
     all: Arc<Semaphore>,
-    per_host: usize,
-    rate: Option<f64>,
+    limits: Limits,
 }
 
-/// One host: the connections to it, its share of transfers, which shrinks when it is overloaded, and when to leave it alone.
+/// The limits that each host begins with.
+#[derive(Clone, Debug)]
+struct Limits {
+    per_host: usize,
+    most_idle: usize,
+    rate: Option<f64>,
+    adaptive: bool,
+}
+
+/// One host: the connections to it, its share of the transfers, and the time in which it gets no requests.
 pub(crate) struct Host {
-    pub(crate) open: Open,
+    pub(crate) pool: Arc<Pool>,
     origin: Origin,
     share: Arc<Semaphore>,
-    width: Mutex<Width>,
+    limit: Mutex<AdaptiveLimit>,
     failures: AtomicU32,
-    rate: Option<Pace>,
-    rest: Mutex<Option<Rest>>,
+    rate: Option<Rate>,
+    /// The host is slowed down and left out by how it does; otherwise only the fixed limits hold.
+    adaptive: bool,
+    pause: Mutex<Option<Pause>>,
     traffic: Mutex<Traffic>,
 }
 
-/// A time in which a host is left alone.
+/// A time in which a host gets no requests.
 #[derive(Clone, Copy)]
-enum Rest {
-    /// It asked for it: requests wait.
+enum Pause {
+    /// The host asked for it. Requests wait.
     CoolDown(Instant),
-    /// It fails: requests fail at once.
+    /// The host only failed. Requests fail at once.
     Broken(Instant),
 }
 
+impl Pause {
+    fn until(self) -> Instant {
+        let (Self::CoolDown(until) | Self::Broken(until)) = self;
+        until
+    }
+}
+
 impl Host {
-    /// Failures in a row after which a host is left alone for a while (D30).
+    /// Failures in a row after which a host gets no requests for a while (D30). Five resources with six attempts each may fail without
+    /// anything being wrong with the host as a whole.
     const MOST_FAILURES: u32 = 40;
 
-    fn new(origin: Origin, hosts: &Hosts) -> Self {
+    fn new(origin: Origin, limits: &Limits) -> Self {
         Self {
-            open: Open::default(),
+            pool: Arc::new(Pool::new(limits.most_idle)),
             origin,
-            share: Arc::new(Semaphore::new(hosts.per_host)),
-            width: Mutex::new(Width::new(hosts.per_host)),
+            share: Arc::new(Semaphore::new(limits.per_host)),
+            limit: Mutex::new(AdaptiveLimit::new(limits.per_host)),
             failures: AtomicU32::new(0),
-            rate: hosts.rate.map(Pace::new),
-            rest: Mutex::new(None),
+            rate: limits.rate.map(Rate::new),
+            adaptive: limits.adaptive,
+            pause: Mutex::new(None),
             traffic: Mutex::default(),
         }
     }
 
-    /// Notes what was asked for and what came of it.
+    /// Updates the figures of the host.
     pub(crate) fn note<T>(&self, note: impl FnOnce(&mut Traffic) -> T) -> T {
         note(&mut self.traffic.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A response came that is no failure, so long after it was asked for.
+    /// Records a response that is not a failure, and the time until its headers.
     pub(crate) fn succeeded(&self, latency: Duration) {
         self.failures.store(0, Relaxed);
-        self.change_width(|width| width.good(latency));
+        self.change_limit(|limit| limit.good(latency));
     }
 
-    /// It was too slow to answer.
+    /// Records that the host did not answer in time.
     pub(crate) fn timed_out(&self) {
-        self.change_width(Width::too_much);
+        self.change_limit(AdaptiveLimit::overloaded);
     }
 
-    /// A transient failure; too many in a row break the circuit.
+    /// Records a transient failure. After too many in a row requests fail at once for a while.
     pub(crate) fn failed(&self) {
-        if self.failures.fetch_add(1, Relaxed) + 1 >= Self::MOST_FAILURES {
+        if self.adaptive && self.failures.fetch_add(1, Relaxed) + 1 >= Self::MOST_FAILURES {
             self.failures.store(Self::MOST_FAILURES / 2, Relaxed);
-            self.rest(Rest::Broken(Instant::now() + HttpOptions::MOST_BACKOFF));
+            self.pause(Pause::Broken(Instant::now() + MAX_BACKOFF));
         }
     }
 
-    /// It has too much to do (429, 503): it is left alone as long as it asks for (D29).
-    pub(crate) fn overloaded(&self, pause: Option<Duration>) {
-        self.change_width(Width::too_much);
-        if let Some(pause) = pause {
-            tracing::warn!(host = %self.origin, seconds = pause.as_secs(), "asks to be left alone");
-            self.rest(Rest::CoolDown(Instant::now() + pause));
+    /// Records that the host has too much to do (429, 503): it gets no requests for as long as it asks for (D29).
+    pub(crate) fn overloaded(&self, status: StatusCode, pause: Option<Duration>) {
+        self.change_limit(AdaptiveLimit::overloaded);
+        if let Some(pause) = pause.filter(|_| self.adaptive) {
+            let (status, seconds) = (status.as_u16(), pause.as_secs());
+            tracing::warn!(host = %self.origin, status, "the host is busy, retrying in {seconds} s");
+            self.pause(Pause::CoolDown(Instant::now() + pause));
         }
     }
 
-    fn change_width(&self, change: impl FnOnce(&mut Width)) {
-        let mut width = self.width.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = width.now();
-        change(&mut width);
-        match width.now() {
+    fn limit(&self) -> MutexGuard<'_, AdaptiveLimit> {
+        self.limit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change_limit(&self, change: impl FnOnce(&mut AdaptiveLimit)) {
+        if !self.adaptive {
+            return;
+        }
+        let mut limit = self.limit();
+        let before = limit.now();
+        change(&mut limit);
+        match limit.now() {
             now if now > before => self.share.add_permits(now - before),
             now if now < before => self.take_away(before - now),
             _ => {}
         }
     }
 
-    /// Permits in use cannot be taken away: those that come back first are kept then.
+    /// Takes permits away. Those in use cannot be taken at once: the first ones that come back are kept instead.
     fn take_away(&self, permits: usize) {
         let missing = permits - self.share.forget_permits(permits);
         if missing == 0 {
@@ -141,84 +172,120 @@ impl Host {
         });
     }
 
-    fn rest(&self, rest: Rest) {
-        let mut held = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = |rest: &Rest| match rest {
-            Rest::CoolDown(until) | Rest::Broken(until) => *until,
-        };
-        if held.as_ref().is_none_or(|held| until(held) < until(&rest)) {
-            *held = Some(rest);
+    /// Begins a pause unless a longer one is under way.
+    fn pause(&self, pause: Pause) {
+        let mut held = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.is_none_or(|held| held.until() < pause.until()) {
+            *held = Some(pause);
         }
     }
 
-    async fn rested(&self) -> Result<(), HttpError> {
-        loop {
-            let now = Instant::now();
-            let rest = *self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-            match rest {
-                Some(Rest::CoolDown(until)) if until > now => sleep_until(until).await,
-                Some(Rest::Broken(until)) if until > now => {
-                    let host = self.origin.to_string();
-                    return Err(HttpError::HostDown { host, pause: until - now });
+    /// Returns the pause that is under way.
+    fn current_pause(&self) -> Option<Pause> {
+        let pause = *self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        pause.filter(|pause| pause.until() > Instant::now())
+    }
+
+    async fn wait_for_pause(&self) -> Result<(), HttpError> {
+        // A pause may be prolonged while it is waited for.
+        while let Some(pause) = self.current_pause() {
+            match pause {
+                Pause::CoolDown(until) => sleep_until(until).await,
+                Pause::Broken(until) => {
+                    let (host, pause) = (self.origin.to_string(), until - Instant::now());
+                    return Err(HttpError::HostDown { host, pause });
                 }
-                _ => return Ok(()),
             }
         }
+        Ok(())
     }
 }
 
 impl Hosts {
-    pub(crate) fn new(options: &HttpOptions) -> Self {
-        Self {
+    pub(crate) fn new(options: &HttpOptions) -> Arc<Self> {
+        let transfers = options.transfers.max(1);
+        Arc::new(Self {
             hosts: Mutex::new(BTreeMap::new()),
-            all: Arc::new(Semaphore::new(options.transfers.max(1))),
-            per_host: options.per_host.clamp(1, options.transfers.max(1)),
-            rate: options.rate,
-        }
+            all: Arc::new(Semaphore::new(transfers)),
+            limits: Limits {
+                per_host: options.per_host.clamp(1, transfers),
+                most_idle: options.idle_per_host,
+                rate: options.rate,
+                adaptive: options.adaptive,
+            },
+        })
     }
 
-    pub(crate) fn get(&self, origin: &Origin) -> Arc<Host> {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Origin, Arc<Host>>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(self: &Arc<Self>, origin: &Origin) -> Arc<Host> {
+        let mut hosts = self.lock();
         if let Some(host) = hosts.get(origin) {
             return Arc::clone(host);
         }
-        let host = Arc::new(Host::new(origin.clone(), self));
+        if hosts.is_empty() {
+            tokio::spawn(forget_unused(Arc::downgrade(self)));
+        }
+        let host = Arc::new(Host::new(origin.clone(), &self.limits));
         hosts.insert(origin.clone(), Arc::clone(&host));
         host
     }
 
-    /// Waits until one more transfer from this host is in order. The host's share comes first, so that those who wait for one slow
-    /// host hold nothing that others need.
-    pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permits, HttpError> {
+    /// Waits until one more transfer from this host may begin. The host's own permit comes first, so that those who wait for a slow host
+    /// hold nothing that others need.
+    pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permit, HttpError> {
         let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
-        host.rested().await?;
+        host.wait_for_pause().await?;
         let share = Arc::clone(&host.share).acquire_owned().await.map_err(closed)?;
-        host.rested().await?;
+        host.wait_for_pause().await?;
         if let Some(rate) = &host.rate {
             rate.take(1).await;
         }
         let all = Arc::clone(&self.all).acquire_owned().await.map_err(closed)?;
         host.note(|traffic| traffic.transfers += 1);
-        Ok(Permits { host: Arc::clone(host), _share: share, _all: all })
+        Ok(Permit { host: Arc::clone(host), _share: share, _all: all })
     }
 
-    /// What each host was asked for since this was called last.
+    /// Returns the figures of each host since they were taken last.
     pub(crate) fn take_traffic(&self) -> Vec<(String, Traffic)> {
-        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let hosts = self.lock();
         let taken = hosts.values().map(|host| {
-            let most_transfers = host.width.lock().unwrap_or_else(PoisonError::into_inner).now();
+            let most_transfers = host.limit().now();
             let taken = host.note(|traffic| {
                 let transfers = traffic.transfers;
                 std::mem::replace(traffic, Traffic { transfers, ..Traffic::default() })
             });
             (host.origin.to_string(), Traffic { most_transfers, ..taken })
         });
-        taken.filter(|(_, traffic)| !traffic.is_nothing()).collect()
+        taken.filter(|(_, traffic)| !traffic.is_empty()).collect()
+    }
+
+    /// Closes idle connections, and forgets hosts without a connection, a request or a pause. Returns `false` once none is left.
+    fn close_idle(&self) -> bool {
+        let mut hosts = self.lock();
+        hosts.retain(|_, host| {
+            let is_unused = host.pool.close_idle() && host.current_pause().is_none();
+            !is_unused || Arc::strong_count(host) > 1
+        });
+        !hosts.is_empty()
+    }
+}
+
+/// Forgets hosts that are no longer used. A hub delivers to thousands of hosts, and nobody else would notice that they are done.
+async fn forget_unused(hosts: Weak<Hosts>) {
+    loop {
+        sleep(Pool::IDLE).await;
+        let goes_on = hosts.upgrade().is_some_and(|hosts| hosts.close_idle());
+        if !goes_on {
+            return;
+        }
     }
 }
 
 impl fmt::Debug for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hosts").field("per_host", &self.per_host).finish_non_exhaustive()
+        f.debug_struct("Hosts").field("limits", &self.limits).finish_non_exhaustive()
     }
 }

@@ -1,32 +1,45 @@
-//! One small client: scope, politeness, retry.
+#![doc = include_str!("../README.md")]
 
+mod adaptive;
 mod address;
+mod attempts;
 mod body;
+mod cidr;
 mod client;
-mod connect;
 mod connection;
+mod connector;
 mod credentials;
 mod error;
+mod host_queue;
 mod hosts;
-mod message;
-mod open;
 mod options;
 mod origin;
-mod pace;
+mod pool;
+mod rate;
+mod request;
+mod resolver;
+mod response;
 mod retry;
 mod scope;
 mod stream;
 mod tls;
 mod traffic;
-mod width;
+mod validators;
 
+pub use address::{is_public, special_purpose};
+pub use attempts::Attempts;
 pub use body::Body;
-pub use client::{Attempts, Client};
-pub use connect::{Resolve, SystemResolver};
+pub use cidr::{Cidr, CidrError};
+pub use client::Client;
 pub use credentials::{Credentials, netrc};
 pub use error::{HttpError, Phase, Refusal};
-pub use message::{Request, Response, Validators};
+pub use host_queue::HostQueue;
 pub use options::HttpOptions;
-pub use origin::Origin;
+pub use origin::{Origin, UriError};
+pub use request::Request;
+pub use resolver::{Resolve, Resolving, SystemResolver};
+pub use response::{ContentRange, Response};
 pub use scope::Scope;
+pub use stream::Stream;
 pub use traffic::Traffic;
+pub use validators::Validators;

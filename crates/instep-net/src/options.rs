@@ -1,103 +1,68 @@
+//! What a client is made of.
+
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use super::{Credentials, HttpError, Origin, Resolve, Scope, SystemResolver, netrc};
-use crate::{AccessOptions, options::Credential};
+use crate::{
+    connection::HEADER_BYTES,
+    credentials::Credentials,
+    resolver::{Resolve, SystemResolver},
+    retry::MAX_BACKOFF,
+    scope::Scope,
+};
 
-/// How the network is used, checked: what [`crate::http::Client`] is made of.
+/// The options of a [`Client`](crate::Client): scope, credentials, limits, timeouts.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// Where requests may go.
+    /// The URIs that may be requested and the addresses that may be connected to.
     pub scope: Scope,
-    /// What is sent to which origin.
+    /// The headers that each origin gets.
     pub credentials: Credentials,
-    /// Bounds connecting, waiting for headers, and each window of a body that brings less than 1 KiB a second.
+    /// The timeout for connecting, for headers, and for each window of a body that brings less than 1 KiB a second.
     pub timeout: Duration,
-    /// Attempts after the first one.
+    /// The number of attempts after the first one.
     pub retries: u32,
-    /// The pause before the first retry; it doubles with each further one, up to [`Self::MOST_BACKOFF`].
+    /// The pause before the first retry. It doubles with each further one, up to [`Self::MAX_BACKOFF`].
     pub backoff: Duration,
-    /// The longest pause that a `Retry-After` is obeyed for (D29).
-    pub most_retry_after: Duration,
-    /// Transfers at a time in all.
+    /// The longest pause for which a `Retry-After` is obeyed (D29).
+    pub max_retry_after: Duration,
+    /// The number of redirects that are followed (D25). With 0 a redirect is a response like any other.
+    pub redirects: usize,
+    /// The number of transfers at a time in all.
     pub transfers: usize,
-    /// Transfers at a time to one host.
+    /// The number of transfers at a time to one host.
     pub per_host: usize,
-    /// Requests a second to one host; none is unlimited.
+    /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it asks for one, none for a while if it only
+    /// fails. Without this only the fixed limits hold, and one bad URI of a host does not affect the others.
+    pub adaptive: bool,
+    /// The number of connections to one host that are kept open without a request.
+    pub idle_per_host: usize,
+    /// The number of requests a second to one host; `None` for no limit.
     pub rate: Option<f64>,
-    /// Bytes a second in all; none is unlimited.
+    /// The number of bytes a second in all; `None` for no limit.
     pub bwlimit: Option<u64>,
-    /// The proxy; none is used unless it is named here.
+    /// The URL of the proxy; `None` for no proxy. The environment is not consulted.
     pub proxy: Option<String>,
-    /// Certificates that are trusted beside the system's, as a PEM file.
+    /// Certificates to trust in addition to the system's, as a PEM file.
     pub ca_file: Option<PathBuf>,
-    /// What the client says it is.
+    /// The `User-Agent` header.
     pub user_agent: String,
-    /// Where names become addresses.
+    /// The resolver of names.
     pub resolver: Arc<dyn Resolve>,
 }
 
 impl HttpOptions {
-    /// The longest pause between two attempts that nobody asked for.
-    pub const MOST_BACKOFF: Duration = Duration::from_secs(30);
-    /// Redirects followed (D25).
+    /// The longest pause between two attempts that the server did not ask for.
+    pub const MAX_BACKOFF: Duration = MAX_BACKOFF;
+    /// The number of redirects that are followed unless another one is chosen (D25).
     pub const REDIRECTS: usize = 5;
-    /// Bytes of headers taken (D28).
-    pub const HEADER_BYTES: usize = 64 << 10;
+    /// The bytes of headers that are accepted (D28).
+    pub const HEADER_BYTES: usize = HEADER_BYTES;
+    /// The `User-Agent` header unless another one is chosen.
+    pub const USER_AGENT: &'static str =
+        concat!("instep/", env!("CARGO_PKG_VERSION"), " (+", env!("CARGO_PKG_REPOSITORY"), ")");
 
-    /// What the operator decided, for a run that starts at a URL; a run that starts at a file names no origin.
-    ///
-    /// # Errors
-    /// When an option cannot be used.
-    pub fn for_source(url: &str, access: &AccessOptions) -> Result<Self, HttpError> {
-        let unusable = |what: &str, text: &str, why: &dyn fmt::Display| HttpError::Option {
-            what: format!("The {what} {text:?} cannot be used: {why}"),
-        };
-        let own = if url.starts_with("file:") {
-            None
-        } else {
-            Some(Origin::parse(url).map_err(|reason| unusable("URL", url, &reason))?)
-        };
-        let origin = |text: &String| Origin::parse(text).map_err(|reason| unusable("origin", text, &reason));
-        let mut scope = Scope { strict: access.strict_origin, ..Scope::default() };
-        scope.named.extend(own.clone());
-        scope.allowed = access.allow_origins.iter().map(origin).collect::<Result<_, _>>()?;
-
-        let mut credentials = Credentials::default();
-        if let Some(text) = &access.netrc {
-            for origin in own.iter().chain(&scope.allowed) {
-                if let Some((user, password)) = netrc(text.reveal(), origin.host()) {
-                    credentials.basic(origin.clone(), &user, &password)?;
-                }
-            }
-        }
-        for credential in &access.credentials {
-            let (Credential::Bearer { origin: of, .. }
-            | Credential::Basic { origin: of, .. }
-            | Credential::Header { origin: of, .. }) = credential;
-            let Some(to) = of.as_ref().map(origin).transpose()?.or_else(|| own.clone()) else { continue };
-            match credential {
-                Credential::Bearer { token, .. } => credentials.bearer(to, token.reveal())?,
-                Credential::Basic { user, password, .. } => credentials.basic(to, user, password.reveal())?,
-                Credential::Header { name, value, .. } => credentials.header(to, name, value.reveal())?,
-            }
-        }
-        Ok(Self {
-            credentials,
-            timeout: access.timeout,
-            retries: access.retries,
-            transfers: access.transfers,
-            per_host: access.per_host,
-            rate: access.rate,
-            bwlimit: access.bwlimit,
-            proxy: access.proxy.clone(),
-            ca_file: access.ca_file.clone(),
-            user_agent: access.user_agent.clone(),
-            ..Self::new(scope)
-        })
-    }
-
-    /// The defaults of the program within a scope.
+    /// Returns the defaults within a scope: 16 transfers, 8 per host, 5 retries, a timeout of 30 s.
     pub fn new(scope: Scope) -> Self {
         Self {
             scope,
@@ -105,14 +70,17 @@ impl HttpOptions {
             timeout: Duration::from_secs(30),
             retries: 5,
             backoff: Duration::from_millis(500),
-            most_retry_after: Duration::from_secs(3600),
+            max_retry_after: Duration::from_secs(3600),
+            redirects: Self::REDIRECTS,
             transfers: 16,
             per_host: 8,
+            adaptive: true,
+            idle_per_host: 8,
             rate: None,
             bwlimit: None,
             proxy: None,
             ca_file: None,
-            user_agent: AccessOptions::default().user_agent,
+            user_agent: Self::USER_AGENT.to_owned(),
             resolver: Arc::new(SystemResolver),
         }
     }

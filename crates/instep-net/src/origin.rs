@@ -1,8 +1,8 @@
-use std::fmt;
+//! Scheme, host and port, and how they are read from a URI.
 
-use super::Refusal;
+use std::{fmt, net::Ipv4Addr};
 
-/// Scheme, host and port: what a credential belongs to, and what a scope is made of.
+/// Scheme, host and port: what a credential belongs to, and what a scope is made of (RFC 6454).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     secure: bool,
@@ -10,28 +10,50 @@ pub struct Origin {
     port: u16,
 }
 
+/// The reason why a URI cannot be requested over HTTP at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UriError {
+    /// The scheme is neither `http` nor `https` (D26).
+    #[error("only http and https are fetched, not {scheme:?}")]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// There is no host.
+    #[error("it has no host")]
+    NoHost,
+    /// It cannot be written into a request.
+    #[error("it cannot be sent: {reason}")]
+    Unusable {
+        /// The reason.
+        reason: String,
+    },
+}
+
 impl Origin {
-    /// The origin of an `http` or `https` URI; user information in it counts for nothing.
+    /// Returns the origin of an `http` or `https` URI. User information in the URI is ignored.
     ///
     /// # Errors
-    /// When it is of another scheme or has no host (D26).
-    pub fn parse(uri: &str) -> Result<Self, Refusal> {
+    /// If the URI has another scheme or no host (D26).
+    pub fn parse(uri: &str) -> Result<Self, UriError> {
         Self::of(&parse(uri)?)
     }
 
-    pub(crate) fn of(uri: &http::Uri) -> Result<Self, Refusal> {
+    pub(crate) fn of(uri: &http::Uri) -> Result<Self, UriError> {
         let secure = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
-            scheme => return Err(Refusal::Scheme { scheme: scheme.unwrap_or_default().to_owned() }),
+            scheme => return Err(UriError::Scheme { scheme: scheme.unwrap_or_default().to_owned() }),
         };
-        let host = uri.host().filter(|host| !host.is_empty()).ok_or(Refusal::NoHost)?;
+        let host = uri.host().filter(|host| !host.is_empty()).ok_or(UriError::NoHost)?;
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         Ok(Self { secure, host, port })
     }
 
-    /// Whether a URI begins with this origin as it is written here. No stands for: look closer.
+    /// Returns `true` if the text of a URI begins with this origin. `false` does not mean that the URI has another origin: it may be
+    /// spelled differently.
     pub(crate) fn begins(&self, uri: &str) -> bool {
         let (scheme, usual) = if self.secure { ("https://", 443) } else { ("http://", 80) };
         let after = uri.strip_prefix(scheme).and_then(|rest| rest.strip_prefix(self.host.as_str()));
@@ -44,36 +66,35 @@ impl Origin {
             && (if port.is_empty() { self.port == usual } else { port.parse() == Ok(self.port) })
     }
 
-    /// Whether it is `https`.
+    /// Returns `true` if the scheme is `https`.
     pub fn is_secure(&self) -> bool {
         self.secure
     }
 
-    /// The host in lower case; an IPv6 address in brackets.
+    /// Returns the host in lower case; an IPv6 address is in brackets.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The port, whether written or not.
+    /// Returns the port; that of the scheme if the URI names none.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether what this origin says about the other one counts: the same host or a sub-domain, the same port, the same scheme
-    /// or the step from `http` to `https`.
+    /// Returns `true` if a document of this origin may lead to the other one: the same host or a sub-domain, on the same port, with
+    /// the same scheme or the step from `http` to `https`.
     pub(crate) fn speaks_for(&self, other: &Self) -> bool {
-        let host = other.host == self.host
-            || other
-                .host
-                .strip_suffix(&self.host)
-                .is_some_and(|head| head.ends_with('.') && !self.is_address());
+        let is_sub_domain = || {
+            let head = other.host.strip_suffix(&self.host);
+            head.is_some_and(|head| head.ends_with('.') && !self.is_address())
+        };
         let upgrade = !self.secure && other.secure;
         let port = self.port == other.port || (upgrade && self.port == 80 && other.port == 443);
-        host && port && (self.secure == other.secure || upgrade)
+        port && (self.secure == other.secure || upgrade) && (other.host == self.host || is_sub_domain())
     }
 
     fn is_address(&self) -> bool {
-        self.host.starts_with('[') || self.host.parse::<std::net::Ipv4Addr>().is_ok()
+        self.host.starts_with('[') || self.host.parse::<Ipv4Addr>().is_ok()
     }
 }
 
@@ -85,15 +106,15 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The text as it goes on the wire; a fragment is left out.
-pub(crate) fn parse(uri: &str) -> Result<http::Uri, Refusal> {
+/// Returns a URI as it is sent in a request: without its fragment, otherwise as it is written.
+pub(crate) fn parse(uri: &str) -> Result<http::Uri, UriError> {
     let text = uri.split('#').next().unwrap_or_default();
     match text.split_once(':') {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") => {
             text.parse()
-                .map_err(|error: http::uri::InvalidUri| Refusal::Unusable { reason: error.to_string() })
+                .map_err(|error: http::uri::InvalidUri| UriError::Unusable { reason: error.to_string() })
         }
-        Some((scheme, _)) => Err(Refusal::Scheme { scheme: scheme.to_owned() }),
-        None => Err(Refusal::NoHost),
+        Some((scheme, _)) => Err(UriError::Scheme { scheme: scheme.to_owned() }),
+        None => Err(UriError::NoHost),
     }
 }

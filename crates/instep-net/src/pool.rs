@@ -1,57 +1,151 @@
+//! The open connections to one host, kept from request to request.
+
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
+use http::Response;
+use http_body::{Body as _, Frame};
 use http_body_util::Full;
-use hyper::client::conn::http2;
+use hyper::{body::Incoming, client::conn::http2};
 
-use super::connection::{Connection, Single};
+use crate::connection::{Connection, Message, Single, Unanswered};
 
-/// The connections to one host that can be used at once.
+/// The open connections to one host.
 #[derive(Default)]
-pub(crate) struct Open(Mutex<Connections>);
+pub(crate) struct Pool {
+    connections: Mutex<Connections>,
+    most_idle: usize,
+}
 
 #[derive(Default)]
 struct Connections {
-    /// Those of HTTP/1 that nobody uses, and since when; the newest last.
-    free: Vec<(Box<Single>, Instant)>,
-    shared: Option<http2::SendRequest<Full<Bytes>>>,
+    /// Connections of HTTP/1 without a request, each with the moment since which it has none; the newest comes last.
+    idle: Vec<(Box<Single>, Instant)>,
+    /// A connection of HTTP/2 and the moment at which it was used last.
+    shared: Option<(http2::SendRequest<Full<Bytes>>, Instant)>,
 }
 
-impl Open {
-    /// How long a connection is kept that nobody uses.
-    const KEPT: Duration = Duration::from_secs(90);
+impl Pool {
+    /// The time after which an unused connection is closed. Servers close theirs after 5 s (Apache) to 75 s (nginx); longer is wasted.
+    pub(crate) const IDLE: Duration = Duration::from_secs(90);
+
+    /// Keeps at most `most_idle` connections without a request.
+    pub(crate) fn new(most_idle: usize) -> Self {
+        Self { connections: Mutex::default(), most_idle }
+    }
 
     fn lock(&self) -> MutexGuard<'_, Connections> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One that can be used, the last one used first.
+    /// Takes a connection that can be used at once. The one used last comes first, because it is the least likely to have been closed.
     pub(crate) fn take(&self) -> Option<Connection> {
         let mut connections = self.lock();
-        if let Some(shared) = connections.shared.take_if(|shared| shared.is_closed()) {
-            drop(shared);
-        }
-        if let Some(shared) = &connections.shared {
+        connections.close_idle();
+        if let Some((shared, used)) = &mut connections.shared {
+            *used = Instant::now();
             return Some(Connection::Shared(shared.clone()));
         }
-        let now = Instant::now();
-        let stale = connections.free.partition_point(|(_, since)| now.duration_since(*since) > Self::KEPT);
-        connections.free.drain(..stale);
-        connections.free.pop().map(|(single, _)| Connection::Single(single))
+        connections.idle.pop().map(|(single, _)| Connection::Single(single))
     }
 
-    /// Keeps a connection that is free.
-    pub(crate) fn keep(&self, single: Box<Single>) {
-        self.lock().free.push((single, Instant::now()));
+    /// Closes connections that nobody has used for a while. Returns `true` if none is left.
+    pub(crate) fn close_idle(&self) -> bool {
+        let mut connections = self.lock();
+        connections.close_idle();
+        connections.idle.is_empty() && connections.shared.is_none()
     }
 
-    /// Lets others use a new connection too, where it is one for several.
+    fn keep(&self, single: Box<Single>) {
+        let mut connections = self.lock();
+        if connections.idle.len() < self.most_idle {
+            connections.idle.push((single, Instant::now()));
+        }
+    }
+
+    /// Lets later requests use a new connection as well if it can carry several.
     pub(crate) fn share(&self, connection: &Connection) {
         if let Connection::Shared(sender) = connection {
-            self.lock().shared.get_or_insert_with(|| sender.clone());
+            self.lock().shared.get_or_insert_with(|| (sender.clone(), Instant::now()));
+        }
+    }
+
+    /// Sends a request and waits for the headers of its answer. The connection comes back here with the end of the body.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        connection: Connection,
+        message: Message,
+    ) -> Result<Response<PooledBody>, Box<Unanswered>> {
+        let (answer, single) = connection.send(message).await?;
+        let lease = single.map(|single| Lease { single: Some(single), pool: Arc::clone(self) });
+        Ok(answer.map(|incoming| PooledBody { incoming, lease }))
+    }
+}
+
+impl Connections {
+    fn close_idle(&mut self) {
+        let now = Instant::now();
+        let is_stale = |since: Instant| now.duration_since(since) > Pool::IDLE;
+        let stale = self.idle.partition_point(|(_, since)| is_stale(*since));
+        self.idle.drain(..stale);
+        // Requests in flight keep their connection until they are done.
+        self.shared.take_if(|(shared, used)| shared.is_closed() || is_stale(*used));
+    }
+}
+
+/// A body and the connection that it comes over. The connection is free again at the end of the body.
+pub(crate) struct PooledBody {
+    incoming: Incoming,
+    lease: Option<Lease>,
+}
+
+impl PooledBody {
+    pub(crate) fn is_end(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    pub(crate) fn poll_frame(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let Some(single) = self.lease.as_mut().and_then(|lease| lease.single.as_mut()) else {
+            return Pin::new(&mut self.incoming).poll_frame(context);
+        };
+        let frame = single.poll_frame(&mut self.incoming, context);
+        if matches!(frame, Poll::Ready(None)) {
+            self.lease = None;
+        }
+        frame
+    }
+}
+
+impl fmt::Debug for PooledBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PooledBody").field("end", &self.is_end()).finish_non_exhaustive()
+    }
+}
+
+/// A connection in use. Dropping it returns the connection to the pool if it can be used again.
+struct Lease {
+    single: Option<Box<Single>>,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Some(mut single) = self.single.take() else { return };
+        // A short body that nobody read has arrived already: reading it costs less than another connection.
+        if !single.is_free() {
+            single.catch_up();
+        }
+        if single.is_free() {
+            self.pool.keep(single);
         }
     }
 }

@@ -1,16 +1,18 @@
-//! PURE: how long to wait before the next attempt.
+//! Pauses before further attempts. PURE.
 
 use std::time::{Duration, SystemTime};
 
-use super::HttpOptions;
+/// The longest pause between two attempts that the server did not ask for. It bounds how late a host that came back is noticed.
+pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
-/// The pause before a retry: doubling, with the upper half left to chance (`chance` in 0..1).
+/// Returns the pause before a retry. It doubles each time; half of it is left to chance (`chance` in 0..1), so that many clients that
+/// failed together do not come back together.
 pub(crate) fn backoff(first: Duration, retry: u32, chance: f64) -> Duration {
-    let whole = first.saturating_mul(1 << retry.min(16)).min(HttpOptions::MOST_BACKOFF);
+    let whole = first.saturating_mul(1 << retry.min(16)).min(MAX_BACKOFF);
     whole.mul_f64(0.5 + chance / 2.0)
 }
 
-/// What a `Retry-After` asks for: seconds or a date; nothing where it makes no sense, never more than `most` (D29).
+/// Returns the pause that a `Retry-After` asks for, in seconds or as a date, but never more than `most` (D29). `None` if it is neither.
 pub(crate) fn retry_after(text: &str, now: SystemTime, most: Duration) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -51,6 +53,6 @@ mod tests {
         let first = Duration::from_millis(500);
         assert_eq!(backoff(first, 0, 0.0), Duration::from_millis(250));
         assert_eq!(backoff(first, 3, 1.0), Duration::from_secs(4));
-        assert_eq!(backoff(first, 40, 1.0), HttpOptions::MOST_BACKOFF);
+        assert_eq!(backoff(first, 40, 1.0), MAX_BACKOFF);
     }
 }

@@ -1,33 +1,51 @@
-use super::{Origin, Refusal, origin};
+//! The scope of a run: which URIs its documents may lead to, and which addresses it may connect to.
 
-/// Which URIs a document may lead to (invariant 7, D22): those of its own host and that host's sub-domains on the same port, and
-/// those of origins that the operator allowed. `http` may become `https`, never back.
+use std::net::IpAddr;
+
+use crate::{
+    address,
+    cidr::Cidr,
+    error::Refusal,
+    origin::{self, Origin},
+};
+
+/// The URIs that documents may lead to, and the addresses that may be connected to (D22, D23).
+///
+/// A document may lead to its own host and that host's sub-domains on the same port, and to the allowed origins. `http` may become
+/// `https`, never the other way round. Addresses that are not public are open only to origins and networks that the operator named.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Scope {
-    /// Whether a document speaks for its exact origin only.
+    /// Narrows what a document may lead to to its exact origin.
     pub strict: bool,
     /// Origins that every document may lead to.
     pub allowed: Vec<Origin>,
-    /// Origins of URLs that the operator typed: these and the allowed ones may have private addresses (D23).
+    /// Origins of URLs that the operator typed. These and the allowed ones may have addresses that are not public.
     pub named: Vec<Origin>,
+    /// Networks that may be connected to although they are not public.
+    pub networks: Vec<Cidr>,
 }
 
 impl Scope {
-    /// The scope of a run that starts at the operator's URL.
+    /// Returns the scope of a run that starts at the operator's URL.
     ///
     /// # Errors
-    /// When the URL is not of `http` or `https`.
+    /// If the URL is neither `http` nor `https`.
     pub fn for_source(url: &str) -> Result<Self, Refusal> {
         Ok(Self { named: vec![Origin::parse(url)?], ..Self::default() })
     }
 
-    /// Whether a document of the first origin may lead to a URI.
+    /// Returns a scope that is open to public addresses and to these networks: for URIs that strangers name.
+    pub fn for_networks(networks: impl Into<Vec<Cidr>>) -> Self {
+        Self { networks: networks.into(), ..Self::default() }
+    }
+
+    /// Checks that a document of an origin may lead to a URI.
     ///
     /// # Errors
-    /// When it may not, with the reason.
+    /// If it may not, with the reason.
     pub fn check(&self, speaker: &Origin, target: &str) -> Result<(), Refusal> {
-        // A list of a million entries of its own host has no need of a parser.
+        // Most lists name a million URIs of their own host: a comparison of text spares the parser.
         if speaker.begins(target) {
             return Ok(());
         }
@@ -42,8 +60,36 @@ impl Scope {
         Err(Refusal::OutOfScope { speaker: speaker.clone(), target: target.clone() })
     }
 
-    /// Whether connections to this host and port may go to private addresses. Who names `http` has named the step to `https` too.
-    pub(crate) fn may_be_private(&self, host: &str, port: u16) -> bool {
+    /// Checks what can be said about a URI before its name is resolved: its scheme, and its address if it is written out.
+    ///
+    /// # Errors
+    /// If the URI is not requested at all, with the reason.
+    pub fn check_literal(&self, uri: &str) -> Result<(), Refusal> {
+        let origin = Origin::parse(uri)?;
+        match address::literal(origin.host()) {
+            Some(address) => self.check_addresses(origin.host(), origin.port(), &[address]),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks the addresses of a host. One refused address among good ones is enough to refuse the host: whoever answers so probes for
+    /// internal hosts.
+    pub(crate) fn check_addresses(&self, host: &str, port: u16, addresses: &[IpAddr]) -> Result<(), Refusal> {
+        if self.may_be_private(host, port) {
+            return Ok(());
+        }
+        for address in addresses {
+            let is_allowed = || self.networks.iter().any(|network| network.contains(*address));
+            if let Some(purpose) = address::special_purpose(*address).filter(|_| !is_allowed()) {
+                return Err(Refusal::PrivateAddress { host: host.to_owned(), address: *address, purpose });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if this host and port may have addresses that are not public. An operator who names `http` allows the step to
+    /// `https` as well.
+    fn may_be_private(&self, host: &str, port: u16) -> bool {
         let host = host.trim_end_matches('.');
         self.named.iter().chain(&self.allowed).any(|origin| {
             let same_port =
@@ -112,5 +158,30 @@ mod tests {
             Scope { allowed: vec![Origin::parse("https://cdn.example.org").unwrap()], ..Scope::default() };
         assert!(covers(&scope, "http://example.com/list", "https://cdn.example.org/a"));
         assert!(!covers(&scope, "http://example.com/list", "https://cdn.example.org:8443/a"));
+    }
+
+    #[test]
+    fn w1_addresses_in_any_spelling_are_judged_before_a_connection() {
+        let scope = Scope::for_networks(["10.1.0.0/16".parse().unwrap()]);
+        for refused in [
+            "http://127.0.0.1/",
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://0177.0.0.1/",
+            "http://[::1]/",
+            "http://[::ffff:7f00:1]/",
+            "http://[::127.0.0.1]/",
+            "http://[::169.254.169.254]/",
+            "http://169.254.169.254/latest",
+            "http://10.2.0.1/",
+            "ftp://example.com/",
+            "file:///etc/passwd",
+        ] {
+            assert!(scope.check_literal(refused).is_err(), "{refused}");
+        }
+        for admitted in ["https://example.com/callback", "http://10.1.2.3:8080/", "http://[::ffff:10.1.2.3]/"]
+        {
+            assert_eq!(scope.check_literal(admitted), Ok(()), "{admitted}");
+        }
     }
 }

@@ -1,5 +1,7 @@
+//! An open connection as bytes.
+
 use std::{
-    io,
+    fmt, io,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -9,20 +11,36 @@ use hyper_rustls::MaybeHttpsStream;
 use hyper_util::{client::legacy::connect::Connection as _, rt::TokioIo};
 use tokio::net::TcpStream;
 
-/// A connection, and whether it ends at a proxy that wants to be told the whole URI.
-pub(crate) struct Stream {
-    pub(crate) inner: MaybeHttpsStream<TokioIo<TcpStream>>,
-    pub(crate) proxied: bool,
+/// An open connection, with or without TLS. It reads and writes as [`hyper::rt`] has it; `hyper_util::rt::TokioIo` makes it one of tokio.
+pub struct Stream {
+    inner: MaybeHttpsStream<TokioIo<TcpStream>>,
+    is_proxied: bool,
 }
 
 impl Stream {
-    /// Whether TLS has agreed on HTTP/2.
+    /// `is_proxied`: the other end is a proxy, which expects the whole URI in each request.
+    pub(crate) fn new(inner: MaybeHttpsStream<TokioIo<TcpStream>>, is_proxied: bool) -> Self {
+        Self { inner, is_proxied }
+    }
+
+    pub(crate) fn is_proxied(&self) -> bool {
+        self.is_proxied
+    }
+
+    /// Returns `true` if TLS has agreed on HTTP/2.
     pub(crate) fn speaks_http_2(&self) -> bool {
         self.inner.connected().is_negotiated_h2()
     }
 
     fn inner(self: Pin<&mut Self>) -> Pin<&mut MaybeHttpsStream<TokioIo<TcpStream>>> {
         Pin::new(&mut self.get_mut().inner)
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_secure = matches!(self.inner, MaybeHttpsStream::Https(_));
+        f.debug_struct("Stream").field("is_secure", &is_secure).finish_non_exhaustive()
     }
 }
 

@@ -1,3 +1,5 @@
+//! Trust: which certificates a connection accepts.
+
 use std::{path::Path, sync::Arc};
 
 use rustls::{
@@ -5,9 +7,10 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject},
 };
 
-use super::HttpError;
+use crate::error::HttpError;
 
-/// Trust in the system's certificates, in the compiled-in ones where the system has none, and in those of `ca_file`.
+/// Returns a configuration that trusts the system's certificates and those of `ca_file`. The built-in roots of Mozilla are used only if
+/// the system has none, so that an operator who removed a root from the system is obeyed.
 pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, HttpError> {
     let unusable = |what: String| HttpError::Option { what };
     let mut roots = RootCertStore::empty();

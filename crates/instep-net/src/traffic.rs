@@ -1,46 +1,48 @@
+//! Figures of the requests to one host.
+
 use std::{collections::BTreeMap, time::Duration};
 
-/// What one host was asked for since it was told last, and what came of it.
+/// The requests to one host since the figures were taken last, and what came of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
-    /// Requests by the status of their answer; 0 where none came.
+    /// The number of requests for each status of an answer; 0 stands for no answer.
     pub answers: BTreeMap<u16, u64>,
-    /// Bytes of bodies that arrived.
+    /// The bytes of bodies that arrived.
     pub bytes: u64,
-    /// Requests that were made because one before them failed.
+    /// The requests that were made because an earlier one failed.
     pub retries: u64,
-    /// Answers by the time until their headers, one count for each of [`Traffic::BOUNDS`] and one for what took longer.
+    /// The number of answers for each time until their headers: one count for each of [`Traffic::BOUNDS`], and one for longer times.
     pub latencies: [u64; Self::BOUNDS.len() + 1],
     /// The sum of these times.
     pub waited: Duration,
-    /// Transfers under way now.
+    /// The transfers that are under way now.
     pub transfers: usize,
-    /// How many may be now.
+    /// The transfers that may be under way now.
     pub most_transfers: usize,
 }
 
 impl Traffic {
-    /// Times until headers, in seconds: each bucket reaches to one of them.
+    /// The upper bounds of [`Self::latencies`], in seconds.
     pub const BOUNDS: [f64; 8] = [0.005, 0.02, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
-    pub(super) fn answered(&mut self, status: u16, after: Duration) {
+    pub(crate) fn answered(&mut self, status: u16, after: Duration) {
         *self.answers.entry(status).or_default() += 1;
         let bucket = Self::BOUNDS.iter().position(|bound| after.as_secs_f64() <= *bound);
         self.latencies[bucket.unwrap_or(Self::BOUNDS.len())] += 1;
         self.waited += after;
     }
 
-    pub(super) fn unanswered(&mut self) {
+    pub(crate) fn unanswered(&mut self) {
         *self.answers.entry(0).or_default() += 1;
     }
 
-    /// Whether there is something to tell.
-    pub(super) fn is_nothing(&self) -> bool {
+    /// Returns `true` if nothing was asked for and nothing arrived.
+    pub(crate) fn is_empty(&self) -> bool {
         self.answers.is_empty() && self.bytes == 0 && self.retries == 0
     }
 
-    /// Adds what was told later; of what is under way the later word counts.
+    /// Adds later figures. Transfers under way are not a sum: the later ones count.
     pub fn add(&mut self, later: &Self) {
         for (status, number) in &later.answers {
             *self.answers.entry(*status).or_default() += number;

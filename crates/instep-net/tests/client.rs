@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use instep_destination::http::{Client, HttpError, HttpOptions, Origin, Refusal, Request, Resolve, Scope};
+use instep_net::{Client, HttpError, HttpOptions, Origin, Refusal, Request, Resolve, Scope};
 use instep_testkit::{FakeSource, Fault};
 use resourcesync::Uri;
 
@@ -194,7 +194,7 @@ async fn d29_a_host_is_left_alone_as_long_as_it_asks() {
     source.fail("a", [Fault::RetryAfter(503, "1000000000".to_owned())]);
     let mut options = options(&source);
     options.scope.named.push(Origin::parse(&other.url("")).unwrap());
-    options.most_retry_after = Duration::from_millis(300);
+    options.max_retry_after = Duration::from_millis(300);
     let client = Client::new(options).unwrap();
     let waiting = {
         let (client, url) = (client.clone(), source.url("a"));

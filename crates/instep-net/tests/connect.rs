@@ -14,7 +14,7 @@ use std::{
 use http_body_util::Full;
 use hyper::{body::Bytes, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use instep_destination::http::{Client, HttpError, HttpOptions, Refusal, Request, Scope};
+use instep_net::{Client, HttpError, HttpOptions, Refusal, Request, Scope};
 use instep_testkit::FakeSource;
 use resourcesync::Uri;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};

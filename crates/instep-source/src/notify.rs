@@ -1,6 +1,5 @@
 //! Channels and the hub: who is told, after the documents are in place.
 
-mod address;
 mod channel;
 mod client;
 mod framework;
@@ -31,7 +30,6 @@ use crate::{
     render::{Place, SetPlace, change_entry},
     status::RecentChange,
 };
-pub use address::Cidr;
 use channel::Channel;
 use framework::AnnouncedDocuments;
 use hub::Hub;

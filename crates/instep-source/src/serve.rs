@@ -26,6 +26,7 @@ mod versions;
 
 use std::{fmt, future::Future, io, pin::pin, sync::Arc, thread};
 
+use instep_net::Cidr;
 use tokio::{
     runtime::Handle,
     signal::unix::{SignalKind, signal},
@@ -36,7 +37,7 @@ use tokio::{
 use crate::{
     Error, Monitor, Problem, Publisher,
     live::Live,
-    notify::{self, Announcer, Cidr},
+    notify::{self, Announcer},
 };
 use address::Reserved;
 pub use admin::{ADMIN_FILE, AdminOptions};

@@ -19,10 +19,14 @@ use std::{collections::BTreeSet, process::Command};
 use sources::{root, sources};
 
 /// Rooms that are given everything they decide on: no clock, no files, no sockets, no waiting.
-const PURE: [&str; 12] = [
+const PURE: [&str; 16] = [
     "resourcesync/src",
     "instep-source/src/render",
     "instep-destination/src/plan",
+    "instep-net/src/adaptive",
+    "instep-net/src/origin",
+    "instep-net/src/retry",
+    "instep-net/src/validators",
     "instep-source/src/notify/payload",
     "instep-source/src/notify/framework",
     "instep-source/src/notify/hub/book",
@@ -158,9 +162,7 @@ fn text_from_the_network_becomes_a_path_in_one_place() {
         .collect();
     assert_none(&found, "only map.rs maps");
     let decoders = lines_with(&["percent_decode"], |name| {
-        elsewhere(name)
-            && !is_in(name, "instep-destination/src/listen")
-            && !is_in(name, "instep-destination/src/http")
+        elsewhere(name) && !is_in(name, "instep-destination/src/listen")
     });
     assert_none(&decoders, "only map.rs decodes");
 }
@@ -173,7 +175,10 @@ fn source_and_destination_do_not_know_each_other() {
     assert!(
         !below.contains("instep-source") && !below.contains("instep-destination") && !below.contains("tokio")
     );
-    for package in ["instep", "instep-source", "instep-destination", "instep-store", "resourcesync"] {
+    let below = dependencies("instep-net");
+    let own: Vec<_> = below.iter().filter(|name| name.starts_with("instep")).collect();
+    assert_eq!(own, ["instep-net"], "the client is above nothing but the standard");
+    for package in ["instep", "instep-source", "instep-destination", "instep-net", "instep-store", "resourcesync"] {
         assert!(!dependencies(package).contains("instep-testkit"), "{package} ships test code");
     }
 }
@@ -233,4 +238,16 @@ fn a_room_is_a_file_and_a_folder_of_its_name() {
     let found: Vec<_> =
         sources().into_iter().map(|(name, _)| name).filter(|name| name.ends_with("/mod.rs")).collect();
     assert_none(&found, "mod.rs");
+}
+
+/// There is one table of addresses, one connector and one client: everything that opens a connection to a server does it there.
+#[test]
+fn connections_are_opened_in_one_place() {
+    let elsewhere = |name: &str| {
+        !is_in(name, "instep-net/src")
+            && !name.starts_with("instep-testkit/")
+            && !name.starts_with("instep/src")
+    };
+    let words = ["TcpStream::connect", "lookup_host", "HttpConnector", "hyper_rustls"];
+    assert_none(&lines_with(&words, elsewhere), "a connection is opened outside of instep-net");
 }

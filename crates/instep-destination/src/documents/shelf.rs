@@ -57,7 +57,7 @@ impl Shelf {
         Some(Download {
             uri: Uri::parse(&note.uri).ok()?,
             headers: note.headers.into_iter().filter_map(header).collect::<HeaderMap>(),
-            validators: Validators { etag: note.etag, last_modified: note.last_modified },
+            validators: Validators::new(note.etag.as_deref(), note.last_modified.as_deref()),
             content: Content::File(file.into()),
             limits: documents.limits,
         })

@@ -11,13 +11,12 @@ impl From<HttpError> for Error {
     fn from(error: HttpError) -> Self {
         match error {
             HttpError::Option { what } => Self::Usage { what },
-            HttpError::Refused { ref uri, .. }
-            | HttpError::Connect { ref uri, .. }
-            | HttpError::Transfer { ref uri, .. }
-            | HttpError::Timeout { ref uri, .. }
-            | HttpError::Status { ref uri, .. }
-            | HttpError::HostDown { host: ref uri, .. } => {
-                Self::Unreachable { url: uri.clone(), source: Box::new(error) }
+            error => {
+                let url = match &error {
+                    HttpError::HostDown { host, .. } => host.clone(),
+                    error => error.uri().unwrap_or_default().to_owned(),
+                };
+                Self::Unreachable { url, source: Box::new(error) }
             }
         }
     }

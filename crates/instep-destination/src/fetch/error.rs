@@ -1,49 +1,51 @@
+//! Reasons why a resource was not staged.
+
 use resourcesync::{Digest, package::PackageError};
 
 use crate::{http::HttpError, store::StoreError};
 
-/// Why a resource was not staged.
+/// The reason why a resource was not staged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
     /// It did not arrive.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// It arrived and is not what the Source says it is.
+    /// It arrived and is not what the Source lists.
     #[error(transparent)]
     Mismatch(#[from] Mismatch),
-    /// It comes in a content coding that cannot be undone here, and its coded form is not what the Source lists.
-    #[error("It comes in the content coding {coding:?} although it was asked for as it is")]
+    /// It arrived in a content coding that is not supported, and its coded form is not what the Source lists.
+    #[error("It arrived in the content coding {coding:?}, although none was accepted")]
     Coding {
         /// The coding.
         coding: String,
     },
-    /// Its package does not give it (D21).
-    #[error("The package does not give it")]
+    /// Its package does not contain it as listed (D21).
+    #[error("The package does not contain it as listed")]
     Member(#[from] PackageError),
-    /// It cannot be put aside.
+    /// It cannot be staged.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// How a resource differs from what the Source says of it (D33).
+/// A difference between a resource and what the Source states about it (D33).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
     /// It has another length.
     #[error("It has {found} bytes instead of {expected}")]
     Length {
-        /// Bytes, as far as they were counted.
+        /// The bytes that were counted.
         found: u64,
-        /// Bytes that the entry states.
+        /// The bytes that the entry states.
         expected: u64,
     },
     /// It has another digest.
     #[error("It has the digest {found} instead of {expected}")]
     Digest {
-        /// Of what arrived.
+        /// The digest of what arrived.
         found: Box<Digest>,
-        /// Of what the entry states.
+        /// The digest that the entry states.
         expected: Box<Digest>,
     },
 }

@@ -1,3 +1,5 @@
+//! The part of a resource that has arrived, and what a continuation must match.
+
 use std::io::Write as _;
 
 use flate2::write::MultiGzDecoder;
@@ -14,11 +16,13 @@ use crate::{
     store::{Staged, StagingFile, Store, StoreError},
 };
 
-/// What has arrived of a resource, and what the server said when it began.
+/// The bytes of a resource that have arrived, and the headers of the response that they began with.
 pub(super) struct Partial {
     plain: StagingFile,
     /// The coding that the bytes came in although none was asked for, and the bytes without it.
     coded: Option<Coded>,
+    /// The length of the whole as the server stated it; `None` for a chunked body and for a part that an earlier run left.
+    total: Option<u64>,
     validators: Validators,
     media_type: Option<Box<str>>,
     modified: Option<DateTime>,
@@ -31,10 +35,10 @@ struct Coded {
 }
 
 impl Partial {
-    /// Bytes from which on a part is worth keeping for the next run.
+    /// The size from which on a part is kept for the next run. Smaller ones cost less to fetch again than to look after.
     pub(super) const LARGE: u64 = 16 << 20;
 
-    /// The beginning of a response to a request for all of it.
+    /// Begins with a response that brings the whole, or the first part of a large resource.
     pub(super) fn begin(
         store: &dyn Store,
         algorithms: &[Algorithm],
@@ -49,6 +53,7 @@ impl Partial {
         Ok(Self {
             plain: store.stage(algorithms)?,
             coded: coded.transpose()?,
+            total: response.content_range().map_or_else(|| response.length(), |range| range.total),
             validators: response.validators(),
             media_type: response.header(header::CONTENT_TYPE).map(Into::into),
             modified: response.header(header::LAST_MODIFIED).and_then(date),
@@ -56,7 +61,7 @@ impl Partial {
         })
     }
 
-    /// What an earlier run left of a large resource, with the strong ETag that it had (D32).
+    /// Returns the part of a large resource that an earlier run left, with the strong ETag that it had; `None` if there is none (D32).
     pub(super) fn resume(
         store: &dyn Store,
         algorithms: &[Algorithm],
@@ -65,6 +70,7 @@ impl Partial {
         Ok(store.resume(uri, algorithms)?.map(|(plain, etag)| Self {
             plain,
             coded: None,
+            total: None,
             validators: Validators::new(Some(&etag), None),
             media_type: None,
             modified: None,
@@ -72,7 +78,7 @@ impl Partial {
         }))
     }
 
-    /// Bytes that the next part must follow.
+    /// Returns the number of bytes that have arrived.
     pub(super) fn bytes(&self) -> u64 {
         self.plain.length()
     }
@@ -81,19 +87,39 @@ impl Partial {
         self.validators.strong_etag()
     }
 
-    /// Whether a part of the resource can be put behind this one.
-    pub(super) fn can_go_on(&self, has_digest: bool) -> bool {
+    /// Returns `true` if the rest can be asked for. Without a strong validator or a digest nobody would notice that the rest belongs to
+    /// another version.
+    pub(super) fn can_continue(&self, has_digest: bool) -> bool {
         self.bytes() > 0 && self.coded.is_none() && (has_digest || self.strong_etag().is_some())
     }
 
-    /// Whether a response brings what follows this part, of the same state of the resource.
-    pub(super) fn goes_on_with(&self, response: &Response) -> bool {
-        let first: Option<u64> = response
-            .header(header::CONTENT_RANGE)
-            .and_then(|range| range.trim().strip_prefix("bytes ")?.split('-').next()?.trim().parse().ok());
-        let etag = response.validators().etag;
-        let same = etag.is_none() || self.validators.etag.is_none() || etag == self.validators.etag;
-        first == Some(self.bytes()) && same && response.coding().is_none()
+    /// Returns `true` if a response brings the bytes that follow, of the same version: the same total, and the same strong validator, or
+    /// none at all where a digest will tell (B7).
+    pub(super) fn continues_with(&self, response: &Response, has_digest: bool) -> bool {
+        let Some(range) = response.content_range() else { return false };
+        let same_total = self.total.is_none() || range.total.is_none() || range.total == self.total;
+        let validators = response.validators();
+        let same_version = match (self.strong_etag(), validators.strong_etag()) {
+            (Some(before), Some(now)) => before == now,
+            _ => has_digest && (validators.etag.is_none() || self.validators.etag.is_none()),
+        };
+        range.first == self.bytes() && same_total && same_version && response.coding().is_none()
+    }
+
+    /// Takes over what a continuation says about the whole.
+    pub(super) fn continue_with(&mut self, response: &Response) {
+        self.total = self.total.or_else(|| response.content_range()?.total);
+    }
+
+    /// Returns `true` if as many bytes have arrived as the server announced. A chunked body announces none: only its last chunk tells
+    /// that it is whole.
+    pub(super) fn is_whole(&self) -> bool {
+        self.total == Some(self.bytes())
+    }
+
+    /// Returns `true` if bytes that the server announced are missing, as after a part that was shorter than asked for.
+    pub(super) fn lacks_bytes(&self) -> bool {
+        self.total.is_some_and(|total| self.bytes() < total)
     }
 
     pub(super) fn take(&mut self, uri: &str, data: &[u8]) -> Result<(), FetchError> {
@@ -116,7 +142,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Forgets what arrived, also where it was to be kept for the next run.
+    /// Deletes the bytes, also if they were to be kept for the next run.
     pub(super) fn discard(self, store: &dyn Store) -> Result<(), StoreError> {
         if self.kept {
             let staged = self.plain.finish(None)?;
@@ -125,8 +151,8 @@ impl Partial {
         Ok(())
     }
 
-    /// Everything has arrived: is it what was expected? What came in a coding is taken decoded where that is right, else as it came
-    /// where that is (AMB-B38, AMB-B39); the two are never mixed.
+    /// Compares a complete resource with the expectation. A body that came in a coding is taken decoded if that form matches, else as it
+    /// came if that matches (AMB-B38, AMB-B39); the two are never mixed.
     pub(super) fn settle(
         self,
         store: &dyn Store,

@@ -2,23 +2,23 @@
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use http::{StatusCode, header};
+use http::StatusCode;
 
 use super::{FetchError, partial::Partial, transfer::Transfer};
 use crate::http::{HttpError, Request, Response};
 
-/// Which resources are fetched in parts, and in which.
+/// The size from which on resources are fetched in parallel parts, and the size of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Parts {
-    /// Bytes from which on a resource is fetched in parts; 64 MiB.
+    /// The size from which on a resource is fetched in parts, in bytes; 64 MiB unless another one is chosen.
     pub from: u64,
-    /// Bytes of one part; 4 MiB.
+    /// The size of one part in bytes; 4 MiB unless another one is chosen.
     pub bytes: u64,
 }
 
 impl Parts {
-    /// Parts of so many bytes, for resources of at least so many.
+    /// Returns parts of `bytes` bytes for resources of at least `from` bytes.
     pub fn new(from: u64, bytes: u64) -> Self {
         Self { from, bytes: bytes.max(1) }
     }
@@ -30,12 +30,12 @@ impl Default for Parts {
     }
 }
 
-/// Parts on their way at a time; so many wait in memory at most.
+/// The number of parts on their way at a time. Parts that arrive early wait in memory, 16 MiB with the usual size.
 const AT_A_TIME: usize = 4;
 
 impl Transfer<'_> {
-    /// Fetches in parts what is large enough, one resource at a time; what does not arrive so, arrives in one piece: the rest is
-    /// asked for as after any broken transfer.
+    /// Fetches a large resource in parts, one resource at a time. If a part fails, the rest is asked for in one piece, as after any broken
+    /// transfer.
     pub(super) async fn try_in_parts(&mut self) -> Result<(), FetchError> {
         let Some(length) = self.expected.most_bytes().filter(|length| *length >= self.shared.parts.from)
         else {
@@ -63,12 +63,14 @@ impl Transfer<'_> {
             self.partial = Some(partial);
             return Ok(());
         };
-        let request = Request { if_range: Some(etag.into()), ..self.request.clone() };
+        let mut request = self.request.clone();
+        request.if_range = Some(etag.into());
         let bytes = self.shared.parts.bytes;
         let firsts = (partial.bytes()..length).step_by(usize::try_from(bytes).unwrap_or(usize::MAX));
         let mut parts = stream::iter(firsts)
             .map(|first| {
-                part(self.shared.client.clone(), request.clone(), first, (first + bytes).min(length) - 1)
+                let range = (first, (first + bytes).min(length) - 1);
+                part(self.shared.client.clone(), request.clone(), range, length)
             })
             .buffered(AT_A_TIME);
         let mut result = Ok(());
@@ -86,17 +88,16 @@ impl Transfer<'_> {
         result
     }
 
-    /// The first part tells whether there are more: whether it is a part, of what was expected, under a strong ETag.
+    /// Fetches the first part. Returns `false` unless it is a part of a resource of the expected length with a strong ETag.
     async fn first_part(&mut self, length: u64) -> Result<bool, FetchError> {
         let bytes = self.shared.parts.bytes.min(length);
-        let request = Request { range: Some((0, Some(bytes - 1))), ..self.request.clone() };
+        let mut request = self.request.clone();
+        request.range = Some((0, Some(bytes - 1)));
         let mut response = self.shared.client.send_once(&request).await?;
-        let whole = format!("bytes 0-{}/{length}", bytes - 1);
-        let usable = response.status == StatusCode::PARTIAL_CONTENT
-            && response.header(header::CONTENT_RANGE).map(str::trim) == Some(&whole)
+        let is_usable = is_range(&response, (0, bytes - 1), length)
             && response.validators().strong_etag().is_some()
             && response.coding().is_none();
-        if !usable {
+        if !is_usable {
             return Ok(false);
         }
         let algorithms = self.expected.algorithms(self.shared.verify);
@@ -112,14 +113,14 @@ impl Transfer<'_> {
 async fn part(
     client: crate::http::Client,
     mut request: Request,
-    first: u64,
-    last: u64,
+    (first, last): (u64, u64),
+    length: u64,
 ) -> Result<Bytes, HttpError> {
     request.range = Some((first, Some(last)));
     let mut attempts = client.attempts();
     loop {
         let received = match client.send_once(&request).await {
-            Ok(mut response) if is_part(&response, &request, first) => {
+            Ok(mut response) if is_part(&response, &request, (first, last), length) => {
                 read_part(&mut response, last - first + 1).await
             }
             Ok(response) => {
@@ -135,16 +136,22 @@ async fn part(
     }
 }
 
-fn is_part(response: &Response, request: &Request, first: u64) -> bool {
-    let range = response.header(header::CONTENT_RANGE).unwrap_or_default().trim();
-    let starts_right = range.strip_prefix("bytes ").and_then(|range| range.split('-').next()?.parse().ok());
-    response.status == StatusCode::PARTIAL_CONTENT
-        && starts_right == Some(first)
+/// Returns `true` if a response is the part that was asked for, of the same version: the strong ETag and the total are those of the
+/// first part (B7).
+fn is_part(response: &Response, request: &Request, range: (u64, u64), length: u64) -> bool {
+    let validators = response.validators();
+    is_range(response, range, length)
         && response.coding().is_none()
-        && response.validators().etag.is_none_or(|etag| request.if_range == Some(etag))
+        && validators.strong_etag().is_some_and(|etag| request.if_range.as_deref() == Some(etag))
 }
 
-/// A part has as many bytes as were asked for, or it is broken.
+fn is_range(response: &Response, (first, last): (u64, u64), length: u64) -> bool {
+    let range = response.content_range();
+    response.status == StatusCode::PARTIAL_CONTENT
+        && range.is_some_and(|range| (range.first, range.last, range.total) == (first, last, Some(length)))
+}
+
+/// Reads a part, which is broken unless it has as many bytes as were asked for.
 async fn read_part(response: &mut Response, bytes: u64) -> Result<Bytes, HttpError> {
     let most = usize::try_from(bytes).unwrap_or(usize::MAX);
     match response.body.read_up_to(most).await? {

@@ -1,3 +1,5 @@
+//! A resource to fetch, and what came of it.
+
 use resourcesync::{DateTime, Digests, Metadata, Uri};
 
 use super::FetchError;
@@ -6,32 +8,32 @@ use crate::{
     store::Staged,
 };
 
-/// A resource to fetch, with whatever the caller wants back beside the outcome.
+/// A resource to fetch, with a value of the caller that comes back beside the outcome.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Task<T> {
     /// The resource's URI.
     pub uri: Uri,
-    /// Mirrors to try first, the most preferred first (§14.2); one out of scope is passed over.
+    /// Mirrors to try first, the most preferred first (§14.2). One out of scope is passed over.
     pub mirrors: Vec<Uri>,
-    /// Places to try when its own URI does not have the bytes that its digest promises: versions that stay (§14.6).
+    /// Places to try if its own URI does not have the bytes that its digest promises: versions that stay (§14.6).
     pub fallbacks: Vec<Uri>,
-    /// The moment whose state is wanted, as `Accept-Datetime` has it.
+    /// The moment whose state is wanted, in the form of `Accept-Datetime`; `None` for the present one.
     pub moment: Option<Box<str>>,
-    /// The origin of the document that named it.
+    /// The origin of the document that named it; `None` if the operator did.
     pub speaker: Option<Origin>,
-    /// What it must be.
+    /// The length and digests that it must have.
     pub expected: Expected,
-    /// What is held, where the lists do not tell whether it is current.
+    /// The validators of the held copy, if the lists do not tell whether it is current. They must have come from `uri`.
     pub held: Option<Validators>,
-    /// When it was last modified; else what the server says counts.
+    /// The time of its last modification; `None` to take that of the server.
     pub modified: Option<DateTime>,
-    /// The caller's own.
+    /// The value of the caller.
     pub context: T,
 }
 
 impl<T> Task<T> {
-    /// A resource of which nothing is known but its URI.
+    /// Returns a task for a resource of which nothing is known but its URI.
     pub fn new(uri: Uri, context: T) -> Self {
         let expected = Expected::default();
         Self {
@@ -46,22 +48,28 @@ impl<T> Task<T> {
             context,
         }
     }
+
+    /// Returns the place that is tried first.
+    pub(super) fn first_place(&self) -> &Uri {
+        let own_first = self.held.as_ref().is_some_and(|held| !held.is_empty());
+        self.mirrors.first().filter(|_| !own_first).unwrap_or(&self.uri)
+    }
 }
 
-/// What the Source says of the bytes of a resource.
+/// The length and digests of a resource as the Source states them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Expected {
-    /// How many there are.
+    /// The number of bytes.
     pub length: Option<u64>,
-    /// Their digests.
+    /// The digests of the bytes.
     pub digests: Digests,
     /// The content coding that length and digests belong to (ATT-11, AMB-B38).
     pub encoding: Option<Box<str>>,
 }
 
 impl Expected {
-    /// What an entry says.
+    /// Returns the expectation of an entry.
     pub fn of(metadata: &Metadata) -> Self {
         Self { length: metadata.length, digests: metadata.hash.clone(), encoding: metadata.encoding.clone() }
     }
@@ -73,20 +81,20 @@ impl Expected {
     }
 }
 
-/// What came of a task.
+/// The result of a task.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// It is there and right.
+    /// It arrived and matches.
     Staged(Arrival),
-    /// It is what is held (304).
+    /// The held copy is current (304).
     NotModified,
     /// The Source does not have it: 404 or 410.
     Gone {
-        /// Which of the two.
+        /// The status.
         status: u16,
     },
-    /// It did not arrive, or it is not right.
+    /// It did not arrive, or does not match.
     Failed(FetchError),
 }
 
@@ -94,12 +102,12 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Arrival {
-    /// The file. Its digests are those that were compared, or SHA-256 where none could be.
+    /// The file. Its digests are those that were compared, or SHA-256 if none could be.
     pub staged: Staged,
-    /// Whether a digest of the Source was compared.
+    /// A digest of the Source was compared.
     pub verified: bool,
-    /// What to ask with next time.
+    /// The validators of its own URI for the next request; empty if it came from another place (B22).
     pub validators: Validators,
-    /// The media type that the server states.
+    /// The media type that the server states, if it states one.
     pub media_type: Option<Box<str>>,
 }

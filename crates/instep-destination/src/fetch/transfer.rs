@@ -1,10 +1,12 @@
+//! The transfer of one resource from one place.
+
 use http::StatusCode;
 use resourcesync::{DateTime, Uri};
 
 use super::{Expected, FetchError, Mismatch, Outcome, Shared, Task, partial::Partial};
-use crate::http::{HttpError, Origin, Request, Response};
+use crate::http::{HttpError, Origin, Request, Response, Validators};
 
-/// One resource from one place: what has arrived of it survives a broken connection.
+/// The transfer of one resource from one place. The bytes that have arrived survive a broken connection.
 pub(super) struct Transfer<'a> {
     pub(super) shared: &'a Shared,
     pub(super) request: Request,
@@ -12,36 +14,40 @@ pub(super) struct Transfer<'a> {
     pub(super) partial: Option<Partial>,
     pub(super) received: u64,
     modified: Option<DateTime>,
+    /// The place is not the resource's own URI: its validators say nothing about that (B22).
+    is_elsewhere: bool,
 }
 
 impl<'a> Transfer<'a> {
-    /// Bytes that make an attempt a step forward.
+    /// Bytes after which a broken attempt counts as progress: the attempts are counted anew then.
     const STEP: u64 = 1 << 20;
 
     pub(super) fn new<T>(shared: &'a Shared, from: &Uri, task: &'a Task<T>) -> Self {
         let mut request = Request::get(from.clone());
-        // Without a speaker a place speaks for itself.
+        // A mirror that nobody else led to is one that the resource's own origin led to.
         let own = || Origin::parse(task.uri.as_str()).ok();
-        let elsewhere = *from != task.uri;
-        request.speaker = task.speaker.clone().or_else(|| elsewhere.then(own).flatten());
+        let is_elsewhere = *from != task.uri;
+        request.speaker = task.speaker.clone().or_else(|| is_elsewhere.then(own).flatten());
         request.moment.clone_from(&task.moment);
-        request.held = task.held.clone().filter(|held| !held.is_empty());
+        // An ETag means nothing to another server: a mirror that happens to use the same one would answer 304 (B22).
+        request.held = task.held.clone().filter(|held| !held.is_empty() && !is_elsewhere);
         Self {
             shared,
             request,
             expected: &task.expected,
             modified: task.modified,
+            is_elsewhere,
             partial: None,
             received: 0,
         }
     }
 
-    /// Bytes that arrived, those of failed attempts too.
+    /// Returns the bytes that arrived, those of failed attempts included.
     pub(super) fn received(&self) -> u64 {
         self.received
     }
 
-    /// Attempts until it is there. One that comes further each time may go on for as long as it takes.
+    /// Makes attempts until the resource is there. A transfer that comes further each time may go on for as long as it takes.
     pub(super) async fn run(&mut self, retries: u32) -> Result<Outcome, FetchError> {
         if self.expected.length.is_some_and(|length| length > Partial::LARGE) {
             let algorithms = self.expected.algorithms(self.shared.verify);
@@ -64,8 +70,11 @@ impl<'a> Transfer<'a> {
     }
 
     async fn attempt(&mut self) -> Result<Outcome, FetchError> {
-        if self.partial.is_some() && self.expected.most_bytes() == Some(self.arrived()) {
-            return self.settle();
+        if let Some(partial) = self.partial.take_if(|partial| {
+            let is_expected = self.expected.most_bytes() == Some(partial.bytes());
+            is_expected && (partial.is_whole() || self.expected.digests.strongest().is_some())
+        }) {
+            return self.settle(partial);
         }
         self.ask_for_the_rest();
         let mut response = self.shared.client.send_once(&self.request).await?;
@@ -78,36 +87,40 @@ impl<'a> Transfer<'a> {
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 return Ok(Outcome::Gone { status: response.status.as_u16() });
             }
-            StatusCode::PARTIAL_CONTENT if !self.goes_on_with(&response) => {
+            StatusCode::PARTIAL_CONTENT
+                if self.request.range.is_some() && !self.continues_with(&response) =>
+            {
                 self.start_again();
                 response = self.shared.client.send_once(&self.request).await?;
             }
             _ => {}
         }
-        self.receive(response.successful()?).await?;
-        self.settle()
+        let partial = self.receive(response.successful()?).await?;
+        self.settle(partial)
     }
 
-    fn settle(&mut self) -> Result<Outcome, FetchError> {
+    fn settle(&self, partial: Partial) -> Result<Outcome, FetchError> {
         let (store, expected) = (&*self.shared.store, self.expected);
-        match self.partial.take() {
-            Some(partial) => Ok(Outcome::Staged(partial.settle(store, expected, self.modified)?)),
-            None => Ok(Outcome::NotModified),
+        let mut arrival = partial.settle(store, expected, self.modified)?;
+        if self.is_elsewhere {
+            arrival.validators = Validators::default();
         }
+        Ok(Outcome::Staged(arrival))
     }
 
-    fn goes_on_with(&self, response: &Response) -> bool {
-        self.partial.as_ref().is_some_and(|partial| partial.goes_on_with(response))
+    fn continues_with(&self, response: &Response) -> bool {
+        let has_digest = self.expected.digests.strongest().is_some();
+        self.partial.as_ref().is_some_and(|partial| partial.continues_with(response, has_digest))
     }
 
     pub(super) fn arrived(&self) -> u64 {
         self.partial.as_ref().map_or(0, Partial::bytes)
     }
 
-    /// What broke off is asked for from there on, if a validator or a digest will tell whether the parts belong together (D32).
+    /// Asks for the bytes after those that have arrived, if a validator or a digest will tell whether the parts belong together (D32).
     fn ask_for_the_rest(&mut self) {
         let has_digest = self.expected.digests.strongest().is_some();
-        let partial = self.partial.as_ref().filter(|partial| partial.can_go_on(has_digest));
+        let partial = self.partial.as_ref().filter(|partial| partial.can_continue(has_digest));
         self.request.range = partial.map(|partial| (partial.bytes(), None));
         self.request.if_range = partial.and_then(Partial::strong_etag).map(Into::into);
     }
@@ -117,21 +130,33 @@ impl<'a> Transfer<'a> {
         self.ask_for_the_rest();
     }
 
-    async fn receive(&mut self, mut response: Response) -> Result<(), FetchError> {
+    /// Receives the body of a response: the whole, or the rest that was asked for.
+    async fn receive(&mut self, mut response: Response) -> Result<Partial, FetchError> {
         let shared = self.shared;
-        let goes_on = response.status == StatusCode::PARTIAL_CONTENT;
-        if !goes_on {
-            self.expect(&response)?;
-            let algorithms = self.expected.algorithms(shared.verify);
-            self.partial = Some(Partial::begin(&*shared.store, &algorithms, &response)?);
+        let asked_for_rest = self.request.range.is_some() && response.status == StatusCode::PARTIAL_CONTENT;
+        let rest_of = self.partial.take().filter(|_| asked_for_rest);
+        let mut partial = match rest_of {
+            Some(mut partial) => {
+                partial.continue_with(&response);
+                partial
+            }
+            // A 206 that nobody asked for brings an unknown part of the resource, and is refused here (B1).
+            None => {
+                self.expect(&response)?;
+                Partial::begin(&*shared.store, &self.expected.algorithms(shared.verify), &response)?
+            }
+        };
+        match self.fill(&mut partial, &mut response).await {
+            Ok(()) => Ok(partial),
+            Err(error @ FetchError::Mismatch(_)) => {
+                partial.discard(&*shared.store)?;
+                Err(error)
+            }
+            Err(error) => {
+                self.partial = Some(partial);
+                Err(error)
+            }
         }
-        let Some(mut partial) = self.partial.take() else { return Ok(()) };
-        let result = self.fill(&mut partial, &mut response).await;
-        match result {
-            Err(FetchError::Mismatch(_)) => partial.discard(&*shared.store)?,
-            _ => self.partial = Some(partial),
-        }
-        result
     }
 
     async fn fill(&mut self, partial: &mut Partial, response: &mut Response) -> Result<(), FetchError> {
@@ -143,14 +168,18 @@ impl<'a> Transfer<'a> {
                 return Err(Mismatch::Length { found: partial.bytes(), expected }.into());
             }
         }
+        if partial.lacks_bytes() {
+            let (uri, source) = (response.uri.to_string(), "The part is shorter than announced".into());
+            return Err(HttpError::Transfer { uri, source }.into());
+        }
         Ok(())
     }
 
-    /// What the headers give away need not be received.
+    /// Compares the headers with the expectation, so that a wrong body need not be received.
     fn expect(&self, response: &Response) -> Result<(), FetchError> {
         if response.status != StatusCode::OK {
-            let uri = response.uri.as_str().to_owned();
-            return Err(HttpError::Status { uri, status: response.status, retry_after: None }.into());
+            let (uri, status) = (response.uri.to_string(), response.status);
+            return Err(HttpError::Status { uri, status, retry_after: None }.into());
         }
         match response.length() {
             Some(length) if response.coding().is_none() && self.expected.most_bytes().is_some() => {

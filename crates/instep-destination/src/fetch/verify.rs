@@ -1,18 +1,18 @@
-//! PURE: is it what the Source says it is?
+//! Comparison of a resource with what the Source states about it. PURE.
 
 use resourcesync::{Algorithm, Digests};
 
 use super::{Expected, Mismatch};
 use crate::Verify;
 
-/// A form of a resource that was counted and digested.
+/// The length and digests of one form of a resource.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen<'a> {
     pub(crate) length: u64,
     pub(crate) digests: &'a Digests,
 }
 
-/// As it arrived, or without the coding it came in.
+/// The form of a resource: as it arrived, or without the coding that it arrived in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Plain,
@@ -20,8 +20,8 @@ pub(crate) enum Form {
 }
 
 impl Expected {
-    /// What has to be computed: the strongest digest offered, or each; SHA-256 where none can be verified, so that the copy can be
-    /// audited.
+    /// Returns the algorithms to compute: that of the strongest digest offered, or of each; SHA-256 if none can be verified, so that the
+    /// copy can be audited.
     pub(crate) fn algorithms(&self, verify: Verify) -> Vec<Algorithm> {
         match (verify, self.digests.strongest()) {
             (_, None) => vec![Algorithm::Sha256],
@@ -32,14 +32,14 @@ impl Expected {
         }
     }
 
-    /// Whether there is anything to compare.
+    /// Returns `true` if there is anything to compare.
     pub(crate) fn is_known(&self) -> bool {
         self.length.is_some() || self.digests.strongest().is_some()
     }
 
-    /// Which form of a resource is the one that is listed, and whether a digest says so. `plain` is what arrived; `decoded` is the
-    /// same without a content coding that it came in unasked. The length may be that of either form, or of the coded one where the
-    /// entry names a coding (AMB-B38); the digest is tried on the decoded one first (AMB-B39).
+    /// Returns the form of a resource that is the listed one, and `true` if a digest confirms it. `plain` is what arrived; `decoded` is the
+    /// same without a content coding that nobody asked for. The length may be that of either form, or of the coded one if the entry names
+    /// a coding (AMB-B38); the digest is tried on the decoded one first (AMB-B39).
     pub(crate) fn choose(
         &self,
         plain: Seen<'_>,
@@ -63,18 +63,18 @@ impl Expected {
     fn check_lengths(&self, plain: u64, decoded: Option<u64>) -> Result<(), Mismatch> {
         match self.length {
             Some(length) if self.encoding().is_none() && decoded == Some(length) => Ok(()),
-            // The entry tells the length of a coded form that did not come.
+            // The entry states the length of a coded form, and the plain one arrived.
             Some(_) if self.encoding().is_some() && decoded.is_none() => Ok(()),
             _ => self.check_length(plain),
         }
     }
 
-    /// How many bytes may arrive, where that is known beforehand.
+    /// Returns the number of bytes that may arrive; `None` if that is not known beforehand.
     pub(crate) fn most_bytes(&self) -> Option<u64> {
         self.length.filter(|_| self.encoding().is_none())
     }
 
-    /// Compares the length, where one is stated.
+    /// Compares the length if one is stated.
     pub(crate) fn check_length(&self, found: u64) -> Result<(), Mismatch> {
         match self.length {
             Some(expected) if expected != found => Err(Mismatch::Length { found, expected }),
@@ -82,7 +82,7 @@ impl Expected {
         }
     }
 
-    /// Compares each digest that was computed and is offered; whether there was one.
+    /// Compares each digest that was computed and is offered. Returns `true` if there was one.
     fn check_digests(&self, found: &Digests) -> Result<bool, Mismatch> {
         let mut verified = false;
         for digest in found {

@@ -2,6 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
+use hyper_util::rt::TokioIo;
 use resourcesync::Uri;
 use tokio::{
     sync::watch,
@@ -58,7 +59,7 @@ impl Socket {
     async fn listen_once(&self, uri: &Uri) -> Result<(), Failure> {
         // What is asked of a channel's origin is what is asked of any: http for ws, https for wss.
         let over_http = Uri::parse(&format!("http{}", &uri.as_str()[2..]))?;
-        let stream = self.client.connect(&over_http, &self.speaker).await?;
+        let stream = TokioIo::new(self.client.connect(&over_http, &self.speaker).await?);
         let config =
             WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
         let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));

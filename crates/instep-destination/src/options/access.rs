@@ -1,34 +1,39 @@
+//! Options of the network, as an operator gives them.
+
 use std::{fmt, path::PathBuf, time::Duration};
 
-/// How the network is used: scope, politeness, patience, credentials.
+use instep_net::{Credentials, HttpError, HttpOptions, Origin, Scope, netrc};
+
+/// The options of the network: scope, limits, timeouts, credentials.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AccessOptions {
-    /// Transfers at a time in all.
+    /// The number of transfers at a time in all.
     pub transfers: usize,
-    /// Transfers at a time to one host.
+    /// The number of transfers at a time to one host.
     pub per_host: usize,
-    /// Requests a second to one host; none is unlimited.
+    /// The number of requests a second to one host; `None` for no limit.
     pub rate: Option<f64>,
-    /// Bytes a second in all; none is unlimited.
+    /// The number of bytes a second in all; `None` for no limit.
     pub bwlimit: Option<u64>,
-    /// Attempts after the first one.
+    /// The number of attempts after the first one.
     pub retries: u32,
-    /// Bounds connecting, waiting for headers, and each window of a body that brings less than 1 KiB a second.
+    /// The timeout for connecting, for headers, and for each window of a body that brings less than 1 KiB a second.
     pub timeout: Duration,
-    /// Whether a document speaks for its exact origin only.
+    /// Narrows what a document may lead to to its exact origin.
     pub strict_origin: bool,
-    /// Further origins that documents may speak for: `https://mirror.example.org:8443`.
+    /// Further origins that documents may lead to: `https://mirror.example.org:8443`.
     pub allow_origins: Vec<String>,
-    /// What is sent to which origin, and to no other.
+    /// The headers that each origin gets, and no other one.
     pub credentials: Vec<Credential>,
-    /// The text of a `netrc` file: logins for the origin of the operator's URL and the allowed ones, by host. Other credentials win.
+    /// The text of a `netrc` file: logins for the origin of the operator's URL and for the allowed ones, by host. Other credentials
+    /// replace them.
     pub netrc: Option<Secret>,
-    /// Certificates that are trusted beside the system's, as a PEM file.
+    /// Certificates to trust in addition to the system's, as a PEM file.
     pub ca_file: Option<PathBuf>,
-    /// The proxy; none is used unless it is named here.
+    /// The URL of the proxy; `None` for no proxy. The environment is not consulted.
     pub proxy: Option<String>,
-    /// What the client says it is.
+    /// The `User-Agent` header.
     pub user_agent: String,
 }
 
@@ -47,32 +52,84 @@ impl Default for AccessOptions {
             netrc: None,
             ca_file: None,
             proxy: None,
-            user_agent: concat!(
-                "instep/",
-                env!("CARGO_PKG_VERSION"),
-                " (+",
-                env!("CARGO_PKG_REPOSITORY"),
-                ")"
-            )
-            .to_owned(),
+            user_agent: HttpOptions::USER_AGENT.to_owned(),
         }
     }
 }
 
-/// What is sent to one origin with each request.
+impl AccessOptions {
+    /// Returns the options of a client for a run that starts at a URL. A run that starts at a file names no origin.
+    ///
+    /// # Errors
+    /// If an option cannot be used.
+    pub fn http_options(&self, url: &str) -> Result<HttpOptions, HttpError> {
+        let own = if url.starts_with("file:") { None } else { Some(origin("URL", url)?) };
+        let mut scope = Scope::default();
+        scope.strict = self.strict_origin;
+        scope.named.extend(own.clone());
+        let allowed = self.allow_origins.iter().map(|text| origin("origin", text));
+        scope.allowed = allowed.collect::<Result<_, _>>()?;
+
+        let credentials = self.credentials(own.as_ref(), &scope)?;
+        let mut options = HttpOptions::new(scope);
+        options.credentials = credentials;
+        options.timeout = self.timeout;
+        options.retries = self.retries;
+        options.transfers = self.transfers;
+        options.per_host = self.per_host;
+        options.rate = self.rate;
+        options.bwlimit = self.bwlimit;
+        options.proxy.clone_from(&self.proxy);
+        options.ca_file.clone_from(&self.ca_file);
+        options.user_agent.clone_from(&self.user_agent);
+        Ok(options)
+    }
+
+    /// Logins of the netrc file come first, so that credentials that were given for this run replace them.
+    fn credentials(&self, own: Option<&Origin>, scope: &Scope) -> Result<Credentials, HttpError> {
+        let mut credentials = Credentials::default();
+        if let Some(text) = &self.netrc {
+            for origin in own.into_iter().chain(&scope.allowed) {
+                if let Some((user, password)) = netrc(text.reveal(), origin.host()) {
+                    credentials.basic(origin.clone(), &user, &password)?;
+                }
+            }
+        }
+        for credential in &self.credentials {
+            let (Credential::Bearer { origin: of, .. }
+            | Credential::Basic { origin: of, .. }
+            | Credential::Header { origin: of, .. }) = credential;
+            let of = of.as_ref().map(|text| origin("origin", text)).transpose()?;
+            let Some(to) = of.or_else(|| own.cloned()) else { continue };
+            match credential {
+                Credential::Bearer { token, .. } => credentials.bearer(to, token.reveal())?,
+                Credential::Basic { user, password, .. } => credentials.basic(to, user, password.reveal())?,
+                Credential::Header { name, value, .. } => credentials.header(to, name, value.reveal())?,
+            }
+        }
+        Ok(credentials)
+    }
+}
+
+fn origin(what: &str, text: &str) -> Result<Origin, HttpError> {
+    Origin::parse(text)
+        .map_err(|reason| HttpError::Option { what: format!("The {what} {text:?} cannot be used: {reason}") })
+}
+
+/// A header that one origin gets with each request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Credential {
     /// `Authorization: Bearer`.
     Bearer {
-        /// Scheme, host and port that it is sent to; none means the origin of the operator's URL.
+        /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,
         /// The token.
         token: Secret,
     },
     /// `Authorization: Basic`.
     Basic {
-        /// Scheme, host and port that it is sent to; none means the origin of the operator's URL.
+        /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,
         /// The user.
         user: String,
@@ -81,7 +138,7 @@ pub enum Credential {
     },
     /// Any header.
     Header {
-        /// Scheme, host and port that it is sent to; none means the origin of the operator's URL.
+        /// The origin that gets it; `None` for that of the operator's URL.
         origin: Option<String>,
         /// Its name.
         name: String,
@@ -90,17 +147,17 @@ pub enum Credential {
     },
 }
 
-/// A text that no log and no message shows.
+/// A text that is shown in no log and no message.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a secret.
+    /// Wraps a secret.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, for the one request it belongs to.
+    /// Returns the text, for the one request it belongs to.
     pub fn reveal(&self) -> &str {
         &self.0
     }

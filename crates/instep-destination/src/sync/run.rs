@@ -15,7 +15,7 @@ use crate::{
     documents::{Document, Documents, Fetched},
     error::story,
     fetch::Fetcher,
-    http::{Client, HttpOptions, Origin, Validators},
+    http::{Client, Origin, Validators},
     package::Packages,
     plan::{Condition, Selection},
     state::{DocumentRecord, Problem as LoggedProblem, SetId, State},
@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
     /// Takes the copy, after a look at whether the options make sense.
     pub(crate) fn begin(options: &'a SyncOptions, monitor: &'a dyn Monitor) -> Result<Self, Error> {
         refuse_unoffered(options)?;
-        let http = HttpOptions::for_source(&options.url, &options.access)?;
+        let http = options.access.http_options(&options.url)?;
         let scope = http.scope.clone();
         let client = Client::new(http)?;
         let copy = Copy::open(options)?;

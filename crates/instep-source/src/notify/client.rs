@@ -1,49 +1,25 @@
 //! Requests to subscribers and to hubs: no redirects, no addresses that are not allowed, no long waits (W1).
 
-use std::{
-    future::Future,
-    io,
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::{
-    client::legacy::{
-        Client as HyperClient,
-        connect::{HttpConnector, dns::Name},
-    },
-    rt::{TokioExecutor, TokioTimer},
-};
-use tokio::{net::lookup_host, time::timeout};
-use tower::Service;
-use url::{Host, Url};
+use http::HeaderMap;
+use instep_net::{Cidr, HttpError, HttpOptions, Request, Scope};
+use resourcesync::Uri;
+use tokio::time::timeout;
 
-use super::address::{Cidr, is_allowed};
-
-/// How long one request may take in all.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of an answer that are read.
+/// The time that one request may take in all. A subscriber that needs longer is asked again later.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes of an answer that are read: a challenge is short.
 const ANSWER_BYTES: usize = 1_024;
+/// Requests at a time. The hub keeps below it by limits of its own, which know who is slow.
+const TRANSFERS: usize = 1_024;
 
-/// Sends to callbacks at allowed addresses.
+/// Sends notifications and asks for confirmations, each once.
 #[derive(Clone, Debug)]
-pub(super) struct Client {
-    inner: HyperClient<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
-    guard: Guard,
-}
+pub(super) struct Client(instep_net::Client);
 
-/// Which addresses are allowed; none: all are, because the operator named the URI.
-#[derive(Clone, Debug)]
-pub(super) struct Guard(Option<Arc<[Cidr]>>);
-
-/// What came back.
+/// The answer to a request.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -51,103 +27,63 @@ pub(super) struct Answer {
 }
 
 impl Client {
-    /// For URIs that strangers name.
-    pub(super) fn guarded(allowed: Vec<Cidr>) -> io::Result<Self> {
-        Self::new(Guard(Some(allowed.into())))
+    /// Returns a client for URIs that strangers name: it connects to public addresses and to the allowed networks.
+    pub(super) fn guarded(allowed: Vec<Cidr>) -> Result<Self, HttpError> {
+        Self::new(Scope::for_networks(allowed))
     }
 
-    /// For URIs that the operator names.
-    pub(super) fn trusting() -> io::Result<Self> {
-        Self::new(Guard(None))
+    /// Returns a client for a URI that the operator names, whatever its address.
+    pub(super) fn trusting(uri: &Uri) -> Result<Self, HttpError> {
+        let scope = Scope::for_source(uri.as_str())
+            .map_err(|reason| HttpError::Refused { uri: uri.to_string(), reason })?;
+        Self::new(scope)
     }
 
-    fn new(guard: Guard) -> io::Result<Self> {
-        let mut http = HttpConnector::new_with_resolver(Resolver(guard.clone()));
-        http.enforce_http(false);
-        http.set_connect_timeout(Some(PATIENCE));
-        let provider = rustls::crypto::ring::default_provider();
-        let https = HttpsConnectorBuilder::new()
-            .with_provider_and_native_roots(provider.clone())
-            .or_else(|_| HttpsConnectorBuilder::new().with_provider_and_webpki_roots(provider))
-            .map_err(io::Error::other)?
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(http);
-        let mut builder = HyperClient::builder(TokioExecutor::new());
-        builder
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(Duration::from_secs(30))
-            .pool_max_idle_per_host(2);
-        Ok(Self { inner: builder.build(https), guard })
+    fn new(scope: Scope) -> Result<Self, HttpError> {
+        let mut options = HttpOptions::new(scope);
+        options.timeout = TIMEOUT;
+        options.retries = 0;
+        options.redirects = 0;
+        options.transfers = TRANSFERS;
+        options.per_host = TRANSFERS;
+        options.idle_per_host = 2;
+        // A host may have many subscribers: those that fail must not silence the others.
+        options.adaptive = false;
+        instep_net::Client::new(options).map(Self)
     }
 
-    /// Whether a callback may be asked at all: by scheme, and by address where it is written in the URI.
-    pub(super) fn admits(&self, url: &Url) -> bool {
-        let written = match url.host() {
-            Some(Host::Ipv4(address)) => Some(address.into()),
-            Some(Host::Ipv6(address)) => Some(address.into()),
-            Some(Host::Domain(_)) => None,
-            None => return false,
-        };
-        matches!(url.scheme(), "http" | "https") && written.is_none_or(|address| self.guard.allows(address))
+    /// Returns `true` if a URI may be requested as far as can be said before its name is resolved.
+    pub(super) fn admits(&self, uri: &Uri) -> bool {
+        self.0.options().scope.check_literal(uri.as_str()).is_ok()
     }
 
-    /// Sends a request; none where no answer came in time.
-    pub(super) async fn send(
-        &self,
-        method: Method,
-        url: &Url,
-        headers: HeaderMap,
-        body: Bytes,
-    ) -> Option<Answer> {
-        if !self.admits(url) {
-            return None;
-        }
-        let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
-        *request.uri_mut() = url.as_str().parse().ok()?;
-        *request.headers_mut() = headers;
+    /// Sends a request; `None` if no answer came in time, or if the address is not allowed.
+    pub(super) async fn send(&self, request: Request) -> Option<Answer> {
         let answer = async {
-            let response = self.inner.request(request).await.ok()?;
-            let status = response.status().as_u16();
-            let body = Limited::new(response.into_body(), ANSWER_BYTES).collect().await;
-            // An answer that is too long is still an answer.
-            Some(Answer { status, body: body.map(|body| body.to_bytes()).unwrap_or_default() })
+            let mut response = match self.0.send_once(&request).await {
+                Ok(response) => response,
+                // A transient status is an answer like any other here: the hub has its own pauses.
+                Err(HttpError::Status { status, .. }) => {
+                    return Some(Answer { status: status.as_u16(), body: Bytes::new() });
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "no answer from a subscriber or a hub");
+                    return None;
+                }
+            };
+            let status = response.status.as_u16();
+            // An answer that is too long or breaks off is still an answer.
+            let body = response.body.read_up_to(ANSWER_BYTES).await.ok().flatten().unwrap_or_default();
+            Some(Answer { status, body })
         };
-        timeout(PATIENCE, answer).await.ok().flatten()
-    }
-}
-
-impl Guard {
-    fn allows(&self, address: std::net::IpAddr) -> bool {
-        self.0.as_ref().is_none_or(|allowed| is_allowed(address, allowed))
-    }
-}
-
-/// Resolves names, and forgets addresses that are not allowed: what is connected to is what was judged.
-#[derive(Clone, Debug)]
-struct Resolver(Guard);
-
-impl Service<Name> for Resolver {
-    type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+        timeout(TIMEOUT, answer).await.ok().flatten()
     }
 
-    fn call(&mut self, name: Name) -> Self::Future {
-        let guard = self.0.clone();
-        Box::pin(async move {
-            let found = lookup_host((name.as_str(), 0)).await?;
-            let allowed: Vec<SocketAddr> = found.filter(|address| guard.allows(address.ip())).collect();
-            if allowed.is_empty() {
-                let what = format!("{} is at no allowed address", name.as_str());
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
-            }
-            Ok(allowed.into_iter())
-        })
+    /// Posts a document and returns the status of the answer.
+    pub(super) async fn post(&self, uri: Uri, document: Bytes, headers: HeaderMap) -> Option<u16> {
+        let mut request = Request::post(uri, document, "application/xml");
+        request.headers = headers;
+        self.send(request).await.map(|answer| answer.status)
     }
 }
 
@@ -155,32 +91,18 @@ impl Service<Name> for Resolver {
 mod tests {
     use super::*;
 
-    #[test]
-    fn w1_addresses_in_any_spelling_are_judged_before_a_connection() {
-        let client = Client::guarded(Vec::new()).unwrap();
-        for refused in [
-            "http://127.0.0.1/",
-            "http://2130706433/",
-            "http://0x7f.1/",
-            "http://0177.0.0.1/",
-            "http://[::1]/",
-            "http://[::ffff:7f00:1]/",
-            "http://169.254.169.254/latest",
-            "ftp://example.com/",
-            "file:///etc/passwd",
-        ] {
-            assert!(!client.admits(&Url::parse(refused).unwrap()), "{refused}");
-        }
-        assert!(client.admits(&Url::parse("https://example.com/callback").unwrap()));
-    }
-
     #[tokio::test]
     async fn w1_a_name_for_a_private_address_is_not_connected_to() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
-        let client = Client::guarded(Vec::new()).unwrap();
-        let url = Url::parse(&url).unwrap();
-        assert!(client.send(Method::GET, &url, HeaderMap::new(), Bytes::new()).await.is_none());
-        assert!(timeout(Duration::from_millis(50), listener.accept()).await.is_err());
+        let (guarded, uri) = (Client::guarded(Vec::new()).unwrap(), Uri::parse(&url).unwrap());
+        assert!(guarded.admits(&uri), "a name may be anywhere");
+        assert!(guarded.send(Request::get(uri.clone())).await.is_none());
+        let open = Client::guarded(Cidr::LOOPBACK.to_vec()).unwrap();
+        let reached = async { open.send(Request::get(uri)).await };
+        tokio::select! {
+            _ = reached => panic!("nobody answers"),
+            connection = listener.accept() => drop(connection.unwrap()),
+        }
     }
 }

@@ -22,11 +22,12 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use instep_net::{Cidr, Origin};
+use resourcesync::Uri;
 use tokio::sync::{Notify, Semaphore};
-use url::Url;
 
-use super::{address::Cidr, channel::Channel, client::Client, transport::Transport};
+use super::{channel::Channel, client::Client, transport::Transport};
 use crate::{Error, serve::body};
 use book::{Book, Key, Outcome};
 use request::Asked;
@@ -76,7 +77,7 @@ impl Hub {
     ) -> Result<Arc<Self>, Error> {
         let store = Store::open(path)?;
         let book = store.book()?;
-        let client = Client::guarded(allowed).map_err(Error::read(path))?;
+        let client = Client::guarded(allowed).map_err(|error| Error::option("hub", error.to_string()))?;
         let ledger = Ledger { book, store, newest: None, verifications: Verifications::default() };
         Ok(Arc::new(Self {
             topics,
@@ -149,13 +150,11 @@ impl Hub {
 
     async fn deliver(&self, (topic, callback): &Key, secret: Option<&str>, body: Bytes) -> Option<u16> {
         let mut headers = HeaderMap::new();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
         headers.extend(self.topics.get(topic).map(|links| (header::LINK, links.clone())));
         if let Some(secret) = secret {
             headers.insert("x-hub-signature", self.signature.field(secret, &body));
         }
-        let url = Url::parse(callback).ok()?;
-        self.client.send(Method::POST, &url, headers, body).await.map(|answer| answer.status)
+        self.client.post(Uri::parse(callback).ok()?, body, headers).await
     }
 
     /// Says once that whoever sees the request of a subscriber sees its secret (W3).
@@ -239,11 +238,11 @@ pub(crate) async fn answer(State(hub): State<Arc<Hub>>, request: Request) -> Res
     if !hub.topics.contains_key(&asked.topic) {
         return refused(StatusCode::NOT_FOUND, "there is no such topic");
     }
-    let Some(callback) = Url::parse(&asked.callback).ok().filter(|callback| hub.client.admits(callback))
-    else {
+    let callback = Uri::parse(&asked.callback).ok().filter(|callback| hub.client.admits(callback));
+    let Some(host) = callback.and_then(|callback| Origin::parse(callback.as_str()).ok()) else {
         return refused(StatusCode::BAD_REQUEST, "hub.callback is not at an address that may be asked");
     };
-    let host = callback.host_str().unwrap_or_default().to_owned();
+    let host = host.host().to_owned();
     if !hub.admits(&host).await {
         let busy = refused(StatusCode::TOO_MANY_REQUESTS, "this callback's host was asked too often");
         return ([(header::RETRY_AFTER, "60")], busy).into_response();

@@ -1,8 +1,9 @@
 //! The options of notification.
 
+use instep_net::Cidr;
 use resourcesync::Uri;
 
-use super::{address::Cidr, hub::Signature};
+use super::hub::Signature;
 use crate::render::Place;
 
 /// The hub below the base URL, where subscribers send their requests.

@@ -4,8 +4,9 @@ use std::{fs, path::PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use instep_net::Cidr;
 use instep_source::{
-    notify::{ChannelOptions, Cidr, Dialect, Signature},
+    notify::{ChannelOptions, Dialect, Signature},
     serve::AdminOptions,
 };
 use resourcesync::Uri;

@@ -4,8 +4,8 @@ use clap::Args;
 use instep_destination::{
     discover::{Node, explore},
     documents::Documents,
-    http::{Client, HttpOptions},
 };
+use instep_net::Client;
 use resourcesync::{Capability, Form};
 use serde_json::{Value, json};
 
@@ -39,7 +39,10 @@ impl Explore {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?;
-        let http = HttpOptions::for_source(url.as_str(), &self.access.options(config)?)
+        let http = self
+            .access
+            .options(config)?
+            .http_options(url.as_str())
             .map_err(instep_destination::Error::from)?;
         let spool = tempfile::tempdir()?;
         let documents =

@@ -10,10 +10,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use instep_destination::{
-    documents::{Documents, Shelf},
-    http::{Client, HttpOptions},
-};
+use instep_destination::documents::{Documents, Shelf};
+use instep_net::Client;
 use resourcesync::{Uri, validate::ValidateOptions, xml::SpecVersion};
 
 use self::{judgement::Judgement, walk::Walk};
@@ -106,7 +104,10 @@ impl Validate {
 
     fn check_url(self, options: ValidateOptions, config: &Config) -> anyhow::Result<Judgement> {
         let url: Uri = values::url(&self.targets[0]).map_err(anyhow::Error::msg)?;
-        let http = HttpOptions::for_source(url.as_str(), &self.access.options(config)?)
+        let http = self
+            .access
+            .options(config)?
+            .http_options(url.as_str())
             .map_err(instep_destination::Error::from)?;
         let spool = tempfile::tempdir()?;
         let client = Client::new(http).map_err(instep_destination::Error::from)?;

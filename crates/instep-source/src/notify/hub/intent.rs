@@ -4,8 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use instep_net::Request;
 use rand::Rng as _;
+use resourcesync::Uri;
 use tokio::time::timeout;
 use url::Url;
 
@@ -98,7 +99,7 @@ impl Hub {
     async fn call(&self, callback: &str, parameters: &[(&str, &str)]) -> Option<(u16, Bytes)> {
         let mut url = Url::parse(callback).ok()?;
         url.query_pairs_mut().extend_pairs(parameters);
-        let answer = self.client.send(Method::GET, &url, HeaderMap::new(), Bytes::new()).await?;
+        let answer = self.client.send(Request::get(Uri::parse(url.as_str()).ok()?)).await?;
         Some((answer.status, answer.body))
     }
 }

@@ -12,8 +12,8 @@ use anyhow::Context;
 use instep_destination::{
     Error,
     documents::{DocumentError, Documents, Download, Fetched, Shelf},
-    http::Origin,
 };
+use instep_net::Origin;
 use resourcesync::{
     Algorithm, Capability, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
     validate::{Child, DocumentSet, Report, ValidateOptions, Validator, check_closed, check_up_target},

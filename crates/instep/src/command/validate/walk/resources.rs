@@ -1,6 +1,7 @@
 //! What a Source serves, against what its documents say: resources, and channels.
 
-use instep_destination::{documents::Download, http::Origin};
+use instep_destination::documents::Download;
+use instep_net::Origin;
 use resourcesync::{
     Capability, Entry, Finding, Form, Severity, Uri,
     discovery::{HeaderLink, parse_link_header},

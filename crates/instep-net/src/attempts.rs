@@ -1,0 +1,46 @@
+//! The attempts of one piece of work.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::sleep;
+
+use crate::{error::HttpError, hosts::Hosts, origin::Origin, retry};
+
+/// The attempts that one piece of work has left, with the pauses between them.
+#[derive(Debug)]
+pub struct Attempts {
+    hosts: Arc<Hosts>,
+    left: u32,
+    made: u32,
+    backoff: Duration,
+}
+
+impl Attempts {
+    pub(crate) fn new(hosts: Arc<Hosts>, left: u32, backoff: Duration) -> Self {
+        Self { hosts, left, made: 0, backoff }
+    }
+
+    /// Allows no more than this number of retries.
+    #[must_use]
+    pub fn at_most(self, retries: u32) -> Self {
+        Self { left: self.left.min(retries), ..self }
+    }
+
+    /// Waits until the next attempt may be made.
+    ///
+    /// # Errors
+    /// The error itself, if no attempt is left or none would help.
+    pub async fn again(&mut self, error: HttpError) -> Result<(), HttpError> {
+        if self.left == 0 || !error.is_transient() {
+            return Err(error);
+        }
+        tracing::debug!(%error, left = self.left, "another attempt");
+        self.left -= 1;
+        if let Some(origin) = error.uri().and_then(|uri| Origin::parse(uri).ok()) {
+            self.hosts.get(&origin).note(|traffic| traffic.retries += 1);
+        }
+        sleep(retry::backoff(self.backoff, self.made, rand::random())).await;
+        self.made += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! A response: headers that are here, and a body on its way.
+
+use http::{HeaderMap, HeaderName, StatusCode, header};
+use resourcesync::Uri;
+
+use crate::{body::Body, error::HttpError, validators::Validators};
+
+/// A response whose headers have arrived.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Response {
+    /// The status; never that of a followed redirect.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The URI that the response came from, after redirects. References in the body are relative to it.
+    pub uri: Uri,
+    /// The body.
+    pub body: Body,
+}
+
+impl Response {
+    /// Returns the validators of the representation.
+    pub fn validators(&self) -> Validators {
+        Validators::new(self.header(header::ETAG), self.header(header::LAST_MODIFIED))
+    }
+
+    /// Returns a header as text; `None` if it is missing or not text.
+    pub fn header(&self, name: HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns the `Content-Length`.
+    pub fn length(&self) -> Option<u64> {
+        self.header(header::CONTENT_LENGTH)?.trim().parse().ok()
+    }
+
+    /// Returns the content coding in lower case; `None` if the body is not coded.
+    pub fn coding(&self) -> Option<String> {
+        let coding = self.header(header::CONTENT_ENCODING)?.trim().to_ascii_lowercase();
+        Some(coding).filter(|coding| !coding.is_empty() && coding != "identity")
+    }
+
+    /// Returns the `Content-Range` of a single part in bytes; `None` if it is missing, malformed, or of several parts (RFC 9110 §14.4).
+    pub fn content_range(&self) -> Option<ContentRange> {
+        ContentRange::parse(self.header(header::CONTENT_RANGE)?)
+    }
+
+    /// Returns the response if its status is a success or 304.
+    ///
+    /// # Errors
+    /// [`HttpError::Status`] for every other status.
+    pub fn successful(self) -> Result<Self, HttpError> {
+        if self.status.is_success() || self.status == StatusCode::NOT_MODIFIED {
+            return Ok(self);
+        }
+        Err(HttpError::Status { uri: self.uri.into_string(), status: self.status, retry_after: None })
+    }
+}
+
+/// The position of a part in its representation, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContentRange {
+    /// The first byte of the part.
+    pub first: u64,
+    /// The last byte of the part.
+    pub last: u64,
+    /// The length of the whole representation; `None` if the server does not state it.
+    pub total: Option<u64>,
+}
+
+impl ContentRange {
+    fn parse(text: &str) -> Option<Self> {
+        let (range, total) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
+        let (first, last) = range.split_once('-')?;
+        let total = if total.trim() == "*" { None } else { Some(total.trim().parse().ok()?) };
+        let range = Self { first: first.trim().parse().ok()?, last: last.trim().parse().ok()?, total };
+        (range.first <= range.last && total.is_none_or(|total| range.last < total)).then_some(range)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_content_range_is_read_if_it_makes_sense() {
+        let range = |first, last, total| Some(ContentRange { first, last, total });
+        for (text, parsed) in [
+            ("bytes 0-9/10", range(0, 9, Some(10))),
+            (" bytes 5-9/* ", range(5, 9, None)),
+            ("bytes 0-9/9", None),
+            ("bytes 9-0/10", None),
+            ("bytes */10", None),
+            ("items 0-9/10", None),
+            ("bytes 0-9", None),
+            ("bytes 0-9/x", None),
+            ("", None),
+        ] {
+            assert_eq!(ContentRange::parse(text), parsed, "{text:?}");
+        }
+    }
+}
