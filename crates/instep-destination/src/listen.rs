@@ -1,6 +1,8 @@
-//! Channels of notifications: what they say leads to a look, or is applied where it provably continues what is held (W5).
+//! Channels of notifications. A message leads to a look at the Source, or is applied if it provably continues what is held (W5).
 
+mod backoff;
 mod callbacks;
+mod connections;
 mod framework;
 mod inbox;
 mod lease;
@@ -26,14 +28,14 @@ pub(crate) use offered::Kind;
 use offered::{Name, Ways, channels};
 use state::State;
 
-/// How long hubs may take to end subscriptions when listening ends.
+/// The time that hubs may take to end subscriptions when listening ends.
 const PARTING: Duration = Duration::from_secs(3);
 
-/// Listens to the channels of a Source while it lives: a WebSocket first; where that cannot be opened, a subscription at a
-/// hub, if it can reach us (CN-11).
+/// Listens to the channels of a Source while it lives: over a WebSocket, or by a subscription at a hub if no WebSocket can be opened and
+/// the hub can reach this Destination (CN-11).
 ///
 /// # Contract
-/// A channel that is opened, comes back or is lost leads to a look, so that nothing is missed while it was away.
+/// A channel that is opened, comes back or is lost leads to a look, so that nothing is missed in the meantime.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
     inbox: Arc<Inbox>,
@@ -62,10 +64,10 @@ impl Drop for Channel {
 }
 
 impl Listener {
-    /// Listens to nothing yet. With an address for callbacks, hubs are asked too.
+    /// Returns a listener without any channel yet. Hubs are used only if there is an address for callbacks.
     ///
     /// # Errors
-    /// When that address cannot be had.
+    /// If that address cannot be listened on.
     pub(crate) async fn open(options: Option<&CallbackOptions>) -> Result<Self, Error> {
         let callbacks = match options {
             Some(options) => Some(Arc::new(Callbacks::open(options).await?)),
@@ -87,12 +89,12 @@ impl Listener {
         self.source = Some(source.clone());
     }
 
-    /// The Source as it was when it was looked at last.
+    /// Returns the Source as it was at the last look.
     pub(crate) fn source(&self) -> Option<&Discovered> {
         self.source.as_ref()
     }
 
-    /// Listens no more for what a withdrawn document led to; whether that was everything.
+    /// Closes the channels that a withdrawn document led to. Returns `true` if no set is left.
     pub(crate) fn forget(&mut self, document: &Uri) -> bool {
         let Some(source) = &mut self.source else { return false };
         let all = source.source_description.as_ref() == Some(document);
@@ -101,7 +103,7 @@ impl Listener {
         source.sets.is_empty()
     }
 
-    /// Whether every set's changes are heard, so that looking without a word is only a safety net.
+    /// Returns `true` if every set has an open channel, so that polling is only a safety net.
     pub(crate) fn is_connected(&self) -> bool {
         let mut sets = BTreeMap::new();
         for ((set, _), channel) in &self.channels {
@@ -111,28 +113,28 @@ impl Listener {
         !sets.is_empty() && sets.len() == all && sets.values().all(|heard| *heard)
     }
 
-    /// Whether the changes of a set come over a connection, on which nothing is lost or overtaken.
+    /// Returns `true` if the changes of a set arrive over a connection, on which nothing is lost or reordered.
     pub(crate) fn hears_all_changes_of(&self, set: &Uri) -> bool {
         let channel = self.channels.get(&(set.clone(), Kind::Changes));
         channel.is_some_and(|channel| channel.state.is_connected())
     }
 
-    /// The topics that are subscribed to, each with what is left of its lease.
+    /// Returns the topics that are subscribed to, each with the rest of its lease.
     pub(crate) fn leases(&self) -> Vec<(Uri, Duration)> {
         self.channels.values().filter_map(|channel| channel.state.lease()).collect()
     }
 
-    /// Waits for the next word; those that came since the last one are one.
+    /// Waits for the next message. Several since the last call count as one.
     pub(crate) async fn news(&self) {
         self.inbox.news().await;
     }
 
-    /// What was heard since this was called last.
+    /// Returns the messages since the last call.
     pub(crate) fn take(&self) -> Heard {
         self.inbox.take()
     }
 
-    /// Ends all subscriptions, as far as the hubs answer soon.
+    /// Ends all subscriptions whose hubs answer soon.
     pub(crate) async fn end(mut self) {
         let channels: Vec<_> = std::mem::take(&mut self.channels).into_values().collect();
         channels.iter().for_each(|channel| channel.ending.cancel());
@@ -144,13 +146,13 @@ impl Listener {
             }
         };
         if timeout(PARTING, ended).await.is_err() {
-            tracing::info!("a hub did not end its subscription in time: it will when its lease is over");
+            tracing::info!("a hub did not end its subscription in time: it ends with its lease");
         }
     }
 
     fn open_channel(&self, name: &Name, ways: Ways, client: &Client) -> Channel {
         let (state, ending) = (Arc::new(State::default()), CancellationToken::new());
-        // Without a WebSocket there is nothing to wait for.
+        // Without a WebSocket the subscription begins at once.
         let (failed, has_failed) = watch::channel(ways.sockets.is_empty());
         let socket = (!ways.sockets.is_empty()).then(|| {
             let socket = socket::Socket {

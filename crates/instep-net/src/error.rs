@@ -151,9 +151,7 @@ pub enum Refusal {
         target: Origin,
     },
     /// Its host has an address that is not public, and the operator did not name it (D23).
-    #[error(
-        "{host} has the private address {address} ({purpose})"
-    )]
+    #[error("{host} has the private address {address} ({purpose})")]
     PrivateAddress {
         /// The host.
         host: String,

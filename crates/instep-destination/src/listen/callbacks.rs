@@ -1,8 +1,12 @@
-//! The server at which hubs verify and deliver: small, quick, and deaf to strangers (W6, W7).
+//! The server at which hubs verify and deliver: small, quick, and of no use to strangers (W6, W7).
+//!
+//! It knows tokens, not hubs: whoever names the token of a subscription is taken for its hub, and what such a one delivers counts only
+//! with the right signature.
 
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -18,35 +22,33 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use resourcesync::{Relation, Uri, discovery};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     task::JoinHandle,
     time::{sleep, timeout},
 };
 
 use super::{
+    connections::CallbackConnections,
     lease::{Delivery, Mode},
     signature,
     subscription::Subscription,
 };
 use crate::{CallbackOptions, Error};
 
-/// Bytes of a delivery.
+/// The largest delivery that is taken, in bytes: a notification is small.
 const MOST_BYTES: usize = 1 << 20;
-/// Bytes of the headers of a request.
+/// The bytes of headers that are taken.
 const HEADER_BYTES: usize = 16 << 10;
-/// How long headers may take, and the body after them.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Connections at a time; further ones wait to be accepted.
-const CONNECTIONS: usize = 64;
+/// The time that headers may take, and again the body after them.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The callbacks of all subscriptions.
 #[derive(Debug)]
 pub(super) struct Callbacks {
-    /// What callbacks begin with; ends in a slash.
+    /// The URL that callbacks begin with; it ends in a slash.
     base: String,
-    /// The lease that hubs are asked for.
+    /// The lease to ask hubs for.
     pub(super) lease: Duration,
-    desk: Arc<Desk>,
+    server: Arc<CallbackServer>,
     serving: JoinHandle<()>,
 }
 
@@ -56,17 +58,18 @@ impl Drop for Callbacks {
     }
 }
 
-/// Answers requests.
+/// The subscriptions that requests are about, and the connections that requests come over.
 #[derive(Debug)]
-struct Desk {
+struct CallbackServer {
     subscriptions: Mutex<Vec<Weak<Subscription>>>,
+    connections: Mutex<CallbackConnections<IpAddr>>,
     sha1: bool,
 }
 
 type Answer = Response<Full<Bytes>>;
 
 impl Callbacks {
-    /// Listens where the options say, else where the callbacks' URL points to.
+    /// Listens at the address of the options, or at that of the callbacks' URL if they name none.
     pub(super) async fn open(options: &CallbackOptions) -> Result<Self, Error> {
         let usage = |what: String| Error::Usage { what };
         let url = url::Url::parse(&options.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
@@ -77,58 +80,65 @@ impl Callbacks {
         let listener = TcpListener::bind(&address)
             .await
             .map_err(|error| usage(format!("Cannot listen on {address} for callbacks: {error}")))?;
-        let desk = Arc::new(Desk { subscriptions: Mutex::default(), sha1: options.sha1 });
-        let serving = tokio::spawn(accept(listener, Arc::clone(&desk)));
+        let server = Arc::new(CallbackServer::new(options.sha1));
+        let serving = tokio::spawn(accept(listener, Arc::clone(&server)));
         let base = format!("{}/", options.url.trim_end_matches('/'));
-        Ok(Self { base, lease: options.lease, desk, serving })
+        Ok(Self { base, lease: options.lease, server, serving })
     }
 
-    /// The callback of a token.
+    /// Returns the callback of a token.
     pub(super) fn uri(&self, token: &str) -> String {
         format!("{}{token}", self.base)
     }
 
-    /// Answers for a subscription while it lives.
+    /// Answers requests about a subscription while it lives.
     pub(super) fn serve(&self, subscription: &Arc<Subscription>) {
-        let mut subscriptions = self.desk.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut subscriptions = self.server.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
         subscriptions.retain(|subscription| subscription.strong_count() > 0);
         subscriptions.push(Arc::downgrade(subscription));
     }
 }
 
-async fn accept(listener: TcpListener, desk: Arc<Desk>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-        let Ok((stream, _)) = listener.accept().await else {
-            // Descriptors have run out, or the client is gone: neither is the listener's end.
+async fn accept(listener: TcpListener, server: Arc<CallbackServer>) {
+    loop {
+        let Ok((stream, peer)) = listener.accept().await else {
+            // Descriptors have run out, or the client is gone: neither ends the listener.
             sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let desk = Arc::clone(&desk);
+        let Some((number, end)) = server.connections().open(peer.ip().to_canonical()) else { continue };
+        let server = Arc::clone(&server);
         tokio::spawn(async move {
-            desk.converse(stream).await;
-            drop(place);
+            let _ = end.run_until_cancelled(server.converse(number, stream)).await;
+            server.connections().close(number);
         });
     }
 }
 
-impl Desk {
-    async fn converse(self: Arc<Self>, stream: TcpStream) {
-        let service = service_fn(|request| {
-            let desk = Arc::clone(&self);
-            async move { Ok::<_, Infallible>(desk.answer(request).await) }
-        });
+impl CallbackServer {
+    fn new(sha1: bool) -> Self {
+        Self { subscriptions: Mutex::default(), connections: Mutex::default(), sha1 }
+    }
+
+    fn connections(&self) -> MutexGuard<'_, CallbackConnections<IpAddr>> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn converse(&self, number: u64, stream: TcpStream) {
+        let service =
+            service_fn(move |request| async move { Ok::<_, Infallible>(self.answer(number, request).await) });
         let mut server = http1::Builder::new();
-        server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(HEADER_BYTES);
+        server.timer(TokioTimer::new()).header_read_timeout(TIMEOUT).max_buf_size(HEADER_BYTES);
         if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
             tracing::debug!(%error, "a callback's connection ended");
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
-        // A server before this one may change what comes before the token.
+    async fn answer(&self, connection: u64, request: Request<Incoming>) -> Answer {
+        // A proxy may change the path before the token.
         let token = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
         let Some(subscription) = self.find(&token) else { return plain(StatusCode::NOT_FOUND) };
+        self.connections().know(connection);
         match *request.method() {
             Method::GET => intent(&subscription, &token, request.uri().query().unwrap_or_default()),
             Method::POST => self.delivery(&subscription, &token, request).await,
@@ -141,7 +151,8 @@ impl Desk {
         subscriptions.iter().filter_map(Weak::upgrade).find(|subscription| subscription.knows(token))
     }
 
-    /// Takes a delivery and answers at once (CN-17); what is not proved to come from the hub has no effect (CN-18).
+    /// Takes a delivery and answers at once (CN-17). One that is not proved to come from the hub has no effect (CN-18), and gets the same
+    /// answer, so that a forger learns nothing.
     async fn delivery(&self, subscription: &Subscription, token: &str, request: Request<Incoming>) -> Answer {
         let secret = match subscription.delivered(token) {
             Delivery::Taken { secret } => secret,
@@ -156,7 +167,7 @@ impl Desk {
         if body.size_hint().lower() > MOST_BYTES as u64 {
             return plain(StatusCode::PAYLOAD_TOO_LARGE);
         }
-        let body = match timeout(PATIENCE, Limited::new(body, MOST_BYTES).collect()).await {
+        let body = match timeout(TIMEOUT, Limited::new(body, MOST_BYTES).collect()).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE),
             Err(_) => return plain(StatusCode::REQUEST_TIMEOUT),
@@ -172,7 +183,7 @@ impl Desk {
     }
 }
 
-/// Answers what a hub asks before it delivers (§5.3), or says when it will not (§5.2).
+/// Answers a verification of intent (WebSub §5.3) or a denial (§5.2).
 fn intent(subscription: &Subscription, token: &str, query: &str) -> Answer {
     let value = |name: &str| {
         let mut pairs = url::form_urlencoded::parse(query.as_bytes());
@@ -201,13 +212,13 @@ fn intent(subscription: &Subscription, token: &str, query: &str) -> Answer {
     }
 }
 
-/// Which media types a notification has (CN-21).
+/// Returns `true` for the media types that a notification has (CN-21).
 fn is_xml(media_type: &str) -> bool {
     let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(essence.as_str(), "application/xml" | "text/xml") || essence.ends_with("+xml")
 }
 
-/// Whether a delivery's `self` is the topic; a hub that says nothing is believed by its callback (CN-17).
+/// Returns `true` if a delivery's `self` link is the topic, or if it has none: then its callback says which topic it is about (CN-17).
 fn is_about(links: Option<&str>, topic: &Uri) -> bool {
     let own = Relation::parse("self");
     let links = links.map(|field| discovery::parse_link_header(field, topic)).unwrap_or_default();

@@ -1,55 +1,98 @@
-//! What the channels said since anybody looked: bounded, whatever arrives (W7).
+//! The messages of all channels since the last look: bounded, whatever arrives (W7).
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use bytes::Bytes;
-use resourcesync::Uri;
-use tokio::sync::Notify;
+use resourcesync::{DocumentReader, Entry, ReadOptions, Uri};
+use tokio::{sync::Notify, time::Instant};
 
-use super::Kind;
+use super::{Kind, backoff::Backoff};
 
-/// Messages that wait; when there are more, a look at the Change List is cheaper.
+/// The number of messages that wait. If there are more, a look at the Change List is cheaper.
 const MOST_MESSAGES: usize = 64;
-/// Bytes of them.
+/// The bytes of messages that wait.
 const MOST_BYTES: usize = 4 << 20;
-/// Sentences for the operator that wait.
+/// The number of notes for the operator that wait.
 const MOST_NOTES: usize = 16;
+/// The first and the longest pause between looks that unreadable messages lead to.
+const UNREADABLE_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(300));
 
-/// What was heard.
+/// The messages and notes since the last look.
 #[derive(Debug, Default)]
 pub(crate) struct Heard {
-    /// Whether something was missed or is not understood, so that the Source has to be looked at.
+    /// The Source has to be looked at: something may have been missed, or was not understood.
     pub(crate) look: bool,
-    /// Messages, in the order in which they came.
+    /// The messages, in the order of their arrival.
     pub(crate) messages: Vec<Message>,
-    /// Sentences for the operator.
+    /// Notes for the operator.
     pub(crate) notes: Vec<String>,
 }
 
-/// A message.
+/// A message of a channel.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
-    /// The Capability List of the set that it is about.
+    /// The Capability List of the set that the message is about.
     pub(crate) set: Uri,
     pub(crate) kind: Kind,
     pub(crate) body: Bytes,
 }
 
-/// Takes what arrives from any number of channels.
+/// Collects the messages of any number of channels.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     heard: Mutex<Heard>,
+    unreadable: Mutex<Unreadable>,
     news: Notify,
 }
 
+/// Messages that are not documents. Each may mean a missed change, but a channel that sends nothing else must not make a look of each.
+#[derive(Debug)]
+struct Unreadable {
+    backoff: Backoff,
+    last: Option<Instant>,
+    not_before: Option<Instant>,
+}
+
+impl Default for Unreadable {
+    fn default() -> Self {
+        let backoff = Backoff::new(UNREADABLE_PAUSES.0, UNREADABLE_PAUSES.1);
+        Self { backoff, last: None, not_before: None }
+    }
+}
+
+impl Unreadable {
+    /// Returns `true` if this one leads to a look.
+    fn leads_to_look(&mut self, now: Instant) -> bool {
+        let well = self.last.map_or(Duration::ZERO, |last| now - last);
+        self.last = Some(now);
+        if self.not_before.is_some_and(|not_before| now < not_before) {
+            return false;
+        }
+        self.not_before = Some(now + self.backoff.after(well));
+        true
+    }
+}
+
 impl Inbox {
-    /// Something may have been missed.
+    /// Records that something may have been missed.
     pub(super) fn look(&self) {
         self.heard().look();
         self.news.notify_one();
     }
 
+    /// Takes a message. One that is not a document leads to a look, and then to fewer and fewer (B23).
     pub(super) fn put(&self, message: Message) {
+        if !is_readable(&message) {
+            let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+            if unreadable.leads_to_look(Instant::now()) {
+                tracing::warn!(set = %message.set, "a channel sends what is not a notification");
+                self.look();
+            }
+            return;
+        }
         let mut heard = self.heard();
         let waiting: usize = heard.messages.iter().map(|message| message.body.len()).sum();
         if heard.messages.len() >= MOST_MESSAGES || waiting + message.body.len() > MOST_BYTES {
@@ -61,7 +104,7 @@ impl Inbox {
         self.news.notify_one();
     }
 
-    /// Something that the operator should read; it leads to no look.
+    /// Records a note for the operator. It leads to no look.
     pub(super) fn note(&self, text: String) {
         tracing::info!("{text}");
         let mut heard = self.heard();
@@ -70,12 +113,12 @@ impl Inbox {
         }
     }
 
-    /// All that was heard since this was called last.
+    /// Returns the messages since the last call.
     pub(super) fn take(&self) -> Heard {
         std::mem::take(&mut *self.heard())
     }
 
-    /// Waits for the next word; those that came since the last one are one.
+    /// Waits for the next message. Several since the last call count as one.
     pub(super) async fn news(&self) {
         self.news.notified().await;
     }
@@ -86,10 +129,23 @@ impl Inbox {
 }
 
 impl Heard {
-    /// A look finds whatever the messages say.
+    /// Asks for a look, which finds whatever the messages say.
     fn look(&mut self) {
         self.look = true;
         self.messages.clear();
+    }
+}
+
+/// Returns `true` if a message is a document that can be read to its end.
+fn is_readable(message: &Message) -> bool {
+    let options = ReadOptions::for_base(message.set.clone());
+    let Ok(mut reader) = DocumentReader::new(&message.body[..], options) else { return false };
+    let mut entry = Entry::default();
+    loop {
+        match reader.read_entry(&mut entry) {
+            Ok(true) => {}
+            end => return end.is_ok(),
+        }
     }
 }
 
@@ -97,9 +153,13 @@ impl Heard {
 mod tests {
     use super::*;
 
+    const DOCUMENT: &str = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+        xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"changelist\"/></urlset>";
+
+    /// A document of at least this many bytes.
     fn message(bytes: usize) -> Message {
         let set = Uri::parse("http://a/caps.xml").unwrap();
-        Message { set, kind: Kind::Changes, body: vec![b'x'; bytes].into() }
+        Message { set, kind: Kind::Changes, body: format!("{DOCUMENT}{}", " ".repeat(bytes)).into() }
     }
 
     #[test]
@@ -116,5 +176,20 @@ mod tests {
         inbox.put(message(1));
         let heard = inbox.take();
         assert!(!heard.look && heard.messages.len() == 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn b23_messages_that_are_not_documents_lead_to_fewer_and_fewer_looks() {
+        let inbox = Inbox::default();
+        let mut looks = 0;
+        for _ in 0..36_000 {
+            inbox.put(Message { body: "garbage".into(), ..message(0) });
+            looks += u32::from(inbox.take().look);
+            tokio::time::advance(Duration::from_millis(100)).await;
+        }
+        assert!((2..30).contains(&looks), "{looks} looks in an hour");
+        tokio::time::advance(Duration::from_secs(3_600)).await;
+        inbox.put(Message { body: "garbage".into(), ..message(0) });
+        assert!(inbox.take().look);
     }
 }

@@ -1,3 +1,5 @@
+//! A channel over a WebSocket.
+
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
@@ -6,19 +8,19 @@ use hyper_util::rt::TokioIo;
 use resourcesync::Uri;
 use tokio::{
     sync::watch,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_tungstenite::{
     client_async_with_config,
     tungstenite::{Message as Frame, client::IntoClientRequest as _, protocol::WebSocketConfig},
 };
 
-use super::{Inbox, Message, Name, State};
+use super::{Inbox, Message, Name, State, backoff::Backoff};
 use crate::http::{Client, Origin};
 
-/// Bytes of one message: a notification is small (W9).
+/// The largest message that is taken, in bytes: a notification is small (W9).
 const MOST_BYTES: usize = 1 << 20;
-/// A channel that is silent for so long is asked whether it is still there.
+/// The silence after which a ping asks if the other end is still there.
 const SILENCE: Duration = Duration::from_secs(60);
 /// The first and the longest pause before a channel is opened again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
@@ -28,7 +30,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// A channel over a WebSocket.
 pub(super) struct Socket {
     pub(super) client: Client,
-    /// Where it is; each in turn.
+    /// The URIs to try in turn.
     pub(super) uris: Vec<Uri>,
     pub(super) speaker: Origin,
     pub(super) name: Name,
@@ -37,27 +39,28 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Keeps the channel open for as long as anybody listens; says so when it cannot be opened.
+    /// Keeps the channel open while this future lives. `failed` becomes `true` if it cannot be opened.
     pub(super) async fn listen(self, failed: watch::Sender<bool>) {
-        let mut pause = PAUSES.0;
+        let mut backoff = Backoff::new(PAUSES.0, PAUSES.1);
         for uri in self.uris.iter().cycle() {
+            let began = Instant::now();
             if let Err(error) = self.listen_once(uri).await {
                 tracing::debug!(%uri, %error, "the channel is closed");
             }
-            if self.state.set_connected(false) {
+            let well = if self.state.set_connected(false) {
                 // It may have gone for good: the Capability List tells (FN-6).
                 self.inbox.look();
-                pause = PAUSES.0;
+                began.elapsed()
             } else {
                 failed.send_replace(true);
-                pause = (pause * 2).min(PAUSES.1);
-            }
-            sleep(pause).await;
+                Duration::ZERO
+            };
+            sleep(backoff.after(well)).await;
         }
     }
 
     async fn listen_once(&self, uri: &Uri) -> Result<(), Failure> {
-        // What is asked of a channel's origin is what is asked of any: http for ws, https for wss.
+        // The scope knows http and https: a channel's origin is checked like that of a document.
         let over_http = Uri::parse(&format!("http{}", &uri.as_str()[2..]))?;
         let stream = TokioIo::new(self.client.connect(&over_http, &self.speaker).await?);
         let config =
@@ -65,7 +68,7 @@ impl Socket {
         let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));
         let (mut channel, _) = timeout(self.client.options().timeout, opening).await??;
         self.state.set_connected(true);
-        // What happened before the channel was open is in the Change List.
+        // Changes before the channel was open are only in the Change List.
         self.inbox.look();
         let mut asked = false;
         loop {

@@ -1,3 +1,5 @@
+//! The callback server, over real connections.
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
@@ -6,6 +8,8 @@ use crate::listen::{
     lease::{Ask, Lease},
 };
 
+const BODY: &str = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+    xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"changelist\"/></urlset>";
 const TOPIC: &str = "http://source/topic";
 const LEASE: Duration = Duration::from_secs(3_600);
 
@@ -27,8 +31,9 @@ impl Scene {
         let subscription =
             Subscription::new(uri(TOPIC), Lease::new(1, LEASE), name, Arc::clone(&inbox), state);
         let subscription = Arc::new(subscription);
-        let desk = Desk { subscriptions: Mutex::new(vec![Arc::downgrade(&subscription)]), sha1: false };
-        tokio::spawn(accept(listener, Arc::new(desk)));
+        let server = Arc::new(CallbackServer::new(false));
+        server.subscriptions.lock().unwrap().push(Arc::downgrade(&subscription));
+        tokio::spawn(accept(listener, Arc::clone(&server)));
         let ask = subscription.ask().unwrap();
         let scene = Self { address, inbox, ask, _subscription: subscription };
         let answer = scene.verify(&scene.ask.identity.token, "subscribe", TOPIC).await;
@@ -72,26 +77,26 @@ impl Scene {
 async fn w2_only_what_the_hub_signed_has_an_effect_and_a_forger_learns_nothing() {
     let scene = Scene::open().await;
     let token = scene.ask.identity.token.clone();
-    let right = scene.signed("body");
-    assert_eq!(scene.deliver(&token, &right, "body").await, (202, true));
+    let right = scene.signed(BODY);
+    assert_eq!(scene.deliver(&token, &right, BODY).await, (202, true));
     assert_eq!(scene.deliver(&token, &right, "b0dy").await, (202, false), "another body");
     let unsigned = "Content-Type: text/xml";
-    assert_eq!(scene.deliver(&token, unsigned, "body").await, (202, false), "no signature");
+    assert_eq!(scene.deliver(&token, unsigned, BODY).await, (202, false), "no signature");
     let forged = format!("{unsigned}\r\nX-Hub-Signature: sha256={}", "0".repeat(64));
-    assert_eq!(scene.deliver(&token, &forged, "body").await, (202, false), "another secret");
+    assert_eq!(scene.deliver(&token, &forged, BODY).await, (202, false), "another secret");
     let about = |topic: &str| format!("{right}\r\nLink: <{topic}>; rel=\"self\", <http://hub/>; rel=hub");
-    assert_eq!(scene.deliver(&token, &about(TOPIC), "body").await, (202, true));
-    assert_eq!(scene.deliver(&token, &about("http://source/other"), "body").await, (202, false));
+    assert_eq!(scene.deliver(&token, &about(TOPIC), BODY).await, (202, true));
+    assert_eq!(scene.deliver(&token, &about("http://source/other"), BODY).await, (202, false));
     let page = right.replace("application/xml", "text/html");
-    assert_eq!(scene.deliver(&token, &page, "body").await, (415, false), "CN-21");
+    assert_eq!(scene.deliver(&token, &page, BODY).await, (415, false), "CN-21");
 }
 
 #[tokio::test]
 async fn w6_a_guessed_callback_is_nobodys() {
     let scene = Scene::open().await;
-    let right = scene.signed("body");
+    let right = scene.signed(BODY);
     for guess in ["", "push", "x", &scene.ask.identity.token[1..]] {
-        assert_eq!(scene.deliver(guess, &right, "body").await, (404, false), "{guess}");
+        assert_eq!(scene.deliver(guess, &right, BODY).await, (404, false), "{guess}");
         assert!(scene.verify(guess, "subscribe", TOPIC).await.starts_with("HTTP/1.1 404"), "{guess}");
     }
     assert_eq!(scene.ask.identity.token.len(), 64);
@@ -108,14 +113,14 @@ async fn cn_13_w8_only_what_was_asked_for_is_confirmed() {
     assert!(scene.verify(&token, "denied", TOPIC).await.starts_with("HTTP/1.1 200"));
     let heard = scene.inbox.take();
     assert!(heard.look && heard.notes[0].contains("denied: none"), "CN-15: {heard:?}");
-    assert_eq!(scene.deliver(&token, &scene.signed("body"), "body").await, (404, false));
+    assert_eq!(scene.deliver(&token, &scene.signed(BODY), BODY).await, (404, false));
 }
 
 #[tokio::test]
 async fn w7_what_is_too_large_is_refused() {
     let scene = Scene::open().await;
     let token = scene.ask.identity.token.clone();
-    let fits = "x".repeat(MOST_BYTES);
+    let fits = format!("{BODY}{}", " ".repeat(MOST_BYTES - BODY.len()));
     assert_eq!(scene.deliver(&token, &scene.signed(&fits), &fits).await, (202, true));
     let head =
         format!("POST /{token} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/xml\r\n");
@@ -140,11 +145,26 @@ async fn w7_who_is_slow_is_given_up_and_keeps_nobody_out() {
 
     // Every place is taken by somebody who says nothing, or not all.
     let mut slow = Vec::new();
-    for number in 0..CONNECTIONS {
+    for number in 0..super::super::connections::CONNECTIONS {
         let mut stream = TcpStream::connect(scene.address).await.unwrap();
         let said = if number % 2 == 0 { "" } else { head.as_str() };
         stream.write_all(said.as_bytes()).await.unwrap();
         slow.push(stream);
     }
-    assert_eq!(scene.deliver(&token, &scene.signed("body"), "body").await, (202, true));
+    assert_eq!(scene.deliver(&token, &scene.signed(BODY), BODY).await, (202, true));
+}
+
+#[tokio::test]
+async fn b23_strangers_who_drip_headers_keep_no_hub_out() {
+    let scene = Scene::open().await;
+    let mut strangers = Vec::new();
+    for _ in 0..150 {
+        let mut stream = TcpStream::connect(scene.address).await.unwrap();
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\nX: ").await;
+        strangers.push(stream);
+    }
+    let token = scene.ask.identity.token.clone();
+    assert_eq!(scene.deliver(&token, &scene.signed(BODY), BODY).await, (202, true));
+    // The first stranger was closed for later ones, long before its headers were due.
+    assert_eq!(strangers[0].read(&mut [0; 1]).await.unwrap_or(0), 0);
 }

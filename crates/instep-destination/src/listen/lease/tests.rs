@@ -1,3 +1,5 @@
+//! A subscription in simulated time.
+
 use std::collections::BTreeMap;
 
 use super::*;

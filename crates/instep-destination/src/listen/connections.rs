@@ -1,0 +1,111 @@
+//! The connections to the callback server, limited per address and in all (B23, W7). PURE: connections are cancelled through their tokens.
+
+use std::{collections::VecDeque, fmt};
+
+use tokio_util::sync::CancellationToken;
+
+/// Connections at a time in all.
+pub(super) const CONNECTIONS: usize = 64;
+/// Connections at a time from one address. A hub needs one for each delivery on its way; a proxy before this server brings all hubs.
+pub(super) const PER_ADDRESS: usize = 16;
+
+/// The open connections, the oldest first.
+///
+/// A stranger who drips a header must not keep a hub out, not even from behind the same address. So a new connection is always taken if
+/// an older one has not yet asked for a callback that exists: that one is closed.
+#[derive(Debug)]
+pub(super) struct CallbackConnections<A> {
+    open: VecDeque<OpenConnection<A>>,
+    next: u64,
+}
+
+struct OpenConnection<A> {
+    number: u64,
+    address: A,
+    /// A request for a callback that exists came over it.
+    is_known: bool,
+    end: CancellationToken,
+}
+
+impl<A: fmt::Debug> fmt::Debug for OpenConnection<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenConnection")
+            .field("address", &self.address)
+            .field("is_known", &self.is_known)
+            .finish()
+    }
+}
+
+impl<A> Default for CallbackConnections<A> {
+    fn default() -> Self {
+        Self { open: VecDeque::new(), next: 0 }
+    }
+}
+
+impl<A: PartialEq> CallbackConnections<A> {
+    /// Takes a connection and returns its number and the token that ends it; `None` if every older one belongs to a hub.
+    pub(super) fn open(&mut self, address: A) -> Option<(u64, CancellationToken)> {
+        if self.open.iter().filter(|open| open.address == address).count() >= PER_ADDRESS {
+            self.close_stranger(|open| open.address == address)?;
+        } else if self.open.len() >= CONNECTIONS {
+            self.close_stranger(|_| true)?;
+        }
+        let (number, end) = (self.next, CancellationToken::new());
+        self.next += 1;
+        self.open.push_back(OpenConnection { number, address, is_known: false, end: end.clone() });
+        Some((number, end))
+    }
+
+    /// Records that a request for a callback that exists came over a connection.
+    pub(super) fn know(&mut self, number: u64) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.number == number) {
+            open.is_known = true;
+        }
+    }
+
+    /// Records that a connection has ended.
+    pub(super) fn close(&mut self, number: u64) {
+        self.open.retain(|open| open.number != number);
+    }
+
+    /// Ends the oldest connection of those that no known request came over.
+    fn close_stranger(&mut self, among: impl Fn(&OpenConnection<A>) -> bool) -> Option<()> {
+        let position = self.open.iter().position(|open| !open.is_known && among(open))?;
+        self.open.remove(position)?.end.cancel();
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b23_strangers_keep_nobody_out() {
+        let mut connections = CallbackConnections::default();
+        let strangers: Vec<_> = (0..150).filter_map(|_| connections.open("a stranger")).collect();
+        assert_eq!(connections.open.len(), PER_ADDRESS);
+        assert!(strangers[0].1.is_cancelled() && !strangers[149].1.is_cancelled());
+        let (hub, end) = connections.open("a stranger").unwrap();
+        connections.know(hub);
+        (0..150).for_each(|_| drop(connections.open("a stranger")));
+        assert!(!end.is_cancelled(), "a connection of a hub is not closed for a stranger's");
+        connections.close(hub);
+        assert_eq!(connections.open.len(), PER_ADDRESS - 1);
+    }
+
+    #[test]
+    fn b23_many_addresses_share_the_places() {
+        let mut connections = CallbackConnections::default();
+        let first = connections.open(0).unwrap();
+        (1..CONNECTIONS).for_each(|address| drop(connections.open(address)));
+        assert!(!first.1.is_cancelled());
+        let (hub, _) = connections.open(1_000).unwrap();
+        assert!(first.1.is_cancelled() && connections.open.len() == CONNECTIONS);
+        connections.know(hub);
+        for open in &mut connections.open {
+            open.is_known = true;
+        }
+        assert!(connections.open(1_001).is_none(), "hubs have all places");
+    }
+}
