@@ -45,12 +45,12 @@ impl Drop for Permit {
 pub(crate) struct Hosts {
     hosts: Mutex<BTreeMap<Origin, Arc<Host>>>,
     all: Arc<Semaphore>,
-    limits: Limits,
+    limits: HostLimits,
 }
 
 /// The limits that each host begins with.
 #[derive(Clone, Debug)]
-struct Limits {
+struct HostLimits {
     per_host: usize,
     most_idle: usize,
     rate: Option<f64>,
@@ -92,7 +92,7 @@ impl Host {
     /// anything being wrong with the host as a whole.
     const MOST_FAILURES: u32 = 40;
 
-    fn new(origin: Origin, limits: &Limits) -> Self {
+    fn new(origin: Origin, limits: &HostLimits) -> Self {
         Self {
             pool: Arc::new(Pool::new(limits.most_idle)),
             origin,
@@ -207,7 +207,7 @@ impl Hosts {
         Arc::new(Self {
             hosts: Mutex::new(BTreeMap::new()),
             all: Arc::new(Semaphore::new(transfers)),
-            limits: Limits {
+            limits: HostLimits {
                 per_host: options.per_host.clamp(1, transfers),
                 most_idle: options.idle_per_host,
                 rate: options.rate,

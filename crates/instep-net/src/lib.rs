@@ -37,7 +37,7 @@ pub use host_queue::HostQueue;
 pub use options::HttpOptions;
 pub use origin::{Origin, UriError};
 pub use request::Request;
-pub use resolver::{Resolve, Resolving, SystemResolver};
+pub use resolver::{CachedResolver, Resolve, Resolving, SystemResolver};
 pub use response::{ContentRange, Response};
 pub use scope::Scope;
 pub use stream::Stream;

@@ -1,3 +1,5 @@
+//! The table against the registries, in every spelling of an address.
+
 use super::*;
 
 /// Private addresses in every spelling that a resolver or a URL parser understands.

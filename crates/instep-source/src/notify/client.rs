@@ -1,10 +1,10 @@
 //! Requests to subscribers and to hubs: no redirects, no addresses that are not allowed, no long waits (W1).
 
-use std::time::Duration;
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use instep_net::{Cidr, HttpError, HttpOptions, Request, Scope};
+use instep_net::{CachedResolver, Cidr, HttpError, HttpOptions, Request, Scope, SystemResolver};
 use resourcesync::Uri;
 use tokio::time::timeout;
 
@@ -12,6 +12,9 @@ use tokio::time::timeout;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an answer that are read: a challenge is short.
 const ANSWER_BYTES: usize = 1_024;
+/// The time for which the addresses of a name are remembered: longer than a verification waits, so that the address that was counted is
+/// the one that is asked (C16).
+const ADDRESSES_LAST: Duration = Duration::from_secs(60);
 /// Requests at a time. The hub keeps below it by limits of its own, which know who is slow.
 const TRANSFERS: usize = 1_024;
 
@@ -47,6 +50,7 @@ impl Client {
         options.transfers = TRANSFERS;
         options.per_host = TRANSFERS;
         options.idle_per_host = 2;
+        options.resolver = Arc::new(CachedResolver::new(SystemResolver, ADDRESSES_LAST));
         // A host may have many subscribers: those that fail must not silence the others.
         options.adaptive = false;
         instep_net::Client::new(options).map(Self)
@@ -55,6 +59,11 @@ impl Client {
     /// Returns `true` if a URI may be requested as far as can be said before its name is resolved.
     pub(super) fn admits(&self, uri: &Uri) -> bool {
         self.0.options().scope.check_literal(uri.as_str()).is_ok()
+    }
+
+    /// Returns the addresses of a URI's host; `None` if there is none, or one that is not allowed.
+    pub(super) async fn addresses(&self, uri: &Uri) -> Option<Vec<IpAddr>> {
+        self.0.addresses(uri).await.ok()
     }
 
     /// Sends a request; `None` if no answer came in time, or if the address is not allowed.

@@ -1,14 +1,15 @@
-//! The hub of this Source's own topics (WebSub): who asked is told, by POST.
+//! The hub of this Source's own topics (WebSub): subscribers get each notification by POST.
 
 mod book;
 mod intent;
+mod lanes;
 mod request;
 mod signature;
 mod store;
 mod verifications;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -23,24 +24,23 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use instep_net::{Cidr, Origin};
+use instep_net::Cidr;
 use resourcesync::Uri;
 use tokio::sync::{Notify, Semaphore};
 
 use super::{channel::Channel, client::Client, transport::Transport};
 use crate::{Error, serve::body};
 use book::{Book, Key, Outcome};
+use lanes::Lanes;
 use request::Asked;
 pub use signature::Signature;
 use store::Store;
 use verifications::Verifications;
 
-/// Bytes of a request to the hub.
+/// The bytes of a request to the hub that are read.
 const REQUEST_BYTES: usize = 16 * 1024;
-/// Requests to subscribers at a time.
-const AT_A_TIME: usize = 128;
-/// Of these, those that failed before: who is slow or dead waits among its like.
-const RETRIES_AT_A_TIME: usize = 32;
+/// Verifications at a time. They have places of their own, so that callbacks that do not answer delay no delivery.
+const VERIFICATIONS_AT_A_TIME: usize = 64;
 
 /// The hub.
 #[derive(Debug)]
@@ -51,11 +51,11 @@ pub(crate) struct Hub {
     client: Client,
     signature: Signature,
     wake: Notify,
-    places: Semaphore,
-    retries: Semaphore,
-    /// A callback answered, or did not.
+    lanes: Lanes,
+    verifying: Semaphore,
+    /// A verification has ended.
     settled: Notify,
-    /// Whether it was said that secrets show on their way.
+    /// The operator was warned that secrets are readable on their way.
     warned: AtomicBool,
 }
 
@@ -65,10 +65,12 @@ struct Ledger {
     store: Store,
     newest: Option<(u64, Bytes)>,
     verifications: Verifications,
+    /// Subscribers whose last delivery was slow.
+    slow: BTreeSet<Key>,
 }
 
 impl Hub {
-    /// Opens the hub's database. Callbacks are at public addresses, or at those allowed.
+    /// Opens the hub's database. Callbacks may be at public addresses and at the allowed ones.
     pub(crate) fn open(
         path: &Path,
         topics: BTreeMap<String, HeaderValue>,
@@ -78,15 +80,16 @@ impl Hub {
         let store = Store::open(path)?;
         let book = store.book()?;
         let client = Client::guarded(allowed).map_err(|error| Error::option("hub", error.to_string()))?;
-        let ledger = Ledger { book, store, newest: None, verifications: Verifications::default() };
+        let verifications = Verifications::default();
+        let ledger = Ledger { book, store, newest: None, verifications, slow: BTreeSet::new() };
         Ok(Arc::new(Self {
             topics,
             ledger: Mutex::new(ledger),
             client,
             signature,
             wake: Notify::new(),
-            places: Semaphore::new(AT_A_TIME),
-            retries: Semaphore::new(RETRIES_AT_A_TIME),
+            lanes: Lanes::default(),
+            verifying: Semaphore::new(VERIFICATIONS_AT_A_TIME),
             settled: Notify::new(),
             warned: AtomicBool::new(false),
         }))
@@ -114,7 +117,7 @@ impl Hub {
         }
     }
 
-    /// Who subscribed to a topic that is not offered any more hears so.
+    /// Denies the subscriptions to topics that are no longer offered.
     fn part_from_withdrawn_topics(self: &Arc<Self>) {
         let mut ledger = self.ledger();
         for key in ledger.book.withdraw(|topic| self.topics.contains_key(topic)) {
@@ -126,17 +129,16 @@ impl Hub {
 
     /// Delivers to one subscriber, message after message.
     async fn serve(self: Arc<Self>, key: Key) {
-        let failed_before = self.ledger().book.get(&key).is_some_and(|it| it.failures > 0);
-        let places = if failed_before { &self.retries } else { &self.places };
-        let Ok(_place) = places.acquire().await else { return };
         loop {
             let delivery = self.ledger().delivery(&key);
             let Some((secret, body)) = delivery else {
                 self.ledger().book.delivered(&key, Outcome::Taken, now());
                 return;
             };
-            let answer = self.deliver(&key, secret.as_deref(), body).await;
-            let goes_on = self.ledger().settle(&key, Outcome::of(answer));
+            let is_slow = self.ledger().is_slow(&key);
+            let delivery = self.deliver(&key, secret.as_deref(), body);
+            let (answer, was_slow) = self.lanes.run(is_slow, delivery).await;
+            let goes_on = self.ledger().settle(&key, Outcome::of(answer), was_slow);
             let Some(goes_on) = goes_on else {
                 self.deny(&key, "it could not be delivered to for days").await;
                 return;
@@ -157,7 +159,7 @@ impl Hub {
         self.client.post(Uri::parse(callback).ok()?, body, headers).await
     }
 
-    /// Says once that whoever sees the request of a subscriber sees its secret (W3).
+    /// Warns once that a secret that is sent over http can be read on its way (W3).
     fn warn_of_secret(&self, asked: &Asked) {
         let is_open = asked.secret.is_some() && asked.topic.starts_with("http:");
         if is_open && !self.warned.swap(true, Relaxed) {
@@ -173,7 +175,7 @@ impl Hub {
 }
 
 impl Transport for Arc<Hub> {
-    /// Takes a message for the subscribers of a topic; they have it as soon as they take it.
+    /// Stores a message and begins its delivery to the subscribers of a topic.
     fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error> {
         let topic = channel.topic().as_str();
         let mut ledger = self.ledger();
@@ -191,7 +193,7 @@ impl Transport for Arc<Hub> {
 }
 
 impl Ledger {
-    /// The secret of a subscriber and what is in flight to it.
+    /// Returns the secret of a subscriber and the message in flight to it.
     fn delivery(&mut self, key: &Key) -> Option<(Option<String>, Bytes)> {
         let sequence = self.book.in_flight(key)?;
         let secret = self.book.get(key)?.secret.clone();
@@ -202,16 +204,27 @@ impl Ledger {
         Some((secret, body))
     }
 
-    /// Notes how a delivery ended: whether the next one is in flight; none where the subscriber was given up.
-    fn settle(&mut self, key: &Key, outcome: Outcome) -> Option<bool> {
+    /// Returns `true` if deliveries to a subscriber belong into the slow lane.
+    fn is_slow(&self, key: &Key) -> bool {
+        self.slow.contains(key) || self.book.get(key).is_some_and(|it| it.failures > 0)
+    }
+
+    /// Records the result of a delivery. Returns `true` if the next one is in flight, `None` if the subscriber was given up.
+    fn settle(&mut self, key: &Key, outcome: Outcome, was_slow: bool) -> Option<bool> {
         let was_there = self.book.get(key).is_some();
+        if was_slow && was_there && outcome == Outcome::Taken {
+            self.slow.insert(key.clone());
+        } else {
+            // A subscriber that failed is known as such by the book; one that is gone need not be remembered.
+            self.slow.remove(key);
+        }
         let goes_on = self.book.delivered(key, outcome, now());
         self.keep(key);
         let given_up = was_there && outcome == Outcome::Failed && self.book.get(key).is_none();
         (!given_up).then_some(goes_on)
     }
 
-    /// Writes a subscription as it is in the book. What is lost here is delivered twice, which does no harm (W5).
+    /// Writes a subscription as it is in the book. A loss here leads to a second delivery, which does no harm (W5).
     fn keep(&self, key: &Key) {
         if let Err(error) = self.store.keep(key, self.book.get(key)) {
             tracing::warn!(%error, "a subscription could not be kept");
@@ -239,16 +252,19 @@ pub(crate) async fn answer(State(hub): State<Arc<Hub>>, request: Request) -> Res
         return refused(StatusCode::NOT_FOUND, "there is no such topic");
     }
     let callback = Uri::parse(&asked.callback).ok().filter(|callback| hub.client.admits(callback));
-    let Some(host) = callback.and_then(|callback| Origin::parse(callback.as_str()).ok()) else {
+    let targets = match callback {
+        Some(callback) => hub.targets(&callback).await,
+        None => None,
+    };
+    let Some(targets) = targets else {
         return refused(StatusCode::BAD_REQUEST, "hub.callback is not at an address that may be asked");
     };
-    let host = host.host().to_owned();
-    if !hub.admits(&host).await {
-        let busy = refused(StatusCode::TOO_MANY_REQUESTS, "this callback's host was asked too often");
+    if !hub.admits(&targets).await {
+        let busy = refused(StatusCode::TOO_MANY_REQUESTS, "this callback's network was asked too often");
         return ([(header::RETRY_AFTER, "60")], busy).into_response();
     }
     hub.warn_of_secret(&asked);
-    tokio::spawn(hub.follow_up(asked, host));
+    tokio::spawn(hub.follow_up(asked, targets));
     StatusCode::ACCEPTED.into_response()
 }
 

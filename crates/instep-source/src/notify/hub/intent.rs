@@ -1,10 +1,9 @@
-//! Whether a subscriber wants what was asked for in its name (W8), and what it hears when it does not get it (WebSub §5.2,
-//! §5.3).
+//! Verification of intent (W8, WebSub §5.3), and denials (§5.2): the questions that the hub asks a callback.
 
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use instep_net::Request;
+use instep_net::{Cidr, Request};
 use rand::Rng as _;
 use resourcesync::Uri;
 use tokio::time::timeout;
@@ -13,21 +12,35 @@ use url::Url;
 use super::{
     Hub, Key, now,
     request::{Asked, Mode},
-    verifications::Admission,
+    verifications::{Admission, IN_ALL, PER_ADDRESS, PER_NETWORK, Targets},
 };
 
-/// Subscriptions of all topics together.
+/// The number of subscriptions to all topics together. Each takes about 1 KiB of memory.
 const MOST_SUBSCRIPTIONS: usize = 20_000;
-/// How long a request waits for the answers of its host to earlier ones.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time that a request waits for the answers to earlier verifications of its network.
+const ADMISSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Hub {
-    /// Whether a host may be asked now; waits while its answers to earlier questions are on their way.
-    pub(super) async fn admits(&self, host: &str) -> bool {
+    /// Returns the networks that a verification of a callback counts for; `None` if its host has no address or one that is not allowed.
+    ///
+    /// Addresses are counted, not names: an attacker has any number of names for one victim (C16).
+    pub(super) async fn targets(&self, callback: &Uri) -> Option<Targets> {
+        let mut targets = Targets::new();
+        for address in self.client.addresses(callback).await? {
+            let networks = [(32, 128, PER_ADDRESS), (24, 48, PER_NETWORK), (0, 0, IN_ALL)];
+            targets.extend(networks.map(|(v4, v6, limit)| (Cidr::around(address, v4, v6), limit)));
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        Some(targets).filter(|targets| !targets.is_empty())
+    }
+
+    /// Returns `true` if a callback may be asked now. Waits while answers to earlier verifications are on their way.
+    pub(super) async fn admits(&self, targets: &Targets) -> bool {
         let admitted = async {
             loop {
                 let settled = self.settled.notified();
-                let admission = self.ledger().verifications.ask(host, now());
+                let admission = self.ledger().verifications.ask(targets, now());
                 match admission {
                     Admission::Now => return true,
                     Admission::Refused => return false,
@@ -35,12 +48,12 @@ impl Hub {
                 }
             }
         };
-        timeout(PATIENCE, admitted).await.unwrap_or(false)
+        timeout(ADMISSION_TIMEOUT, admitted).await.unwrap_or(false)
     }
 
-    /// Does what was asked for, if the callback confirms it.
-    pub(super) async fn follow_up(self: Arc<Self>, asked: Asked, host: String) {
-        let Ok(_place) = self.places.acquire().await else { return };
+    /// Carries out a request if the callback confirms it.
+    pub(super) async fn follow_up(self: Arc<Self>, asked: Asked, targets: Targets) {
+        let Ok(_place) = self.verifying.acquire().await else { return };
         let key = (asked.topic.clone(), asked.callback.clone());
         let is_full = {
             let ledger = self.ledger();
@@ -53,7 +66,7 @@ impl Hub {
             self.confirms(&asked).await
         };
         let mut ledger = self.ledger();
-        ledger.verifications.done(&host, confirmed);
+        ledger.verifications.done(&targets, confirmed);
         if confirmed {
             match asked.mode {
                 Mode::Unsubscribe => ledger.book.unsubscribe(&key),
@@ -72,7 +85,7 @@ impl Hub {
         self.wake.notify_one();
     }
 
-    /// Asks the callback.
+    /// Asks the callback for its challenge (§5.3).
     async fn confirms(&self, asked: &Asked) -> bool {
         let challenge = format!("{:032x}", rand::rng().random::<u128>());
         let lease = asked.lease.as_secs().to_string();
@@ -90,7 +103,7 @@ impl Hub {
         })
     }
 
-    /// Tells a callback that it is not served, or no longer (§5.2). Whether it hears that is its own affair.
+    /// Tells a callback that it is not served, or no longer (§5.2). The answer does not matter.
     pub(super) async fn deny(&self, (topic, callback): &Key, reason: &str) {
         let parameters = [("hub.mode", "denied"), ("hub.topic", topic.as_str()), ("hub.reason", reason)];
         self.call(callback, &parameters).await;

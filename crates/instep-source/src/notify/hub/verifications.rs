@@ -1,60 +1,78 @@
-//! How often a host is asked whether it wants what somebody asked for in its name (W1). PURE: time is an argument, in
-//! microseconds since 1970.
+//! Limits on verifications: how often an address, its network, and everybody together are asked to confirm what somebody requested in
+//! their name (W1, C16). PURE: time is an argument, in microseconds since 1970.
 
 use std::collections::BTreeMap;
 
-/// Verifications in a minute that a host may leave unconfirmed; those that it confirms cost nothing.
-const UNCONFIRMED: u32 = 30;
+use instep_net::Cidr;
+
+/// The verifications in a minute that one address may leave unconfirmed. Those that it confirms cost nothing.
+pub(super) const PER_ADDRESS: u32 = 30;
+/// The same for its network: whoever attacks a site can name each of its addresses.
+pub(super) const PER_NETWORK: u32 = 60;
+/// The same for all together: whoever attacks through this hub can name many networks.
+pub(super) const IN_ALL: u32 = 600;
 const MINUTE: i64 = 60_000_000;
 
-/// What becomes of a request.
+/// The networks that one verification counts for, each with its limit.
+pub(super) type Targets = Vec<(Cidr, u32)>;
+
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     /// The callback may be asked.
     Now,
-    /// So many answers of the host are on their way that they have to come first.
+    /// So many answers are on their way that they have to come first.
     Later,
-    /// The host has not wanted too much already.
+    /// Too many verifications were left unconfirmed.
     Refused,
 }
 
-/// The hosts of the last minute.
+/// The counts of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct Verifications {
-    hosts: BTreeMap<String, Host>,
+    counts: BTreeMap<Cidr, Count>,
 }
 
 #[derive(Debug)]
-struct Host {
+struct Count {
     since: i64,
     unconfirmed: u32,
     pending: u32,
 }
 
 impl Verifications {
-    /// Whether a host may be asked once more; where it may, [`Self::done`] follows.
-    pub(super) fn ask(&mut self, host: &str, now: i64) -> Admission {
-        self.hosts.retain(|_, host| host.pending > 0 || now - host.since < MINUTE);
-        let fresh = || Host { since: now, unconfirmed: 0, pending: 0 };
-        let host = self.hosts.entry(host.to_owned()).or_insert_with(fresh);
-        if now - host.since >= MINUTE {
-            (host.since, host.unconfirmed) = (now, 0);
+    /// Decides if a callback may be asked once more. After [`Admission::Now`], [`Self::done`] must follow.
+    pub(super) fn ask(&mut self, targets: &Targets, now: i64) -> Admission {
+        self.counts.retain(|_, count| count.pending > 0 || now - count.since < MINUTE);
+        let mut admission = Admission::Now;
+        for (network, limit) in targets {
+            let Some(count) = self.counts.get_mut(network) else { continue };
+            if now - count.since >= MINUTE {
+                (count.since, count.unconfirmed) = (now, 0);
+            }
+            if count.unconfirmed >= *limit {
+                return Admission::Refused;
+            }
+            if count.unconfirmed + count.pending >= *limit {
+                admission = Admission::Later;
+            }
         }
-        if host.unconfirmed + host.pending < UNCONFIRMED {
-            host.pending += 1;
-            Admission::Now
-        } else if host.unconfirmed < UNCONFIRMED {
-            Admission::Later
-        } else {
-            Admission::Refused
+        if admission == Admission::Now {
+            for (network, _) in targets {
+                let fresh = || Count { since: now, unconfirmed: 0, pending: 0 };
+                self.counts.entry(*network).or_insert_with(fresh).pending += 1;
+            }
         }
+        admission
     }
 
-    /// The host answered, or did not.
-    pub(super) fn done(&mut self, host: &str, confirmed: bool) {
-        if let Some(host) = self.hosts.get_mut(host) {
-            host.pending = host.pending.saturating_sub(1);
-            host.unconfirmed += u32::from(!confirmed);
+    /// Records the result of a verification.
+    pub(super) fn done(&mut self, targets: &Targets, confirmed: bool) {
+        for (network, _) in targets {
+            if let Some(count) = self.counts.get_mut(network) {
+                count.pending = count.pending.saturating_sub(1);
+                count.unconfirmed += u32::from(!confirmed);
+            }
         }
     }
 }
@@ -63,33 +81,72 @@ impl Verifications {
 mod tests {
     use super::*;
 
-    #[test]
-    fn w1_a_host_that_does_not_want_it_is_asked_thirty_times_a_minute_at_most() {
-        let mut verifications = Verifications::default();
-        let mut asked = 0;
-        for round in 0..10_000 {
-            if verifications.ask("victim", round) == Admission::Now {
-                asked += 1;
-                verifications.done("victim", false);
-            }
-        }
-        assert_eq!(asked, UNCONFIRMED);
-        assert_eq!(verifications.ask("other", 0), Admission::Now);
-        assert_eq!(verifications.ask("victim", MINUTE), Admission::Now);
-        verifications.ask("third", 3 * MINUTE);
-        assert_eq!(verifications.hosts.len(), 3, "whose answer is on its way is remembered");
+    fn targets(address: &str) -> Targets {
+        let address = address.parse().unwrap();
+        vec![
+            (Cidr::around(address, 32, 128), PER_ADDRESS),
+            (Cidr::around(address, 24, 48), PER_NETWORK),
+            (Cidr::around(address, 0, 0), IN_ALL),
+        ]
     }
 
     #[test]
-    fn a_host_that_wants_it_is_asked_as_often_as_it_likes_and_some_at_a_time() {
+    fn w1_an_address_that_does_not_want_it_is_asked_thirty_times_a_minute_at_most() {
         let mut verifications = Verifications::default();
-        for _ in 0..UNCONFIRMED {
-            assert_eq!(verifications.ask("willing", 0), Admission::Now);
+        let victim = targets("192.0.2.1");
+        let mut asked = 0;
+        for round in 0..10_000 {
+            if verifications.ask(&victim, round) == Admission::Now {
+                asked += 1;
+                verifications.done(&victim, false);
+            }
         }
-        assert_eq!(verifications.ask("willing", 0), Admission::Later);
+        assert_eq!(asked, PER_ADDRESS);
+        assert_eq!(verifications.ask(&targets("198.51.100.1"), 0), Admission::Now);
+        assert_eq!(verifications.ask(&victim, MINUTE), Admission::Now);
+    }
+
+    #[test]
+    fn c16_a_thousand_subscriptions_over_199_addresses_of_a_network_bring_sixty_questions() {
+        let mut verifications = Verifications::default();
+        let mut asked = 0;
+        for round in 0..1_000 {
+            let victim = targets(&format!("127.0.0.{}", round % 199 + 1));
+            if verifications.ask(&victim, round) == Admission::Now {
+                asked += 1;
+                verifications.done(&victim, false);
+            }
+        }
+        assert_eq!(asked, PER_NETWORK);
+    }
+
+    #[test]
+    fn c16_many_networks_together_have_a_limit_too() {
+        let mut verifications = Verifications::default();
+        let mut asked = 0;
+        for round in 0..10_000_u32 {
+            let victim = targets(&format!("10.{}.{}.1", round / 250, round % 250));
+            if verifications.ask(&victim, 0) == Admission::Now {
+                asked += 1;
+                verifications.done(&victim, false);
+            }
+        }
+        assert_eq!(asked, IN_ALL);
+        verifications.ask(&targets("192.0.2.1"), 3 * MINUTE);
+        assert_eq!(verifications.counts.len(), 3, "what is over is forgotten");
+    }
+
+    #[test]
+    fn an_address_that_confirms_is_asked_as_often_as_it_likes_and_some_at_a_time() {
+        let mut verifications = Verifications::default();
+        let willing = targets("192.0.2.1");
+        for _ in 0..PER_ADDRESS {
+            assert_eq!(verifications.ask(&willing, 0), Admission::Now);
+        }
+        assert_eq!(verifications.ask(&willing, 0), Admission::Later);
         for _ in 0..1_000 {
-            verifications.done("willing", true);
-            assert_eq!(verifications.ask("willing", 0), Admission::Now);
+            verifications.done(&willing, true);
+            assert_eq!(verifications.ask(&willing, 0), Admission::Now);
         }
     }
 }
