@@ -1,4 +1,4 @@
-//! Any URL to the Source's capabilities.
+//! From any URL to the Source's capabilities. Resources are not fetched here.
 
 mod climb;
 mod error;
@@ -15,13 +15,14 @@ pub use found::{CapabilitySet, Discovered, Offer, Trouble, Way};
 use crate::documents::Documents;
 use search::{Search, Sight};
 
-/// Finds out what a URL leads to (§6.3, DISC-6, DISC-7, DISC-8): the document itself, the Source Description at its well-known URI, links,
-/// `robots.txt`, and last the names that other clients guess. What a document is, is decided by the document.
+/// Finds the capabilities that a URL leads to (§6.3, DISC-6, DISC-7, DISC-8). It tries the document itself, the Source Description at its
+/// well-known URI, links, `robots.txt`, and last the names that other clients guess. The content of a document decides its type, not its
+/// name.
 ///
-/// `sets` picks sets of resources by the URI of their Capability List or a part of its path; none means all.
+/// `sets` picks sets of resources by the URI of their Capability List or a part of its path; all if it is empty.
 ///
 /// # Errors
-/// When nothing answers, nothing there is a document, or what is there cannot be used.
+/// If nothing answers, nothing there is a document, or a document cannot be used.
 pub async fn discover(
     url: &Uri,
     sets: &[String],

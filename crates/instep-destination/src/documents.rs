@@ -1,4 +1,6 @@
-//! Fetches documents: conditional, capped, decoded, read entry by entry.
+//! Documents, fetched whole: conditional, capped, decoded, read entry by entry.
+//!
+//! Nothing here decides what a document leads to.
 
 mod error;
 mod shelf;
@@ -11,10 +13,13 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use http::{HeaderMap, StatusCode, header};
 use resourcesync::{DocumentReader, Entry, Finding, Header, Limits, ReadError, ReadOptions, Uri};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 pub use error::DocumentError;
 pub use shelf::Shelf;
@@ -22,7 +27,7 @@ use spool::{Content, Spool};
 
 use crate::http::{Client, HttpError, Origin, Request, Response, Validators};
 
-/// Brings documents, whole or not at all.
+/// Fetches documents, whole or not at all.
 #[derive(Clone, Debug)]
 pub struct Documents {
     client: Client,
@@ -31,57 +36,74 @@ pub struct Documents {
     files: bool,
     most: u64,
     asked_for: Arc<AtomicU64>,
+    stop: CancellationToken,
+    deadline: Option<Instant>,
 }
 
-/// What came of asking for a document.
+/// The result of fetching a document.
 #[derive(Debug)]
 pub enum Fetched {
-    /// It is what the validators stand for.
+    /// The held copy is current.
     Unchanged,
     /// It arrived.
     Arrived(Box<Download>),
 }
 
 impl Documents {
-    /// Decoded bytes for each coded one, beyond which a document is a bomb (D14).
+    /// The number of decoded bytes for each coded one beyond which a document is refused as a bomb (D14).
     pub const MOST_RATIO: u64 = 200;
 
-    /// Documents that one run asks for; what leads to more leads nowhere (D15).
+    /// The number of documents that one run fetches. Further ones are refused, so that an endless chain of indexes ends (D15).
     pub const MOST: u64 = 100_000;
 
-    /// Documents fetched by a client and put aside, where they are large, as unnamed files in `folder`.
+    /// Returns documents that are fetched by a client. Large ones are kept in unnamed files in `folder`.
     pub fn new(client: Client, folder: impl Into<PathBuf>) -> Self {
-        let (limits, asked_for) = (Limits::default(), Arc::default());
-        Self { client, folder: folder.into(), limits, files: false, most: Self::MOST, asked_for }
+        Self {
+            client,
+            folder: folder.into(),
+            limits: Limits::default(),
+            files: false,
+            most: Self::MOST,
+            asked_for: Arc::default(),
+            stop: CancellationToken::new(),
+            deadline: None,
+        }
     }
 
-    /// With another limit than [`Self::MOST`]; clones count together.
+    /// Allows another number of documents than [`Self::MOST`]. Clones count together.
     #[must_use]
     pub fn at_most(self, most: u64) -> Self {
         Self { most, ..self }
     }
 
-    /// With other limits than the usual ones.
+    /// Reads documents within other limits than the usual ones.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Follows `file:` URIs too: for an operator who began with a path (D26).
+    /// Stops waiting for a document once the token is cancelled or the time is over, whatever it waits for: a slow server, a retry, or a
+    /// `Retry-After` of an hour (B12).
+    #[must_use]
+    pub fn ending(self, stop: CancellationToken, after: Option<Duration>) -> Self {
+        Self { stop, deadline: after.map(|after| Instant::now() + after), ..self }
+    }
+
+    /// Follows `file:` URIs too, for an operator who began with a path (D26).
     #[must_use]
     pub fn with_files(self) -> Self {
         Self { files: true, ..self }
     }
 
-    /// The client they are fetched by.
+    /// Returns the client.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Brings what lies at a URI, whatever it is.
+    /// Fetches a URI, whatever it has.
     ///
     /// # Errors
-    /// When it does not arrive whole, is too large, or is out of scope.
+    /// If it does not arrive whole, is too large, or is out of scope.
     pub async fn fetch(
         &self,
         uri: &Uri,
@@ -97,16 +119,26 @@ impl Documents {
         let mut request = Request::document(uri.clone());
         request.speaker = speaker.cloned();
         request.held = held.filter(|held| !held.is_empty()).cloned();
+        let stopped = || DocumentError::Stopped { uri: uri.as_str().to_owned() };
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => Err(stopped()),
+            fetched = self.receive_with_retries(&request) => fetched,
+            () = sleep_until(self.deadline.unwrap_or_else(Instant::now)), if self.deadline.is_some() => Err(stopped()),
+        }
+    }
+
+    async fn receive_with_retries(&self, request: &Request) -> Result<Fetched, DocumentError> {
         let mut attempts = self.client.attempts();
         loop {
-            match self.receive(&request).await {
+            match self.receive(request).await {
                 Err(DocumentError::Http(error)) => attempts.again(error).await?,
                 other => return other,
             }
         }
     }
 
-    /// Brings what lies at a URI, whatever it is and whether or not it was held before.
+    /// Fetches a URI unconditionally, whatever it has.
     ///
     /// # Errors
     /// As [`Self::fetch`].
@@ -120,15 +152,15 @@ impl Documents {
         }
     }
 
-    /// Brings a document and reads its header.
+    /// Fetches a document and reads its header.
     ///
     /// # Errors
-    /// As [`Self::fetch`]; or when it is no document.
+    /// As [`Self::fetch`], or if it is not a document.
     pub async fn open(&self, uri: &Uri, speaker: Option<&Origin>) -> Result<Document, DocumentError> {
         self.get(uri, speaker).await?.document()
     }
 
-    /// Keeps a document that lies in something else, as a manifest in its package, under the URI of that.
+    /// Keeps a document that is part of something else, such as a manifest in its package, under the URI of that.
     pub(crate) fn keep(&self, uri: &Uri, mut source: impl Read) -> Result<Document, DocumentError> {
         let failed = |source| DocumentError::Spool { uri: uri.as_str().to_owned(), source };
         let (mut spool, most) = (Spool::new(&self.folder), self.limits.bytes);
@@ -197,54 +229,54 @@ fn open_regular(path: &Path) -> std::io::Result<Content> {
     Ok(Content::File(file.into()))
 }
 
-/// Something that arrived whole; what it is, is not yet known.
+/// A body that arrived whole. Its type is not known yet.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Download {
-    /// Where it came from, after redirects.
+    /// The URI that it came from, after redirects.
     pub uri: Uri,
-    /// The headers it came with.
+    /// The headers of the response.
     pub headers: HeaderMap,
-    /// What to ask with next time.
+    /// The validators for the next request.
     pub validators: Validators,
     content: Content,
     limits: Limits,
 }
 
 impl Download {
-    /// Its first bytes, decoded: enough for a page or a robots.txt.
+    /// Returns its first bytes, decoded: enough for a page or a robots.txt.
     ///
     /// # Errors
-    /// When it cannot be decoded.
+    /// If it cannot be decoded.
     pub fn start(&self, most: usize) -> std::io::Result<Vec<u8>> {
         let mut start = Vec::new();
         self.content.open(Documents::MOST_RATIO)?.take(most as u64).read_to_end(&mut start)?;
         Ok(start)
     }
 
-    /// All its bytes, decoded, from the beginning: for a thread that may block.
+    /// Reads all its bytes, decoded, from the beginning. It blocks.
     ///
     /// # Errors
-    /// When they cannot be read from where they lie.
+    /// If the file cannot be read.
     pub fn read(&self) -> std::io::Result<Box<dyn BufRead + Send>> {
         self.content.open(Documents::MOST_RATIO)
     }
 
-    /// Returns its bytes as they were transferred, from the beginning: for a thread that may block.
+    /// Reads its bytes as they were transferred, from the beginning. It blocks.
     pub fn read_coded(&self) -> Box<dyn BufRead + Send> {
         self.content.open_coded()
     }
 
-    /// The media type, without parameters and in lower case.
+    /// Returns the media type, without parameters and in lower case.
     pub fn media_type(&self) -> Option<String> {
         let text = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
         Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
     }
 
-    /// This as a document; its header is read.
+    /// Reads the header of the document that it is.
     ///
     /// # Errors
-    /// When it is none.
+    /// If it is not a document.
     pub fn document(&self) -> Result<Document, DocumentError> {
         let unreadable = |source| DocumentError::Read { uri: self.uri.as_str().to_owned(), source };
         let mut reader = open(&self.content, &self.uri, self.limits).map_err(unreadable)?;
@@ -259,17 +291,18 @@ impl Download {
     }
 }
 
-/// A document that arrived whole. Whether it is whole is known when its last entry has been read: nothing in it counts before (D16).
+/// A document that arrived. It may still be truncated at its origin: only its last entry proves it complete, and nothing in it counts
+/// before (D16).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Document {
-    /// Where it came from, after redirects.
+    /// The URI that it came from, after redirects.
     pub uri: Uri,
-    /// What stands before its entries.
+    /// The part before its entries.
     pub header: Header,
-    /// What to ask with next time.
+    /// The validators for the next request.
     pub validators: Validators,
-    /// What was noticed in the header.
+    /// The findings in the header.
     pub findings: Vec<Finding>,
     content: Content,
     limits: Limits,
@@ -279,23 +312,23 @@ pub struct Document {
 pub type Entries = DocumentReader<Box<dyn BufRead + Send>>;
 
 impl Document {
-    /// The origin that it speaks for; none for a file.
+    /// Returns the origin in whose scope it leads; `None` for a file.
     pub fn origin(&self) -> Option<Origin> {
         Origin::parse(self.uri.as_str()).ok()
     }
 
-    /// Reads it from its beginning: for a thread that may block. It can be read any number of times.
+    /// Reads it from its beginning. It blocks, and can be called any number of times.
     ///
     /// # Errors
-    /// When it cannot be read from where it lies.
+    /// If the file cannot be read.
     pub fn read(&self) -> Result<Entries, DocumentError> {
         open(&self.content, &self.uri, self.limits).map_err(|source| self.unreadable(source))
     }
 
-    /// Hands each entry to a function: for a thread that may block. Gives the number of entries, once the document has proved complete.
+    /// Calls a function for each entry and returns the number of entries of a document that proved complete. It blocks.
     ///
     /// # Errors
-    /// When the document ends early or is wrong.
+    /// If the document ends early or is malformed.
     pub fn for_each(&self, mut take: impl FnMut(&Entry)) -> Result<u64, DocumentError> {
         let mut entries = self.read()?;
         let mut entry = Entry::default();
@@ -305,7 +338,7 @@ impl Document {
         Ok(entries.entries_read())
     }
 
-    /// An error of reading it, with where it came from.
+    /// Adds its URI to an error of reading it.
     pub fn unreadable(&self, source: ReadError) -> DocumentError {
         DocumentError::Read { uri: self.uri.as_str().to_owned(), source }
     }

@@ -11,6 +11,7 @@ use instep_destination::{
 };
 use instep_testkit::{FakeSource, Fault, Page};
 use resourcesync::{Capability, Limits, Uri};
+use tokio_util::sync::CancellationToken;
 
 fn uri(text: impl AsRef<str>) -> Uri {
     Uri::parse(text.as_ref()).unwrap()
@@ -274,4 +275,39 @@ async fn d15_so_many_documents_and_no_more_are_asked_for() {
     let refused = documents.open(&uri, None).await.unwrap_err();
     assert!(refused.is_invalid() && matches!(refused, DocumentError::TooMany { most: 2, .. }), "{refused}");
     assert_eq!(source.requests_for("resourcelist.xml"), 2);
+}
+
+/// A server that answers nothing, and one that asks for a pause of an hour.
+fn waits() -> [Fault; 2] {
+    [Fault::Hold, Fault::RetryAfter(503, "1000000000".to_owned())]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn b12_a_run_that_is_stopped_waits_for_no_document() {
+    for fault in waits() {
+        let source = FakeSource::start();
+        source.fail_always("a", fault.clone());
+        let stop = CancellationToken::new();
+        let documents = documents(&source).ending(stop.clone(), None);
+        let url = uri(source.url("a"));
+        let waiting = tokio::spawn(async move { documents.get(&url, None).await });
+        source.wait_for("a", 1);
+        stop.cancel();
+        let error = waiting.await.unwrap().unwrap_err();
+        assert!(matches!(error, DocumentError::Stopped { .. }), "{fault:?}: {error}");
+        source.release();
+    }
+}
+
+#[tokio::test]
+async fn b12_a_run_whose_time_is_over_waits_for_no_document() {
+    for fault in waits() {
+        let source = FakeSource::start();
+        source.fail_always("a", fault.clone());
+        let over = Some(Duration::from_millis(100));
+        let documents = documents(&source).ending(CancellationToken::new(), over);
+        let error = documents.get(&uri(source.url("a")), None).await.unwrap_err();
+        assert!(matches!(error, DocumentError::Stopped { .. }), "{fault:?}: {error}");
+        source.release();
+    }
 }

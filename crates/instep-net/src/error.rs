@@ -4,7 +4,7 @@ use std::{error::Error as StdError, fmt, net::IpAddr, time::Duration};
 
 use http::StatusCode;
 
-use crate::origin::{Origin, UriError};
+use crate::origin::{Origin, OriginError};
 
 /// The reason why a request brought no usable response.
 #[derive(Debug, thiserror::Error)]
@@ -141,7 +141,7 @@ impl fmt::Display for Phase {
 pub enum Refusal {
     /// It cannot be requested over HTTP (D26).
     #[error(transparent)]
-    Uri(#[from] UriError),
+    Uri(#[from] OriginError),
     /// It is on another host than the document that leads there (D22).
     #[error("{target} is on another host than {speaker}, which lists it")]
     OutOfScope {

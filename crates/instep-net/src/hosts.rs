@@ -17,8 +17,8 @@ use tokio::{
 };
 
 use crate::{
-    adaptive::AdaptiveLimit, error::HttpError, options::HttpOptions, origin::Origin, pool::Pool, rate::Rate,
-    retry::MAX_BACKOFF, traffic::Traffic,
+    adaptive::AdaptiveLimit, error::HttpError, options::HttpOptions, origin::Origin, pool::ConnectionPool,
+    rate::Rate, retry::MAX_BACKOFF, traffic::Traffic,
 };
 
 /// The permission for one transfer, given back when it is dropped.
@@ -59,7 +59,7 @@ struct HostLimits {
 
 /// One host: the connections to it, its share of the transfers, and the time in which it gets no requests.
 pub(crate) struct Host {
-    pub(crate) pool: Arc<Pool>,
+    pub(crate) pool: Arc<ConnectionPool>,
     origin: Origin,
     share: Arc<Semaphore>,
     limit: Mutex<AdaptiveLimit>,
@@ -94,7 +94,7 @@ impl Host {
 
     fn new(origin: Origin, limits: &HostLimits) -> Self {
         Self {
-            pool: Arc::new(Pool::new(limits.most_idle)),
+            pool: Arc::new(ConnectionPool::new(limits.most_idle)),
             origin,
             share: Arc::new(Semaphore::new(limits.per_host)),
             limit: Mutex::new(AdaptiveLimit::new(limits.per_host)),
@@ -276,7 +276,7 @@ impl Hosts {
 /// Forgets hosts that are no longer used. A hub delivers to thousands of hosts, and nobody else would notice that they are done.
 async fn forget_unused(hosts: Weak<Hosts>) {
     loop {
-        sleep(Pool::IDLE).await;
+        sleep(ConnectionPool::IDLE).await;
         let goes_on = hosts.upgrade().is_some_and(|hosts| hosts.close_idle());
         if !goes_on {
             return;

@@ -35,7 +35,7 @@ pub use credentials::{Credentials, netrc};
 pub use error::{HttpError, Phase, Refusal};
 pub use host_queue::HostQueue;
 pub use options::HttpOptions;
-pub use origin::{Origin, UriError};
+pub use origin::{Origin, OriginError};
 pub use request::Request;
 pub use resolver::{CachedResolver, Resolve, Resolving, SystemResolver};
 pub use response::{ContentRange, Response};

@@ -1,4 +1,4 @@
-//! What a client is made of.
+//! The options of a client.
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 

@@ -13,7 +13,7 @@ pub struct Origin {
 /// The reason why a URI cannot be requested over HTTP at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UriError {
+pub enum OriginError {
     /// The scheme is neither `http` nor `https` (D26).
     #[error("only http and https are fetched, not {scheme:?}")]
     Scheme {
@@ -36,17 +36,17 @@ impl Origin {
     ///
     /// # Errors
     /// If the URI has another scheme or no host (D26).
-    pub fn parse(uri: &str) -> Result<Self, UriError> {
+    pub fn parse(uri: &str) -> Result<Self, OriginError> {
         Self::of(&parse(uri)?)
     }
 
-    pub(crate) fn of(uri: &http::Uri) -> Result<Self, UriError> {
+    pub(crate) fn of(uri: &http::Uri) -> Result<Self, OriginError> {
         let secure = match uri.scheme_str() {
             Some("http") => false,
             Some("https") => true,
-            scheme => return Err(UriError::Scheme { scheme: scheme.unwrap_or_default().to_owned() }),
+            scheme => return Err(OriginError::Scheme { scheme: scheme.unwrap_or_default().to_owned() }),
         };
-        let host = uri.host().filter(|host| !host.is_empty()).ok_or(UriError::NoHost)?;
+        let host = uri.host().filter(|host| !host.is_empty()).ok_or(OriginError::NoHost)?;
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         Ok(Self { secure, host, port })
@@ -107,14 +107,14 @@ impl fmt::Display for Origin {
 }
 
 /// Returns a URI as it is sent in a request: without its fragment, otherwise as it is written.
-pub(crate) fn parse(uri: &str) -> Result<http::Uri, UriError> {
+pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
     let text = uri.split('#').next().unwrap_or_default();
     match text.split_once(':') {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") => {
             text.parse()
-                .map_err(|error: http::uri::InvalidUri| UriError::Unusable { reason: error.to_string() })
+                .map_err(|error: http::uri::InvalidUri| OriginError::Unusable { reason: error.to_string() })
         }
-        Some((scheme, _)) => Err(UriError::Scheme { scheme: scheme.to_owned() }),
-        None => Err(UriError::NoHost),
+        Some((scheme, _)) => Err(OriginError::Scheme { scheme: scheme.to_owned() }),
+        None => Err(OriginError::NoHost),
     }
 }

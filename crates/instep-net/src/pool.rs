@@ -18,7 +18,7 @@ use crate::connection::{Connection, Message, Single, Unanswered};
 
 /// The open connections to one host.
 #[derive(Default)]
-pub(crate) struct Pool {
+pub(crate) struct ConnectionPool {
     connections: Mutex<Connections>,
     most_idle: usize,
 }
@@ -31,7 +31,7 @@ struct Connections {
     shared: Option<(http2::SendRequest<Full<Bytes>>, Instant)>,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// The time after which an unused connection is closed. Servers close theirs after 5 s (Apache) to 75 s (nginx); longer is wasted.
     pub(crate) const IDLE: Duration = Duration::from_secs(90);
 
@@ -91,7 +91,7 @@ impl Pool {
 impl Connections {
     fn close_idle(&mut self) {
         let now = Instant::now();
-        let is_stale = |since: Instant| now.duration_since(since) > Pool::IDLE;
+        let is_stale = |since: Instant| now.duration_since(since) > ConnectionPool::IDLE;
         let stale = self.idle.partition_point(|(_, since)| is_stale(*since));
         self.idle.drain(..stale);
         // Requests in flight keep their connection until they are done.
@@ -134,7 +134,7 @@ impl fmt::Debug for PooledBody {
 /// A connection in use. Dropping it returns the connection to the pool if it can be used again.
 struct Lease {
     single: Option<Box<Single>>,
-    pool: Arc<Pool>,
+    pool: Arc<ConnectionPool>,
 }
 
 impl Drop for Lease {

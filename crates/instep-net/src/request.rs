@@ -6,7 +6,7 @@ use resourcesync::Uri;
 
 use crate::{
     error::Refusal,
-    origin::{Origin, UriError},
+    origin::{Origin, OriginError},
     validators::Validators,
 };
 
@@ -78,7 +78,7 @@ impl Request {
         headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
         let mut set = |name: HeaderName, value: &str| {
             let value = HeaderValue::from_str(value)
-                .map_err(|_| UriError::Unusable { reason: format!("{name} has control characters") })?;
+                .map_err(|_| OriginError::Unusable { reason: format!("{name} has control characters") })?;
             headers.insert(name, value);
             Ok::<_, Refusal>(())
         };

@@ -45,12 +45,12 @@ impl Resolve for SystemResolver {
 #[derive(Clone)]
 pub struct CachedResolver {
     inner: Arc<dyn Resolve>,
-    remembered: Arc<Mutex<BTreeMap<String, Remembered>>>,
+    remembered: Arc<Mutex<BTreeMap<String, CachedAddresses>>>,
     lasts: Duration,
 }
 
 /// The addresses of a name and the moment from which on they are asked for again.
-type Remembered = (Vec<IpAddr>, Instant);
+type CachedAddresses = (Vec<IpAddr>, Instant);
 
 impl CachedResolver {
     /// The names that are remembered at a time. Beyond that names are refused rather than forgotten, because a flood of names must not

@@ -1,4 +1,4 @@
-//! Channels and the hub: who is told, after the documents are in place.
+//! Channels and the hub: notifications, sent once the documents are in place.
 
 mod channel;
 mod client;
@@ -43,7 +43,7 @@ use transport::{Listeners, Transport};
 /// The kinds of notification, each with a channel per set (CN-2).
 const KINDS: [Capability; 2] = [Capability::ChangeNotification, Capability::FrameworkNotification];
 
-/// Where pages hear of changes, below the base URL.
+/// The path of the event stream for pages, below the base URL.
 const EVENTS: &str = "resourcesync/events";
 
 /// Puts the channels into the Capability Lists (CN-3).
@@ -58,14 +58,14 @@ pub(crate) fn advertise(publish: &mut PublishOptions, options: &ChannelOptions) 
     Ok(())
 }
 
-/// Tells of each publication: a Change Notification and a Framework Notification per set.
+/// Announces each publication: a Change Notification and a Framework Notification per set.
 pub(crate) struct Announcer {
     sets: Vec<SetChannels>,
     withdrawn: Vec<Withdrawn>,
     is_withdrawal_told: bool,
     transports: Vec<Box<dyn Transport>>,
     hub: Option<RunningHub>,
-    /// The last change that was told.
+    /// The last change that was announced.
     sequence: u64,
     recent: broadcast::Sender<Arc<str>>,
 }
@@ -87,12 +87,12 @@ struct SetChannels {
     place: SetPlace,
     changes: Arc<Channel>,
     framework: Arc<Channel>,
-    /// Up to when the set's changes are told.
+    /// The time up to which the set's changes are announced.
     until: DateTime,
     told: AnnouncedDocuments,
 }
 
-/// A set that is not published any more. Its framework channel has one last word, for whoever comes to hear it (FN-2).
+/// A set that is no longer published. Its framework channel keeps one last message for late listeners (FN-2).
 #[derive(Debug)]
 struct Withdrawn {
     place: SetPlace,
@@ -100,7 +100,7 @@ struct Withdrawn {
 }
 
 impl Announcer {
-    /// Channels for each set, and tasks that deliver. What is recorded from now on is told.
+    /// Opens the channels of each set and starts the tasks that deliver. Changes that are recorded from now on are announced.
     pub(crate) fn new(
         publisher: &Publisher,
         options: &ChannelOptions,
@@ -150,7 +150,7 @@ impl Announcer {
         Ok(Self { sets, withdrawn, is_withdrawal_told, transports, hub, sequence, recent })
     }
 
-    /// The routes of the topics and the hub, below the base URL.
+    /// Returns the routes of the topics and the hub, below the base URL.
     pub(crate) fn routes(&self, origin: Option<&Arc<str>>, ending: &watch::Receiver<bool>) -> Router {
         let mut routes = Router::new();
         let lasting = self.sets.iter().flat_map(|set| [(set, &set.changes), (set, &set.framework)]);
@@ -199,7 +199,7 @@ impl Announcer {
         Ok(())
     }
 
-    /// Tells once that sets are gone, on their own channels; what the others are to be told of it.
+    /// Announces once on their own channels that sets are gone. Returns what the other channels have to announce about it.
     fn tell_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<Written>, Error> {
         if std::mem::replace(&mut self.is_withdrawal_told, true) {
             return Ok(Vec::new());
@@ -214,7 +214,7 @@ impl Announcer {
         Ok(self.withdrawn.iter().map(|set| framework::withdrawn(&set.place)).collect())
     }
 
-    /// The newest changes for pages that are open.
+    /// Sends the newest changes to the pages that are open.
     fn tell_people(&self, snapshot: &Snapshot) -> Result<(), Error> {
         const MOST: u64 = 50;
         let last = snapshot.head().sequence;

@@ -13,12 +13,12 @@ use crate::{
 
 /// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.
 const MOST_STEPS: usize = 4;
-/// Further entries of one capability that count.
+/// The number of further entries of one capability that are used.
 const MOST_FURTHER: usize = 16;
-/// Capability Lists read at a time.
+/// The number of Capability Lists that are read at a time.
 const AT_A_TIME: usize = 8;
 
-/// All that a document leads to.
+/// The sets that a document leads to.
 pub(super) async fn from(
     document: Document,
     way: Way,
@@ -36,7 +36,7 @@ pub(super) async fn from(
     Ok(found)
 }
 
-/// Channels may stand in several entries, each with its transport.
+/// Returns `true` for channels, which may have several entries, each with its transport.
 fn is_channel(capability: &Capability) -> bool {
     matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
@@ -48,7 +48,7 @@ struct Climb<'a> {
 }
 
 impl Climb<'_> {
-    /// From any list: through `index` and `up` to its Capability List. Where that fails, the list stands alone.
+    /// Climbs from any list through `index` and `up` to its Capability List. If that fails, the list stands alone.
     async fn up(&mut self, start: Document) -> Result<Discovered, DiscoverError> {
         let kind = capability(&start.header);
         let mut seen = BTreeSet::from([start.uri.clone()]);
@@ -81,7 +81,7 @@ impl Climb<'_> {
         Ok(self.alone(with_list(CapabilitySet::default(), kind, list.clone()), &list))
     }
 
-    /// From a Source Description to the sets that are wanted (§8).
+    /// Descends from a Source Description to the sets that are wanted (§8).
     async fn down(&mut self, description: Document) -> Result<Discovered, DiscoverError> {
         let lists = self.capability_lists(&description).await?;
         let (chosen, other_sets) = self.choose(lists)?;
@@ -117,7 +117,7 @@ impl Climb<'_> {
         })
     }
 
-    /// The Capability Lists of a Source Description, or of all that an index over several leads to (SD-7).
+    /// Returns the Capability Lists of a Source Description, or of all that an index over several leads to (SD-7).
     async fn capability_lists(&mut self, description: &Document) -> Result<Vec<Uri>, DiscoverError> {
         let locs = locs(description)?;
         if description.header.form == Form::List {
@@ -149,7 +149,7 @@ impl Climb<'_> {
         Ok(lists.into_iter().partition(is_wanted))
     }
 
-    /// One set, whose Capability List or only list is `document`.
+    /// Returns the set whose Capability List or only list is `document`.
     fn alone(&self, set: CapabilitySet, document: &Document) -> Discovered {
         let is_list = capability(&document.header) == Capability::CapabilityList;
         Discovered {
@@ -161,7 +161,7 @@ impl Climb<'_> {
         }
     }
 
-    /// Reads a Capability List (§9). Of a capability that stands there twice the first counts (AMB-B34).
+    /// Reads a Capability List (§9). If a capability is listed twice, the first entry counts (AMB-B34).
     fn read_set(&self, document: &Document) -> Result<CapabilitySet, DiscoverError> {
         let mut set = CapabilitySet {
             capability_list: Some(document.uri.clone()),
@@ -196,7 +196,7 @@ impl Climb<'_> {
     }
 }
 
-/// The set with a list that was fetched on the way, which need not be fetched again.
+/// Puts a list that was fetched on the way into its set, so that it is not fetched again.
 fn with_list(mut set: CapabilitySet, kind: Capability, list: Document) -> CapabilitySet {
     let offer = set.capabilities.entry(kind).or_insert_with(|| Offer::new(list.uri.clone(), Vec::new()));
     if offer.uri == list.uri {
@@ -205,7 +205,7 @@ fn with_list(mut set: CapabilitySet, kind: Capability, list: Document) -> Capabi
     set
 }
 
-/// Whether an operator's name means a set: its URI, or a part of its path with or without `.xml`.
+/// Returns `true` if an operator's name means a set: its URI, or a part of its path with or without `.xml`.
 fn is_named(uri: &Uri, name: &str) -> bool {
     let part = |part: &str| part == name || part.strip_suffix(".xml") == Some(name);
     uri.as_str() == name || uri.as_str().split(['/', '?']).skip(3).any(part)

@@ -1,50 +1,52 @@
+//! Reasons why nothing was discovered.
+
 use resourcesync::Uri;
 
 use super::Trouble;
 use crate::documents::DocumentError;
 
-/// Why nothing was discovered.
+/// The reason why nothing was discovered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoverError {
-    /// The host does not answer, or not within the rules.
+    /// The host does not answer, or leads where it must not.
     #[error("Cannot reach {url}")]
     Unreachable {
-        /// What the operator named.
+        /// The URL that the operator named.
         url: Uri,
-        /// Why.
+        /// The cause.
         #[source]
         source: DocumentError,
     },
-    /// A document is there and cannot be used.
+    /// A document cannot be used.
     #[error("{uri} cannot be used")]
     Invalid {
-        /// Where.
+        /// The document.
         uri: Uri,
-        /// Why.
+        /// The cause.
         #[source]
         source: DocumentError,
     },
-    /// Nothing that was looked at is a document of ResourceSync.
+    /// No place that was tried has a document of ResourceSync.
     #[error("Nothing at {url} leads to a ResourceSync document; looked at {}", list(looked_at))]
     Nothing {
-        /// What the operator named.
+        /// The URL that the operator named.
         url: Uri,
-        /// Where was looked, and what was there.
+        /// The places that were tried, and what was there.
         looked_at: Vec<Trouble>,
     },
-    /// The set asked for is not there.
+    /// The Source has no such set.
     #[error("The Source has no set {wanted}; it has {}", uris(sets))]
     NoSuchSet {
-        /// What was asked for.
+        /// The name of the set.
         wanted: String,
-        /// The Capability Lists that it has.
+        /// The Capability Lists of the Source.
         sets: Vec<Uri>,
     },
     /// One set is needed, and there are several.
     #[error("The Source has several sets of resources, and one must be chosen: {}", uris(sets))]
     SeveralSets {
-        /// Their Capability Lists.
+        /// The Capability Lists of the sets.
         sets: Vec<Uri>,
     },
 }

@@ -1,3 +1,5 @@
+//! The whole tree of documents below a URL, without resources and packages.
+
 use std::{collections::BTreeSet, pin::Pin};
 
 use resourcesync::{Capability, DateTime, Form, Metadata, Uri};
@@ -8,25 +10,25 @@ use crate::{
     error::story,
 };
 
-/// A document of a Source and what it leads to.
+/// A document of a Source and the documents that it leads to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Node {
-    /// Where it lies.
+    /// The URI of the document.
     pub uri: Uri,
-    /// What it is, or what the document above says that it is.
+    /// Its capability, or the one that the document above states.
     pub capability: Option<Capability>,
-    /// List or index; none where it was not read.
+    /// List or index; `None` if it was not read.
     pub form: Option<Form>,
     /// Its times: `at`, `completed`, `from`, `until`.
     pub times: Times,
-    /// How many entries it has; none where it was not read to its end.
+    /// The number of its entries; `None` if it was not read to its end.
     pub entries: Option<u64>,
-    /// Bytes of what its entries list, as far as they say (ATT-15): of resources, or of packages.
+    /// The sum of the lengths that its entries state (ATT-15): of resources, or of packages.
     pub bytes: Option<u64>,
-    /// What is wrong with it.
+    /// The faults that were found.
     pub trouble: Option<String>,
-    /// What it leads to.
+    /// The documents that it leads to.
     pub children: Vec<Self>,
 }
 
@@ -34,13 +36,13 @@ pub struct Node {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Times {
-    /// Start of the snapshot.
+    /// The start of the snapshot.
     pub at: Option<DateTime>,
-    /// End of the snapshot.
+    /// The end of the snapshot.
     pub completed: Option<DateTime>,
-    /// Start of the interval of changes.
+    /// The start of the interval of changes.
     pub from: Option<DateTime>,
-    /// End of the interval of changes.
+    /// The end of the interval of changes.
     pub until: Option<DateTime>,
 }
 
@@ -51,15 +53,15 @@ impl Times {
     }
 }
 
-/// Documents read by one exploration (D15).
+/// The number of documents that one exploration reads (D15).
 const MOST_DOCUMENTS: usize = 100_000;
-/// Levels from an index of Source Descriptions down to a list in an archive, and some to spare.
+/// The levels from an index of Source Descriptions down to a list in an archive, and some to spare.
 const MOST_LEVELS: usize = 12;
 
-/// Reads all documents that a URL leads to, down to the lists and what they count; resources and packages are not fetched.
+/// Reads all documents that a URL leads to, down to the lists. Resources and packages are not fetched.
 ///
 /// # Errors
-/// As [`discover`]; what is wrong further down stands in its node.
+/// As [`discover`]. A fault further down is part of its node.
 pub async fn explore(url: &Uri, documents: &Documents) -> Result<Node, DiscoverError> {
     let found = discover(url, &[], documents).await?;
     let mut walk = Walk { documents, seen: BTreeSet::new() };
@@ -156,7 +158,7 @@ fn is_channel(kind: &Capability) -> bool {
     matches!(kind, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
 
-/// Whether the entries of a list are documents: of a Source Description, a Capability List and the archives.
+/// Returns `true` if the entries of a list are documents: for a Source Description, a Capability List and the archives.
 fn leads_to_documents(kind: &Capability) -> bool {
     matches!(
         kind,

@@ -1,3 +1,5 @@
+//! The result of discovery: sets of resources and their capabilities.
+
 use std::{collections::BTreeMap, fmt};
 
 use resourcesync::{Capability, Form, Header, Link, Uri};
@@ -5,27 +7,27 @@ use resourcesync::{Capability, Form, Header, Link, Uri};
 use super::DiscoverError;
 use crate::documents::Document;
 
-/// What a URL led to.
+/// The Source that a URL led to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Discovered {
-    /// The Source Description, where one is known (§8).
+    /// The Source Description (§8); `None` if none is known.
     pub source_description: Option<Uri>,
     /// The sets of resources that were asked for, in the order of the Source Description.
     pub sets: Vec<CapabilitySet>,
     /// Capability Lists that were not asked for.
     pub other_sets: Vec<Uri>,
-    /// How they were found.
+    /// The way on which the first document was found.
     pub way: Way,
-    /// What went wrong on the way.
+    /// The faults on the way.
     pub troubles: Vec<Trouble>,
 }
 
 impl Discovered {
-    /// The set, where there is one only.
+    /// Returns the only set.
     ///
     /// # Errors
-    /// When there are several: the message lists them.
+    /// If there are several. The message lists them.
     pub fn single_set(&self) -> Result<&CapabilitySet, DiscoverError> {
         match &self.sets[..] {
             [set] => Ok(set),
@@ -41,29 +43,29 @@ impl Discovered {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CapabilitySet {
-    /// Its Capability List; none where a list stands alone.
+    /// Its Capability List; `None` if a list stands alone.
     pub capability_list: Option<Uri>,
     /// Links of the Capability List: its description, ways of batch transfer, hubs.
     pub links: Vec<Link>,
-    /// What is offered.
+    /// The capabilities that are offered.
     pub capabilities: BTreeMap<Capability, Offer>,
     /// Further entries of a capability (AMB-B34): channels alone may have several.
     pub(crate) further: Vec<(Capability, Offer)>,
 }
 
 impl CapabilitySet {
-    /// Where a capability lies.
+    /// Returns the offer of a capability.
     pub fn get(&self, capability: &Capability) -> Option<&Offer> {
         self.capabilities.get(capability)
     }
 
-    /// Whether it tells what resources there are, not only what changed.
+    /// Returns `true` if an inventory is offered: a Resource List or a Resource Dump.
     pub fn has_inventory(&self) -> bool {
         [Capability::ResourceList, Capability::ResourceDump].iter().any(|one| self.get(one).is_some())
     }
 }
 
-/// A capability and where it lies.
+/// A capability of a set.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Offer {
@@ -71,7 +73,7 @@ pub struct Offer {
     pub uri: Uri,
     /// Links of its entry in the Capability List: `archives`, `describedby`.
     pub links: Vec<Link>,
-    /// The document itself, where it was fetched on the way.
+    /// The document itself, if it was fetched on the way.
     pub document: Option<Document>,
 }
 
@@ -86,11 +88,11 @@ impl Offer {
     }
 }
 
-/// How the first document was found.
+/// The way on which the first document was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Way {
-    /// It is what the operator named.
+    /// It is the URL that the operator named.
     Itself,
     /// The well-known URI (§6.3.2).
     WellKnown,
@@ -100,7 +102,7 @@ pub enum Way {
     Page,
     /// A `Sitemap:` line of `robots.txt` (§6.3.4).
     Robots,
-    /// A name that clients of ResourceSync try: no standard has it.
+    /// A name that clients of ResourceSync try, though no standard has it.
     Guess,
 }
 
@@ -117,13 +119,13 @@ impl fmt::Display for Way {
     }
 }
 
-/// Something that went wrong and did not end the search.
+/// A fault that did not end the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trouble {
-    /// Where.
+    /// The document.
     pub uri: Uri,
-    /// What.
+    /// The fault.
     pub what: String,
 }
 
@@ -142,7 +144,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// What a document is: a Sitemap without `rs:md` is a list of resources (DIA-7).
+/// Returns the capability of a document. A Sitemap without `rs:md` is a list of resources (DIA-7).
 pub(crate) fn capability(header: &Header) -> Capability {
     header.capability().cloned().unwrap_or(Capability::ResourceList)
 }

@@ -1,3 +1,5 @@
+//! The search for the first document that leads on.
+
 use http::header;
 use resourcesync::{ReadError, SyntaxErrorKind, Uri, discovery};
 
@@ -8,22 +10,22 @@ use crate::{
     http::{HttpError, Origin},
 };
 
-/// A search for the first document that leads on, and what it met.
+/// A search for the first document that leads on, and the faults on its way.
 pub(super) struct Search<'a> {
     documents: &'a Documents,
     sets: &'a [String],
-    /// The origin of the operator's URL: pages, headers and robots.txt lead no further than its scope.
+    /// The origin of the operator's URL, in whose scope pages, headers and robots.txt lead.
     speaker: Option<Origin>,
     looked_at: Vec<Trouble>,
     invalid: Option<DiscoverError>,
 }
 
-/// Bytes of a page in which links are looked for.
+/// The bytes of a page that are searched for links.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// What one look brought.
+/// The result of one attempt.
 pub(super) enum Sight {
-    /// A document, and all it leads to.
+    /// A document and the sets that it leads to.
     Found(Discovered),
     /// Something else that may carry links.
     Page(Download),
@@ -37,7 +39,7 @@ impl<'a> Search<'a> {
         Self { documents, sets, speaker, looked_at: Vec::new(), invalid: None }
     }
 
-    /// Looks at what the operator named. A host that does not answer, or a document that cannot be used, ends the search.
+    /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the search.
     pub(super) async fn look_first(&mut self, url: &Uri) -> Result<Sight, DiscoverError> {
         match self.documents.get(url, None).await {
             Ok(download) => {
@@ -53,7 +55,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Looks at one place after the other until one leads on.
+    /// Tries one place after the other until one leads on.
     pub(super) async fn look_at_all(
         &mut self,
         places: Vec<(Way, Uri)>,
@@ -66,7 +68,7 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// Looks at one place more; what is wrong there does not end the search (DISC-8).
+    /// Tries one more place. A fault there does not end the search (DISC-8).
     async fn look(&mut self, way: Way, uri: &Uri) -> Result<Option<Discovered>, DiscoverError> {
         if self.looked_at.iter().any(|trouble| trouble.uri == *uri) {
             return Ok(None);
@@ -104,7 +106,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What the host's `robots.txt` names (DISC-5); that there is none is no trouble.
+    /// Returns the URIs that the host's `robots.txt` names (DISC-5). A missing one is not a fault.
     pub(super) async fn robots(&mut self, url: &Uri) -> Vec<(Way, Uri)> {
         let Ok(file) = discovery::robots(url) else { return Vec::new() };
         let Ok(download) = self.documents.get(&file, None).await else { return Vec::new() };
@@ -117,14 +119,14 @@ impl<'a> Search<'a> {
         self.looked_at.push(Trouble::new(uri, story(error)));
     }
 
-    /// What is said when no way led anywhere.
+    /// Returns the error of a search that found nothing.
     pub(super) fn nothing(self, url: &Uri) -> DiscoverError {
         let Self { looked_at, invalid, .. } = self;
         invalid.unwrap_or_else(|| DiscoverError::Nothing { url: url.clone(), looked_at })
     }
 }
 
-/// A page in HTML, or XML of another kind, was never meant as a document; broken XML was.
+/// Returns `true` for a document that is damaged. A page in HTML, or XML of another kind, was never meant as a document.
 fn is_meant_as_document(error: &DocumentError, download: &Download) -> bool {
     let DocumentError::Read { source, .. } = error else { return error.is_invalid() };
     let other_kind = |kind: &SyntaxErrorKind| {
@@ -143,13 +145,14 @@ fn is_meant_as_document(error: &DocumentError, download: &Download) -> bool {
     }
 }
 
-/// The Source Description at the host's root (DISC-1); and below the path, where a publisher without a root puts it.
+/// Returns the places of a Source Description: at the host's root (DISC-1), and below the path, where a publisher without access to the
+/// root puts it.
 pub(super) fn well_known(url: &Uri) -> Vec<(Way, Uri)> {
     let below = url.resolve(".well-known/resourcesync").ok();
     distinct(Way::WellKnown, discovery::well_known(url).ok().into_iter().chain(below))
 }
 
-/// What a page and its headers link to (DISC-2, DISC-4).
+/// Returns the links of a page and its headers (DISC-2, DISC-4).
 pub(super) fn links(page: &Download) -> Vec<(Way, Uri)> {
     let fields = page.headers.get_all(header::LINK).into_iter().filter_map(|field| field.to_str().ok());
     let mut links: Vec<_> = fields
@@ -162,7 +165,7 @@ pub(super) fn links(page: &Download) -> Vec<(Way, Uri)> {
     links
 }
 
-/// Names that the reference client tries (AMB-B33).
+/// The names that the reference client tries (AMB-B33).
 pub(super) fn guesses(url: &Uri) -> Vec<(Way, Uri)> {
     let names = ["resourcelist.xml", "sitemap.xml", "/sitemap.xml"];
     distinct(Way::Guess, names.iter().filter_map(|name| url.resolve(name).ok()))

@@ -1,17 +1,25 @@
+//! Reasons why a document cannot be used.
+
 use std::io;
 
 use resourcesync::ReadError;
 
 use crate::http::HttpError;
 
-/// Why a document cannot be used.
+/// The reason why a document cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DocumentError {
-    /// It does not arrive.
+    /// It did not arrive.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// It is larger than anything that is read (D13).
+    /// The run was stopped, or its time is over, before it arrived.
+    #[error("{uri} did not arrive before the run ended")]
+    Stopped {
+        /// The document.
+        uri: String,
+    },
+    /// It is larger than the limit (D13).
     #[error("{uri} has more than {most} bytes")]
     TooLarge {
         /// The document.
@@ -19,7 +27,7 @@ pub enum DocumentError {
         /// The limit.
         most: u64,
     },
-    /// So many documents were asked for already that this one is not (D15).
+    /// Too many documents were fetched already (D15).
     #[error("{uri} is left out: a Source has at most {most} documents")]
     TooMany {
         /// The document.
@@ -27,7 +35,7 @@ pub enum DocumentError {
         /// The limit.
         most: u64,
     },
-    /// It comes in a content coding that is not read here.
+    /// It arrived in a content coding that is not supported.
     #[error("{uri} comes in the content coding {coding:?}; gzip is read")]
     Coding {
         /// The document.
@@ -41,12 +49,12 @@ pub enum DocumentError {
         /// The document.
         uri: String,
     },
-    /// It cannot be put aside or read from where it lies.
+    /// It cannot be kept in a file or read from one.
     #[error("Cannot keep {uri} aside")]
     Spool {
         /// The document.
         uri: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -55,14 +63,14 @@ pub enum DocumentError {
     Read {
         /// The document.
         uri: String,
-        /// What is wrong, and where.
+        /// The fault and its position.
         #[source]
         source: ReadError,
     },
 }
 
 impl DocumentError {
-    /// Whether it arrived and is wrong, rather than not arriving.
+    /// Returns `true` if it arrived and cannot be used, rather than not arriving.
     pub fn is_invalid(&self) -> bool {
         matches!(self, Self::TooLarge { .. } | Self::TooMany { .. } | Self::Coding { .. } | Self::Read { .. })
     }

@@ -1,3 +1,5 @@
+//! Documents that are kept from run to run.
+
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -12,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use super::{Documents, Download, spool::Content};
 use crate::http::Validators;
 
-/// What was fetched, kept in a folder from run to run: a further run asks only whether it changed.
+/// A folder that keeps documents from run to run, so that a later run only asks for changes.
 ///
-/// Each thing is two files named by the digest of its URI: its bytes, decoded, and a note with its headers. Both are renamed into
-/// place, the note last, so that a run that was killed leaves nothing half.
+/// Each document is two files named by the digest of its URI: its bytes, decoded, and a note with its headers. Both are renamed into
+/// place, the note last and with a digest of the bytes, so that a killed run leaves nothing that looks whole and is not.
 #[derive(Clone, Debug)]
 pub struct Shelf {
     folder: PathBuf,
 }
 
-/// What stands in a note.
+/// The content of a note.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
-    /// Where it came from, after redirects.
+    /// The URI that it came from, after redirects.
     uri: String,
     headers: BTreeMap<String, String>,
     etag: Option<Box<str>>,
@@ -34,17 +36,17 @@ struct Note {
 }
 
 impl Shelf {
-    /// The shelf in a folder, which is made where it is missing.
+    /// Opens the shelf in a folder, which is created if it is missing.
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// If the folder cannot be created.
     pub fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
         let folder = folder.into();
         fs::create_dir_all(&folder)?;
         Ok(Self { folder })
     }
 
-    /// What was kept under a URI; none where nothing was, or where its bytes are not those of its note.
+    /// Returns the document that was kept for a URI; `None` if there is none, or if its bytes are not those of its note.
     pub fn find(&self, uri: &Uri, documents: &Documents) -> Option<Download> {
         let note: Note = serde_json::from_slice(&fs::read(self.path(uri, "json")).ok()?).ok()?;
         let mut file = File::open(self.path(uri, "bytes")).ok()?;
@@ -63,10 +65,10 @@ impl Shelf {
         })
     }
 
-    /// Keeps what was fetched for a URI.
+    /// Keeps the document that was fetched for a URI.
     ///
     /// # Errors
-    /// When it cannot be decoded or written.
+    /// If it cannot be decoded or written.
     pub fn keep(&self, uri: &Uri, download: &Download) -> io::Result<()> {
         let mut bytes = tempfile::NamedTempFile::new_in(&self.folder)?;
         io::copy(&mut download.read()?, &mut bytes)?;
@@ -94,7 +96,7 @@ impl Shelf {
     }
 }
 
-/// SHA-256 as a `hash` attribute has it.
+/// Returns the SHA-256 in the form of a `hash` attribute.
 fn digest(source: &mut impl Read) -> io::Result<String> {
     let mut hasher = Hasher::new([&Algorithm::Sha256]);
     hasher.take_all(source, &mut vec![0; 64 << 10])?;

@@ -1,3 +1,5 @@
+//! The bytes of a document: in memory while they are few, else in an unnamed file.
+
 use std::{
     fmt,
     fs::File,
@@ -9,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
 
-/// What a document arrived as: in memory while it is small, else in an unnamed file.
+/// A document while it arrives.
 #[derive(Debug)]
 pub(crate) struct Spool {
     folder: PathBuf,
@@ -19,10 +21,10 @@ pub(crate) struct Spool {
 }
 
 impl Spool {
-    /// Bytes kept in memory.
+    /// The bytes that are kept in memory. Most documents of a well-run Source are smaller.
     const IN_MEMORY: usize = 1 << 20;
 
-    /// An empty one; its file, if it needs one, lies in `folder` without a name.
+    /// Returns an empty spool. If it needs a file, that is created in `folder` without a name.
     pub(crate) fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), start: Vec::new(), file: None, bytes: 0 }
     }
@@ -72,8 +74,7 @@ impl fmt::Debug for Content {
 }
 
 impl Content {
-    /// Reads it from its beginning, without the gzip layers that it has; at most two are taken off: one of the transfer, one of
-    /// the file (AMB-B36).
+    /// Reads it from its beginning, without gzip. At most two layers are removed: one of the transfer, one of the file (AMB-B36).
     pub(crate) fn open(&self, most_ratio: u64) -> io::Result<Box<dyn BufRead + Send>> {
         let mut reader = self.open_coded();
         for _ in 0..2 {
@@ -96,7 +97,7 @@ impl Content {
     }
 }
 
-/// A file read at an offset of one's own, so that several can read it at once.
+/// A file with an offset of its own, so that several readers can share it.
 struct At {
     file: Arc<File>,
     offset: u64,
@@ -110,7 +111,7 @@ impl Read for At {
     }
 }
 
-/// gzip members, one after the other, which must not grow beyond reason (D14).
+/// Decodes gzip members one after the other, and stops a bomb (D14).
 struct Gunzip<R> {
     decoder: MultiGzDecoder<Counted<R>>,
     decoded: u64,
@@ -118,7 +119,7 @@ struct Gunzip<R> {
 }
 
 impl<R: BufRead> Gunzip<R> {
-    /// Decoded bytes below which no ratio is bad.
+    /// The decoded bytes below which no ratio is refused: small files of blanks are harmless.
     const HARMLESS: u64 = 16 << 20;
 
     fn new(source: R, most_ratio: u64) -> Self {
@@ -139,7 +140,7 @@ impl<R: BufRead> Read for Gunzip<R> {
     }
 }
 
-/// Counts what is taken.
+/// Counts the bytes that are consumed.
 struct Counted<R> {
     source: R,
     bytes: u64,

@@ -26,6 +26,9 @@ impl From<DocumentError> for Error {
     fn from(error: DocumentError) -> Self {
         match error {
             DocumentError::Http(error) => error.into(),
+            DocumentError::Stopped { ref uri } => {
+                Self::Unreachable { url: uri.clone(), source: Box::new(error) }
+            }
             DocumentError::Spool { .. } => Self::Storage {
                 action: "write below",
                 path: PathBuf::from(".instep"),

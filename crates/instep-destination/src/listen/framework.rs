@@ -1,19 +1,19 @@
-//! What a Framework Notification leads to (FN-1, FN-2, FN-7). PURE.
+//! The consequences of a Framework Notification (FN-1, FN-2, FN-7). PURE.
 
 use resourcesync::{Capability, Change, Entry, Uri};
 
-/// What is to be done about one entry.
+/// The consequence of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Lead {
-    /// The document is to be read in a while: the changes of the set are heard, so that it has hardly anything new.
+    /// The document is to be read later: the changes of its set arrive over a channel, so that it has hardly anything new.
     LookLater,
-    /// The document is to be read, which a look does.
+    /// The Source is to be looked at now.
     Look,
-    /// A document that leads to others is said to be gone: what leads to it tells whether that is true.
+    /// A document that leads to others is reported as deleted. The document above decides if that is true.
     Gone(Uri),
 }
 
-/// What the entries of a notification lead to; `heard` is whether every change of the set is heard anyway.
+/// Returns the consequence of each entry. `heard`: every change of the set arrives over a channel anyway.
 pub(crate) fn leads(entries: &[Entry], heard: bool) -> Vec<Lead> {
     let lead = |entry: &Entry| match (&entry.metadata.capability, &entry.metadata.change) {
         (Some(capability), _) if heard && tells_of_resources(capability) => Lead::LookLater,

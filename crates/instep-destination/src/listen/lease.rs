@@ -4,27 +4,27 @@
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
-/// A lease shorter than this is taken for this long, so that no hub can make us ask without end.
+/// The shortest lease that is believed. A hub that grants less would make this Destination renew without end.
 const SHORTEST: Duration = Duration::from_secs(10);
-/// How long a hub may take to verify.
+/// The time that a hub may take to verify.
 const VERIFICATION: Duration = Duration::from_secs(60);
-/// What comes by a former callback for so long was on its way.
+/// The time for which a former callback still takes deliveries, because they were on their way.
 const TRANSITION: Duration = Duration::from_secs(60);
 /// The first and the longest pause after a failure; it doubles each time.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(600));
 /// The pause after a denial (CN-15).
 const AFTER_DENIAL: Duration = Duration::from_secs(3_600);
-/// Failures of a hub after which the topic is asked again which hubs it has.
+/// The failures of a hub after which the topic is asked for its hubs again.
 const IN_VAIN: usize = 6;
-/// Former callbacks that are remembered.
+/// The number of former callbacks that are remembered.
 const MOST_FORMER: usize = 4;
 
-/// What only hub and subscriber know of one callback (W2, W6); each request for a subscription has its own.
+/// The secrets of one callback (W2, W6). Each request for a subscription has its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     /// The last segment of the callback's path.
     pub(super) token: String,
-    /// What deliveries are signed with.
+    /// The key of signatures.
     pub(super) secret: String,
 }
 
@@ -33,13 +33,13 @@ pub(super) struct Identity {
 pub(super) struct Ask {
     pub(super) mode: Mode,
     pub(super) identity: Identity,
-    /// The lease asked for; some hubs want to choose it.
+    /// The lease to ask for; `None` for hubs that want to choose it.
     pub(super) lease: Option<Duration>,
-    /// Which of the hubs.
+    /// The number of the hub.
     pub(super) hub: usize,
 }
 
-/// What is asked for.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mode {
     Subscribe,
@@ -47,7 +47,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// As it stands in requests.
+    /// Returns its name in requests.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Subscribe => "subscribe",
@@ -56,32 +56,32 @@ impl Mode {
     }
 }
 
-/// How the hub answered a request.
+/// The hub's answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// It will verify, or has done so.
     Accepted,
-    /// It does not want this request.
+    /// It refuses this request.
     Refused,
-    /// It did not answer, or cannot now.
+    /// It did not answer, or is overloaded.
     Failed,
 }
 
-/// What becomes of a delivery.
+/// The decision about a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Delivery {
-    /// It is taken where it is signed with this secret.
+    /// It is taken if it is signed with this secret.
     Taken { secret: String },
     /// It belongs to a subscription that was ended: 410.
     Gone,
-    /// Nobody here asked for it: 404.
+    /// It belongs to no subscription: 404.
     Unknown,
 }
 
 /// The subscription to one topic.
 #[derive(Debug)]
 pub(super) struct Lease {
-    /// The lease that is asked for.
+    /// The lease to ask for.
     wanted: Duration,
     hubs: usize,
     hub: usize,
@@ -116,13 +116,13 @@ struct Former {
     identity: Identity,
     hub: usize,
     asked: bool,
-    /// The hub does not end it; it will hear 410 at its next delivery.
+    /// The hub refuses to end it. Its next delivery is answered with 410.
     refused: bool,
     taken_until: Duration,
 }
 
 impl Lease {
-    /// Nothing is asked for yet; there is at least one hub.
+    /// Returns a subscription that is not requested yet. There is at least one hub.
     pub(super) fn new(hubs: usize, wanted: Duration) -> Self {
         Self {
             wanted,
@@ -138,12 +138,12 @@ impl Lease {
         }
     }
 
-    /// When the lease that is held ends.
+    /// Returns the end of the lease; `None` if none is held.
     pub(super) fn expires(&self, now: Duration) -> Option<Duration> {
         self.held.as_ref().map(|held| held.expires).filter(|expires| now < *expires)
     }
 
-    /// The request to send now. Its answer goes to [`Self::answered`] before the next one is taken.
+    /// Returns the request to send now. Its answer goes to [`Self::answered`] before the next one is taken.
     pub(super) fn ask(&mut self, now: Duration, fresh: impl FnOnce() -> Identity) -> Option<Ask> {
         self.pass(now);
         if let Some(former) = self.former.iter_mut().find(|former| !former.asked) {
@@ -161,7 +161,7 @@ impl Lease {
         Some(Ask { mode: Mode::Subscribe, identity, lease, hub: self.hub })
     }
 
-    /// When [`Self::ask`] may have something next, if nothing else happens.
+    /// Returns the moment at which [`Self::ask`] may have a request next, if nothing else happens.
     pub(super) fn next(&self) -> Option<Duration> {
         if self.former.iter().any(|former| !former.asked) {
             return Some(Duration::ZERO);
@@ -176,7 +176,7 @@ impl Lease {
         expires.into_iter().chain(asks).min()
     }
 
-    /// The hub's answer to a request.
+    /// Records the hub's answer to a request.
     pub(super) fn answered(&mut self, ask: &Ask, answer: Answer, now: Duration) {
         if ask.mode == Mode::Unsubscribe {
             let former = self.former.iter_mut().find(|former| former.identity == ask.identity);
@@ -197,7 +197,7 @@ impl Lease {
         }
     }
 
-    /// Whether a verification of intent is confirmed (CN-13): this is what was asked for.
+    /// Returns `true` if a verification of intent is confirmed, because this was requested (CN-13).
     pub(super) fn verify(
         &mut self,
         token: &str,
@@ -231,7 +231,7 @@ impl Lease {
         }
     }
 
-    /// The hub ended the subscription of a callback, or will not begin it (CN-15). Whether it was one of ours.
+    /// Records that the hub ended a subscription or will not begin it (CN-15). Returns `true` if the callback is one of this subscription.
     pub(super) fn deny(&mut self, token: &str, now: Duration) -> bool {
         let asked = self.asked.take_if(|asked| asked.identity.token == token).is_some();
         let held = self.held.take_if(|held| held.identity.token == token).is_some();
@@ -242,7 +242,7 @@ impl Lease {
         asked || held
     }
 
-    /// What becomes of a delivery to a callback.
+    /// Decides about a delivery to a callback.
     pub(super) fn delivered(&self, token: &str, now: Duration) -> Delivery {
         if let Some(held) = self.held.as_ref().filter(|held| held.identity.token == token) {
             let secret = held.identity.secret.clone();
@@ -257,7 +257,7 @@ impl Lease {
         }
     }
 
-    /// Whether a callback is one of this subscription's.
+    /// Returns `true` if a callback is one of this subscription.
     pub(super) fn knows(&self, token: &str) -> bool {
         let identities = self.held.iter().map(|held| &held.identity);
         let identities = identities.chain(self.asked.iter().map(|asked| &asked.identity));
@@ -266,7 +266,7 @@ impl Lease {
             .any(|identity| identity.token == token)
     }
 
-    /// Ends the subscription (CN-19); what is left to do is in [`Self::ask`].
+    /// Ends the subscription (CN-19). The requests that this needs come from [`Self::ask`].
     pub(super) fn end(&mut self, now: Duration) {
         self.ending = true;
         self.asked = None;
@@ -275,17 +275,17 @@ impl Lease {
         }
     }
 
-    /// Whether it is to end.
+    /// Returns `true` if it is to end.
     pub(super) fn is_ending(&self) -> bool {
         self.ending
     }
 
-    /// Whether no hub has given a lease for so many attempts that the topic may have others by now.
+    /// Returns `true` if so many attempts failed at every hub that the topic may have others by now.
     pub(super) fn is_in_vain(&self) -> bool {
         self.held.is_none() && self.asked.is_none() && self.failures as usize >= IN_VAIN * self.hubs
     }
 
-    /// Whether nothing is left to be ended.
+    /// Returns `true` if no subscription is left to end.
     pub(super) fn has_ended(&self) -> bool {
         self.ending && self.former.iter().all(|former| former.refused)
     }
@@ -299,7 +299,7 @@ impl Lease {
         self.former.push(Former { identity, hub, asked: false, refused: false, taken_until });
     }
 
-    /// What time alone brings about.
+    /// Applies what time alone changes.
     fn pass(&mut self, now: Duration) {
         self.held.take_if(|held| held.expires <= now);
         if self.asked.as_ref().is_some_and(|asked| asked.until <= now) {

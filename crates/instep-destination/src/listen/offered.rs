@@ -1,4 +1,4 @@
-//! Which channels a Source offers, and by which transports (CN-3, CN-4, N8-2).
+//! The channels that a Source offers, and their transports (CN-3, CN-4, N8-2).
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::{
     http::Origin,
 };
 
-/// What a channel tells of.
+/// The subject of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// Resources (CN-6).
+    /// Changes of resources (CN-6).
     Changes,
-    /// Documents of the Source (FN-1).
+    /// Changes of the documents of the Source (FN-1).
     Framework,
 }
 
@@ -28,10 +28,10 @@ impl Kind {
 /// A channel of one kind about one set (CN-2): its Capability List and its kind.
 pub(super) type Name = (Uri, Kind);
 
-/// The ways to hear a channel, in the order in which they are tried.
+/// The transports of a channel, in the order in which they are tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ways {
-    /// The origin of the Capability List, which speaks for them.
+    /// The origin of the Capability List, in whose scope they must be.
     pub(super) speaker: Origin,
     /// WebSockets.
     pub(super) sockets: Vec<Uri>,
@@ -39,7 +39,7 @@ pub(super) struct Ways {
     pub(super) topics: Vec<(Uri, Vec<Uri>)>,
 }
 
-/// The channels of all sets.
+/// Returns the channels of all sets.
 pub(super) fn channels(source: &Discovered) -> BTreeMap<Name, Ways> {
     let mut channels = BTreeMap::new();
     for set in &source.sets {
@@ -56,14 +56,14 @@ pub(super) fn channels(source: &Discovered) -> BTreeMap<Name, Ways> {
     channels
 }
 
-/// All entries of a capability: where CAP-8 is not kept, each transport may have its own.
+/// Returns all entries of a capability. A Source that breaks CAP-8 may have one for each transport.
 fn entries<'a>(set: &'a CapabilitySet, capability: &Capability) -> impl Iterator<Item = &'a Offer> {
     let further = set.further.iter().filter(move |(of, _)| of == capability).map(|(_, offer)| offer);
     set.get(capability).into_iter().chain(further.collect::<Vec<_>>())
 }
 
 impl Ways {
-    /// An entry's own URI is a WebSocket, as the draft 0.8 has it, or a topic that may be linked to one.
+    /// Adds the transports of an entry. Its own URI is a WebSocket, as in the draft 0.8, or a topic that may link to one.
     fn add(&mut self, offer: &Offer) {
         let targets =
             |rel: Relation| offer.links.iter().filter(move |link| link.rel == rel).map(|link| &link.href);

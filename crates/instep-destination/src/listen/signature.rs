@@ -1,9 +1,9 @@
-//! Whether a delivery comes from the hub that was asked for it (WebSub §7.1, CN-18, W2).
+//! Signatures of deliveries (WebSub §7.1, CN-18, W2).
 
 use ring::hmac;
 
-/// Whether the signature of a delivery is that of its raw body. The algorithm is the hub's choice; SHA-1 counts only where
-/// the operator allows it.
+/// Returns `true` if the signature of a delivery is that of its raw body. The hub chooses the algorithm; SHA-1 counts only if the operator
+/// allows it.
 pub(super) fn is_valid(field: Option<&str>, secret: &str, body: &[u8], sha1: bool) -> bool {
     let Some((name, hex)) = field.and_then(|field| field.trim().split_once('=')) else { return false };
     let algorithm = match name.to_ascii_lowercase().as_str() {

@@ -1,4 +1,4 @@
-//! By which transports a channel is heard now, as those who hear it and those who ask about it share it.
+//! The state of a channel, shared by its transports and by those who ask about it.
 
 use std::{
     sync::{
@@ -11,42 +11,42 @@ use std::{
 use resourcesync::Uri;
 use tokio::time::Instant;
 
-/// By which transports a channel is heard now.
+/// The transports over which a channel is open now.
 #[derive(Debug, Default)]
 pub(super) struct State {
     socket: AtomicBool,
-    /// The topic that is subscribed to, and until when.
+    /// The topic that is subscribed to, and the end of its lease.
     lease: Mutex<Option<(Uri, Instant)>>,
 }
 
 impl State {
-    /// The WebSocket is open, or no longer; whether it was before.
+    /// Records that the WebSocket is open or closed. Returns `true` if it was open before.
     pub(super) fn set_connected(&self, is_connected: bool) -> bool {
         self.socket.swap(is_connected, Relaxed)
     }
 
-    /// Whether the WebSocket is open.
+    /// Returns `true` if the WebSocket is open.
     pub(super) fn is_connected(&self) -> bool {
         self.socket.load(Relaxed)
     }
 
-    /// A hub has promised to deliver until then; whether one had before.
+    /// Records the lease that a hub granted. Returns `true` if there was one before.
     pub(super) fn set_leased(&self, topic: &Uri, until: Instant) -> bool {
         self.held().replace((topic.clone(), until)).is_some()
     }
 
-    /// No hub delivers any more; whether one did before.
+    /// Records the end of the lease. Returns `true` if there was one.
     pub(super) fn end_lease(&self) -> bool {
         self.held().take().is_some()
     }
 
-    /// The topic that is subscribed to, and what is left of its lease.
+    /// Returns the topic that is subscribed to, and the rest of its lease.
     pub(super) fn lease(&self) -> Option<(Uri, Duration)> {
         let (topic, until) = self.held().clone()?;
         Some((topic, until.saturating_duration_since(Instant::now())))
     }
 
-    /// Whether somebody tells what happens.
+    /// Returns `true` if a transport is open.
     pub(super) fn is_heard(&self) -> bool {
         self.is_connected() || self.held().is_some()
     }

@@ -1,4 +1,4 @@
-//! Holds a subscription at a hub: finds it, asks, renews, ends it (CN-5, CN-11, CN-14, CN-19).
+//! A subscription at a hub while it lasts: find the hub, request, renew, end (CN-5, CN-11, CN-14, CN-19).
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,12 +16,12 @@ use super::{
 };
 use crate::http::{Client, Request};
 
-/// How often it is looked for a topic that has no hub.
+/// The pause between searches for a topic that has a hub.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
-/// Hubs of one topic that are tried.
+/// The number of hubs of one topic that are tried.
 const MOST_HUBS: usize = 8;
 
-/// What is needed to be subscribed to a channel.
+/// The means of a subscription to a channel.
 pub(super) struct Subscriber {
     pub(super) client: Client,
     pub(super) ways: Ways,
@@ -32,14 +32,14 @@ pub(super) struct Subscriber {
     pub(super) ending: CancellationToken,
 }
 
-/// A token and a secret that nobody guesses (W2, W6).
+/// Returns a token and a secret that nobody guesses (W2, W6).
 pub(super) fn identity() -> Identity {
     let random = || format!("{:032x}{:032x}", rand::rng().random::<u128>(), rand::rng().random::<u128>());
     Identity { token: random(), secret: random() }
 }
 
 impl Subscriber {
-    /// Subscribes once the better transport has failed, until the end; then unsubscribes.
+    /// Subscribes once the WebSocket has failed, and unsubscribes at the end.
     pub(super) async fn run(self, mut has_failed: watch::Receiver<bool>) {
         let is_called_for = has_failed.wait_for(|failed| *failed);
         if self.ending.run_until_cancelled(is_called_for).await.is_none() {
@@ -56,7 +56,7 @@ impl Subscriber {
         }
     }
 
-    /// The first topic that has a hub: by the `Link` headers of the topic (CN-5), else by its entry (CN-4).
+    /// Returns the first topic that has a hub, by its `Link` headers (CN-5) or by its entry (CN-4).
     async fn find(&self) -> Option<(Uri, Vec<Uri>)> {
         for (uri, entry_hubs) in &self.ways.topics {
             let (topic, mut hubs) = self.links(uri).await;
@@ -71,7 +71,7 @@ impl Subscriber {
         None
     }
 
-    /// The `self` and the `hub`s of a topic.
+    /// Returns the `self` and the `hub`s of a topic.
     async fn links(&self, topic: &Uri) -> (Option<Uri>, Vec<Uri>) {
         let request = Request::get(topic.clone()).on_behalf_of(self.ways.speaker.clone());
         let response = match self.client.send_once(&request).await {
@@ -92,7 +92,7 @@ impl Subscriber {
         (of("self").into_iter().next(), of("hub"))
     }
 
-    /// Holds the subscription until it is to end, or until this hub seems to be the wrong one.
+    /// Holds the subscription until it is to end, or until every hub failed too often.
     async fn hold(&self, topic: Uri, hubs: &[Uri]) {
         let (inbox, state) = (Arc::clone(&self.inbox), Arc::clone(&self.state));
         let lease = Lease::new(hubs.len(), self.callbacks.lease);
@@ -147,7 +147,7 @@ impl Subscriber {
     }
 }
 
-/// A request (CN-11). `hub.verify` is for hubs of the time before WebSub, which insist on it.
+/// Returns the form of a request (CN-11). `hub.verify` is for hubs from before WebSub, which require it.
 fn form(topic: &Uri, callback: &str, ask: &Ask) -> Bytes {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     form.append_pair("hub.mode", ask.mode.as_str())

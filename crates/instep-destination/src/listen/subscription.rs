@@ -1,4 +1,4 @@
-//! A topic at a hub, as the callback server and the subscriber share it.
+//! A subscription to a topic, shared by the callback server and the subscriber.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -14,7 +14,7 @@ use super::{
     lease::{Ask, Delivery, Lease, Mode},
 };
 
-/// A subscription and where its deliveries go.
+/// A subscription and the inbox of its deliveries.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) topic: Uri,
@@ -23,12 +23,12 @@ pub(super) struct Subscription {
     state: Arc<State>,
     lease: Mutex<Lease>,
     began: Instant,
-    /// Something happened that the subscriber waits for.
+    /// The lease has changed, and the subscriber has to look at it.
     pub(super) changed: Notify,
 }
 
 impl Subscription {
-    /// Nothing is asked for yet. `lease` is how to hold the topic.
+    /// Returns a subscription that is not requested yet.
     pub(super) fn new(topic: Uri, lease: Lease, name: Name, inbox: Arc<Inbox>, state: Arc<State>) -> Self {
         let lease = Mutex::new(lease);
         Self { topic, name, inbox, state, lease, began: Instant::now(), changed: Notify::new() }
@@ -42,7 +42,7 @@ impl Subscription {
         self.lease.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the hub is to be asked now; a lease that has run out shows here.
+    /// Returns the request to send now. A lease that has run out is noticed here.
     pub(super) fn ask(&self) -> Option<Ask> {
         let now = self.now();
         let ask = self.lease().ask(now, super::subscriber::identity);
@@ -56,7 +56,7 @@ impl Subscription {
         self.lease().knows(token)
     }
 
-    /// Whether a verification of intent is to be confirmed (CN-13).
+    /// Returns `true` if a verification of intent is to be confirmed (CN-13).
     pub(super) fn verify(&self, token: &str, mode: Mode, topic: &str, granted: Option<Duration>) -> bool {
         if topic != self.topic.as_str() {
             return false;
@@ -78,7 +78,7 @@ impl Subscription {
         confirmed
     }
 
-    /// The hub does not serve us, or no longer (CN-15).
+    /// Records a denial (CN-15).
     pub(super) fn deny(&self, token: &str, reason: &str) {
         let now = self.now();
         if self.lease().deny(token, now) {
@@ -92,7 +92,7 @@ impl Subscription {
         self.lease().delivered(token, self.now())
     }
 
-    /// A delivery that is proved to come from the hub.
+    /// Takes a delivery that is proved to come from the hub.
     pub(super) fn take(&self, body: Bytes) {
         let (set, kind) = self.name.clone();
         self.inbox.put(Message { set, kind, body });

@@ -59,7 +59,8 @@ impl<'a> Run<'a> {
         let scope = http.scope.clone();
         let client = Client::new(http)?;
         let copy = Copy::open(options)?;
-        let mut documents = Documents::new(client.clone(), copy.spool());
+        let mut documents = Documents::new(client.clone(), copy.spool())
+            .ending(options.shutdown.clone(), options.max_duration);
         if options.url.starts_with("file:") {
             documents = documents.with_files();
         }
@@ -214,6 +215,16 @@ impl<'a> Run<'a> {
     /// The report, once everything is done; how the run ended is written down either way, and the copy is free for the next.
     pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
         self.tell_all_traffic();
+        // A document that did not arrive is no fault of the Source if the run is ending anyway (B12).
+        let result = match (result, self.ending()) {
+            (Err(Error::Unreachable { .. } | Error::NotResourceSync { .. }), Some(outcome))
+                if outcome != Outcome::Complete =>
+            {
+                self.report.outcome = outcome;
+                Ok(())
+            }
+            (result, _) => result,
+        };
         let (store, monitor) = (Arc::clone(&self.copy.store), self.monitor);
         let ended = self.write_end(result);
         store.let_go();

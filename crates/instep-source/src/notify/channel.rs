@@ -1,4 +1,4 @@
-//! One topic: the last message, and those who listen.
+//! One topic: its last message and its listeners.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use super::options::{ChannelOptions, Dialect};
 use crate::render::SetPlace;
 
-/// Messages that a listener may be behind; then it is dropped and reads the Change List (W9).
+/// The number of messages that a listener may be behind. After that it is dropped, and reads the Change List (W9).
 const BACKLOG: usize = 64;
 
 /// The channel of one kind of notification about one set (CN-2).
@@ -36,12 +36,12 @@ impl Channel {
         })
     }
 
-    /// The topic's URI.
+    /// Returns the topic's URI.
     pub(crate) fn topic(&self) -> &Uri {
         &self.topic
     }
 
-    /// Sends a document to everyone who listens; it is held once for all of them.
+    /// Sends a document to every listener. It is held once for all of them.
     pub(super) fn send(&self, document: &Bytes) {
         let Ok(text) = Utf8Bytes::try_from(document.clone()) else { return };
         *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
@@ -53,7 +53,7 @@ impl Channel {
         self.messages.subscribe()
     }
 
-    /// How many listen.
+    /// Returns the number of listeners.
     #[cfg(test)]
     pub(super) fn listeners(&self) -> usize {
         self.messages.receiver_count()
@@ -63,7 +63,7 @@ impl Channel {
         self.last.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The links by which a topic is known (CN-4).
+    /// Returns the links of a topic: its own URI and its hubs (CN-4).
     pub(crate) fn links(&self) -> HeaderValue {
         let mut links = format!("<{}>; rel=\"self\"", self.topic);
         for hub in &self.hubs {
@@ -74,12 +74,12 @@ impl Channel {
     }
 }
 
-/// The URI of a topic: the capability's name beside the set's documents.
+/// Returns the URI of a topic: the capability's name beside the set's documents.
 fn topic(place: &SetPlace, kind: &Capability) -> Uri {
     place.uri(kind.as_str())
 }
 
-/// The entry of the Capability List that advertises a channel (CN-3): one per capability.
+/// Returns the entry of the Capability List that advertises a channel (CN-3). There is one per capability.
 pub(super) fn entry(place: &SetPlace, kind: &Capability, options: &ChannelOptions) -> Entry {
     let topic = topic(place, kind);
     let socket = Uri::parse(&topic.as_str().replacen("http", "ws", 1)).unwrap_or_default();

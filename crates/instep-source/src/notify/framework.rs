@@ -1,4 +1,4 @@
-//! Which of the documents that were put in place are worth a Framework Notification (FN-2 to FN-6). PURE.
+//! The choice of the documents that a Framework Notification names (FN-2 to FN-6). PURE.
 
 use std::collections::BTreeSet;
 
@@ -86,7 +86,7 @@ impl AnnouncedDocuments {
         written
     }
 
-    /// Whether lists of this family have been seen under an index.
+    /// Lists of this family have been seen under an index.
     fn has_members(&self, family: &str) -> bool {
         match family {
             "changelist" => !self.newest_list.is_empty(),
@@ -95,7 +95,7 @@ impl AnnouncedDocuments {
         }
     }
 
-    /// Whether a name is newer than every other of its family: numbers have leading zeros.
+    /// Returns `true` if a name is newer than every other of its family. Numbers have leading zeros, so text can be compared.
     fn remember(&mut self, name: &str) -> bool {
         let newest = match name {
             _ if is_member(name, "changelist") => &mut self.newest_list,
@@ -110,7 +110,7 @@ impl AnnouncedDocuments {
     }
 }
 
-/// That the Capability List of a set is gone.
+/// Returns the entry that reports the Capability List of a set as deleted.
 pub(super) fn withdrawn(place: &SetPlace) -> Written {
     Written {
         change: Change::Deleted,
@@ -122,7 +122,7 @@ fn source_document(uri: resourcesync::Uri, capability: Capability) -> Written {
     Written { uri, capability, change: Change::Updated, index: None }
 }
 
-/// The package whose manifest a document would be a copy of; such a copy lies beside its package and is told of by no one.
+/// Returns the package whose manifest a document may be a copy of. Such a copy lies beside its package and is not announced.
 fn package_of(name: &str) -> String {
     format!("{}.zip", name.strip_suffix(".xml").unwrap_or(name))
 }

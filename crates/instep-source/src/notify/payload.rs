@@ -1,4 +1,4 @@
-//! What a notification says (CN-6, FN-1). PURE: changes in, documents out.
+//! The documents that are sent as notifications (CN-6, FN-1). PURE: changes in, documents out.
 
 use bytes::Bytes;
 use resourcesync::{
@@ -8,23 +8,23 @@ use resourcesync::{
 
 use crate::{Error, render::SetPlace};
 
-/// Entries of one notification; a burst is split (CN-7). Each WebSocket has a buffer as long as the longest message.
+/// The entries of one notification; a burst is split (CN-7). Each WebSocket has a buffer as long as the longest message.
 const MOST_ENTRIES: usize = 40;
-/// Notifications of one burst; who sees the gap after them reads the Change List, which is cheaper then.
+/// The notifications of one burst. Listeners see the gap after them and read the Change List, which is cheaper then.
 const MOST_MESSAGES: usize = 32;
 
 /// The notifications of one publication.
 #[derive(Debug)]
 pub(super) struct Burst {
     pub(super) messages: Vec<Bytes>,
-    /// The end of what they tell.
+    /// The end of the time that they cover.
     pub(super) until: DateTime,
-    /// Whether changes were left out.
+    /// Some changes were left out.
     pub(super) is_cut: bool,
 }
 
-/// Change Notifications for changes in their order. Each says which span it covers, and the spans join: `from` is
-/// the end of what was told before, `until` the time of its last change.
+/// Returns Change Notifications for changes in their order. Each covers a span of time, and the spans join: `from` is the end of the
+/// notification before, `until` the time of its last change.
 pub(super) fn change_notifications(
     place: &SetPlace,
     mut from: DateTime,
@@ -45,8 +45,7 @@ pub(super) fn change_notifications(
     Ok(Burst { messages, until: from, is_cut: entries.peek().is_some() })
 }
 
-/// The Framework Notification about documents that were put in place, in one message; none where there is nothing
-/// to tell.
+/// Returns the Framework Notification about documents that were put in place; `None` if there are none.
 pub(super) fn framework_notification(
     place: &SetPlace,
     written: &[Written],

@@ -21,22 +21,22 @@ use tokio::{
 
 use super::channel::Channel;
 
-/// How often a listener is asked whether it is there; one that did not answer is dropped at the next time.
+/// The pause between pings. A listener that has not answered one is dropped at the next.
 const HEARTBEAT: Duration = Duration::from_secs(30);
-/// How long one message may take to be accepted.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Nothing is defined in this direction (N8-3): what a listener sends is small and rare, or it is dropped.
+/// The time that a listener may take to accept a message.
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest message that a listener may send. The standard defines none in this direction (N8-3).
 const MOST_BYTES: usize = 4 * 1024;
 const MOST_FRAMES: u32 = 100;
 
-/// What the routes of a topic know.
+/// The state of the routes of a topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Topic {
     pub(crate) channel: Arc<Channel>,
-    /// Whether nothing follows the last message, which is for whoever comes.
+    /// Nothing follows the last message, which is kept for late listeners.
     pub(crate) has_ended: bool,
     pub(crate) ending: watch::Receiver<bool>,
-    /// The only origin that may open a socket; none: any may, as it may read the documents.
+    /// The only origin that may open a socket; `None` for any, because any may read the documents.
     pub(crate) origin: Option<Arc<str>>,
 }
 
@@ -167,7 +167,7 @@ async fn feed(
 
 /// Whether the listener took a message in time.
 async fn send(socket: &mut WebSocket, message: Message) -> bool {
-    matches!(timeout(PATIENCE, socket.send(message)).await, Ok(Ok(())))
+    matches!(timeout(SEND_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }
 
 #[cfg(test)]

@@ -120,7 +120,10 @@ async fn cn_13_w8_only_what_was_asked_for_is_confirmed() {
 async fn w7_what_is_too_large_is_refused() {
     let scene = Scene::open().await;
     let token = scene.ask.identity.token.clone();
-    let fits = format!("{BODY}{}", " ".repeat(MOST_BYTES - BODY.len()));
+    let entry = "<url><loc>http://source/resource</loc></url>";
+    let entries = entry.repeat((MOST_BYTES - BODY.len()) / entry.len());
+    let fits = BODY.replace("</urlset>", &format!("{entries}</urlset>"));
+    let fits = format!("{fits}{}", " ".repeat(MOST_BYTES - fits.len()));
     assert_eq!(scene.deliver(&token, &scene.signed(&fits), &fits).await, (202, true));
     let head =
         format!("POST /{token} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/xml\r\n");

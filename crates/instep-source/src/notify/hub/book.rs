@@ -1,20 +1,20 @@
-//! Who subscribed to what, and how far each subscriber was served. PURE: time is an argument, in microseconds since
-//! 1970; bodies are elsewhere.
+//! The subscriptions, and the last message that each subscriber got. PURE: time is an argument, in microseconds since 1970; bodies are
+//! elsewhere.
 
 use std::collections::BTreeMap;
 
 const SECOND: i64 = 1_000_000;
-/// A message is kept so long for a subscriber who is behind.
+/// The time for which a message is kept for a subscriber that is behind. After an hour the Change List is the better source.
 const KEPT: i64 = 3_600 * SECOND;
-/// So many messages of a topic are kept.
+/// The number of messages of a topic that are kept.
 const MOST_KEPT: usize = 1_000;
 /// The first wait after a failure; it doubles each time.
 const FIRST_WAIT: i64 = 5 * SECOND;
 const LONGEST_WAIT: i64 = 3_600 * SECOND;
-/// A subscriber that fails for so long is given up (W10).
-const PATIENCE: i64 = 3 * 24 * 3_600 * SECOND;
+/// The time after which a subscriber that only fails is given up (W10): three days outlast a weekend.
+const GIVE_UP_AFTER: i64 = 3 * 24 * 3_600 * SECOND;
 
-/// A subscription is known by its topic and its callback.
+/// The key of a subscription: its topic and its callback.
 pub(super) type Key = (String, String);
 
 /// A subscription.
@@ -29,19 +29,19 @@ pub(super) struct Subscription {
     pub(super) next_attempt: i64,
 }
 
-/// How a delivery ended.
+/// The result of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Any 2xx.
+    /// The subscriber answered with a 2xx.
     Taken,
-    /// 410: the subscriber wants no more.
+    /// The subscriber answered with 410 and wants no more.
     Gone,
-    /// Anything else.
+    /// It failed in any other way.
     Failed,
 }
 
 impl Outcome {
-    /// By the status of the answer; none where there was no answer.
+    /// Returns the result for the status of an answer; `None` stands for no answer.
     pub(super) fn of(status: Option<u16>) -> Self {
         match status {
             Some(200..=299) => Self::Taken,
@@ -63,14 +63,14 @@ pub(super) struct Book {
 /// The messages of a topic.
 #[derive(Debug, Default)]
 struct Kept {
-    /// Sequence and time of those that are kept.
+    /// The sequence numbers and times of those that are kept.
     messages: BTreeMap<u64, i64>,
     /// The last one that is not.
     forgotten: u64,
 }
 
 impl Book {
-    /// As it was kept.
+    /// Returns the book as it was stored.
     pub(super) fn restore(
         subscriptions: impl IntoIterator<Item = (Key, Subscription)>,
         messages: impl IntoIterator<Item = (String, u64, i64)>,
@@ -87,7 +87,7 @@ impl Book {
         book
     }
 
-    /// Begins a subscription, or renews one: then it keeps its place.
+    /// Begins a subscription, or renews one, which keeps its cursor.
     pub(super) fn subscribe(&mut self, key: Key, secret: Option<String>, expires: i64) -> &Subscription {
         let newest = self.last;
         let fresh = || Subscription {
@@ -107,7 +107,7 @@ impl Book {
         self.subscriptions.remove(key);
     }
 
-    /// Ends the subscriptions to topics that are not offered any more; whose they were.
+    /// Ends the subscriptions to topics that are no longer offered, and returns their keys.
     pub(super) fn withdraw(&mut self, is_offered: impl Fn(&str) -> bool) -> Vec<Key> {
         let withdrawn: Vec<Key> =
             self.subscriptions.keys().filter(|(topic, _)| !is_offered(topic)).cloned().collect();
@@ -115,7 +115,7 @@ impl Book {
         withdrawn
     }
 
-    /// How many subscriptions there are.
+    /// Returns the number of subscriptions.
     pub(super) fn len(&self) -> usize {
         self.subscriptions.len()
     }
@@ -124,7 +124,7 @@ impl Book {
         self.subscriptions.get(key)
     }
 
-    /// Takes a message; its sequence number. What is too old or too much is forgotten.
+    /// Adds a message and returns its sequence number. Messages that are too old or too many are forgotten.
     pub(super) fn publish(&mut self, topic: &str, now: i64) -> u64 {
         self.last += 1;
         let Kept { messages, forgotten } = self.topics.entry(topic.to_owned()).or_default();
@@ -138,13 +138,13 @@ impl Book {
         self.last
     }
 
-    /// Whether anybody would get a message.
+    /// Returns `true` if a topic has a subscriber.
     pub(super) fn has_subscribers(&self, topic: &str) -> bool {
         let from = (topic.to_owned(), String::new());
         self.subscriptions.range(from..).next().is_some_and(|((first, _), _)| first == topic)
     }
 
-    /// The oldest message that is kept.
+    /// Returns the oldest message that is kept.
     pub(super) fn oldest(&self) -> u64 {
         self.topics
             .values()
@@ -154,7 +154,7 @@ impl Book {
             .unwrap_or(self.last + 1)
     }
 
-    /// Ends the leases that ran out; whose they were.
+    /// Ends the leases that ran out, and returns their keys.
     pub(super) fn expire(&mut self, now: i64) -> Vec<Key> {
         let over: Vec<Key> = self
             .subscriptions
@@ -166,8 +166,7 @@ impl Book {
         over
     }
 
-    /// The subscribers to whom something can be delivered now; from here on each is in flight until
-    /// [`Book::delivered`], so that nobody gets two at a time.
+    /// Returns the subscribers that have a delivery due. Each is in flight until [`Book::delivered`], so that none gets two at a time.
     pub(super) fn take_due(&mut self, now: i64) -> Vec<Key> {
         let is_due = |(key, it): &(&Key, &Subscription)| {
             it.next_attempt <= now
@@ -178,12 +177,12 @@ impl Book {
         due.into_iter().filter(|key| self.begin(key, now).is_some()).collect()
     }
 
-    /// The message in flight to a subscriber.
+    /// Returns the message in flight to a subscriber.
     pub(super) fn in_flight(&self, key: &Key) -> Option<u64> {
         self.in_flight.get(key).copied()
     }
 
-    /// Notes how a delivery ended. True when the next message is in flight to the same subscriber at once.
+    /// Records the result of a delivery. Returns `true` if the next message is in flight to the same subscriber at once.
     pub(super) fn delivered(&mut self, key: &Key, outcome: Outcome, now: i64) -> bool {
         let Some(sequence) = self.in_flight.remove(key) else { return false };
         let Some(subscription) = self.subscriptions.get_mut(key) else { return false };
@@ -201,7 +200,7 @@ impl Book {
                 let since = *subscription.failing_since.get_or_insert(now);
                 subscription.next_attempt = now + wait(subscription.failures);
                 subscription.failures = subscription.failures.saturating_add(1);
-                if now - since > PATIENCE {
+                if now - since > GIVE_UP_AFTER {
                     self.unsubscribe(key);
                 }
                 false
@@ -209,7 +208,7 @@ impl Book {
         }
     }
 
-    /// When there is something to do that no message brings: an attempt again, or the end of a lease.
+    /// Returns the next moment at which something is due without a new message: another attempt, or the end of a lease.
     pub(super) fn next(&self) -> Option<i64> {
         let moment = |(key, it): (&Key, &Subscription)| {
             let waits = it.failures > 0 && !self.in_flight.contains_key(key);
@@ -224,7 +223,7 @@ impl Book {
         Some(sequence)
     }
 
-    /// The first message after the cursor; the newest one where the backlog is too long or too old to be caught up with.
+    /// Returns the first message after the cursor, or the newest one if the backlog is too long or too old to be worth delivering.
     fn next_message(&self, key: &Key, now: i64) -> Option<u64> {
         let cursor = self.subscriptions.get(key)?.cursor;
         let Kept { messages, forgotten } = self.topics.get(&key.0)?;
@@ -294,7 +293,7 @@ mod tests {
             assert!(book.take_due(now).contains(&key("dead")));
             book.delivered(&key("live"), Outcome::Taken, now);
         }
-        assert!(attempts > 70 && now > PATIENCE);
+        assert!(attempts > 70 && now > GIVE_UP_AFTER);
         assert!(book.get(&key("live")).is_some());
     }
 

@@ -1,12 +1,12 @@
-//! What a subscriber asks for (WebSub §5.1). PURE.
+//! Requests of subscribers (WebSub §5.1). PURE.
 
 use std::time::Duration;
 
-/// The lease where none is asked for, and its bounds (W4).
+/// The lease if none is asked for, and its bounds (W4).
 const LEASE: Duration = Duration::from_secs(10 * 24 * 3_600);
 const SHORTEST: Duration = Duration::from_secs(3_600);
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// A secret is shorter than this (W3).
+/// The length that a secret must stay below (W3).
 const SECRET_BYTES: usize = 200;
 
 /// A request to begin or end a subscription.
@@ -19,7 +19,7 @@ pub(crate) struct Asked {
     pub(crate) secret: Option<String>,
 }
 
-/// Which of the two.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mode {
     Subscribe,
@@ -27,7 +27,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// As it stands in requests.
+    /// Returns its name in requests.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Subscribe => "subscribe",
@@ -37,7 +37,7 @@ impl Mode {
 }
 
 impl Asked {
-    /// Reads the form of a request; what is wrong with it, where it cannot be followed.
+    /// Reads the form of a request. The error says what is wrong with it.
     pub(crate) fn parse(form: &[u8]) -> Result<Self, &'static str> {
         let mut asked = Self {
             mode: Mode::Subscribe,

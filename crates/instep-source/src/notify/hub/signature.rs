@@ -1,4 +1,4 @@
-//! How deliveries are signed (WebSub §7.1).
+//! Signatures of deliveries (WebSub §7.1).
 
 use http::HeaderValue;
 use ring::hmac;
@@ -19,7 +19,7 @@ pub enum Signature {
 }
 
 impl Signature {
-    /// `X-Hub-Signature` of a raw body.
+    /// Returns the `X-Hub-Signature` of a raw body.
     pub(super) fn field(self, secret: &str, body: &[u8]) -> HeaderValue {
         let (name, algorithm) = match self {
             Self::Sha1 => ("sha1", hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY),

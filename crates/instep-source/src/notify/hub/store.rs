@@ -67,7 +67,7 @@ impl Store {
         read().map_err(failed(&self.path))
     }
 
-    /// Keeps a subscription as it is now, or drops it.
+    /// Writes a subscription, or deletes it if there is none any more.
     pub(super) fn keep(&self, key: &Key, subscription: Option<&Subscription>) -> Result<(), Error> {
         let (topic, callback) = key;
         let write = || match subscription {
@@ -94,7 +94,7 @@ impl Store {
         write().map(drop).map_err(failed(&self.path))
     }
 
-    /// Keeps a message, and forgets those before the oldest one that is kept.
+    /// Writes a message, and deletes those before the oldest one that is kept.
     pub(super) fn publish(
         &self,
         topic: &str,
