@@ -178,7 +178,9 @@ fn source_and_destination_do_not_know_each_other() {
     let below = dependencies("instep-net");
     let own: Vec<_> = below.iter().filter(|name| name.starts_with("instep")).collect();
     assert_eq!(own, ["instep-net"], "the client is above nothing but the standard");
-    for package in ["instep", "instep-source", "instep-destination", "instep-net", "instep-store", "resourcesync"] {
+    for package in
+        ["instep", "instep-source", "instep-destination", "instep-net", "instep-store", "resourcesync"]
+    {
         assert!(!dependencies(package).contains("instep-testkit"), "{package} ships test code");
     }
 }
