@@ -6,6 +6,7 @@ mod error;
 mod partial;
 mod parts;
 mod queue;
+mod shared;
 mod task;
 mod transfer;
 mod verify;
@@ -23,11 +24,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub use error::{FetchError, Mismatch};
-pub use parts::Parts;
+pub use shared::Parts;
 pub use task::{Arrival, Expected, Outcome, Task};
 
 use crate::{Verify, http::Client, store::Store};
 use queue::TaskQueue;
+use shared::Shared;
 use transfer::Transfer;
 pub(crate) use verify::Seen;
 
@@ -42,16 +44,6 @@ const WORKERS_PER_TRANSFER: usize = 4;
 /// resource, which the next run continues.
 #[derive(Clone)]
 pub struct Fetcher(Arc<Shared>);
-
-struct Shared {
-    client: Client,
-    store: Arc<dyn Store>,
-    verify: Verify,
-    bytes: AtomicU64,
-    /// Admits one resource at a time to being fetched in parts, because the parts wait in memory.
-    in_parts: Semaphore,
-    parts: Parts,
-}
 
 impl Fetcher {
     /// Returns a fetcher that stages into a store.

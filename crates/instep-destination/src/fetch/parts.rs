@@ -4,31 +4,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 
-use super::{FetchError, partial::Partial, transfer::Transfer};
+use super::{error::FetchError, partial::Partial, transfer::Transfer};
 use crate::http::{HttpError, Request, Response};
-
-/// The size from which on resources are fetched in parallel parts, and the size of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Parts {
-    /// The size from which on a resource is fetched in parts, in bytes; 64 MiB unless another one is chosen.
-    pub from: u64,
-    /// The size of one part in bytes; 4 MiB unless another one is chosen.
-    pub bytes: u64,
-}
-
-impl Parts {
-    /// Returns parts of `bytes` bytes for resources of at least `from` bytes.
-    pub fn new(from: u64, bytes: u64) -> Self {
-        Self { from, bytes: bytes.max(1) }
-    }
-}
-
-impl Default for Parts {
-    fn default() -> Self {
-        Self::new(64 << 20, 4 << 20)
-    }
-}
 
 /// The number of parts on their way at a time. Parts that arrive early wait in memory, 16 MiB with the usual size.
 const AT_A_TIME: usize = 4;

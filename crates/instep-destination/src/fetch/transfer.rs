@@ -3,7 +3,12 @@
 use http::StatusCode;
 use resourcesync::{DateTime, Uri};
 
-use super::{Expected, FetchError, Mismatch, Outcome, Shared, Task, partial::Partial};
+use super::{
+    error::{FetchError, Mismatch},
+    partial::Partial,
+    shared::Shared,
+    task::{Expected, Outcome, Task},
+};
 use crate::http::{HttpError, Origin, Request, Response, Validators};
 
 /// The transfer of one resource from one place. The bytes that have arrived survive a broken connection.

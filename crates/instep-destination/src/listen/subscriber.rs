@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use rand::Rng as _;
 use resourcesync::{Relation, Uri, discovery};
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -11,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Inbox, Name, State, Ways,
     callbacks::Callbacks,
-    lease::{Answer, Ask, Identity, Lease, Mode},
+    lease::{Answer, Ask, Lease, Mode},
     subscription::Subscription,
 };
 use crate::http::{Client, Request};
@@ -30,12 +29,6 @@ pub(super) struct Subscriber {
     pub(super) inbox: Arc<Inbox>,
     pub(super) state: Arc<State>,
     pub(super) ending: CancellationToken,
-}
-
-/// Returns a token and a secret that nobody guesses (W2, W6).
-pub(super) fn identity() -> Identity {
-    let random = || format!("{:032x}{:032x}", rand::rng().random::<u128>(), rand::rng().random::<u128>());
-    Identity { token: random(), secret: random() }
 }
 
 impl Subscriber {

@@ -6,12 +6,13 @@ use std::{
 };
 
 use bytes::Bytes;
+use rand::Rng as _;
 use resourcesync::Uri;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
     Inbox, Message, Name, State,
-    lease::{Ask, Delivery, Lease, Mode},
+    lease::{Ask, Delivery, Identity, Lease, Mode},
 };
 
 /// A subscription and the inbox of its deliveries.
@@ -45,7 +46,7 @@ impl Subscription {
     /// Returns the request to send now. A lease that has run out is noticed here.
     pub(super) fn ask(&self) -> Option<Ask> {
         let now = self.now();
-        let ask = self.lease().ask(now, super::subscriber::identity);
+        let ask = self.lease().ask(now, identity);
         if self.lease().expires(now).is_none() && self.state.end_lease() {
             self.lost("its lease ran out");
         }
@@ -102,4 +103,10 @@ impl Subscription {
         self.inbox.note(format!("not subscribed to {} any more: {why}; polling meanwhile", self.topic));
         self.inbox.look();
     }
+}
+
+/// Returns a token and a secret that nobody guesses (W2, W6).
+fn identity() -> Identity {
+    let random = || format!("{:032x}{:032x}", rand::rng().random::<u128>(), rand::rng().random::<u128>());
+    Identity { token: random(), secret: random() }
 }

@@ -1,0 +1,41 @@
+//! The means that all transfers of a fetcher share.
+
+use std::sync::{Arc, atomic::AtomicU64};
+
+use tokio::sync::Semaphore;
+
+use crate::{Verify, http::Client, store::Store};
+
+/// The means that all transfers of a fetcher share.
+pub(super) struct Shared {
+    pub(super) client: Client,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) verify: Verify,
+    pub(super) bytes: AtomicU64,
+    /// Admits one resource at a time to being fetched in parts, because the parts wait in memory.
+    pub(super) in_parts: Semaphore,
+    pub(super) parts: Parts,
+}
+
+/// The size from which on resources are fetched in parallel parts, and the size of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parts {
+    /// The size from which on a resource is fetched in parts, in bytes; 64 MiB unless another one is chosen.
+    pub from: u64,
+    /// The size of one part in bytes; 4 MiB unless another one is chosen.
+    pub bytes: u64,
+}
+
+impl Parts {
+    /// Returns parts of `bytes` bytes for resources of at least `from` bytes.
+    pub fn new(from: u64, bytes: u64) -> Self {
+        Self { from, bytes: bytes.max(1) }
+    }
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self::new(64 << 20, 4 << 20)
+    }
+}
