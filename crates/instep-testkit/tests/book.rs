@@ -6,8 +6,9 @@ mod pages;
 #[path = "book/sandbox.rs"]
 mod sandbox;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, process::Command};
 
+use instep_testkit::{Run, free_port, instep};
 use pages::{commands, linked, links, root, text};
 use sandbox::Sandbox;
 
@@ -49,6 +50,14 @@ pages! {
     the_commands_about_monitoring_run: "docs/how-to/monitoring.md",
     the_commands_about_applications_run: "docs/how-to/application.md",
     the_commands_about_testing_clients_run: "docs/how-to/simulate.md",
+}
+
+#[test]
+fn the_tour_comes_to_its_end() {
+    let mut tour = Command::new("bash");
+    let tour = tour.arg(root().join("docs/tour.sh")).env("INSTEP", instep([""; 0]).get_program());
+    let run = Run::of(tour.env("PORT", free_port().unwrap().to_string())).with_code(0);
+    assert_eq!(run.stdout.matches("The copy equals the folder.").count(), 2, "{}", run.stdout);
 }
 
 #[test]

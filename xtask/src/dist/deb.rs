@@ -66,7 +66,7 @@ fn control(release: &Release, architecture: &str, stage: &Path) -> Result<String
     let depends = depends(&release.program)?;
     let depends = if depends.is_empty() { String::new() } else { format!("Depends: {depends}\n") };
     Ok(format!(
-        "Package: instep\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: The instep project <instep@localhost>\n\
+        "Package: instep\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: The instep project <instep-sync@users.noreply.github.com>\n\
          Installed-Size: {size}\n{depends}Recommends: ca-certificates\nSection: net\nPriority: optional\n\
          Homepage: https://github.com/instep-sync/instep\n\
          Description: Publish folders and keep verified mirrors over HTTP\n \
@@ -101,5 +101,5 @@ fn copyright() -> Result<String> {
 
 /// Lets everybody execute a file.
 fn executable(file: &Path) -> Result<()> {
-    checked(Command::new("chmod").arg("755").arg(file))
+    output(Command::new("chmod").arg("755").arg(file)).map(drop)
 }

@@ -43,9 +43,7 @@ pub(super) fn debian(program: &Path, to: &Path) -> Result<()> {
     }
     let man = to.join("usr/share/man/man1");
     man_pages(program, &man)?;
-    for page in paths(&man)? {
-        checked(Command::new("gzip").args(["-9n"]).arg(page))?;
-    }
+    compress(&paths(&man)?)?;
     folder(&contrib.join("systemd"), &to.join("usr/lib/systemd/system"))?;
     folder(&contrib.join("sysusers"), &to.join("usr/lib/sysusers.d"))?;
     let about = to.join("usr/share/doc/instep");
@@ -54,7 +52,7 @@ pub(super) fn debian(program: &Path, to: &Path) -> Result<()> {
         place(&contrib.join(file), &about.join("examples").join(file))?;
     }
     place(&root().join("CHANGELOG.md"), &about.join("changelog"))?;
-    checked(Command::new("gzip").args(["-9n"]).arg(about.join("changelog")))?;
+    compress(&[about.join("changelog")])?;
     fs::create_dir_all(to.join("etc/instep"))?;
     Ok(())
 }
@@ -66,6 +64,11 @@ fn completions(program: &Path, shell: &str) -> Result<String> {
 fn man_pages(program: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     checked(Command::new(program).args(["completions", "man", "--out"]).arg(to))
+}
+
+/// Replaces files by their compressed forms, without times, so that equal files stay equal.
+fn compress(files: &[PathBuf]) -> Result<()> {
+    output(Command::new("gzip").arg("-9n").args(files)).map(drop)
 }
 
 /// The entries of a folder, in order.
