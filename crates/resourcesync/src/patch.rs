@@ -4,10 +4,13 @@
 //! (LN-13). Patches and versions come from others, so time and memory are bounded by their sizes.
 
 mod delta;
+mod error;
 mod json;
 mod xml;
 
-use crate::{Digests, Hasher, MediaType};
+pub use error::PatchError;
+
+use crate::value::{Digests, Hasher, MediaType};
 
 /// A patch format, recognized by its media type (LN-10, LN-12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,21 +24,6 @@ pub enum PatchFormat {
     Xml,
     /// VCDIFF, RFC 3284, for any bytes.
     Delta,
-}
-
-/// The reason why a patch is not applied.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PatchError {
-    /// The patch, or the held version, is not in the form that the format works on.
-    #[error("Not well-formed: {0}")]
-    Malformed(String),
-    /// The patch does not fit the held version.
-    #[error("The patch does not fit: {0}")]
-    Unfit(String),
-    /// The result has another digest than the entry states.
-    #[error("The patched version has another digest")]
-    Mismatch,
 }
 
 impl PatchFormat {
@@ -145,16 +133,6 @@ fn own_format(media_type: &MediaType) -> Option<PatchFormat> {
     match ends_in(["/json", "+json"]) {
         true => Some(PatchFormat::Json),
         false => ends_in(["/xml", "+xml"]).then_some(PatchFormat::Xml),
-    }
-}
-
-/// Refuses patches with many operations on a large version. Each operation takes time that grows with the version, so
-/// that together they could take longer than fetching it.
-fn affordable(operations: usize, bytes: usize) -> Result<(), PatchError> {
-    const MOST: usize = 1 << 32;
-    match operations.checked_mul(bytes) {
-        Some(passed) if passed <= MOST => Ok(()),
-        _ => Err(PatchError::Unfit(format!("{operations} operations on {bytes} bytes are too many"))),
     }
 }
 

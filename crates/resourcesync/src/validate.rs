@@ -22,21 +22,21 @@ mod header;
 mod http;
 mod link;
 mod links;
+mod options;
 mod package;
 mod rules;
 mod set;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-pub use document::{ValidateOptions, Validator};
+pub use document::Validator;
 pub use findings::{Child, Report, Summary};
 pub use http::{HttpAnswer, check_channel, check_http};
 pub use link::{check_closed, check_contents, check_discovered, check_page, check_source, check_up_target};
+pub use options::ValidateOptions;
 pub use package::PackageReport;
 pub use rules::{Level, Rule, rule, rules};
 pub use set::DocumentSet;
-
-use set::ChangeRecord;
 
 /// Returns a short digest of a text, which shows if the text occurs again without keeping it.
 fn digest_of(text: &impl Hash) -> u64 {

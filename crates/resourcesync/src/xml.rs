@@ -13,10 +13,12 @@ mod reader;
 mod scan;
 pub mod schema;
 mod tag;
+mod version;
 mod window;
 mod writer;
 
 pub use decode::Decoded;
 pub use limits::Limits;
 pub use reader::{DocumentReader, ReadOptions};
-pub use writer::{DocumentWriter, SpecVersion, WriteOptions};
+pub use version::SpecVersion;
+pub use writer::{DocumentWriter, WriteOptions};

@@ -15,7 +15,7 @@ pub struct HtmlLink {
 }
 
 #[derive(Default)]
-struct Page {
+struct ScannedPage {
     base: Option<String>,
     body: bool,
     links: Vec<(String, bool)>,
@@ -32,11 +32,11 @@ pub fn from_html(html: &[u8], page_uri: &Uri) -> Vec<HtmlLink> {
     page.links.into_iter().filter_map(resolve).collect()
 }
 
-fn scan(html: &[u8]) -> Page {
+fn scan(html: &[u8]) -> ScannedPage {
     let mut emitter = DefaultEmitter::default();
     // Without this, text in `<script>` or `<style>` that looks like a tag would be one.
     emitter.naively_switch_states(true);
-    let mut page = Page::default();
+    let mut page = ScannedPage::default();
     for token in Tokenizer::new_with_emitter(html, emitter).flatten() {
         let Token::StartTag(tag) = token else { continue };
         match tag.name.as_slice() {

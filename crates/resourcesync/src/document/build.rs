@@ -7,7 +7,7 @@ use super::{
     ResourceDump, ResourceDumpArchive, ResourceDumpArchiveIndex, ResourceDumpIndex, ResourceDumpManifest,
     ResourceList, ResourceListArchive, ResourceListArchiveIndex, ResourceListIndex, SourceDescription,
     SourceDescriptionIndex,
-    kind::{DocumentKind, Interval, Snapshot},
+    kind::{DocumentKind, IntervalKind, SnapshotKind},
 };
 use crate::value::{DateTime, Relation, Uri};
 
@@ -108,7 +108,7 @@ impl<K: DocumentKind> Collected<K> {
     }
 }
 
-impl<K: Snapshot> Collected<K> {
+impl<K: SnapshotKind> Collected<K> {
     /// Sets the end of the snapshot (TIME-4).
     #[must_use]
     pub fn with_completed(self, completed: DateTime) -> Self {
@@ -116,7 +116,7 @@ impl<K: Snapshot> Collected<K> {
     }
 }
 
-impl<K: Interval> Collected<K> {
+impl<K: IntervalKind> Collected<K> {
     /// Closes the document: it covers the changes up to `until` and never changes again (TIME-6).
     #[must_use]
     pub fn with_until(self, until: DateTime) -> Self {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     ChangeTimes, Collected, Entry, TimeRange,
-    kind::{self, Changes},
+    kind::{self, ChangesKind},
 };
 use crate::value::{Change, DateTime, Uri};
 
@@ -41,7 +41,7 @@ pub type ChangeList = Collected<kind::ChangeList>;
 /// ```
 pub type ChangeListIndex = Collected<kind::ChangeListIndex>;
 
-impl<K: Changes> Collected<K> {
+impl<K: ChangesKind> Collected<K> {
     /// Finds out where the times of the changes are stated (DIA-4). `now` bounds an open list, if it is known.
     pub fn change_times(&self, now: Option<DateTime>) -> ChangeTimes {
         ChangeTimes::judge(&self.header, &self.entries, now)

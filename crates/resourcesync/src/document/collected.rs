@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Entry, Header, Link,
-    kind::{DocumentKind, Interval, Snapshot},
+    kind::{DocumentKind, IntervalKind, SnapshotKind},
 };
 use crate::{
     error::{ReadError, WriteError},
@@ -145,7 +145,7 @@ pub(super) fn utf8(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-impl<K: Snapshot> Collected<K> {
+impl<K: SnapshotKind> Collected<K> {
     /// Returns the start of the snapshot (TIME-3).
     pub fn at(&self) -> Option<DateTime> {
         self.metadata()?.at
@@ -157,7 +157,7 @@ impl<K: Snapshot> Collected<K> {
     }
 }
 
-impl<K: Interval> Collected<K> {
+impl<K: IntervalKind> Collected<K> {
     /// Returns the start of the interval (TIME-5).
     pub fn from(&self) -> Option<DateTime> {
         self.metadata()?.from

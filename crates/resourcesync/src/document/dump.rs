@@ -2,7 +2,7 @@
 
 use super::{
     Collected, Entry, Link,
-    kind::{self, Dump, Manifest},
+    kind::{self, DumpKind, ManifestKind},
 };
 use crate::value::{MediaType, PackagePath, Relation, Uri};
 
@@ -96,7 +96,7 @@ pub type ResourceDumpManifestIndex = Collected<kind::ResourceDumpManifestIndex>;
 /// package. It can be read, see [`crate::package::Package::manifests`]; 1.1 does not provide for it (CDM-1).
 pub type ChangeDumpManifestIndex = Collected<kind::ChangeDumpManifestIndex>;
 
-impl<K: Dump> Collected<K> {
+impl<K: DumpKind> Collected<K> {
     /// Returns the packages, in document order (CD-6).
     pub fn packages(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
@@ -117,7 +117,7 @@ impl<K: Dump> Collected<K> {
     }
 }
 
-impl<K: Manifest> Collected<K> {
+impl<K: ManifestKind> Collected<K> {
     /// Returns the entries that have a bitstream in the package.
     pub fn bitstreams(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| entry.metadata.path.is_some())

@@ -25,17 +25,17 @@ pub trait DocumentKind:
 }
 
 /// A snapshot: its root has `at` and may have `completed` (TIME-3, TIME-4).
-pub trait Snapshot: DocumentKind {}
+pub trait SnapshotKind: DocumentKind {}
 /// An interval of changes: its root has `from`, and `until` when it is closed (TIME-5, TIME-6).
-pub trait Interval: DocumentKind {}
+pub trait IntervalKind: DocumentKind {}
 /// An index: its entries are documents of the same capability (GEN-10).
-pub trait Index: DocumentKind {}
+pub trait IndexKind: DocumentKind {}
 /// A document whose entries are changes (CL-8, CDM-6).
-pub trait Changes: DocumentKind {}
+pub trait ChangesKind: DocumentKind {}
 /// The manifest of a package: its entries name bitstreams by `path` (RDM-6, CDM-7).
-pub trait Manifest: DocumentKind {}
+pub trait ManifestKind: DocumentKind {}
 /// A dump: its entries are packages (RD-6, CD-7).
-pub trait Dump: DocumentKind {}
+pub trait DumpKind: DocumentKind {}
 
 macro_rules! kinds {
     ($($name:ident: $form:ident $capability:ident $title:literal [$($role:ident)*];)*) => {$(
@@ -60,31 +60,31 @@ macro_rules! kinds {
 
 kinds! {
     SourceDescription: List Description "Source Description" [];
-    SourceDescriptionIndex: Index Description "Source Description Index" [Index];
+    SourceDescriptionIndex: Index Description "Source Description Index" [IndexKind];
     CapabilityList: List CapabilityList "Capability List" [];
-    CapabilityListIndex: Index CapabilityList "Capability List Index" [Index];
-    ResourceList: List ResourceList "Resource List" [Snapshot];
-    ResourceListIndex: Index ResourceList "Resource List Index" [Snapshot Index];
-    ResourceDump: List ResourceDump "Resource Dump" [Snapshot Dump];
-    ResourceDumpIndex: Index ResourceDump "Resource Dump Index" [Snapshot Index];
-    ResourceDumpManifest: List ResourceDumpManifest "Resource Dump Manifest" [Snapshot Manifest];
-    ResourceDumpManifestIndex: Index ResourceDumpManifest "Resource Dump Manifest Index" [Snapshot Index];
-    ChangeList: List ChangeList "Change List" [Interval Changes];
-    ChangeListIndex: Index ChangeList "Change List Index" [Interval Index];
-    ChangeDump: List ChangeDump "Change Dump" [Interval Dump];
-    ChangeDumpIndex: Index ChangeDump "Change Dump Index" [Interval Index];
-    ChangeDumpManifest: List ChangeDumpManifest "Change Dump Manifest" [Interval Changes Manifest];
-    ChangeDumpManifestIndex: Index ChangeDumpManifest "Change Dump Manifest Index" [Interval Index];
+    CapabilityListIndex: Index CapabilityList "Capability List Index" [IndexKind];
+    ResourceList: List ResourceList "Resource List" [SnapshotKind];
+    ResourceListIndex: Index ResourceList "Resource List Index" [SnapshotKind IndexKind];
+    ResourceDump: List ResourceDump "Resource Dump" [SnapshotKind DumpKind];
+    ResourceDumpIndex: Index ResourceDump "Resource Dump Index" [SnapshotKind IndexKind];
+    ResourceDumpManifest: List ResourceDumpManifest "Resource Dump Manifest" [SnapshotKind ManifestKind];
+    ResourceDumpManifestIndex: Index ResourceDumpManifest "Resource Dump Manifest Index" [SnapshotKind IndexKind];
+    ChangeList: List ChangeList "Change List" [IntervalKind ChangesKind];
+    ChangeListIndex: Index ChangeList "Change List Index" [IntervalKind IndexKind];
+    ChangeDump: List ChangeDump "Change Dump" [IntervalKind DumpKind];
+    ChangeDumpIndex: Index ChangeDump "Change Dump Index" [IntervalKind IndexKind];
+    ChangeDumpManifest: List ChangeDumpManifest "Change Dump Manifest" [IntervalKind ChangesKind ManifestKind];
+    ChangeDumpManifestIndex: Index ChangeDumpManifest "Change Dump Manifest Index" [IntervalKind IndexKind];
     ResourceListArchive: List ResourceListArchive "Resource List Archive" [];
-    ResourceListArchiveIndex: Index ResourceListArchive "Resource List Archive Index" [Index];
+    ResourceListArchiveIndex: Index ResourceListArchive "Resource List Archive Index" [IndexKind];
     ResourceDumpArchive: List ResourceDumpArchive "Resource Dump Archive" [];
-    ResourceDumpArchiveIndex: Index ResourceDumpArchive "Resource Dump Archive Index" [Index];
+    ResourceDumpArchiveIndex: Index ResourceDumpArchive "Resource Dump Archive Index" [IndexKind];
     ChangeListArchive: List ChangeListArchive "Change List Archive" [];
-    ChangeListArchiveIndex: Index ChangeListArchive "Change List Archive Index" [Index];
+    ChangeListArchiveIndex: Index ChangeListArchive "Change List Archive Index" [IndexKind];
     ChangeDumpArchive: List ChangeDumpArchive "Change Dump Archive" [];
-    ChangeDumpArchiveIndex: Index ChangeDumpArchive "Change Dump Archive Index" [Index];
-    ChangeNotification: List ChangeNotification "Change Notification" [Changes];
-    FrameworkNotification: List FrameworkNotification "Framework Notification" [Changes];
+    ChangeDumpArchiveIndex: Index ChangeDumpArchive "Change Dump Archive Index" [IndexKind];
+    ChangeNotification: List ChangeNotification "Change Notification" [ChangesKind];
+    FrameworkNotification: List FrameworkNotification "Framework Notification" [ChangesKind];
 }
 
 /// Marks a document whose capability has no type here (CAP-13).

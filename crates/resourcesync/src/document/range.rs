@@ -2,7 +2,7 @@
 
 use super::{
     Collected, Entry,
-    kind::{DocumentKind, Index},
+    kind::{DocumentKind, IndexKind},
 };
 use crate::value::DateTime;
 
@@ -57,7 +57,7 @@ impl TimeRange {
     }
 }
 
-impl<K: Index> Collected<K> {
+impl<K: IndexKind> Collected<K> {
     /// Returns the members in document order (CLI-12).
     pub fn members(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()

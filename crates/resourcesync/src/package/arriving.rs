@@ -6,7 +6,7 @@ use super::{
     Member, MemberReader,
     entry::{LOCAL, LOCAL_SIZE, has_plain_form, read_block},
     member::Inflater,
-    records::Fields,
+    records::RecordFields,
 };
 
 /// A package whose directory has not arrived yet, read member by member in the order of its bytes.
@@ -33,7 +33,7 @@ impl<R: Read + Seek> ArrivingPackage<R> {
     pub fn next_member(&mut self) -> io::Result<Option<Member>> {
         self.source.seek(SeekFrom::Start(self.next))?;
         let Some(header) = read_block(&mut self.source, LOCAL_SIZE)? else { return Ok(None) };
-        let mut fields = Fields::new(&header);
+        let mut fields = RecordFields::new(&header);
         let (signature, _needed) = (fields.take(4), fields.u16());
         let (flags, method) = (fields.u16(), fields.u16());
         let (_time, _date, crc) = (fields.u16(), fields.u16(), fields.u32());

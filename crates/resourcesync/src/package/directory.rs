@@ -11,7 +11,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
 };
 
-use entries::Entries;
+use entries::DirectoryEntries;
 use spans::Spans;
 
 use super::{
@@ -156,7 +156,7 @@ impl Directory {
         // The number stated is not believed: memory is reserved for what the directory has room for.
         self.rows.reserve(usize::try_from(end.entries.min(end.size / ENTRY_LEAST)).unwrap_or_default());
         let (mut spans, mut bytes, mut manifest) = (Spans::default(), 0_u64, ManifestSearch::default());
-        let mut entries = Entries::all(end.start, end.limit);
+        let mut entries = DirectoryEntries::all(end.start, end.limit);
         for _ in 0..end.entries {
             let found = entries.next(source, &mut |rule, what| self.refuse(rule, what))?;
             let Some((at, mut entry)) = found else {
@@ -224,7 +224,7 @@ impl Directory {
         for alike in self.rows.chunk_by(|one, other| one.name == other.name).filter(|rows| rows.len() > 1) {
             let mut names = BTreeSet::new();
             for row in alike {
-                let found = Entries::one(row.at, self.end).next(source, &mut |_, _| {})?;
+                let found = DirectoryEntries::one(row.at, self.end).next(source, &mut |_, _| {})?;
                 let Some((_, entry)) = found else { continue };
                 if let Some(name) = names.replace(entry.member.name) {
                     twice = Some(name);
@@ -243,7 +243,7 @@ impl Directory {
         let key = self.keys.hash_one(name);
         let from = self.rows.partition_point(|row| row.name < key);
         for row in self.rows[from..].iter().take_while(|row| row.name == key) {
-            let found = next_member(&mut Entries::one(row.at, self.end), source)?;
+            let found = next_member(&mut DirectoryEntries::one(row.at, self.end), source)?;
             if let Some(member) = found.filter(|member| &*member.name == name) {
                 return Ok(Some(member));
             }
@@ -256,7 +256,7 @@ impl Directory {
         &self,
         source: &'p mut R,
     ) -> impl Iterator<Item = io::Result<Member>> + use<'p, R> {
-        let mut entries = Entries::all(self.start, self.end);
+        let mut entries = DirectoryEntries::all(self.start, self.end);
         std::iter::from_fn(move || next_member(&mut entries, source).transpose())
     }
 
@@ -267,7 +267,7 @@ impl Directory {
     }
 }
 
-fn next_member<R: Read + Seek>(entries: &mut Entries, source: &mut R) -> io::Result<Option<Member>> {
+fn next_member<R: Read + Seek>(entries: &mut DirectoryEntries, source: &mut R) -> io::Result<Option<Member>> {
     let Some((_, mut entry)) = entries.next(source, &mut |_, _| {})? else { return Ok(None) };
     // Only the member's own header shows where its bytes start.
     entry.local_difference(source)?;

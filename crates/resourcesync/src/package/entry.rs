@@ -4,7 +4,7 @@ use std::io::{self, Read, Seek};
 
 use super::{
     Member,
-    records::{Fields, read_at},
+    records::{RecordFields, read_at},
 };
 use crate::value::PackagePath;
 
@@ -40,7 +40,7 @@ impl DirectoryEntry {
         refuse: &mut dyn FnMut(&'static str, String),
     ) -> io::Result<Option<Self>> {
         let Some(fixed) = read_block(bytes, ENTRY_SIZE)? else { return Ok(None) };
-        let mut fields = Fields::new(&fixed);
+        let mut fields = RecordFields::new(&fixed);
         if fields.take(4) != ENTRY {
             return Ok(None);
         }
@@ -113,7 +113,7 @@ impl DirectoryEntry {
 
     /// Reads the zip64 sizes, and refuses a second name that differs from the first.
     fn read_extra(&mut self, extra: &[u8]) -> Option<&'static str> {
-        let mut fields = Fields::new(extra);
+        let mut fields = RecordFields::new(extra);
         let mut zip64 = false;
         while fields.len() >= 4 {
             let (id, size) = (fields.u16(), usize::from(fields.u16()));
@@ -126,7 +126,7 @@ impl DirectoryEntry {
                 ZIP64 if zip64 => return Some("has two zip64 fields"),
                 ZIP64 => {
                     zip64 = true;
-                    let mut sizes = Fields::new(block);
+                    let mut sizes = RecordFields::new(block);
                     let wide = [&mut self.member.length, &mut self.member.compressed, &mut self.header_at];
                     for value in wide.into_iter().filter(|value| **value == FULL) {
                         if sizes.len() < 8 {
@@ -150,7 +150,7 @@ impl DirectoryEntry {
         if header.len() < LOCAL_SIZE + self.raw_name.len() || !header.starts_with(LOCAL) {
             return Ok(Some("no member header"));
         }
-        let mut fields = Fields::new(&header[6..]);
+        let mut fields = RecordFields::new(&header[6..]);
         let (flags, method) = (fields.u16(), fields.u16());
         let (_time, _date, crc) = (fields.u16(), fields.u16(), fields.u32());
         let (compressed, length) = (u64::from(fields.u32()), u64::from(fields.u32()));

@@ -3,9 +3,9 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// A record of fixed size, read field by field.
-pub(super) struct Fields<'b>(&'b [u8]);
+pub(super) struct RecordFields<'b>(&'b [u8]);
 
-impl<'b> Fields<'b> {
+impl<'b> RecordFields<'b> {
     pub(super) fn new(bytes: &'b [u8]) -> Self {
         Self(bytes)
     }
@@ -73,7 +73,7 @@ pub(super) fn read_end<R: Read + Seek>(source: &mut R, length: u64) -> io::Resul
         return Ok(Err("two end records".into()));
     }
     let position = length - tail_length + at as u64;
-    let mut fields = Fields::new(&tail[at + 4..]);
+    let mut fields = RecordFields::new(&tail[at + 4..]);
     let (disk, directory_disk) = (fields.u16(), fields.u16());
     let (on_disk, entries) = (fields.u16(), fields.u16());
     let (size, start) = (fields.u32(), fields.u32());
@@ -86,7 +86,7 @@ pub(super) fn read_end<R: Read + Seek>(source: &mut R, length: u64) -> io::Resul
 }
 
 fn comment_end(record: &[u8]) -> usize {
-    END_SIZE as usize + usize::from(Fields::new(&record[20..]).u16())
+    END_SIZE as usize + usize::from(RecordFields::new(&record[20..]).u16())
 }
 
 /// Reads the zip64 records before the end record. They must exist if a field is full, and agree with fields that are not.
@@ -104,7 +104,7 @@ fn read_end64<R: Read + Seek>(
             Ok(short)
         });
     }
-    let at = Fields::new(&locator[8..]).u64();
+    let at = RecordFields::new(&locator[8..]).u64();
     if at.checked_add(END64_SIZE) != Some(locator_at) {
         return Ok(Err("a zip64 record that is not where it should be".into()));
     }
@@ -112,7 +112,7 @@ fn read_end64<R: Read + Seek>(
     if !record.starts_with(END64) {
         return Ok(Err("a zip64 locator that leads nowhere".into()));
     }
-    let mut fields = Fields::new(&record[24..]);
+    let mut fields = RecordFields::new(&record[24..]);
     let (on_disk, entries, size, start) = (fields.u64(), fields.u64(), fields.u64(), fields.u64());
     let agrees = |short: u64, full: u64, long: u64| short == full || short == long;
     let consistent = on_disk == entries

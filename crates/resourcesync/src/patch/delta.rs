@@ -12,14 +12,6 @@ mod table;
 pub(super) use decode::decode;
 pub(super) use encode::encode;
 
-/// The first bytes of a delta: "VCD" with its high bits, and the version of the format (§4.1).
-const MAGIC: [u8; 4] = [0xd6, 0xc3, 0xc4, 0];
-
-/// Win_Indicator (§4.2): the segment is in the version before.
-const SOURCE: u8 = 1;
-/// Win_Indicator (§4.2): the segment is in the bytes decoded so far.
-const TARGET: u8 = 2;
-
 #[cfg(test)]
 mod tests {
     use proptest::{collection::vec, prelude::*};
@@ -115,7 +107,7 @@ mod tests {
             source in vec(any::<u8>(), 0..100),
             bytes in vec(any::<u8>(), 0..100),
         ) {
-            let delta = [&super::MAGIC[..], &[0], &bytes].concat();
+            let delta = [&super::table::MAGIC[..], &[0], &bytes].concat();
             if let Ok(decoded) = decode(&source, &delta, 1_000) {
                 prop_assert!(decoded.len() <= 1_000);
             }

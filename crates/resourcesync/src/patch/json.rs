@@ -4,7 +4,7 @@ use json_patch::{Patch, PatchOperation};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{PatchError, affordable};
+use super::error::{PatchError, affordable};
 
 /// Depth that a value may reach. A value that is read from text is at most half as deep.
 const DEPTH: usize = 256;

@@ -5,13 +5,13 @@ mod tree;
 
 use std::ops::Range;
 
-use super::{PatchError, affordable};
+use super::error::{PatchError, affordable};
 pub(super) use diff::diff;
-use tree::{NodeKind, Target, Tree};
+use tree::{NodeKind, Target, XmlTree};
 
 /// Applies the operations of a patch document one after the other.
 pub(super) fn patched(held: &[u8], patch: &[u8]) -> Result<Vec<u8>, PatchError> {
-    let operations = Tree::parse(patch)?;
+    let operations = XmlTree::parse(patch)?;
     let root = operations.root()?;
     affordable(operations.nodes[root].children.len(), held.len() + patch.len())?;
     let mut bytes = held.to_vec();
@@ -23,12 +23,12 @@ pub(super) fn patched(held: &[u8], patch: &[u8]) -> Result<Vec<u8>, PatchError> 
     Ok(bytes)
 }
 
-fn apply(bytes: &mut Vec<u8>, patch: &Tree, operation: usize, source: &[u8]) -> Result<(), PatchError> {
+fn apply(bytes: &mut Vec<u8>, patch: &XmlTree, operation: usize, source: &[u8]) -> Result<(), PatchError> {
     let node = &patch.nodes[operation];
     let selector =
         node.attribute("sel").ok_or_else(|| PatchError::Malformed("an operation without sel".to_owned()))?;
     let content = &source[node.inner.clone()];
-    let tree = Tree::parse(bytes)?;
+    let tree = XmlTree::parse(bytes)?;
     let target = tree.select(selector)?;
     let NodeKind::Element(name) = &node.kind else { return Ok(()) };
     let (span, new): (Range<usize>, Vec<u8>) = match (name.rsplit(':').next().unwrap_or(name), &target) {

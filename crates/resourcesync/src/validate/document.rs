@@ -3,11 +3,12 @@
 use std::io::{self, BufRead};
 
 use super::{
-    ChangeRecord, digest_of,
+    digest_of,
     entry::EntryCheck,
-    findings::{Child, Findings, Report},
+    findings::{Child, Findings, ListedChange, Report},
     header,
     links::LinkCheck,
+    options::ValidateOptions,
 };
 use crate::{
     document::{Entry, Form, Header, Metadata},
@@ -15,53 +16,8 @@ use crate::{
     finding::{Finding, Position, Severity},
     tables::{DocumentRules, document_rules, header_rules},
     value::{Capability, Relation, Uri},
-    xml::{Decoded, DocumentReader, Limits, ReadOptions, SpecVersion},
+    xml::{Decoded, DocumentReader, ReadOptions},
 };
-
-/// Options of validation.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ValidateOptions {
-    /// The version of the standard to judge by (DIA-9).
-    pub version: SpecVersion,
-    /// Treats warnings as errors.
-    pub strict: bool,
-    /// The URI of the document.
-    pub base: Option<Uri>,
-    /// The limits of reading.
-    pub limits: Limits,
-    /// Findings that a report keeps; 1,000. Further ones are counted.
-    pub findings: usize,
-    /// Findings of one rule that a report keeps; 100. Further ones are counted, so that a fault of every entry does not
-    /// hide the others.
-    pub findings_per_rule: usize,
-    /// The capability that the document must have, if the document that led to it states one.
-    pub expected: Option<Capability>,
-    /// `true` if an index led to the document (RL-4, RD-4, CL-4, CD-4).
-    pub below_index: bool,
-}
-
-impl ValidateOptions {
-    /// Judges by version 1.1, not strictly, and keeps 1,000 findings.
-    pub fn new() -> Self {
-        Self {
-            version: SpecVersion::V1_1,
-            strict: false,
-            base: None,
-            limits: Limits::default(),
-            findings: 1_000,
-            findings_per_rule: 100,
-            expected: None,
-            below_index: false,
-        }
-    }
-}
-
-impl Default for ValidateOptions {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 /// Validates documents and packages.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +92,7 @@ struct DocumentCheck<'o> {
     children: Vec<Child>,
     /// The digest and the line of each `loc`.
     locs: Vec<(u64, u32)>,
-    changes: Vec<ChangeRecord>,
+    changes: Vec<ListedChange>,
 }
 
 /// Children that are kept of a document: as many as the Sitemap protocol allows entries (GEN-12).
@@ -234,7 +190,7 @@ impl<'o> DocumentCheck<'o> {
         self.locs.push((loc, line));
         if let (true, Some(change)) = (rules.has_changes(), &entry.metadata.change) {
             let datetime = entry.metadata.datetime;
-            self.changes.push(ChangeRecord { loc, datetime, change: change.clone() });
+            self.changes.push(ListedChange { loc, datetime, change: change.clone() });
         }
         let leads =
             rules.form == Form::Index || rules.entry_capability || rules.is_dump() || rules.is_archive();

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChangeRecord, ValidateOptions, digest_of, rule};
+use super::{digest_of, options::ValidateOptions, rule};
 use crate::{
     document::{Header, Metadata},
     finding::{Finding, Position, Severity},
-    value::Uri,
+    value::{Change, DateTime, Uri},
 };
 
 /// The findings about one document or package.
@@ -28,7 +28,7 @@ pub struct Report {
     /// A digest of the `loc` of each entry, sorted, to compare coverage (CAP-9, RLI-7).
     pub(super) locs: Vec<u64>,
     /// The changes of a Change List, to compare coverage (CAP-9).
-    pub(super) changes: Vec<ChangeRecord>,
+    pub(super) changes: Vec<ListedChange>,
 }
 
 impl Report {
@@ -56,6 +56,17 @@ pub struct Child {
     pub contents: Option<Uri>,
     /// The place of the entry.
     pub position: Position,
+}
+
+/// A change, reduced to what coverage depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ListedChange {
+    /// A digest of the URI, as in `Report::locs`.
+    pub(super) loc: u64,
+    /// The time, if it is known.
+    pub(super) datetime: Option<DateTime>,
+    /// The type of change.
+    pub(super) change: Change,
 }
 
 /// The number of findings by weight and by rule.

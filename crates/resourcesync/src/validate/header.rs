@@ -1,6 +1,6 @@
 //! Validation of the root: `rs:md`, links, and the document as a whole.
 
-use super::{ValidateOptions, findings::Findings};
+use super::{findings::Findings, options::ValidateOptions};
 use crate::{
     dialect::Dialect,
     document::{Form, Header, Metadata},
@@ -62,8 +62,9 @@ pub(super) fn check(
 
 fn check_size(header: &Header, size: Size, out: &mut Findings) {
     let (root, Size { entries, bytes, .. }) = (header.places.root, size);
-    // A document of changes is empty as long as nothing changed.
-    let grows = header.metadata.as_ref().is_some_and(|md| md.from.is_some());
+    // A document of changes is empty until something changes, an archive until something is superseded.
+    let archive = header_rules(header).is_some_and(DocumentRules::is_archive);
+    let grows = archive || header.metadata.as_ref().is_some_and(|md| md.from.is_some());
     if entries == 0 && !grows {
         out.weigh("GEN-13", Severity::Info, root, "no entries", "entries, as a rule");
     }
@@ -130,7 +131,7 @@ fn check_capability(
 
 /// Checks the times of the root by Appendix A.
 fn check_times(rules: &DocumentRules, header: &Header, md: &Metadata, at: Position, out: &mut Findings) {
-    let pairs: [(Presence, [Time; 2]); 2] = [
+    let pairs: [(Presence, [RootTime; 2]); 2] = [
         (rules.times[0], [("at", md.at, "ATT-1"), ("completed", md.completed, "ATT-2")]),
         (rules.times[1], [("from", md.from, "ATT-3"), ("until", md.until, "ATT-4")]),
     ];
@@ -153,12 +154,12 @@ fn check_times(rules: &DocumentRules, header: &Header, md: &Metadata, at: Positi
 }
 
 /// The name of a time, its value, and the rule about its place.
-type Time = (&'static str, Option<DateTime>, &'static str);
+type RootTime = (&'static str, Option<DateTime>, &'static str);
 
 fn check_root_time(
     rules: &DocumentRules,
     presence: Presence,
-    (name, time, rule): Time,
+    (name, time, rule): RootTime,
     table: &'static str,
     at: Position,
     out: &mut Findings,

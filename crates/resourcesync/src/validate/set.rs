@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    findings::{Child, Report, Summary},
+    findings::{Child, ListedChange, Report, Summary},
     link::check_link,
 };
 use crate::{
@@ -148,22 +148,22 @@ impl DocumentSet {
         }
     }
 
-    fn inventory(&self, report: &Report) -> Option<Inventory> {
-        Inventory::of(report, &self.lists(report)?)
+    fn inventory(&self, report: &Report) -> Option<SnapshotCoverage> {
+        SnapshotCoverage::of(report, &self.lists(report)?)
     }
 
     /// Returns the resources in the packages of a dump, from their manifests or the copies that `contents` leads to.
-    fn inventory_of_dump(&self, report: &Report) -> Option<Inventory> {
+    fn inventory_of_dump(&self, report: &Report) -> Option<SnapshotCoverage> {
         let dumps = self.lists(report)?;
         let manifest = |child: &Child| {
             let copy = || self.find(child.contents.as_ref()?);
             self.find(&child.loc).or_else(copy).map(|(_, manifest)| manifest)
         };
         let manifests: Option<Vec<_>> = dumps.iter().flat_map(|dump| &dump.children).map(manifest).collect();
-        Inventory::of(report, &manifests?)
+        SnapshotCoverage::of(report, &manifests?)
     }
 
-    fn changes(&self, report: &Report) -> Vec<ChangeRecord> {
+    fn changes(&self, report: &Report) -> Vec<ListedChange> {
         let form = report.header.as_ref().map(|header| header.form);
         match form {
             Some(Form::Index) => {
@@ -181,7 +181,7 @@ fn last_segment(uri: &Uri) -> &str {
 
 /// The resources that a snapshot covers, as sorted digests of their URIs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Inventory {
+struct SnapshotCoverage {
     /// The start of the snapshot (TIME-3).
     at: DateTime,
     /// The end of the snapshot; until then a resource may have changed again (TIME-4).
@@ -190,7 +190,7 @@ struct Inventory {
     locs: Vec<u64>,
 }
 
-impl Inventory {
+impl SnapshotCoverage {
     /// Returns the resources of some documents, at the times of the document that leads to them.
     fn of(head: &Report, documents: &[&Report]) -> Option<Self> {
         let metadata = head.header.as_ref()?.metadata.as_ref()?;
@@ -200,23 +200,12 @@ impl Inventory {
     }
 }
 
-/// A change, reduced to what coverage depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ChangeRecord {
-    /// A digest of the URI, as in `Report::locs`.
-    pub(super) loc: u64,
-    /// The time, if it is known.
-    pub(super) datetime: Option<DateTime>,
-    /// The type of change.
-    pub(super) change: Change,
-}
-
 /// Compares the resources of two snapshots of one set, after the changes between them (CAP-9). Without the changes,
 /// different times explain a difference.
 fn check_coverage(
-    one: &Inventory,
-    other: &Inventory,
-    changes: Option<&[ChangeRecord]>,
+    one: &SnapshotCoverage,
+    other: &SnapshotCoverage,
+    changes: Option<&[ListedChange]>,
     position: Position,
 ) -> Option<Finding> {
     let (older, newer) = if one.at.instant() <= other.at.instant() { (one, other) } else { (other, one) };
@@ -246,7 +235,7 @@ fn check_coverage(
 }
 
 /// Returns the resources that changed while one of the snapshots was made: it may show them as before or after (TIME-4).
-fn changed_meanwhile(snapshots: &[&Inventory], changes: &[ChangeRecord]) -> BTreeSet<u64> {
+fn changed_meanwhile(snapshots: &[&SnapshotCoverage], changes: &[ListedChange]) -> BTreeSet<u64> {
     let meanwhile = |time: DateTime| {
         snapshots.iter().any(|snapshot| {
             let end = snapshot.completed.unwrap_or(snapshot.at).end();

@@ -122,7 +122,7 @@ impl DateTime {
     /// # Errors
     /// If the text has no such form, a time lacks its zone, or a field is out of range.
     pub fn parse(text: &str) -> Result<Self, DateTimeError> {
-        let mut fields = Fields { rest: text.as_bytes() };
+        let mut fields = DateTimeFields { rest: text.as_bytes() };
         let year = fields.digits(4)?;
         let date = |month, day, precision| -> Result<Self, DateTimeError> {
             Ok(Self { seconds: date_seconds(year, month, day)?, nanos: 0, precision, offset_minutes: 0 })
@@ -249,11 +249,11 @@ impl Figures {
     }
 }
 
-struct Fields<'a> {
+struct DateTimeFields<'a> {
     rest: &'a [u8],
 }
 
-impl Fields<'_> {
+impl DateTimeFields<'_> {
     fn digits(&mut self, count: usize) -> Result<u32, DateTimeError> {
         let (head, rest) = self.rest.split_at_checked(count).ok_or(DateTimeError::Form)?;
         self.rest = rest;

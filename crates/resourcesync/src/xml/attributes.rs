@@ -1,7 +1,7 @@
 //! The attributes of `rs:md` and `rs:ln` (Table 3): a bad value costs that value, never the element.
 
 use super::{
-    names::{Namespace, Scope, split_prefix},
+    names::{Namespace, NamespaceScope, split_prefix},
     tag::Tag,
 };
 use crate::{
@@ -37,23 +37,30 @@ pub(super) struct Reading {
 }
 
 /// Receives a rule, its severity, the text found and the text expected.
-pub(super) type Report<'r> = &'r mut dyn FnMut(&'static str, Severity, String, &str);
+pub(super) type AttributeReport<'r> = &'r mut dyn FnMut(&'static str, Severity, String, &str);
 
 impl Attributes {
     /// Reads the attributes of one element.
     pub(super) fn read(
         &mut self,
         tag: &Tag<'_>,
-        scope: &Scope,
+        scope: &NamespaceScope,
         reading: Reading,
-        report: Report<'_>,
+        report: AttributeReport<'_>,
     ) -> Result<(), SyntaxErrorKind> {
         self.metadata.clear();
         (self.rel, self.href, self.pri, self.unreadable_time) = (None, None, None, false);
         tag.for_each_attribute(reading.most, |key, value| self.set(key, value, scope, reading, report))
     }
 
-    fn set(&mut self, key: &str, value: &str, scope: &Scope, reading: Reading, report: Report<'_>) {
+    fn set(
+        &mut self,
+        key: &str,
+        value: &str,
+        scope: &NamespaceScope,
+        reading: Reading,
+        report: AttributeReport<'_>,
+    ) {
         let Some((prefix, local)) = split_prefix(key) else {
             if let Some((rule, severity)) = misplaced(key, reading.on_link) {
                 let expected =
@@ -98,10 +105,10 @@ impl Attributes {
     }
 
     /// Sets an attribute of Table 3 or of a draft. A `weak` one, written with a prefix, does not replace another (DIA-6).
-    fn set_known(&mut self, name: &str, value: &str, weak: bool, report: Report<'_>) -> bool {
+    fn set_known(&mut self, name: &str, value: &str, weak: bool, report: AttributeReport<'_>) -> bool {
         let Self { metadata: md, unreadable_time, .. } = self;
         let value = value.trim_ascii();
-        let mut datetime = |name: &str, value: &str, report: Report<'_>| {
+        let mut datetime = |name: &str, value: &str, report: AttributeReport<'_>| {
             let datetime = datetime(name, value, report);
             *unreadable_time |= datetime.is_none();
             datetime
@@ -164,7 +171,7 @@ fn keep<T>(slot: &mut Option<T>, weak: bool, value: impl FnOnce() -> Option<T>) 
     *slot = value();
 }
 
-fn change(value: &str, report: Report<'_>) -> Change {
+fn change(value: &str, report: AttributeReport<'_>) -> Change {
     let change = Change::parse(value);
     if matches!(change, Change::Other(_)) {
         report("ATT-8", Severity::Error, format!("change=\"{value}\""), "created, updated or deleted");
@@ -173,7 +180,7 @@ fn change(value: &str, report: Report<'_>) -> Change {
 }
 
 /// Reads a datetime, or reports why it cannot be read (ATT-22); a form that §7 does not recommend is reported (ATT-23).
-pub(super) fn datetime(name: &str, value: &str, report: Report<'_>) -> Option<DateTime> {
+pub(super) fn datetime(name: &str, value: &str, report: AttributeReport<'_>) -> Option<DateTime> {
     match DateTime::parse(value) {
         Ok(datetime) => {
             if !datetime.is_complete_utc() {
@@ -193,7 +200,7 @@ pub(super) fn datetime(name: &str, value: &str, report: Report<'_>) -> Option<Da
     }
 }
 
-fn length(value: &str, report: Report<'_>) -> Option<u64> {
+fn length(value: &str, report: AttributeReport<'_>) -> Option<u64> {
     // `u64::from_str` accepts a plus sign, which Content-Length must not have.
     let length = value.parse().ok().filter(|_| value.bytes().all(|byte| byte.is_ascii_digit()));
     if length.is_none() {
@@ -202,7 +209,7 @@ fn length(value: &str, report: Report<'_>) -> Option<u64> {
     length
 }
 
-fn media_type(value: &str, report: Report<'_>) -> MediaType {
+fn media_type(value: &str, report: AttributeReport<'_>) -> MediaType {
     let media_type = MediaType::new(value);
     if !media_type.is_valid() {
         report("ATT-18", Severity::Warning, format!("type=\"{value}\""), "a media type: type/subtype");
@@ -210,7 +217,7 @@ fn media_type(value: &str, report: Report<'_>) -> MediaType {
     media_type
 }
 
-fn pri(value: &str, report: Report<'_>) -> Option<u32> {
+fn pri(value: &str, report: AttributeReport<'_>) -> Option<u32> {
     let pri = value.parse().ok().filter(|pri| (1..=999_999).contains(pri));
     if pri.is_none() {
         report("ATT-20", Severity::Error, format!("pri=\"{value}\""), "an integer from 1 to 999999");
@@ -218,7 +225,7 @@ fn pri(value: &str, report: Report<'_>) -> Option<u32> {
     pri
 }
 
-fn hash_finding(error: &DigestError, report: Report<'_>) {
+fn hash_finding(error: &DigestError, report: AttributeReport<'_>) {
     let (rule, severity, expected) = match error {
         DigestError::NoAlgorithm { .. } => ("ATT-12", Severity::Error, "algorithm:digest"),
         DigestError::Length { .. } => ("ATT-13", Severity::Error, "as many digits as the algorithm gives"),

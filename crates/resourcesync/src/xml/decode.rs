@@ -12,7 +12,7 @@ const BLOCK: usize = 64 << 10;
 
 /// A source of decoded bytes. Its first bytes showed its compression and encoding.
 pub struct Decoded<R> {
-    stage: Stage<R>,
+    stage: DecodeStage<R>,
     encoding: &'static Encoding,
     compressed: bool,
     /// The bytes decoded last: a parser asks for the same bytes many times, and each stage has many layers.
@@ -27,7 +27,7 @@ type Inspected<R> = io::Chain<Cursor<Vec<u8>>, R>;
 /// The same, decompressed.
 type Unzipped<R> = Inspected<BufReader<MultiGzDecoder<Inspected<R>>>>;
 
-enum Stage<R> {
+enum DecodeStage<R> {
     Plain(Inspected<R>),
     Gzip(Box<Unzipped<R>>),
     Converted(Box<Converter<Inspected<R>>>),
@@ -44,16 +44,16 @@ impl<R: BufRead> Decoded<R> {
         if !prologue.starts_with(&[0x1f, 0x8b]) {
             let encoding = encoding_of(&prologue);
             let stage = match is_utf8(encoding) {
-                true => Stage::Plain(inspected),
-                false => Stage::Converted(Box::new(Converter::new(inspected, encoding))),
+                true => DecodeStage::Plain(inspected),
+                false => DecodeStage::Converted(Box::new(Converter::new(inspected, encoding))),
             };
             return Ok(Self::over(stage, encoding, false));
         }
         let (inspected, prologue) = inspect(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(inspected)))?;
         let encoding = encoding_of(&prologue);
         let stage = match is_utf8(encoding) {
-            true => Stage::Gzip(Box::new(inspected)),
-            false => Stage::GzipConverted(Box::new(Converter::new(inspected, encoding))),
+            true => DecodeStage::Gzip(Box::new(inspected)),
+            false => DecodeStage::GzipConverted(Box::new(Converter::new(inspected, encoding))),
         };
         Ok(Self::over(stage, encoding, true))
     }
@@ -68,7 +68,7 @@ impl<R: BufRead> Decoded<R> {
         self.compressed
     }
 
-    fn over(stage: Stage<R>, encoding: &'static Encoding, compressed: bool) -> Self {
+    fn over(stage: DecodeStage<R>, encoding: &'static Encoding, compressed: bool) -> Self {
         Self { stage, encoding, compressed, block: vec![0; BLOCK], consumed: 0, filled: 0 }
     }
 
@@ -76,10 +76,10 @@ impl<R: BufRead> Decoded<R> {
     #[inline(never)]
     fn fill(&mut self) -> io::Result<()> {
         let reader: &mut dyn Read = match &mut self.stage {
-            Stage::Plain(reader) => reader,
-            Stage::Gzip(reader) => reader,
-            Stage::Converted(reader) => reader,
-            Stage::GzipConverted(reader) => reader,
+            DecodeStage::Plain(reader) => reader,
+            DecodeStage::Gzip(reader) => reader,
+            DecodeStage::Converted(reader) => reader,
+            DecodeStage::GzipConverted(reader) => reader,
         };
         (self.consumed, self.filled) = (0, 0);
         self.filled = reader.read(&mut self.block)?;

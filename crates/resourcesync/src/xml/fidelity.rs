@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Limits,
+    limits::Limits,
     names::{Namespace, SITEMAP},
 };
 use crate::{

@@ -78,11 +78,11 @@ pub(super) fn split_prefix(name: &str) -> Option<(&str, &str)> {
 
 /// The namespace declarations in force, innermost last.
 #[derive(Debug, Default)]
-pub(crate) struct Scope {
+pub(crate) struct NamespaceScope {
     declared: Vec<(usize, Box<str>, Namespace)>,
 }
 
-impl Scope {
+impl NamespaceScope {
     /// Adds the declarations of an element at a depth. Returns `true` if there were any.
     pub(super) fn enter(&mut self, tag: &Tag<'_>, depth: usize) -> bool {
         let before = self.declared.len();
@@ -135,12 +135,12 @@ impl Scope {
 
 /// The names of the open elements.
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub(super) struct OpenElements {
     names: String,
     starts: Vec<usize>,
 }
 
-impl Open {
+impl OpenElements {
     pub(super) fn push(&mut self, name: &str) {
         self.starts.push(self.names.len());
         self.names.push_str(name);

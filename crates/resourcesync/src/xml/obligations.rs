@@ -6,7 +6,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use super::SpecVersion;
+use super::version::SpecVersion;
 use crate::{
     document::{Attribute, Entry, Form, Header, Link, Metadata},
     error::WriteError,
@@ -91,6 +91,10 @@ impl Obligations {
         if let Some((rule, _, expected)) = untimed_archive(rules, md) {
             require(false, rule, || format!("An archived document without {expected}: {loc}"))?;
         }
+        let open = rules.form == Form::Index && md.from.is_some() && md.until.is_none();
+        require(!open || self.until.is_none(), "TIME-6", || {
+            format!("An open member of a closed index: {loc}")
+        })?;
         self.check_change(rules, entry)?;
         self.check_path(rules, entry)?;
         self.check_order(rules, entry)?;

@@ -2,6 +2,7 @@
 
 mod content;
 mod events;
+mod references;
 
 use std::io::BufRead;
 
@@ -11,8 +12,8 @@ use super::{
     Limits,
     attributes::Attributes,
     decode::Decoded,
-    names::{Open, Scope},
-    window::Window,
+    names::{NamespaceScope, OpenElements},
+    window::DocumentWindow,
 };
 use crate::{
     dialect::Dialect,
@@ -74,9 +75,9 @@ impl ReadOptions {
 /// # }
 /// ```
 pub struct DocumentReader<R> {
-    window: Window<R>,
-    open: Open,
-    scope: Scope,
+    window: DocumentWindow<R>,
+    open: OpenElements,
+    scope: NamespaceScope,
     /// The roles of elements below the root by name, as long as the scope does not change.
     elements: Vec<(Box<str>, Element)>,
     options: ReadOptions,
@@ -156,9 +157,9 @@ impl<R: BufRead> DocumentReader<R> {
     pub fn new(source: R, options: ReadOptions) -> Result<Self, ReadError> {
         let entries = options.limits.entries;
         let mut reader = Self {
-            window: Window::new(source, options.limits),
-            open: Open::default(),
-            scope: Scope::default(),
+            window: DocumentWindow::new(source, options.limits),
+            open: OpenElements::default(),
+            scope: NamespaceScope::default(),
             elements: Vec::new(),
             options,
             header: Header::bare(Form::List),

@@ -8,7 +8,7 @@ use memchr::{memchr, memchr2, memchr3, memmem};
 
 /// The kind of a piece of XML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum XmlPiece {
     /// Text that is nothing but white space.
     Blank,
     Text,
@@ -30,7 +30,7 @@ pub(super) enum Piece {
 
 /// Bytes that no further byte can make a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum MarkupFault {
     /// `<!` or `<?` without a valid continuation.
     Markup,
     /// `&` without its `;`.
@@ -43,13 +43,13 @@ const DOCTYPE: &[u8] = b"<!DOCTYPE";
 
 /// Returns the piece at the front and its length in bytes; `None` if more bytes are needed to decide.
 #[inline]
-pub(super) fn front(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
+pub(super) fn front(bytes: &[u8]) -> Result<Option<(XmlPiece, usize)>, MarkupFault> {
     match bytes {
         [] => Ok(None),
         [b'<', ..] => markup(bytes),
         [b'&', rest @ ..] => match memchr3(b';', b'&', b'<', rest) {
-            Some(end) if rest[end] == b';' => Ok(Some((Piece::Reference, end + 2))),
-            Some(_) => Err(Fault::Reference),
+            Some(end) if rest[end] == b';' => Ok(Some((XmlPiece::Reference, end + 2))),
+            Some(_) => Err(MarkupFault::Reference),
             None => Ok(None),
         },
         _ => Ok(text(bytes)),
@@ -57,8 +57,8 @@ pub(super) fn front(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
 }
 
 /// Returns the text at the end of the document.
-pub(super) fn last_text(bytes: &[u8]) -> (Piece, usize) {
-    let piece = if bytes.iter().all(|byte| is_blank(*byte)) { Piece::Blank } else { Piece::Text };
+pub(super) fn last_text(bytes: &[u8]) -> (XmlPiece, usize) {
+    let piece = if bytes.iter().all(|byte| is_blank(*byte)) { XmlPiece::Blank } else { XmlPiece::Text };
     (piece, bytes.len())
 }
 
@@ -72,25 +72,24 @@ pub(super) fn is_blank(byte: u8) -> bool {
 }
 
 #[inline]
-fn text(bytes: &[u8]) -> Option<(Piece, usize)> {
+fn text(bytes: &[u8]) -> Option<(XmlPiece, usize)> {
     let blanks = bytes.iter().position(|byte| !is_blank(*byte))?;
     if bytes[blanks] == b'<' {
-        return Some((Piece::Blank, blanks));
+        return Some((XmlPiece::Blank, blanks));
     }
     let more = memchr2(b'<', b'&', &bytes[blanks..])?;
-    Some((if more == 0 { Piece::Blank } else { Piece::Text }, blanks + more))
+    Some((if more == 0 { XmlPiece::Blank } else { XmlPiece::Text }, blanks + more))
 }
 
 #[inline]
-fn markup(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
+fn markup(bytes: &[u8]) -> Result<Option<(XmlPiece, usize)>, MarkupFault> {
     match bytes.get(1) {
         None => Ok(None),
-        Some(b'/') => Ok(tag(bytes).map(|end| (Piece::End, end))),
+        Some(b'/') => Ok(tag(bytes).map(|end| (XmlPiece::End, end))),
         Some(b'?') => instruction(bytes),
         Some(b'!') => bang(bytes),
-        Some(_) => {
-            Ok(tag(bytes).map(|end| (if bytes[end - 2] == b'/' { Piece::Empty } else { Piece::Start }, end)))
-        }
+        Some(_) => Ok(tag(bytes)
+            .map(|end| (if bytes[end - 2] == b'/' { XmlPiece::Empty } else { XmlPiece::Start }, end))),
     }
 }
 
@@ -107,34 +106,34 @@ fn tag(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-fn instruction(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
+fn instruction(bytes: &[u8]) -> Result<Option<(XmlPiece, usize)>, MarkupFault> {
     let piece = match bytes.strip_prefix(b"<?xml") {
-        Some([byte, ..]) if is_blank(*byte) || *byte == b'?' => Piece::Declaration,
-        _ => Piece::Instruction,
+        Some([byte, ..]) if is_blank(*byte) || *byte == b'?' => XmlPiece::Declaration,
+        _ => XmlPiece::Instruction,
     };
     match memmem::find(&bytes[1..], b"?>") {
         // The question mark of `<?>` cannot be both.
-        Some(0) => Err(Fault::Markup),
+        Some(0) => Err(MarkupFault::Markup),
         Some(end) => Ok(Some((piece, end + 3))),
         None => Ok(None),
     }
 }
 
-fn bang(bytes: &[u8]) -> Result<Option<(Piece, usize)>, Fault> {
+fn bang(bytes: &[u8]) -> Result<Option<(XmlPiece, usize)>, MarkupFault> {
     let closed = |piece, opening: &[u8], closing: &[u8]| {
         let end = memmem::find(&bytes[opening.len()..], closing);
         Ok(end.map(|end| (piece, opening.len() + end + closing.len())))
     };
     let begun = bytes.len().min(DOCTYPE.len());
     if bytes.starts_with(COMMENT) {
-        closed(Piece::Comment, COMMENT, b"-->")
+        closed(XmlPiece::Comment, COMMENT, b"-->")
     } else if bytes.starts_with(CDATA) {
-        closed(Piece::CData, CDATA, b"]]>")
+        closed(XmlPiece::CData, CDATA, b"]]>")
     } else if bytes[..begun].eq_ignore_ascii_case(&DOCTYPE[..begun]) {
-        Ok(memchr2(b'>', b'[', bytes).map(|end| (Piece::Doctype, end + 1)))
+        Ok(memchr2(b'>', b'[', bytes).map(|end| (XmlPiece::Doctype, end + 1)))
     } else if COMMENT.starts_with(bytes) || CDATA.starts_with(bytes) {
         Ok(None)
     } else {
-        Err(Fault::Markup)
+        Err(MarkupFault::Markup)
     }
 }

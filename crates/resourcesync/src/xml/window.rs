@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Limits,
-    scan::{self, Fault, Piece},
+    scan::{self, MarkupFault, XmlPiece},
 };
 use crate::{error::LimitKind, finding::Position};
 
@@ -19,10 +19,10 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Yields the pieces of a document one by one. It holds the last one and what was read after it.
 #[derive(Debug)]
-pub(super) struct Window<R> {
+pub(super) struct DocumentWindow<R> {
     source: R,
     limits: Limits,
-    held: Held,
+    held: HeldText,
     /// Offset of the text in the document.
     start: u64,
     /// End of the last piece in the text.
@@ -35,7 +35,7 @@ pub(super) struct Window<R> {
 
 /// The text that was read and not forgotten yet.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldText {
     text: String,
     /// The first bytes of a character whose rest has not arrived yet.
     split: [u8; CHARACTER],
@@ -57,21 +57,21 @@ pub(super) enum Stop {
     Reference,
 }
 
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
+impl From<MarkupFault> for Stop {
+    fn from(fault: MarkupFault) -> Self {
         match fault {
-            Fault::Markup => Self::Unclosed,
-            Fault::Reference => Self::Reference,
+            MarkupFault::Markup => Self::Unclosed,
+            MarkupFault::Reference => Self::Reference,
         }
     }
 }
 
-impl<R: BufRead> Window<R> {
+impl<R: BufRead> DocumentWindow<R> {
     pub(super) fn new(source: R, limits: Limits) -> Self {
         Self {
             source,
             limits,
-            held: Held::default(),
+            held: HeldText::default(),
             start: 0,
             at: 0,
             counted: 0,
@@ -87,7 +87,7 @@ impl<R: BufRead> Window<R> {
 
     /// Returns the next piece and its range in the text; `None` at the end of the document.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<(Piece, Range<usize>)>, Stop> {
+    pub(super) fn next(&mut self) -> Result<Option<(XmlPiece, Range<usize>)>, Stop> {
         loop {
             let found = match scan::front(&self.held.text.as_bytes()[self.at..])? {
                 Some(found) => found,
@@ -133,7 +133,7 @@ impl<R: BufRead> Window<R> {
     }
 
     /// Returns the piece at the end of the document.
-    fn last(&self) -> Result<Option<(Piece, usize)>, Stop> {
+    fn last(&self) -> Result<Option<(XmlPiece, usize)>, Stop> {
         match &self.held.text.as_bytes()[self.at..] {
             [] => Ok(None),
             [b'<', ..] => Err(Stop::Unclosed),
@@ -188,7 +188,7 @@ impl<R: BufRead> Window<R> {
     }
 }
 
-impl Held {
+impl HeldText {
     /// Takes the bytes at the front that are UTF-8 and allowed in XML, and returns their number. The bytes are those at
     /// `offset` in the document.
     fn take(&mut self, bytes: &[u8], offset: u64) -> Result<usize, Stop> {

@@ -1,9 +1,8 @@
 //! Typed documents to bytes: equal values always give equal bytes.
 
 use std::{
-    fmt::{self, Display, Write as _},
+    fmt::{Display, Write as _},
     io::Write,
-    str::FromStr,
 };
 
 use quick_xml::escape::escape;
@@ -12,44 +11,12 @@ use super::{
     fidelity,
     names::{RS, SITEMAP},
     obligations::Obligations,
+    version::SpecVersion,
 };
 use crate::{
     document::{Attribute, Entry, Form, Header, Link, Metadata},
     error::WriteError,
-    value::ValueError,
 };
-
-/// The version of the standard that a document is written for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum SpecVersion {
-    /// 1.0 (Z39.99-2014): `lastmod` is the time of the change (DIA-8, DIA-9).
-    V1_0,
-    /// 1.1 (Z39.99-2017).
-    #[default]
-    V1_1,
-}
-
-impl FromStr for SpecVersion {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "1.0" => Ok(Self::V1_0),
-            "1.1" => Ok(Self::V1_1),
-            _ => Err(ValueError::new(text, "a version of ResourceSync, 1.0 or 1.1")),
-        }
-    }
-}
-
-impl Display for SpecVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::V1_0 => "1.0",
-            Self::V1_1 => "1.1",
-        })
-    }
-}
 
 /// Options of writing.
 #[derive(Clone, Debug, Default)]

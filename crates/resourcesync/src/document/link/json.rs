@@ -11,7 +11,7 @@ use crate::{
 /// A link as JSON has it; absent attributes are left out.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Written {
+struct LinkJson {
     rel: String,
     href: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,20 +35,20 @@ struct Written {
 impl Link {
     /// Writes links as a JSON array of objects, each with `rel`, `href` and those attributes of Table 3 that it has.
     pub fn list_to_json(links: &[Self]) -> String {
-        let written: Vec<Written> = links.iter().map(Self::written).collect();
+        let written: Vec<LinkJson> = links.iter().map(Self::written).collect();
         serde_json::to_string(&written).unwrap_or_default()
     }
 
     /// Reads what [`Link::list_to_json`] writes. `None` if the text is no such array, or an `href` is no absolute URI.
     pub fn list_from_json(json: &str) -> Option<Vec<Self>> {
-        let written: Vec<Written> = serde_json::from_str(json).ok()?;
+        let written: Vec<LinkJson> = serde_json::from_str(json).ok()?;
         written.into_iter().map(Self::read).collect()
     }
 
-    fn written(&self) -> Written {
+    fn written(&self) -> LinkJson {
         let attribute =
             |it: &Attribute| (it.namespace.to_string(), it.name.to_string(), it.value.to_string());
-        Written {
+        LinkJson {
             rel: self.rel.as_str().to_owned(),
             href: self.href.as_str().to_owned(),
             pri: self.pri,
@@ -62,7 +62,7 @@ impl Link {
         }
     }
 
-    fn read(written: Written) -> Option<Self> {
+    fn read(written: LinkJson) -> Option<Self> {
         let mut link = Self::new(Relation::parse(&written.rel), Uri::parse(&written.href).ok()?);
         link.pri = written.pri;
         link.encoding = written.encoding.map(Into::into);

@@ -13,7 +13,7 @@ const ONE: usize = 512;
 
 /// The entries of a directory. They are read a block at a time, because other places of the file are read in between.
 #[derive(Debug)]
-pub(crate) struct Entries {
+pub(crate) struct DirectoryEntries {
     next: u64,
     end: u64,
     block: Vec<u8>,
@@ -21,7 +21,7 @@ pub(crate) struct Entries {
     block_size: usize,
 }
 
-impl Entries {
+impl DirectoryEntries {
     /// Reads all entries between two offsets.
     pub(crate) fn all(start: u64, end: u64) -> Self {
         Self { next: start, end, block: Vec::new(), used: 0, block_size: BLOCK }

@@ -1,6 +1,6 @@
 //! Addresses, written relative to the nearest one used before (RFC 3284 §5.1 to §5.3), and numbers (§2).
 
-use super::super::PatchError;
+use crate::patch::error::PatchError;
 
 const NEAR: usize = 4;
 const SAME: usize = 3 * 256;

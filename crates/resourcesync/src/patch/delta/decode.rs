@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::{
-    MAGIC, SOURCE, TARGET,
     address::{Addresses, Input, malformed},
-    table::{Instruction, InstructionKind, TABLE},
+    table::{Instruction, InstructionKind, MAGIC, SOURCE, TABLE, TARGET},
 };
-use crate::patch::PatchError;
+use crate::patch::error::PatchError;
 
 /// Hdr_Indicator: an application header follows. It is not in the RFC; common encoders write it.
 const APPLICATION_HEADER: u8 = 4;

@@ -1,9 +1,8 @@
 //! Makes deltas.
 
 use super::{
-    MAGIC, SOURCE,
     address::{Addresses, put_number},
-    table::{ADD, COPY, COPY_CODES, LONGEST_ADD, SHORTEST_COPY},
+    table::{ADD, COPY, COPY_CODES, LONGEST_ADD, MAGIC, SHORTEST_COPY, SOURCE},
 };
 
 /// Bytes of a block in the index; shorter matches are not found.

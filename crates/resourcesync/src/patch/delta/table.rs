@@ -1,4 +1,12 @@
-//! The default code table (RFC 3284 §5.6).
+//! The constants of the format and its default code table (RFC 3284 §4, §5.6).
+
+/// The first bytes of a delta: "VCD" with its high bits, and the version of the format (§4.1).
+pub(super) const MAGIC: [u8; 4] = [0xd6, 0xc3, 0xc4, 0];
+
+/// Win_Indicator (§4.2): the segment is in the version before.
+pub(super) const SOURCE: u8 = 1;
+/// Win_Indicator (§4.2): the segment is in the bytes decoded so far.
+pub(super) const TARGET: u8 = 2;
 
 /// The effect of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, iter, ops::Range};
 
-use super::tree::{NodeKind, Tree};
+use super::tree::{NodeKind, XmlTree};
 
 /// Pairs of nodes that are compared at most; beyond that, the nodes are replaced together.
 const PAIRS: usize = 1 << 18;
@@ -15,7 +15,7 @@ const DEPTH: usize = 200;
 /// Makes the patch document from one version to the next. `None` if one is no XML document, or the difference cannot be
 /// expressed.
 pub(in crate::patch) fn diff(held: &[u8], next: &[u8]) -> Option<Vec<u8>> {
-    let (old, new) = (Version::parse(held)?, Version::parse(next)?);
+    let (old, new) = (ParsedVersion::parse(held)?, ParsedVersion::parse(next)?);
     let (root, next_root) = (old.tree.root().ok()?, new.tree.root().ok()?);
     if old.around(root) != new.around(next_root) {
         return None;
@@ -28,7 +28,7 @@ pub(in crate::patch) fn diff(held: &[u8], next: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Returns the prefixes that contents may use, with their namespaces; `None` if one is bound to two.
-fn namespaces(tree: &Tree, root: usize) -> Option<BTreeMap<String, String>> {
+fn namespaces(tree: &XmlTree, root: usize) -> Option<BTreeMap<String, String>> {
     let mut bound = BTreeMap::new();
     for (at, node) in tree.nodes.iter().enumerate() {
         for (name, value, ..) in &node.attributes {
@@ -46,14 +46,14 @@ fn namespaces(tree: &Tree, root: usize) -> Option<BTreeMap<String, String>> {
     Some(bound)
 }
 
-struct Version<'a> {
+struct ParsedVersion<'a> {
     bytes: &'a [u8],
-    tree: Tree,
+    tree: XmlTree,
 }
 
-impl<'a> Version<'a> {
+impl<'a> ParsedVersion<'a> {
     fn parse(bytes: &'a [u8]) -> Option<Self> {
-        Some(Self { bytes, tree: Tree::parse(bytes).ok()? })
+        Some(Self { bytes, tree: XmlTree::parse(bytes).ok()? })
     }
 
     fn span(&self, at: usize) -> &'a [u8] {
@@ -82,8 +82,8 @@ impl<'a> Version<'a> {
 }
 
 struct Diff<'a> {
-    old: Version<'a>,
-    new: Version<'a>,
+    old: ParsedVersion<'a>,
+    new: ParsedVersion<'a>,
     prefix: String,
     operations: Vec<u8>,
 }
@@ -144,8 +144,9 @@ impl Diff<'_> {
     /// Removes nodes without a counterpart, and adds new nodes after them.
     fn surplus(&mut self, old: &[usize], gone: Range<usize>, added: &[usize], selector: &str) -> Option<()> {
         if let (Some(&first), Some(&last)) = (added.first(), added.last()) {
-            let is_text =
-                |version: &Version<'_>, at: usize| matches!(version.tree.nodes[at].kind, NodeKind::Text);
+            let is_text = |version: &ParsedVersion<'_>, at: usize| {
+                matches!(version.tree.nodes[at].kind, NodeKind::Text)
+            };
             let place = match gone.end.checked_sub(1) {
                 // The two would become one text node, which the removal would then take away.
                 Some(before)

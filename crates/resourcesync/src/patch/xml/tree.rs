@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use quick_xml::{Reader, events::Event};
 
-use crate::patch::PatchError;
+use crate::patch::error::PatchError;
 
 pub(super) enum NodeKind {
     Document,
@@ -14,7 +14,7 @@ pub(super) enum NodeKind {
     Instruction,
 }
 
-pub(super) struct Node {
+pub(super) struct XmlNode {
     pub(super) kind: NodeKind,
     pub(super) span: Range<usize>,
     /// The range between its tags.
@@ -26,7 +26,7 @@ pub(super) struct Node {
     pub(super) children: Vec<usize>,
 }
 
-impl Node {
+impl XmlNode {
     fn new(kind: NodeKind, span: Range<usize>) -> Self {
         let (inner, name_end) = (span.end..span.end, span.start);
         Self { kind, span, inner, name_end, attributes: Vec::new(), children: Vec::new() }
@@ -42,16 +42,16 @@ pub(super) enum Target {
     Attribute(Range<usize>, Range<usize>),
 }
 
-pub(super) struct Tree {
-    pub(super) nodes: Vec<Node>,
+pub(super) struct XmlTree {
+    pub(super) nodes: Vec<XmlNode>,
 }
 
-impl Tree {
+impl XmlTree {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, PatchError> {
         let malformed = |error: &dyn std::fmt::Display| PatchError::Malformed(error.to_string());
         let text = std::str::from_utf8(bytes).map_err(|error| malformed(&error))?;
         let mut reader = Reader::from_str(text);
-        let mut tree = Self { nodes: vec![Node::new(NodeKind::Document, 0..bytes.len())] };
+        let mut tree = Self { nodes: vec![XmlNode::new(NodeKind::Document, 0..bytes.len())] };
         let mut open = vec![0];
         loop {
             let start = reader.buffer_position() as usize;
@@ -88,7 +88,7 @@ impl Tree {
     }
 
     fn push(&mut self, parent: usize, kind: NodeKind, span: Range<usize>) -> usize {
-        self.nodes.push(Node::new(kind, span));
+        self.nodes.push(XmlNode::new(kind, span));
         let at = self.nodes.len() - 1;
         self.nodes[parent].children.push(at);
         at

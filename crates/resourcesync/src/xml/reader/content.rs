@@ -4,25 +4,22 @@ use std::io::BufRead;
 
 use super::{
     DocumentReader, Next,
-    events::{Element, Step},
+    events::{Element, ReadStep},
     push,
 };
 use crate::{
-    document::{Entry, Form, Link},
+    document::{Entry, Form},
     error::{ReadError, SyntaxErrorKind},
     finding::{Finding, Severity},
-    tables::relation_rule,
-    value::{ChangeFreq, Relation, Uri, UriError},
+    value::ChangeFreq,
     xml::attributes::datetime,
 };
 
 const FIRST_TAKEN: &str = "one; the first is taken";
-/// The Sitemap protocol asks for shorter URIs (GEN-14).
-const LONGEST_LOC: usize = 2_048;
 
 /// The elements of an entry that were seen so far.
 #[derive(Default)]
-struct Seen {
+struct SeenElements {
     loc: u32,
     lastmod: u32,
     changefreq: u32,
@@ -40,7 +37,7 @@ impl<R: BufRead> DocumentReader<R> {
     pub(super) fn read_root(&mut self) -> Result<(), ReadError> {
         loop {
             match self.step(0)? {
-                Some(Step::Start { kind: Element::Root(form), empty }) => {
+                Some(ReadStep::Start { kind: Element::Root(form), empty }) => {
                     self.header.form = form;
                     self.header.places.root = self.at;
                     if empty {
@@ -48,8 +45,8 @@ impl<R: BufRead> DocumentReader<R> {
                     }
                     return Ok(());
                 }
-                Some(Step::Start { .. }) => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::Text) if self.text.trim_ascii().is_empty() => {}
+                Some(ReadStep::Start { .. }) => return Err(self.syntax(SyntaxErrorKind::Truncated)),
+                Some(ReadStep::Text) if self.text.trim_ascii().is_empty() => {}
                 Some(_) => {
                     self.locate(self.step_start);
                     return Err(self.ill_formed("text before the root element"));
@@ -64,16 +61,16 @@ impl<R: BufRead> DocumentReader<R> {
         loop {
             match self.step(1)? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::End) => {
+                Some(ReadStep::End) => {
                     self.expect_nothing_more()?;
                     return Ok(Next::End);
                 }
-                Some(Step::Text) => self.stray_text("GEN-13"),
-                Some(Step::Start { kind: Element::Entry(form), empty }) => {
+                Some(ReadStep::Text) => self.stray_text("GEN-13"),
+                Some(ReadStep::Start { kind: Element::Entry(form), empty }) => {
                     self.check_entry_form(form);
                     return Ok(Next::Entry { empty });
                 }
-                Some(Step::Start { kind, empty }) => {
+                Some(ReadStep::Start { kind, empty }) => {
                     match kind {
                         Element::Md => self.root_metadata(),
                         Element::Ln => self.root_link(),
@@ -127,14 +124,16 @@ impl<R: BufRead> DocumentReader<R> {
 
     /// Reads the content of an entry. Returns `false` if it has no usable `loc`.
     pub(super) fn read_entry_children(&mut self, entry: &mut Entry, empty: bool) -> Result<bool, ReadError> {
-        let mut seen = Seen::default();
+        let mut seen = SeenElements::default();
         let mut open = !empty;
         while open {
             match self.step(2)? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::End) => open = false,
-                Some(Step::Text) => self.stray_text("GEN-14"),
-                Some(Step::Start { kind, empty }) => self.read_entry_child(entry, kind, empty, &mut seen)?,
+                Some(ReadStep::End) => open = false,
+                Some(ReadStep::Text) => self.stray_text("GEN-14"),
+                Some(ReadStep::Start { kind, empty }) => {
+                    self.read_entry_child(entry, kind, empty, &mut seen)?
+                }
             }
         }
         if seen.loc == 0 {
@@ -149,7 +148,7 @@ impl<R: BufRead> DocumentReader<R> {
         entry: &mut Entry,
         kind: Element,
         empty: bool,
-        seen: &mut Seen,
+        seen: &mut SeenElements,
     ) -> Result<(), ReadError> {
         self.check_order(kind, seen);
         match kind {
@@ -208,7 +207,7 @@ impl<R: BufRead> DocumentReader<R> {
     }
 
     /// Checks the order of an entry's elements, which the Sitemap schema prescribes (GEN-23).
-    fn check_order(&mut self, kind: Element, seen: &mut Seen) {
+    fn check_order(&mut self, kind: Element, seen: &mut SeenElements) {
         let (rank, name) = match kind {
             Element::Loc => (1, "loc"),
             Element::LastMod => (2, "lastmod"),
@@ -222,45 +221,6 @@ impl<R: BufRead> DocumentReader<R> {
             self.report("GEN-23", Severity::Warning, format!("{name} late in an entry"), expected);
         }
         seen.rank = seen.rank.max(rank);
-    }
-
-    /// Takes the text as the entry's URI, resolved if it is relative (NAV-5). Returns `false` if it is unusable.
-    fn loc(&mut self, entry: &mut Entry) -> bool {
-        let text = std::mem::take(&mut self.text);
-        let usable = match Uri::check(text.trim_ascii()) {
-            Ok(()) => {
-                if text.trim_ascii().len() >= LONGEST_LOC {
-                    let found = format!("a URI of {} characters", text.trim_ascii().len());
-                    self.report("GEN-14", Severity::Error, found, "fewer than 2048");
-                }
-                entry.loc.set(text.trim_ascii());
-                true
-            }
-            Err(error) => match self.repair(text.trim_ascii(), &error, "GEN-14") {
-                Some(uri) => {
-                    entry.loc = uri;
-                    true
-                }
-                None => false,
-            },
-        };
-        self.text = text;
-        usable
-    }
-
-    /// Repairs a bad reference if its meaning is likely: relative to the document, or with characters not escaped.
-    fn repair(&mut self, text: &str, error: &UriError, rule: &'static str) -> Option<Uri> {
-        if text.is_empty() {
-            self.report(rule, Severity::Error, "an empty URI", "an absolute URI");
-            return None;
-        }
-        self.report(rule, Severity::Error, format!("\"{text}\""), format!("an absolute URI ({error})"));
-        let escaped = escape_iri(text);
-        match (&self.options.base, Uri::parse(&escaped)) {
-            (_, Ok(uri)) => Some(uri),
-            (Some(base), Err(UriError::Relative)) => base.resolve(&escaped).ok(),
-            _ => None,
-        }
     }
 
     fn lastmod(&mut self) -> Option<crate::DateTime> {
@@ -284,43 +244,6 @@ impl<R: BufRead> DocumentReader<R> {
         value
     }
 
-    /// Returns `true` if one more link fits within the limit; else reports that it is ignored (GEN-26).
-    fn has_room(&mut self, links: usize) -> bool {
-        let has_room = links < self.options.limits.links;
-        if !has_room {
-            self.report(
-                "GEN-26",
-                Severity::Warning,
-                "more links than the limit",
-                "fewer; this one is ignored",
-            );
-        }
-        has_room
-    }
-
-    /// Returns the link whose attributes were read; `None` without `rel` or a usable `href` (GEN-20).
-    fn link(&mut self) -> Option<Link> {
-        let (rel, href) = match (self.attributes.rel.take(), self.attributes.href.take()) {
-            (Some(rel), Some(href)) => (rel, href),
-            (rel, _) => {
-                self.report("GEN-20", Severity::Error, "rs:ln without href or rel", "both");
-                if let Some(rule) = rel.as_ref().and_then(relation_rule) {
-                    self.report(rule, Severity::Info, "a link without href", "the URI that it leads to");
-                }
-                return None;
-            }
-        };
-        if let Some(name) = unregistered(&rel) {
-            let expected = "a name that IANA registered, or a URI";
-            self.report("GEN-21", Severity::Error, format!("rel=\"{name}\""), expected);
-        }
-        let href = match Uri::parse(&href) {
-            Ok(href) => href,
-            Err(error) => self.repair(&href, &error, "NAV-5")?,
-        };
-        Some(self.attributes.take_link(rel, href))
-    }
-
     /// Reports the text in `self.text` if it is not blank: only elements are allowed here.
     fn stray_text(&mut self, rule: &'static str) {
         if !self.text.trim_ascii().is_empty() {
@@ -340,9 +263,9 @@ impl<R: BufRead> DocumentReader<R> {
             self.in_leaf = false;
             match step? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::End) => open = false,
-                Some(Step::Text) => {}
-                Some(Step::Start { empty, .. }) => {
+                Some(ReadStep::End) => open = false,
+                Some(ReadStep::Text) => {}
+                Some(ReadStep::Start { empty, .. }) => {
                     let text = std::mem::take(&mut self.text);
                     self.report("GEN-14", Severity::Error, "an element within a text element", "text only");
                     self.skip(4, empty)?;
@@ -360,8 +283,8 @@ impl<R: BufRead> DocumentReader<R> {
         while open > 0 {
             match self.step(depth + open - 1)? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(Step::Start { empty: false, .. }) => open += 1,
-                Some(Step::End) => open -= 1,
+                Some(ReadStep::Start { empty: false, .. }) => open += 1,
+                Some(ReadStep::End) => open -= 1,
                 Some(_) => {}
             }
         }
@@ -373,34 +296,12 @@ impl<R: BufRead> DocumentReader<R> {
         loop {
             match self.step(0)? {
                 None => return Ok(()),
-                Some(Step::Text) if self.text.trim_ascii().is_empty() => {}
+                Some(ReadStep::Text) if self.text.trim_ascii().is_empty() => {}
                 Some(_) => {
                     self.locate(self.step_start);
                     return Err(self.ill_formed("content after the root element"));
                 }
             }
         }
-    }
-}
-
-/// Percent-encodes the characters that a URI must not have: blanks, controls, non-ASCII, quotes, brackets.
-fn escape_iri(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for byte in text.bytes() {
-        match byte {
-            b'!' | b'#'..=b';' | b'=' | b'?'..=b'[' | b']' | b'_' | b'a'..=b'z' | b'~' => {
-                escaped.push(byte.into())
-            }
-            _ => escaped.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    escaped
-}
-
-/// Returns the relation if it is neither known here, nor registered, nor a URI.
-fn unregistered(rel: &Relation) -> Option<&str> {
-    match rel {
-        Relation::Other(name) if !Relation::is_registered(name) && Uri::check(name).is_err() => Some(name),
-        _ => None,
     }
 }

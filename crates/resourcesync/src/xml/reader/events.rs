@@ -16,14 +16,14 @@ use crate::{
     xml::{
         attributes::Reading,
         names::{Namespace, RS, is_draft},
-        scan::Piece,
+        scan::XmlPiece,
         tag::Tag,
         window::Stop,
     },
 };
 
 /// A piece, reduced to its role in a document. Names are in the reader's scope.
-pub(super) enum Step {
+pub(super) enum ReadStep {
     Start { kind: Element, empty: bool },
     End,
     Text,
@@ -54,7 +54,7 @@ impl<R: BufRead> DocumentReader<R> {
     /// Returns the next step within an element at `depth`; `None` at the end of the input.
     ///
     /// Attributes of `rs:md` and `rs:ln` are read here, while the tag's text is held.
-    pub(super) fn step(&mut self, depth: usize) -> Result<Option<Step>, ReadError> {
+    pub(super) fn step(&mut self, depth: usize) -> Result<Option<ReadStep>, ReadError> {
         loop {
             self.step_start = self.window.offset();
             let (piece, range) = match self.window.next() {
@@ -67,20 +67,20 @@ impl<R: BufRead> DocumentReader<R> {
             };
             match piece {
                 // Between elements. In a text element blanks may be between two references.
-                Piece::Blank if depth < TEXT_DEPTH => {}
-                Piece::Blank | Piece::Text => return self.text_piece(range).map(Some),
-                Piece::Start => return self.start(range, depth, false).map(Some),
-                Piece::Empty => return self.start(range, depth, true).map(Some),
-                Piece::End => return self.end(range, depth).map(Some),
-                Piece::Reference => return self.reference(range).map(Some),
-                Piece::CData => {
+                XmlPiece::Blank if depth < TEXT_DEPTH => {}
+                XmlPiece::Blank | XmlPiece::Text => return self.text_piece(range).map(Some),
+                XmlPiece::Start => return self.start(range, depth, false).map(Some),
+                XmlPiece::Empty => return self.start(range, depth, true).map(Some),
+                XmlPiece::End => return self.end(range, depth).map(Some),
+                XmlPiece::Reference => return self.reference(range).map(Some),
+                XmlPiece::CData => {
                     let inner = range.start + "<![CDATA[".len()..range.end - "]]>".len();
                     let text = BytesText::from_escaped(&self.window.text()[inner]);
                     keep(&mut self.text, self.in_leaf, &text.xml10_content());
-                    return Ok(Some(Step::Text));
+                    return Ok(Some(ReadStep::Text));
                 }
-                Piece::Comment => self.comment(range)?,
-                Piece::Declaration if self.step_start > 0 => {
+                XmlPiece::Comment => self.comment(range)?,
+                XmlPiece::Declaration if self.step_start > 0 => {
                     self.locate(self.step_start);
                     self.report(
                         "GEN-24",
@@ -89,8 +89,8 @@ impl<R: BufRead> DocumentReader<R> {
                         "it at the very start",
                     );
                 }
-                Piece::Declaration | Piece::Instruction => {}
-                Piece::Doctype => {
+                XmlPiece::Declaration | XmlPiece::Instruction => {}
+                XmlPiece::Doctype => {
                     let named = self.window.text()[range.start + "<!DOCTYPE".len()..].trim_ascii_start();
                     let page = named.get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html"));
                     let found = if page { "a DOCTYPE; this is a web page" } else { "a DOCTYPE" };
@@ -101,29 +101,29 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
-    fn text_piece(&mut self, range: Range<usize>) -> Result<Step, ReadError> {
+    fn text_piece(&mut self, range: Range<usize>) -> Result<ReadStep, ReadError> {
         let text = &self.window.text()[range];
         // A search for two bytes is much faster than one for "]]>" and "\r", and text rarely has either.
         if memchr::memchr2(b'>', b'\r', text.as_bytes()).is_none() {
             keep(&mut self.text, self.in_leaf, text);
-            return Ok(Step::Text);
+            return Ok(ReadStep::Text);
         }
         if text.contains("]]>") {
             self.locate(self.step_start);
             return Err(self.ill_formed("\"]]>\" in text"));
         }
         keep(&mut self.text, self.in_leaf, &BytesText::from_escaped(text).xml10_content());
-        Ok(Step::Text)
+        Ok(ReadStep::Text)
     }
 
-    fn reference(&mut self, range: Range<usize>) -> Result<Step, ReadError> {
+    fn reference(&mut self, range: Range<usize>) -> Result<ReadStep, ReadError> {
         keep(&mut self.text, self.in_leaf, "");
         let name = &self.window.text()[range.start + 1..range.end - 1];
         if let Err(kind) = resolve_reference(&BytesRef::new(name), &mut self.text) {
             self.locate(self.step_start);
             return Err(self.syntax(kind));
         }
-        Ok(Step::Text)
+        Ok(ReadStep::Text)
     }
 
     fn comment(&mut self, range: Range<usize>) -> Result<(), ReadError> {
@@ -137,7 +137,7 @@ impl<R: BufRead> DocumentReader<R> {
         Ok(())
     }
 
-    fn end(&mut self, range: Range<usize>, depth: usize) -> Result<Step, ReadError> {
+    fn end(&mut self, range: Range<usize>, depth: usize) -> Result<ReadStep, ReadError> {
         let inner = &self.window.text()[range.start + "</".len()..range.end - ">".len()];
         let name = match inner.trim_ascii_end() {
             "" => inner,
@@ -150,10 +150,10 @@ impl<R: BufRead> DocumentReader<R> {
         if self.scope.leave(depth) {
             self.elements.clear();
         }
-        Ok(Step::End)
+        Ok(ReadStep::End)
     }
 
-    fn start(&mut self, range: Range<usize>, depth: usize, empty: bool) -> Result<Step, ReadError> {
+    fn start(&mut self, range: Range<usize>, depth: usize, empty: bool) -> Result<ReadStep, ReadError> {
         self.locate(self.step_start);
         if depth >= self.options.limits.depth {
             let most = self.options.limits.depth as u64;
@@ -163,7 +163,7 @@ impl<R: BufRead> DocumentReader<R> {
         let inner = range.start + 1..range.end - if empty { "/>".len() } else { ">".len() };
         let kind = self.element(&Tag::new(&text[inner]), depth, empty);
         self.window.put_back(text);
-        kind.map(|kind| Step::Start { kind, empty })
+        kind.map(|kind| ReadStep::Start { kind, empty })
     }
 
     fn element(&mut self, tag: &Tag<'_>, depth: usize, empty: bool) -> Result<Element, ReadError> {

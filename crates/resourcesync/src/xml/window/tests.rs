@@ -5,13 +5,13 @@ use std::io::{BufReader, Read};
 use proptest::prelude::*;
 use quick_xml::{Error, Reader, events::Event};
 
-use super::{Limits, Piece, Stop, Window};
+use super::{DocumentWindow, Limits, Stop, XmlPiece};
 
 /// The pieces of a document with their content, and the end of reading.
-type Seen = (Vec<(Piece, String)>, &'static str);
+type Seen = (Vec<(XmlPiece, String)>, &'static str);
 
 fn pieces(source: impl std::io::BufRead) -> Seen {
-    let mut window = Window::new(source, Limits::default());
+    let mut window = DocumentWindow::new(source, Limits::default());
     let mut pieces = Vec::new();
     loop {
         let (piece, range) = match window.next() {
@@ -23,15 +23,15 @@ fn pieces(source: impl std::io::BufRead) -> Seen {
         };
         let text = &window.text()[range];
         let inner = match piece {
-            Piece::Doctype => return (pieces, "doctype"),
-            Piece::Blank | Piece::Text => text,
-            Piece::Reference => &text[1..text.len() - 1],
-            Piece::CData => &text[9..text.len() - 3],
-            Piece::Comment => &text[4..text.len() - 3],
-            Piece::Declaration | Piece::Instruction => &text[2..text.len() - 2],
-            Piece::Start => &text[1..text.len() - 1],
-            Piece::Empty => &text[1..text.len() - 2],
-            Piece::End => text[2..text.len() - 1].trim_ascii(),
+            XmlPiece::Doctype => return (pieces, "doctype"),
+            XmlPiece::Blank | XmlPiece::Text => text,
+            XmlPiece::Reference => &text[1..text.len() - 1],
+            XmlPiece::CData => &text[9..text.len() - 3],
+            XmlPiece::Comment => &text[4..text.len() - 3],
+            XmlPiece::Declaration | XmlPiece::Instruction => &text[2..text.len() - 2],
+            XmlPiece::Start => &text[1..text.len() - 1],
+            XmlPiece::Empty => &text[1..text.len() - 2],
+            XmlPiece::End => text[2..text.len() - 1].trim_ascii(),
         };
         pieces.push((piece, inner.to_owned()));
     }
@@ -46,16 +46,16 @@ fn pieces_of_the_library(text: &str) -> Seen {
         let piece = match reader.read_event() {
             Ok(Event::Eof) => return (pieces, "end"),
             Ok(Event::DocType(_)) => return (pieces, "doctype"),
-            Ok(Event::Text(text)) if text.trim_ascii().is_empty() => (Piece::Blank, text.to_string()),
-            Ok(Event::Text(text)) => (Piece::Text, text.to_string()),
-            Ok(Event::GeneralRef(name)) => (Piece::Reference, name.to_string()),
-            Ok(Event::CData(text)) => (Piece::CData, text.to_string()),
-            Ok(Event::Comment(text)) => (Piece::Comment, text.to_string()),
-            Ok(Event::Decl(inner)) => (Piece::Declaration, inner.to_string()),
-            Ok(Event::PI(inner)) => (Piece::Instruction, inner.to_string()),
-            Ok(Event::Start(tag)) => (Piece::Start, tag.to_string()),
-            Ok(Event::Empty(tag)) => (Piece::Empty, tag.to_string()),
-            Ok(Event::End(tag)) => (Piece::End, tag.trim_ascii().to_owned()),
+            Ok(Event::Text(text)) if text.trim_ascii().is_empty() => (XmlPiece::Blank, text.to_string()),
+            Ok(Event::Text(text)) => (XmlPiece::Text, text.to_string()),
+            Ok(Event::GeneralRef(name)) => (XmlPiece::Reference, name.to_string()),
+            Ok(Event::CData(text)) => (XmlPiece::CData, text.to_string()),
+            Ok(Event::Comment(text)) => (XmlPiece::Comment, text.to_string()),
+            Ok(Event::Decl(inner)) => (XmlPiece::Declaration, inner.to_string()),
+            Ok(Event::PI(inner)) => (XmlPiece::Instruction, inner.to_string()),
+            Ok(Event::Start(tag)) => (XmlPiece::Start, tag.to_string()),
+            Ok(Event::Empty(tag)) => (XmlPiece::Empty, tag.to_string()),
+            Ok(Event::End(tag)) => (XmlPiece::End, tag.trim_ascii().to_owned()),
             Err(Error::Syntax(_)) => return (pieces, "unclosed"),
             Err(Error::IllFormed(_)) => return (pieces, "reference"),
             Err(error) => panic!("{error}"),
@@ -124,8 +124,8 @@ fn a_character_that_comes_byte_by_byte_is_whole() {
     let (seen, ended) = pieces(BufReader::with_capacity(1, text.as_bytes()));
     assert_eq!((seen[1].1.as_str(), ended), ("ä€😀", "end"));
     for bytes in [&b"<a>\xc3"[..], b"<a>\xc3<", b"<a>\xff</a>"] {
-        let mut window = Window::new(BufReader::with_capacity(1, bytes), Limits::default());
-        assert!(matches!(window.next(), Ok(Some((Piece::Start, _)))));
+        let mut window = DocumentWindow::new(BufReader::with_capacity(1, bytes), Limits::default());
+        assert!(matches!(window.next(), Ok(Some((XmlPiece::Start, _)))));
         for _ in 0..3 {
             assert!(matches!(window.next(), Err(Stop::Encoding(3))), "{bytes:?}");
         }
@@ -135,11 +135,11 @@ fn a_character_that_comes_byte_by_byte_is_whole() {
 #[test]
 fn lines_are_counted_over_all_windows() {
     let text = "<a>\n".repeat(40_000) + "<b>";
-    let mut window = Window::new(text.as_bytes().chain(&b""[..]), Limits::default());
+    let mut window = DocumentWindow::new(text.as_bytes().chain(&b""[..]), Limits::default());
     let mut tags = 0;
     while let Ok(Some((piece, range))) = window.next() {
         let length = range.len() as u64;
-        if piece == Piece::Start {
+        if piece == XmlPiece::Start {
             let at = window.position(window.offset() - length);
             assert_eq!((at.line, at.column, at.offset), (tags + 1, 1, tags * 4));
             tags += 1;
