@@ -126,7 +126,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns `true` for a document that is damaged. A page in HTML, or XML of another kind, was never meant as a document.
+/// Returns `true` for XML that is broken, or in another encoding: it was meant as a document. A page in HTML, or XML of
+/// another kind, was not.
 fn is_meant_as_document(error: &DocumentError, download: &Download) -> bool {
     let DocumentError::Read { source, .. } = error else { return error.is_invalid() };
     let other_kind = |kind: &SyntaxErrorKind| {
@@ -138,9 +139,9 @@ fn is_meant_as_document(error: &DocumentError, download: &Download) -> bool {
             let start = download.start(4096).unwrap_or_default().to_ascii_lowercase();
             let has = |text: &[u8]| start.windows(text.len()).any(|window| window == text);
             let html = download.media_type().is_some_and(|of| of == "text/html") || has(b"<html");
-            !html
-                && !has(b"<!doctype html")
-                && start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'<')
+            let is_utf_16 = start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]);
+            let is_markup = start.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'<');
+            !html && !has(b"<!doctype html") && (is_utf_16 || is_markup)
         }
     }
 }

@@ -55,6 +55,21 @@ fn nobody_there_is_4_and_so_is_a_page_of_something_else() {
 }
 
 #[test]
+fn b23_a_list_in_utf_16_is_5() {
+    let (source, copy) = (source(0), tempfile::tempdir().unwrap());
+    let list = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\"></urlset>";
+    for bytes in [u16::to_le_bytes as fn(u16) -> [u8; 2], u16::to_be_bytes] {
+        let marked = format!("\u{feff}{list}").encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+        source.serve("utf-16.xml", marked);
+        let url = source.url("utf-16.xml");
+        for path in [".well-known/resourcesync", "resourcelist.xml", "sitemap.xml"] {
+            source.fail_always(path, Fault::Status(404));
+        }
+        let _ = Run::of(instep(["sync", "--retries", "0", &url]).arg(copy.path())).with_code(5);
+    }
+}
+
+#[test]
 fn a_list_that_is_cut_off_is_5_and_changes_nothing() {
     let (source, copy) = (source(30), tempfile::tempdir().unwrap());
     source.rewrite("resourcelist.xml", |list| list[..list.len() / 2].to_owned());
