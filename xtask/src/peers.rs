@@ -19,6 +19,7 @@ pub const FOR_TESTS: &[Peer] = &[
     ("zip", "zip"),
     ("unzip", "unzip"),
     ("openssl", "openssl"),
+    ("xdelta3", "xdelta3"),
     ("strace", "strace"),
     ("chromium", "chromium"),
     ("python3", "python3-venv"),
@@ -37,8 +38,10 @@ pub const FOR_BENCH: &[Peer] = &[
     ("wrk", "wrk"),
 ];
 
-/// Packages of the virtual environment: the reference client, its WebSockets, and the check of spelling.
-const PYTHON: [&str; 3] = ["resync==2.0.1", "websockets==15.0.1", "codespell==2.4.3"];
+/// Packages of the virtual environment: the reference client, its WebSockets, the check of spelling, and referees for
+/// patches.
+const PYTHON: [&str; 5] =
+    ["resync==2.0.1", "websockets==15.0.1", "codespell==2.4.3", "jsonpatch==1.47", "lxml==6.1.3"];
 
 /// Installs the peers that are missing. A failure is only printed: the tests that need the peer report it themselves.
 pub fn install(peers: &[Peer]) {

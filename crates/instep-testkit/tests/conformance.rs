@@ -3,6 +3,8 @@
 
 #[path = "conformance/cases.rs"]
 mod cases;
+#[path = "conformance/oracles.rs"]
+mod oracles;
 #[path = "conformance/together.rs"]
 mod together;
 

@@ -3,6 +3,8 @@
 
 #[path = "end_to_end/chain.rs"]
 mod chain;
+#[path = "end_to_end/conforming.rs"]
+mod conforming;
 #[path = "end_to_end/copies.rs"]
 mod copies;
 #[path = "end_to_end/disk.rs"]

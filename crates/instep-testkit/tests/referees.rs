@@ -1,4 +1,4 @@
-//! What our Source publishes, judged by programs that share no code with it: a Python verifier that replays lists and
+//! Publications of our Source, judged by programs that share no code with it: a Python verifier that replays lists and
 //! packages against the files, `unzip`, `openssl`, `xmllint` and the reference implementation `resync`.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
