@@ -262,6 +262,22 @@ fn b9_documents_that_lead_to_others_are_refused_beyond_their_limit() {
 }
 
 #[test]
+fn b9_documents_that_lead_to_others_have_as_many_links_as_entries_and_48_mib() {
+    let index = |count: usize, inner: &str| {
+        listing("sitemapindex", "sitemap", "resourcelist", count)
+            .replace("</sitemap>", &format!("{inner}</sitemap>"))
+    };
+    let links = "<rs:ln rel=\"describedby\" href=\"http://example.com/\"/>".repeat(60);
+    let text = index(1_000, &links);
+    let (document, findings) = Document::read_with_findings(text.as_bytes(), ReadOptions::new()).unwrap();
+    let links: usize = document.entries().iter().map(|entry| entry.links.len()).sum();
+    assert_eq!((document.entries().len(), links), (1_000, 50_000));
+    assert!(findings.iter().any(|finding| finding.rule == "GEN-26"));
+    let large = index(1_000, &format!("<priority>{}</priority>", "x".repeat(60_000)));
+    assert_eq!(limit_of(&large), LimitKind::Bytes);
+}
+
+#[test]
 fn b9_links_beyond_the_limit_are_ignored_and_reported() {
     let links = "<rs:ln rel=\"duplicate\" href=\"http://mirror.example.com/\"/>".repeat(250);
     let text = sitemap(&format!("{links}<url><loc>http://example.com/a</loc>{links}</url>"));

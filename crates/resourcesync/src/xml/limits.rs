@@ -8,8 +8,9 @@ use crate::{
 /// Limits of what a reader accepts; it refuses a document that exceeds one (GEN-26).
 ///
 /// Entries of lists of resources and changes are streamed, so their number is bounded only against documents without
-/// end. Documents that lead to others are held as a whole by their readers, so they have limits of their own: at these a
-/// reader that keeps every entry stays below 96 MB.
+/// end. Documents that lead to others are held as a whole by their readers, so they have limits of their own: beside those
+/// below, as many links in all as entries, and 48 MiB. At these limits a reader that keeps every entry needs 96 MB: 25 MB
+/// for 50,000 entries without links, 22 MB for their links, and the text itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -50,12 +51,29 @@ impl Default for Limits {
     }
 }
 
+/// The limits of one document, by its kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KindLimits {
+    pub(super) entries: u64,
+    /// Links of the root and of all entries together.
+    pub(super) links: u64,
+    pub(super) bytes: u64,
+}
+
+/// Bytes of a document that leads to others: nearly the 50 MB of the Sitemap protocol (GEN-12).
+const LEADING_BYTES: u64 = 48 << 20;
+
 impl Limits {
-    /// Returns the number of entries that a document with this header may have.
-    pub(super) fn entries_of(&self, header: &Header) -> u64 {
-        let most = match (header.form, header.capability()) {
-            (Form::Index, _) => self.members,
-            (Form::List, Some(Capability::CapabilityList)) => self.capabilities,
+    /// Returns the limits of a document with this header.
+    pub(super) fn of(&self, header: &Header) -> KindLimits {
+        let leading = |entries: u64| KindLimits {
+            entries: entries.min(self.entries),
+            links: self.members,
+            bytes: self.bytes.min(LEADING_BYTES),
+        };
+        match (header.form, header.capability()) {
+            (Form::Index, _) => leading(self.members),
+            (Form::List, Some(Capability::CapabilityList)) => leading(self.capabilities),
             (
                 Form::List,
                 Some(
@@ -67,9 +85,8 @@ impl Limits {
                     | Capability::ChangeListArchive
                     | Capability::ChangeDumpArchive,
                 ),
-            ) => self.members,
-            (Form::List, _) => self.entries,
-        };
-        most.min(self.entries)
+            ) => leading(self.members),
+            (Form::List, _) => KindLimits { entries: self.entries, links: u64::MAX, bytes: self.bytes },
+        }
     }
 }

@@ -94,6 +94,8 @@ pub struct DocumentReader<R> {
     findings_dropped: u64,
     /// Entries that this kind of document may have.
     most: u64,
+    /// Links that it may still have.
+    links_left: u64,
     at: Position,
     /// Offset of the last piece; its line is looked up only when it is needed.
     step_start: u64,
@@ -172,6 +174,7 @@ impl<R: BufRead> DocumentReader<R> {
             findings: Vec::new(),
             findings_dropped: 0,
             most: entries,
+            links_left: u64::MAX,
             at: Position::default(),
             step_start: 0,
         };
@@ -181,7 +184,9 @@ impl<R: BufRead> DocumentReader<R> {
             end => end,
         };
         reader.recognize_dialect();
-        reader.most = reader.options.limits.entries_of(&reader.header);
+        let limits = reader.options.limits.of(&reader.header);
+        (reader.most, reader.links_left) = (limits.entries, limits.links);
+        reader.window.limit_bytes(limits.bytes);
         Ok(reader)
     }
 

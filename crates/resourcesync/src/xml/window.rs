@@ -80,6 +80,11 @@ impl<R: BufRead> DocumentWindow<R> {
         }
     }
 
+    /// Lowers the limit of the document's bytes, once its kind is known.
+    pub(super) fn limit_bytes(&mut self, bytes: u64) {
+        self.limits.bytes = self.limits.bytes.min(bytes);
+    }
+
     /// Returns the offset of the next piece. A byte order mark does not count.
     pub(super) fn offset(&self) -> u64 {
         self.start + self.at as u64

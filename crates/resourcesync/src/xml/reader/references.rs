@@ -55,8 +55,10 @@ impl<R: BufRead> DocumentReader<R> {
 
     /// Returns `true` if one more link fits within the limit; else reports that it is ignored (GEN-26).
     pub(super) fn has_room(&mut self, links: usize) -> bool {
-        let has_room = links < self.options.limits.links;
-        if !has_room {
+        let has_room = links < self.options.limits.links && self.links_left > 0;
+        if has_room {
+            self.links_left -= 1;
+        } else {
             self.report(
                 "GEN-26",
                 Severity::Warning,
