@@ -5,6 +5,7 @@ mod documents;
 mod fault;
 mod packages;
 mod server;
+mod shared;
 mod shelf;
 
 use std::{collections::BTreeMap, net::TcpListener, sync::Arc, thread};
@@ -12,11 +13,11 @@ use std::{collections::BTreeMap, net::TcpListener, sync::Arc, thread};
 use resourcesync::{DateTime, Entry};
 
 pub use fault::{Fault, Page};
-pub use server::Request;
+pub use shared::Request;
 pub use shelf::Layout;
 
 use crate::TestClock;
-use server::Shared;
+use shared::Shared;
 use shelf::Shelf;
 
 /// A Source that publishes correct documents over whatever resources it is given, counts what it is asked for, and
@@ -171,36 +172,36 @@ impl FakeSource {
 
     /// Rewrites the text of a document each time it is served.
     pub fn rewrite(&self, path: &str, rewrite: impl Fn(String) -> String + Send + 'static) {
-        self.shared.desk().rewrites.insert(path.to_owned(), Box::new(rewrite));
+        self.shared.script().rewrites.insert(path.to_owned(), Box::new(rewrite));
     }
 
     /// Serves this at a path, whatever else would be there.
     pub fn serve(&self, path: &str, page: impl Into<Page>) {
-        self.shared.desk().pages.insert(path.to_owned(), page.into());
+        self.shared.script().pages.insert(path.to_owned(), page.into());
     }
 
     /// The next answers at a path go wrong in this order, one fault each; after them all is well again.
     pub fn fail(&self, path: &str, faults: impl IntoIterator<Item = Fault>) {
-        self.shared.desk().faults.entry(path.to_owned()).or_default().extend(faults);
+        self.shared.script().faults.entry(path.to_owned()).or_default().extend(faults);
     }
 
     /// Every answer at a path goes wrong, until [`FakeSource::heal`].
     pub fn fail_always(&self, path: &str, fault: Fault) {
-        self.shared.desk().lasting.insert(path.to_owned(), fault);
+        self.shared.script().lasting.insert(path.to_owned(), fault);
     }
 
     /// Ends all faults, rewriting and misstatements.
     pub fn heal(&self) {
         self.edit(|shelf| (shelf.edits.clear(), shelf.strays.clear()));
-        let mut desk = self.shared.desk();
-        desk.faults.clear();
-        desk.lasting.clear();
-        desk.rewrites.clear();
+        let mut script = self.shared.script();
+        script.faults.clear();
+        script.lasting.clear();
+        script.rewrites.clear();
     }
 
     /// Lets go of the answers that [`Fault::Hold`] and [`Fault::Stall`] keep back, and of all later ones.
     pub fn release(&self) {
-        self.shared.desk().released = true;
+        self.shared.script().released = true;
         self.shared.bell.notify_all();
     }
 
@@ -214,7 +215,7 @@ impl FakeSource {
 
     /// All requests so far, in order.
     pub fn requests(&self) -> Vec<Request> {
-        self.shared.desk().log.clone()
+        self.shared.script().log.clone()
     }
 
     /// Returns the number of requests for a path.
@@ -231,14 +232,14 @@ impl FakeSource {
 
     /// Connections so far, also those without a request.
     pub fn connections(&self) -> usize {
-        self.shared.desk().connections
+        self.shared.script().connections
     }
 
     /// Forgets requests and connections counted so far.
     pub fn forget_requests(&self) {
-        let mut desk = self.shared.desk();
-        desk.log.clear();
-        desk.connections = 0;
+        let mut script = self.shared.script();
+        script.log.clear();
+        script.connections = 0;
     }
 
     /// Returns what is published at a path now, without faults.

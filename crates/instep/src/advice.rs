@@ -1,4 +1,4 @@
-//! What to do next after an error or a problem: the only place that knows which option helps.
+//! Advice after an error or a problem: the only place that knows which option helps.
 //!
 //! The libraries say what failed and why. They do not know the command line, so the program adds its options here.
 

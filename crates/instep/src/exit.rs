@@ -4,7 +4,7 @@ use std::{fmt::Write as _, process};
 
 use instep_source::ErrorKind;
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,

@@ -1,4 +1,4 @@
-//! What a person or a program sees: results on standard output, everything else on standard error.
+//! Output for people and programs: results on standard output, everything else on standard error.
 
 pub(crate) mod changes;
 pub(crate) mod format;

@@ -1,4 +1,4 @@
-//! Where an option comes from: flag, environment, file.
+//! The origins of an option: flag, environment, file.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{fs, path::Path};

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     fault::{Fault, Page},
-    server::{Request, Shared},
+    shared::{Request, Shared},
 };
 
 /// The way in which a body is sent.

@@ -1,11 +1,8 @@
-//! The shelf as documents, written each time they are asked for.
+//! The documents of a `FakeSource`, written for each request.
 
 use resourcesync::{Capability, DateTime, DocumentWriter, Entry, Form, Header, Link, Relation, WriteOptions};
 
-use super::{
-    packages,
-    shelf::{Interval, Shelf},
-};
+use super::shelf::{Interval, Shelf};
 
 pub(super) const DESCRIPTION: &str = ".well-known/resourcesync";
 pub(super) const CAPABILITY_LIST: &str = "capabilitylist.xml";
@@ -15,7 +12,7 @@ pub(super) const DUMP: &str = "resourcedump.xml";
 pub(super) const BATCH: &str = "batch";
 pub(super) const CHANGE_DUMP: &str = "changedump.xml";
 
-/// Returns the document or package at a path; `None` if there is none.
+/// Returns the document at a path; `None` if there is none.
 pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
     let layout = &shelf.layout;
     match path {
@@ -27,7 +24,7 @@ pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
         }),
         CHANGE_LIST if layout.change_list && layout.change_index => Some(change_list_index(shelf)),
         CHANGE_LIST if layout.change_list => shelf.intervals.last().map(|open| change_list(shelf, open)),
-        _ => part(shelf, path).or_else(|| packages::render(shelf, path)),
+        _ => part(shelf, path),
     }
 }
 

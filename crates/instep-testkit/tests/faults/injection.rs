@@ -22,11 +22,11 @@ pub(crate) const TERMINATED: i32 = 143;
 pub(crate) struct Point {
     pub(crate) call: String,
     pub(crate) number: usize,
-    /// Whether some thread's nth call has nothing to do with the folder, such as the loader's: to let it fail tells nothing.
+    /// Returns `true` if some thread's nth call has nothing to do with the folder, such as the loader's: a failure of it shows nothing.
     pub(crate) is_mixed: bool,
 }
 
-/// What happens at a point.
+/// The fault at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The program is killed before the call.

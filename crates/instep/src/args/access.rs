@@ -13,7 +13,7 @@ use super::{
 };
 use crate::config::Config;
 
-/// How requests are sent to the Source, and with which credentials.
+/// Limits, credentials and scope of the requests to a Source.
 #[derive(Debug, Args)]
 pub(crate) struct Access {
     /// Transfers at the same time

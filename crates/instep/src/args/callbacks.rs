@@ -7,7 +7,7 @@ use instep_destination::CallbackOptions;
 
 use super::{headings::FOLLOWING, values};
 
-/// Where hubs deliver notifications while `sync --follow` runs (WebSub).
+/// The address at which hubs deliver notifications while `sync --follow` runs (WebSub).
 #[derive(Debug, Args)]
 #[command(next_help_heading = FOLLOWING)]
 pub(crate) struct Callbacks {

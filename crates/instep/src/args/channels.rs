@@ -13,7 +13,7 @@ use resourcesync::Uri;
 
 use super::headings::{ADMINISTRATION, NOTIFICATION};
 
-/// How changes are announced to those who listen.
+/// Channels and hubs by which changes are announced.
 #[derive(Debug, Args)]
 #[command(next_help_heading = NOTIFICATION)]
 pub(crate) struct Channels {

@@ -14,7 +14,7 @@ use super::{
 /// The address to listen on if none is given.
 const LISTEN: &str = "127.0.0.1:8080";
 
-/// Where a Source is served, and how it keeps itself current.
+/// The address of a Source, and the way it keeps itself current.
 #[derive(Debug, Args)]
 #[command(next_help_heading = SERVING)]
 pub(crate) struct Server {
@@ -51,7 +51,7 @@ pub(crate) struct Server {
     /// Versions to keep per resource
     #[arg(long, default_value_t = 100, value_name = "N", help_heading = VERSIONS, hide_short_help = true)]
     versions_count: usize,
-    /// How long to keep a version after it was replaced
+    /// Time to keep a version after it was replaced
     #[arg(long, default_value = "8760h", value_parser = values::duration, value_name = "DURATION",
         help_heading = VERSIONS, hide_short_help = true)]
     versions_age: Duration,

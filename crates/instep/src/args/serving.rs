@@ -12,7 +12,7 @@ use super::{
 };
 use crate::config::Config;
 
-/// What is published and served, and how changes are announced.
+/// Options of publishing, serving and announcing.
 #[derive(Debug, Args)]
 pub(crate) struct Serving {
     #[command(flatten)]

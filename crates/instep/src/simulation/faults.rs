@@ -64,7 +64,7 @@ impl Share {
 }
 
 impl Faults {
-    /// How long a restart takes.
+    /// The time that a restart takes.
     pub(crate) const AWAY: Duration = Duration::from_secs(1);
 
     /// Reads faults such as `latency=50ms` and `error=5%`.

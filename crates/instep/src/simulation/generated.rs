@@ -40,7 +40,7 @@ pub(crate) struct Generated {
     touched: OnceLock<ChangeReporter>,
 }
 
-/// How often resources change, and how many at a time.
+/// The frequency of changes, and the number of resources that change at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Changes {
     pub(crate) count: u32,

@@ -1,4 +1,4 @@
-//! Where the changes of a copy are reported: a file, standard output or a command.
+//! Reports of the changes of a copy: to a file, to standard output or to a command.
 
 use std::{
     fs::{File, OpenOptions},

@@ -1,4 +1,4 @@
-//! Where a command writes results, notes and errors.
+//! Results, notes and errors of a command.
 
 use std::io::{self, IsTerminal};
 
@@ -12,7 +12,7 @@ use crate::{
     global::{Global, LogFormat, When},
 };
 
-/// How a command writes: for people or programs, and how much.
+/// The form of a command's output: for people or programs, and how much.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     /// Results and problems as JSON lines.

@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::exit::Exit;
 
-/// What is drawn at the bottom of the terminal now. There is one terminal, so there is one of these.
+/// The lines that are drawn at the bottom of the terminal now. There is one terminal, so there is one of these.
 static DRAWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Sets what is drawn at the bottom of the terminal.

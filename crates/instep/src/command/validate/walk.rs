@@ -38,7 +38,7 @@ pub(super) struct Walk {
     /// Documents and packages to look at; 1 without `--follow`.
     most: usize,
     samples: usize,
-    /// What an earlier run fetched.
+    /// Documents that an earlier run fetched.
     shelf: Option<Shelf>,
     judgement: Judgement,
     set: DocumentSet,
@@ -55,7 +55,7 @@ struct Lead {
     from: Option<(Uri, Child)>,
     /// The document whose `up` leads here.
     up_of: Option<Uri>,
-    /// What the document that led here is.
+    /// The kind of the document that led here.
     parent: Option<(Form, Option<Capability>)>,
 }
 
@@ -71,7 +71,7 @@ impl Lead {
         said == Some(&Capability::ChangeList) || of_index
     }
 
-    /// Whether a dump led here.
+    /// `true` if a dump led here.
     fn is_package(&self) -> bool {
         matches!(&self.parent, Some((Form::List, Some(Capability::ResourceDump | Capability::ChangeDump))))
             && self.from.is_some()
@@ -258,7 +258,7 @@ impl Walk {
         Document::read(copy.read().ok()?, ReadOptions::for_base(copy.uri.clone())).ok()
     }
 
-    /// Where `up` leads, as far as the walk came by (NAV-1, NAV-2).
+    /// The target of `up`, if the walk has been there (NAV-1, NAV-2).
     fn check_up_links(&mut self) {
         for (uri, header) in &self.headers {
             let target = header.up().and_then(|up| self.headers.get(up));
@@ -269,7 +269,7 @@ impl Walk {
     }
 }
 
-/// What a document leads to, with what it says about it.
+/// The targets of a document, with what it says about them.
 fn leads(uri: &Uri, report: &Report) -> Vec<Lead> {
     let Some(header) = &report.header else { return Vec::new() };
     let parent = Some((header.form, header.capability().cloned()));
@@ -286,7 +286,7 @@ fn leads(uri: &Uri, report: &Report) -> Vec<Lead> {
     down.chain(up).collect()
 }
 
-/// Whether a capability is a channel: what it leads to is no document that stays.
+/// Returns `true` if a capability is a channel, which leads to no document that stays.
 fn is_channel(capability: &Capability) -> bool {
     [Capability::ChangeNotification, Capability::FrameworkNotification].contains(capability)
 }

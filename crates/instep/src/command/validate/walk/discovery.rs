@@ -26,7 +26,7 @@ pub(super) struct Page {
 }
 
 impl Walk {
-    /// Where the walk begins: the Source Description, where discovery finds one, and what the operator named.
+    /// The beginning of the walk: the Source Description, if discovery finds one, and what the operator named.
     pub(super) async fn top(&mut self, url: &Uri) -> anyhow::Result<Vec<Uri>> {
         let found = match discover(url, &[], &self.documents).await {
             Ok(found) => found,

@@ -1,4 +1,4 @@
-//! What a Source serves, against what its documents say: resources, and channels.
+//! Resources and channels of a Source, compared with what its documents say.
 
 use instep_destination::documents::Download;
 use instep_net::Origin;
@@ -13,7 +13,7 @@ use super::{
     Walk, is_channel,
 };
 
-/// What a resource showed that was compared with its entry in a list.
+/// The result of comparing a resource with its entry in a list.
 pub(super) struct Sample {
     list: Uri,
     loc: Uri,
@@ -79,7 +79,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Whether a server says that a resource changed after the list was made: no list can know of that.
+    /// Returns `true` if a resource changed after its list was made, as the server says: no list can know of that.
     fn is_newer(&self, list: &Uri, resource: &Download) -> bool {
         let at = self.headers.get(list).and_then(|header| header.metadata.as_ref()?.at);
         let said = resource.headers.get("last-modified").and_then(|value| value.to_str().ok());
