@@ -4,7 +4,7 @@ use std::{fmt, sync::Mutex, time::Duration};
 
 use resourcesync::Uri;
 
-use crate::http::Traffic;
+use crate::http::{InFlight, Traffic};
 
 /// Hears of everything that happens in a run; nothing comes back by it.
 ///
@@ -49,6 +49,13 @@ pub enum Event<'a> {
         host: &'a str,
         /// What came of it.
         traffic: &'a Traffic,
+    },
+    /// Requests whose answers are arriving, and hosts that are not asked for a while: about once a second (D6).
+    UnderWay {
+        /// The requests, the oldest first.
+        requests: &'a [InFlight],
+        /// The hosts, each with the time that is left.
+        waiting: &'a [(String, Duration)],
     },
     /// A run ended; while following, each look at the Source is one.
     Ended {
@@ -307,7 +314,7 @@ impl Monitor for TestMonitor {
         let line = |item: Item<'_>| format!("{} {}", item.letter, item.uri);
         let told = |problem: Problem<'_>| (problem.kind, problem.uri.to_owned(), problem.what.to_string());
         match event {
-            Event::Phase(_) | Event::Traffic { .. } => {}
+            Event::Phase(_) | Event::Traffic { .. } | Event::UnderWay { .. } => {}
             Event::Ended { exit_code } => heard.ended.push(exit_code),
             Event::Noted { uri, .. } => heard.noted.push(uri.to_owned()),
             Event::Leases(leases) => heard.leases = leases.to_vec(),

@@ -34,12 +34,13 @@ impl Attempts {
         if self.left == 0 || !error.is_transient() {
             return Err(error);
         }
-        tracing::debug!(%error, left = self.left, "another attempt");
+        let pause = retry::backoff(self.backoff, self.made, rand::random());
+        tracing::info!("{error}; retrying in {:.1} s", pause.as_secs_f64());
         self.left -= 1;
         if let Some(origin) = error.uri().and_then(|uri| Origin::parse(uri).ok()) {
             self.hosts.get(&origin).note(|traffic| traffic.retries += 1);
         }
-        sleep(retry::backoff(self.backoff, self.made, rand::random())).await;
+        sleep(pause).await;
         self.made += 1;
         Ok(())
     }

@@ -14,6 +14,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use crate::{
     error::{HttpError, Phase},
+    flight::Flight,
     hosts::Permit,
     pool::PooledBody,
     rate::Rate,
@@ -27,6 +28,7 @@ pub struct Body {
     window: Option<Window>,
     bandwidth: Option<Arc<Rate>>,
     permit: Permit,
+    flight: Flight,
 }
 
 /// A stretch of time in which 1 KiB for each second must arrive (D28). A server that drips a byte a second would otherwise hold a
@@ -43,8 +45,9 @@ impl Body {
         timeout: Duration,
         bandwidth: Option<Arc<Rate>>,
         permit: Permit,
+        flight: Flight,
     ) -> Self {
-        Self { incoming, uri, timeout, window: None, bandwidth, permit }
+        Self { incoming, uri, timeout, window: None, bandwidth, permit, flight }
     }
 
     /// Returns the next piece; `None` at the end.
@@ -54,6 +57,7 @@ impl Body {
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         let Some(data) = poll_fn(|context| self.poll_data(context)).await? else { return Ok(None) };
         self.permit.count(data.len() as u64);
+        self.flight.count(data.len() as u64);
         if let Some(bandwidth) = &self.bandwidth {
             bandwidth.take(data.len() as u64).await;
         }

@@ -22,6 +22,7 @@ use crate::{
     connection::{Connection, Message},
     connector::{BoxError, Connector},
     error::{HttpError, Phase, Refusal, is_transient},
+    flight::{Flights, InFlight},
     hosts::{Host, Hosts},
     options::HttpOptions,
     origin::{self, Origin},
@@ -49,6 +50,7 @@ struct Shared {
     connector: Connector,
     user_agent: HeaderValue,
     hosts: Arc<Hosts>,
+    flights: Arc<Flights>,
     bandwidth: Option<Arc<Rate>>,
     requests: AtomicU64,
 }
@@ -65,7 +67,8 @@ impl Client {
         let hosts = Hosts::new(&options);
         let bandwidth = options.bwlimit.map(|limit| Arc::new(Rate::new(limit as f64)));
         let requests = AtomicU64::new(0);
-        Ok(Self(Arc::new(Shared { options, connector, user_agent, hosts, bandwidth, requests })))
+        let flights = Arc::default();
+        Ok(Self(Arc::new(Shared { options, connector, user_agent, hosts, flights, bandwidth, requests })))
     }
 
     /// Returns the options that it was made with.
@@ -81,6 +84,16 @@ impl Client {
     /// Returns the attempts that one piece of work has.
     pub fn attempts(&self) -> Attempts {
         Attempts::new(Arc::clone(&self.0.hosts), self.0.options.retries, self.0.options.backoff)
+    }
+
+    /// Returns the requests whose answers are arriving.
+    pub fn under_way(&self) -> Vec<InFlight> {
+        self.0.flights.under_way()
+    }
+
+    /// Returns the hosts that are not asked for a while, each with the time that is left.
+    pub fn waiting(&self) -> Vec<(String, Duration)> {
+        self.0.hosts.waiting()
     }
 
     /// Returns the figures of each host since they were taken last.
@@ -184,6 +197,7 @@ impl Client {
         let asked = Instant::now();
         let answer = self.ask(&host, message, uri).await.inspect_err(|error| {
             host.note(Traffic::unanswered);
+            tracing::debug!(uri = %uri.as_str(), %error, "request failed");
             if matches!(error, HttpError::Timeout { .. }) {
                 host.timed_out();
             }
@@ -196,7 +210,11 @@ impl Client {
         host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
         self.judge(&host, uri, head.status, &head.headers, latency)?;
         let bandwidth = shared.bandwidth.clone();
-        let body = Body::new(incoming, uri.as_str().into(), shared.options.timeout, bandwidth, permit);
+        let (status, shown) = (head.status.as_u16(), Arc::<str>::from(uri.as_str()));
+        let length = head.headers.get(header::CONTENT_LENGTH);
+        let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
+        let flight = shared.flights.start(Arc::clone(&shown), status, length, asked);
+        let body = Body::new(incoming, shown, shared.options.timeout, bandwidth, permit, flight);
         Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
     }
 

@@ -248,6 +248,17 @@ impl Hosts {
         Ok(Permit { host: Arc::clone(host), _share: share, _all: all })
     }
 
+    /// Returns the hosts that get no requests for a while, each with the time that is left.
+    pub(crate) fn waiting(&self) -> Vec<(String, Duration)> {
+        let now = Instant::now();
+        let left = |pause: Pause| Some(pause.until() - now).filter(|left| !left.is_zero());
+        let hosts = self.lock();
+        let pauses = hosts.values().filter_map(|host| {
+            Some((host.origin.to_string(), host.current_pause().and_then(left)?))
+        });
+        pauses.collect()
+    }
+
     /// Returns the figures of each host since they were taken last.
     pub(crate) fn take_traffic(&self) -> Vec<(String, Traffic)> {
         let hosts = self.lock();

@@ -23,6 +23,9 @@ pub use options::{
     Archives, CodingRule, Content, DumpOptions, DumpPolicy, FrequencyRule, GenericRule, LinkRule,
     ListOptions, PatchOptions, PublishOptions, Rotation, SetOptions, VersionOptions,
 };
-pub use publish::{Compaction, PublishReport, Publisher, check, preview, publish};
+pub use publish::{
+    Backup, Compaction, PublishReport, Publisher, backup, check, is_published, preview, publish, restore,
+    setup,
+};
 pub use render::{HostSetup, Place, Redirect, SetPlace};
 pub use status::{Overview, RecentChange, SetOverview};

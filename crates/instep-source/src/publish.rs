@@ -1,6 +1,7 @@
 //! A publication: scan, record, render, place, announce. [`Publisher::run`] owns that order; the rooms below take one
 //! step each and know nothing of the others.
 
+mod backup;
 mod context;
 mod dumps;
 mod lock;
@@ -33,11 +34,12 @@ use crate::{
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
 };
+pub use backup::{Backup, backup, is_published, restore};
 use context::SourceContext;
 pub(crate) use published::published_set;
 pub use report::PublishReport;
 pub(crate) use upkeep::compact;
-pub use upkeep::{Compaction, check, preview};
+pub use upkeep::{Compaction, check, preview, setup};
 pub(crate) use version_place::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
 
 /// The file of the catalogue in the state folder.

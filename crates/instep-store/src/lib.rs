@@ -2,6 +2,7 @@
 
 pub mod database;
 mod error_chain;
+mod filter;
 mod lock;
 mod obstacle;
 mod root;
@@ -9,6 +10,7 @@ mod staging;
 mod sync;
 
 pub use error_chain::error_chain;
+pub use filter::{PathFilter, PatternError};
 pub use lock::{Lock, LockError};
 pub use obstacle::Obstacle;
 pub use root::{NameKind, RootFolder, kind_at};

@@ -2,16 +2,18 @@
 //!
 //! An option comes from the command line, else from its environment variable, else from `instep.toml`.
 
-use std::ffi::OsString;
+use std::{cell::RefCell, env, ffi::OsString};
 
+use anyhow::{Context, anyhow};
 use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, builder::FalseyValueParser};
 
 use crate::{
     args::headings::{SERVING, VERSIONS},
     command::{
         audit::Audit, catalogue::Catalogue, change::Change, completions::Completions, demo::Demo,
-        exit_codes::ExitCodes, explain::Explain, explore::Explore, publish::Publish, republish::Republish,
-        serve::Serve, simulate::Simulate, status::Status, sync::Sync, validate::Validate,
+        exit_codes::ExitCodes, explain::Explain, explore::Explore, init::Init, publish::Publish,
+        republish::Republish, serve::Serve, simulate::Simulate, status::Status, sync::Sync,
+        validate::Validate,
     },
     config::Config,
     exit::Exit,
@@ -46,6 +48,7 @@ See also: instep help exit-codes";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(Demo),
+    Init(Box<Init>),
     Publish(Box<Publish>),
     Serve(Box<Serve>),
     Change(Change),
@@ -64,15 +67,28 @@ pub(crate) enum Command {
 }
 
 /// Runs a command.
+///
+/// Errors: what ends the command without its result.
 pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+    let used = RefCell::new(config.clone());
     match command {
         Command::Demo(demo) => demo.run(output),
+        Command::Init(init) => init.run(config, output),
         Command::Publish(publish) => publish.run(config, output),
-        Command::Serve(serve) => serve.run(config, output),
+        Command::Serve(serve) => {
+            let pick = |command| if let Command::Serve(serve) = command { Some(*serve) } else { None };
+            serve.run(config, &|| again(&used, pick), output)
+        }
         Command::Change(change) => change.run(output),
         Command::Catalogue(catalogue) => catalogue.run(output),
-        Command::Republish(republish) => republish.run(config, output),
-        Command::Sync(sync) => sync.run(config, output),
+        Command::Republish(republish) => {
+            let pick = |command| if let Command::Republish(again) = command { Some(*again) } else { None };
+            republish.run(config, &|| again(&used, pick), output)
+        }
+        Command::Sync(sync) => {
+            let pick = |command| if let Command::Sync(sync) = command { Some(*sync) } else { None };
+            sync.run(config, &|| again(&used, pick), output)
+        }
         Command::Audit(audit) => audit.run(config, output),
         Command::Simulate(simulate) => simulate.run(output),
         Command::Status(status) => status.run(output),
@@ -82,6 +98,18 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Completions(completions) => completions.run(definition()),
         Command::ExitCodes(codes) => codes.run(output),
     }
+}
+
+/// Reads the command line and the configuration again; `None` if the configuration is the one in use.
+fn again<T>(used: &RefCell<Config>, pick: fn(Command) -> Option<T>) -> anyhow::Result<Option<(T, Config)>> {
+    let (cli, config) =
+        parse(env::args_os().collect()).map_err(|error| anyhow!("{}", error.to_string().trim()))?;
+    if config == *used.borrow() {
+        return Ok(None);
+    }
+    let command = pick(cli.command).context("The command line names another command")?;
+    used.replace(config.clone());
+    Ok(Some((command, config)))
 }
 
 /// Reads the command line, after the configuration file has filled in what neither it nor the environment sets.

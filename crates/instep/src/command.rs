@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod exit_codes;
 pub(crate) mod explain;
 pub(crate) mod explore;
+pub(crate) mod init;
 pub(crate) mod publish;
 pub(crate) mod republish;
 pub(crate) mod serve;

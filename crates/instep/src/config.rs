@@ -22,7 +22,7 @@ use crate::global::variable;
 const SHARED_TABLES: [&str; 6] = ["credentials", "set", "link", "changefreq", "coded", "generic"];
 
 /// The configuration file, read; empty if there is none.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Config {
     path: PathBuf,
     table: Table,

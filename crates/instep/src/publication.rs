@@ -1,9 +1,13 @@
 //! Publishing once and serving until a signal, for the commands that do either.
 
-use std::sync::Arc;
+use std::{
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use instep_source::{
-    HostSetup, PublishOptions, PublishReport,
+    Error, PublishOptions, PublishReport,
     serve::{self, ServeOptions},
 };
 use serde_json::json;
@@ -11,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     exit::Exit,
-    runtime,
+    runtime::{self, Reload},
     ui::{
         Output,
         format::{bytes, count, counted, elapsed},
@@ -19,35 +23,65 @@ use crate::{
     },
 };
 
+/// The longest time for which a publication goes on after its server was ended for a restart.
+const LOCKED_FOR: Duration = Duration::from_secs(60);
+
 /// Publishes once, and reports the result for a command.
 ///
 /// Errors: those of the publication.
 pub(crate) fn publish_once(command: &str, options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
+    let is_first = !instep_source::is_published(&options.state);
     let monitor = Publishing::new(*output);
     let report = instep_source::publish(options, &monitor);
     monitor.finish();
     let report = report?;
-    show(output, &report);
+    show(output, &report, is_first);
     output.object("summary", summary(command, &report));
     Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
 }
 
-/// Publishes and serves until a signal ends it.
+/// Publishes and serves until a signal ends it. After SIGHUP it goes on with the options that `reload` returns.
 ///
 /// Errors: the address cannot be listened on, or the first publication fails.
-pub(crate) fn serve_until_signal(options: ServeOptions, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn serve_until_signal(
+    options: ServeOptions,
+    reload: Reload<'_, ServeOptions>,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let runtime = runtime::start()?;
     let shutdown = CancellationToken::new();
-    let signals = runtime::Signals::listen(&runtime, shutdown.clone());
+    let ending = "requests in flight are finished";
+    let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
+    let hangups = runtime::Hangups::listen(&runtime);
     let monitor = Arc::new(Publishing::new(*output));
-    let events = Arc::clone(&monitor) as Arc<dyn instep_source::Monitor>;
-    let served = runtime.block_on(serve::serve(options, events, shutdown.cancelled()));
+    let served = runtime.block_on(async {
+        let (mut options, mut restarted) = (options, None);
+        loop {
+            let events = Arc::clone(&monitor) as Arc<dyn instep_source::Monitor>;
+            let ending = shutdown.child_token();
+            let mut serving = pin!(serve::serve(options.clone(), events, ending.cancelled()));
+            tokio::select! {
+                served = &mut serving => match (served, restarted) {
+                    // A publication of the round before may still have the lock.
+                    (Err(Error::Locked { .. }), Some(since)) if Instant::elapsed(&since) < LOCKED_FOR => {
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                    (served, _) => return served,
+                },
+                next = runtime::reloaded(&hangups, reload, output) => {
+                    ending.cancel();
+                    serving.await?;
+                    (options, restarted) = (next, Some(Instant::now()));
+                }
+            };
+        }
+    });
     monitor.finish();
     served?;
     Ok(signals.exit())
 }
 
-fn show(output: &Output, report: &PublishReport) {
+fn show(output: &Output, report: &PublishReport, is_first: bool) {
     let state = if report.is_nothing_new() { "Nothing new" } else { "Published" };
     let changes = format!(
         "+{} ~{} -{} ={}",
@@ -68,21 +102,8 @@ fn show(output: &Output, report: &PublishReport) {
         let states = counted(kept.states, "past and present state");
         output.closing(format!("Kept for Change Dumps and patches: {states}, {}", bytes(kept.bytes)));
     }
-    if !report.documents.is_empty() {
-        show_host(output, &report.host);
-    }
-}
-
-/// Shows what the operator adds to the host so that readers find the Source.
-fn show_host(output: &Output, host: &HostSetup) {
-    if let Some(redirect) = &host.well_known {
-        output.note(format!("\nAt the root of the host, redirect {} to {}", redirect.from, redirect.to));
-    }
-    if !host.robots.is_empty() {
-        output.note(format!("Add to the host's robots.txt:\n{}", host.robots.join("\n")));
-    }
-    if !host.nginx.is_empty() {
-        output.note(format!("\nFor nginx:\n{}", host.nginx.trim_end()));
+    if is_first {
+        output.note("Next: set up the host once; add --host-setup nginx, apache or caddy to see how");
     }
 }
 

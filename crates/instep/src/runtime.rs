@@ -1,4 +1,4 @@
-//! The asynchronous runtime, and how signals end a command.
+//! The asynchronous runtime, and what signals do to a command.
 
 use std::sync::{
     Arc,
@@ -9,10 +9,14 @@ use anyhow::Context;
 use tokio::{
     runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
+    sync::Notify,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::exit::Exit;
+use crate::{
+    exit::Exit,
+    ui::{Level, Output},
+};
 
 /// Starts the runtime, with a worker thread per core.
 ///
@@ -28,8 +32,13 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Cancels `shutdown` at the first signal.
-    pub(crate) fn listen(runtime: &Runtime, shutdown: CancellationToken) -> Self {
+    /// Cancels `shutdown` at the first signal, and prints what the command does until it ends (D9).
+    pub(crate) fn listen(
+        runtime: &Runtime,
+        shutdown: CancellationToken,
+        output: Output,
+        ending: &'static str,
+    ) -> Self {
         let terminated = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&terminated);
         runtime.spawn(async move {
@@ -47,6 +56,9 @@ impl Signals {
                     std::process::exit(exit.code().into());
                 }
                 ended.store(exit == Exit::Terminated, Ordering::Relaxed);
+                if !output.quiet {
+                    output.log(Level::Info, &format!("Stopping: {ending}. A second signal stops at once."));
+                }
                 shutdown.cancel();
             }
         });
@@ -66,4 +78,47 @@ pub(crate) fn survive_file_size_limit() {
     let Ok(runtime) = Builder::new_current_thread().enable_io().build() else { return };
     let _within = runtime.enter();
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+}
+
+/// SIGHUP, which asks a long-running command to read its configuration again and never ends it (D2).
+pub(crate) struct Hangups(Arc<Notify>);
+
+impl Hangups {
+    /// Takes over SIGHUP.
+    pub(crate) fn listen(runtime: &Runtime) -> Self {
+        let received = Arc::new(Notify::new());
+        let notify = Arc::clone(&received);
+        runtime.spawn(async move {
+            let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+            while hangup.recv().await.is_some() {
+                notify.notify_one();
+            }
+        });
+        Self(received)
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&self) {
+        self.0.notified().await;
+    }
+}
+
+/// Reads the options of a command again; `None` if the configuration has not changed.
+pub(crate) type Reload<'a, T> = &'a dyn Fn() -> anyhow::Result<Option<T>>;
+
+/// Waits until SIGHUP brings new options. Options that cannot be used are reported, and the old ones stay.
+pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output: &Output) -> T {
+    loop {
+        hangups.next().await;
+        match reload() {
+            Ok(Some(options)) => {
+                output.note("SIGHUP: the configuration has changed; starting again with it");
+                return options;
+            }
+            Ok(None) => output.note("SIGHUP: certificates are read again; the configuration has not changed"),
+            Err(error) => {
+                output.log(Level::Error, &format!("SIGHUP: the old configuration stays in use: {error:#}"));
+            }
+        }
+    }
 }

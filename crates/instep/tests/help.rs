@@ -9,8 +9,11 @@ const SCREEN: (usize, usize) = (40, 100);
 /// The most options that a short help shows beside the global ones.
 const USUAL: usize = 10;
 
-const COMMANDS: [&[&str]; 17] = [
+const COMMANDS: [&[&str]; 20] = [
     &[],
+    &["init"],
+    &["catalogue", "backup"],
+    &["catalogue", "restore"],
     &["demo"],
     &["publish"],
     &["serve"],
@@ -79,7 +82,7 @@ fn sync_shows_what_people_use_by_purpose() {
     let groups = ["What to copy:", "Deleting:", "Speed:", "Credentials:", "Output:", "Global options:"];
     assert_eq!(headings(&text), groups);
     let long = help(&["sync"], "--help");
-    for option in ["--callback-url", "--versions", "--where-metadata", "--poll"] {
+    for option in ["--files-from", "--callback-url", "--versions", "--where-metadata", "--poll"] {
         assert!(long.contains(option) && !text.contains(option), "{option}");
     }
 }

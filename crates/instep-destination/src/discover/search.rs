@@ -47,6 +47,10 @@ impl<'a> Search<'a> {
                 self.invalid.take().map_or(Ok(sight), Err)
             }
             Err(source) if source.is_invalid() => Err(DiscoverError::Invalid { uri: url.clone(), source }),
+            // Another document in place of the one that was named would be another copy (D10).
+            Err(source @ DocumentError::Http(HttpError::Status { .. })) if names_document(url) => {
+                Err(DiscoverError::Unreachable { url: url.clone(), source })
+            }
             Err(error @ DocumentError::Http(HttpError::Status { .. })) => {
                 self.note(url, &error);
                 Ok(Sight::Nothing)
@@ -124,6 +128,12 @@ impl<'a> Search<'a> {
         let Self { looked_at, invalid, .. } = self;
         invalid.unwrap_or_else(|| DiscoverError::Nothing { url: url.clone(), looked_at })
     }
+}
+
+/// Returns `true` if a URL names a document, rather than a site, a page or a resource that leads to one.
+fn names_document(url: &Uri) -> bool {
+    let path = url.as_str().split(['?', '#']).next().unwrap_or_default();
+    [".xml", ".xml.gz", "/.well-known/resourcesync"].iter().any(|ending| path.ends_with(ending))
 }
 
 /// Returns `true` for XML that is broken, or in another encoding: it was meant as a document. A page in HTML, or XML of

@@ -6,10 +6,13 @@ use resourcesync::DateTime;
 pub struct SelectionOptions {
     /// The sets of resources, by the URI or the last part of the URI of their Capability List; none means all.
     pub sets: Vec<String>,
-    /// URI globs (`*.pdf`, `https://host/a/**`) or prefixes; one of them must match.
+    /// Patterns of rsync for the path below the base (`*.pdf`, `letters/**`), or with `://` globs or prefixes of URIs; one
+    /// of them must match.
     pub include: Vec<String>,
-    /// URI globs or prefixes; none of them may match.
+    /// Patterns of the same kinds; none of them may match.
     pub exclude: Vec<String>,
+    /// Exact paths below the base; one that ends with a slash stands for everything below it. `None` means all.
+    pub paths: Option<Vec<String>>,
     /// Media types, `text/*` among them; one of them must match.
     pub types: Vec<String>,
     /// The largest resource, in bytes.

@@ -1,40 +1,56 @@
+//! The selection of resources by the operator.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use instep_store::PathFilter;
+use percent_encoding::percent_decode_str;
 use resourcesync::{DateTime, Entry, MediaType, Relation};
 
 use crate::{Error, SelectionOptions};
 
-/// Which resources are wanted, ready to be asked entry by entry.
+/// The operator's selection, ready to be asked entry by entry.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    include: Patterns,
-    exclude: Patterns,
+    base: String,
+    paths: PathFilter,
+    include: Uris,
+    exclude: Uris,
     types: Vec<String>,
     max_size: Option<u64>,
     since: Option<DateTime>,
     only_links: Vec<Relation>,
     collections: Vec<String>,
     profiles: Vec<String>,
+    /// Entries that were asked for, and those that were selected.
+    asked: Arc<[AtomicU64; 2]>,
 }
 
+/// Patterns and prefixes of whole URIs.
 #[derive(Clone, Debug)]
-struct Patterns {
+struct Uris {
     globs: GlobSet,
-    prefixes: Vec<String>,
+    prefixes: BTreeSet<String>,
 }
 
-impl Patterns {
-    fn new(patterns: &[String]) -> Result<Self, Error> {
+impl Uris {
+    fn new(patterns: &[&String]) -> Result<Self, Error> {
         let mut globs = GlobSetBuilder::new();
-        let mut prefixes = Vec::new();
+        let mut prefixes = BTreeSet::new();
         for pattern in patterns {
             if pattern.contains(['*', '?', '[', '{']) {
-                let anywhere = if pattern.contains('/') { pattern.clone() } else { format!("**/{pattern}") };
-                let glob = GlobBuilder::new(&anywhere).literal_separator(true).build().map_err(|error| {
+                let glob = GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| {
                     Error::Usage { what: format!("{pattern:?} is not a pattern: {}", error.kind()) }
                 })?;
                 globs.add(glob);
             } else {
-                prefixes.push(pattern.clone());
+                prefixes.insert((*pattern).clone());
             }
         }
         let globs = globs.build().map_err(|error| Error::Usage { what: error.to_string() })?;
@@ -51,30 +67,67 @@ impl Patterns {
 }
 
 impl Selection {
-    /// Reads the operator's patterns.
+    /// Reads the operator's patterns. They match the path below `url` if that ends with a slash, else the path below its
+    /// host; a pattern with `://` matches whole URIs.
     ///
     /// # Errors
-    /// [`Error::Usage`] where one is not a pattern.
-    pub fn new(options: &SelectionOptions) -> Result<Self, Error> {
+    /// [`Error::Usage`] if one is not a pattern.
+    pub fn new(options: &SelectionOptions, url: &str) -> Result<Self, Error> {
+        let is_uri = |pattern: &&String| pattern.contains("://");
+        let uris = |patterns: &[String]| Uris::new(&patterns.iter().filter(is_uri).collect::<Vec<_>>());
+        let paths = |patterns: &[String]| -> Vec<String> {
+            patterns.iter().filter(|pattern| !is_uri(pattern)).cloned().collect()
+        };
+        let filter = PathFilter::new(&paths(&options.include), &paths(&options.exclude));
+        let mut filter = filter.map_err(|error| Error::Usage { what: error.to_string() })?;
+        if let Some(listed) = &options.paths {
+            filter = filter.with_list(listed.iter().cloned());
+        }
         Ok(Self {
-            include: Patterns::new(&options.include)?,
-            exclude: Patterns::new(&options.exclude)?,
+            base: base(url).to_owned(),
+            paths: filter,
+            include: uris(&options.include)?,
+            exclude: uris(&options.exclude)?,
             types: options.types.iter().map(|text| text.to_ascii_lowercase()).collect(),
             max_size: options.max_size,
             since: options.since,
             only_links: options.only_links.iter().map(|rel| Relation::parse(rel)).collect(),
             collections: options.collections.clone(),
             profiles: options.profiles.clone(),
+            asked: Arc::default(),
         })
     }
 
-    /// Whether a URI is wanted, as far as the URI tells.
+    /// Returns `true` if a URI is selected, as far as the URI tells.
     pub fn wants_uri(&self, uri: &str) -> bool {
-        (self.include.is_empty() || self.include.matches(uri)) && !self.exclude.matches(uri)
+        let by_uri = (self.include.is_empty() || self.include.matches(uri)) && !self.exclude.matches(uri);
+        by_uri && (self.paths.selects_everything() || self.paths.selects(&self.path_of(uri)))
     }
 
-    /// Whether a resource is wanted. What an entry does not state counts against it only where it was asked for.
+    /// Returns the number of entries that were asked for, and of those that were selected (D8).
+    pub fn counts(&self) -> (u64, u64) {
+        (self.asked[0].load(Relaxed), self.asked[1].load(Relaxed))
+    }
+
+    /// Returns the path of a URI below the base, decoded; that below its host if it is elsewhere.
+    fn path_of(&self, uri: &str) -> Vec<u8> {
+        let uri = uri.split('#').next().unwrap_or_default();
+        let path = uri.strip_prefix(&self.base).unwrap_or_else(|| {
+            let after_scheme = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+            after_scheme.split_once('/').map_or("", |(_, path)| path)
+        });
+        percent_decode_str(path).collect()
+    }
+
+    /// Returns `true` if a resource is selected. What an entry does not state counts against it only if it was asked for.
     pub fn wants(&self, entry: &Entry) -> bool {
+        let wanted = self.selects(entry);
+        self.asked[0].fetch_add(1, Relaxed);
+        self.asked[1].fetch_add(u64::from(wanted), Relaxed);
+        wanted
+    }
+
+    fn selects(&self, entry: &Entry) -> bool {
         let linked = |rel: &Relation, targets: &[String]| {
             targets.is_empty()
                 || entry.links_for(rel).any(|link| targets.iter().any(|t| t == link.href.as_str()))
@@ -107,6 +160,13 @@ impl Selection {
     }
 }
 
+/// Returns the URL below which paths are matched: that of the folder or site that the operator named, else of its host.
+fn base(url: &str) -> &str {
+    let authority = url.find("://").map_or(0, |scheme| scheme + 3);
+    let root = url[authority..].find('/').map_or(url.len(), |slash| authority + slash + 1);
+    if url.ends_with('/') { url } else { &url[..root] }
+}
+
 #[cfg(test)]
 mod tests {
     use resourcesync::{Link, Uri};
@@ -120,14 +180,18 @@ mod tests {
     fn selects(change: impl FnOnce(&mut SelectionOptions), entry: &Entry) -> bool {
         let mut options = SelectionOptions::default();
         change(&mut options);
-        Selection::new(&options).unwrap().wants(entry)
+        Selection::new(&options, "http://example.com/").unwrap().wants(entry)
     }
 
     #[test]
-    fn uris_are_selected_by_glob_or_prefix() {
+    fn d8_paths_below_the_base_are_selected_by_pattern_and_uris_by_glob_or_prefix() {
         let table = [
             ("*.pdf", "http://example.com/a/b.pdf", true),
             ("*.pdf", "http://example.com/a/b.txt", false),
+            ("letters/**", "http://example.com/letters/1701.txt", true),
+            ("/letters/**", "http://example.com/a/letters/1701.txt", false),
+            ("a b.txt", "http://example.com/x/a%20b.txt", true),
+            ("*.pdf", "http://elsewhere.example/a/b.pdf", true),
             ("http://example.com/a/", "http://example.com/a/b", true),
             ("http://example.com/a/", "http://example.com/b", false),
             ("http://example.com/*", "http://example.com/a", true),
@@ -145,6 +209,27 @@ mod tests {
                 !expected,
                 "not {pattern} {uri}"
             );
+        }
+    }
+
+    #[test]
+    fn d8_paths_begin_below_the_url_that_was_named() {
+        let mut options = SelectionOptions::default();
+        options.include.push("/letters/**".to_owned());
+        for (url, selected) in [
+            ("http://example.com/data/", true),
+            ("http://example.com/", false),
+            ("http://example.com/data/list.xml", false),
+        ] {
+            let selection = Selection::new(&options, url).unwrap();
+            assert_eq!(selection.wants(&entry("http://example.com/data/letters/1")), selected, "{url}");
+            assert_eq!(selection.counts(), (1, u64::from(selected)));
+        }
+        options.include.clear();
+        options.paths = Some(vec!["letters/1".to_owned(), "b/".to_owned()]);
+        let selection = Selection::new(&options, "http://example.com/data/").unwrap();
+        for (path, selected) in [("letters/1", true), ("letters/2", false), ("b/c/d", true)] {
+            assert_eq!(selection.wants_uri(&format!("http://example.com/data/{path}")), selected, "{path}");
         }
     }
 

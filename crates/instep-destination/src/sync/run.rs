@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
         }
         let selection = &options.selection;
         let policy = Policy {
-            selection: Selection::new(selection)?,
+            selection: Selection::new(selection, &options.url)?,
             scope,
             limit: selection.limit,
             as_of: options.as_of,
@@ -210,6 +210,8 @@ impl<'a> Run<'a> {
         for (host, traffic) in self.client.take_traffic() {
             self.monitor.event(Event::Traffic { host: &host, traffic: &traffic });
         }
+        let (requests, waiting) = (self.client.under_way(), self.client.waiting());
+        self.monitor.event(Event::UnderWay { requests: &requests, waiting: &waiting });
     }
 
     /// The report, once everything is done; how the run ended is written down either way, and the copy is free for the next.
@@ -244,6 +246,10 @@ impl<'a> Run<'a> {
             return Err(error);
         }
         self.report.owed = self.state().owed_count()?;
+        if let (listed @ 1.., 0) = self.policy.selection.counts() {
+            // A pattern that matches nothing is most often a mistake, and looks like success otherwise (D8).
+            self.note(&format!("{listed} listed, 0 selected: nothing of the Source matches the filters"));
+        }
         self.report.requests = self.client.requests();
         self.report.elapsed = self.started.elapsed();
         let problems: Vec<_> = self.problems.into_values().collect();

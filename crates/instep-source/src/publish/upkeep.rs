@@ -7,7 +7,7 @@ use crate::{
     Error, Monitor, PublishOptions,
     catalogue::{Catalogue, Recorded},
     content::Holdings,
-    render::Policy,
+    render::{HostSetup, Policy, host_setup},
     scan::{self, Difference, ReportedChange, ScanOptions, ScanReport, record_reported},
 };
 
@@ -98,6 +98,14 @@ pub fn preview(
     sets::number(&mut options.sets, &catalogue)?;
     let holdings = Holdings::new(&options, &catalogue)?;
     scan::check(&holdings, &catalogue, &ScanOptions::new(&options), false, monitor, differs)
+}
+
+/// Returns what the operator adds to the host of a Source, without publishing anything.
+///
+/// # Errors
+/// If an option cannot be followed.
+pub fn setup(options: &PublishOptions) -> Result<HostSetup, Error> {
+    Ok(host_setup(&Policy::new(options)?))
 }
 
 /// The same as [`Publisher::compact`], for who has only the catalogue.

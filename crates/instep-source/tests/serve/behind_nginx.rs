@@ -1,4 +1,4 @@
-//! The files of a publication, served by nginx with the snippet that the publication tells.
+//! The files of a publication, served by nginx with the directives that the publication reports.
 
 use instep_source::{CodingRule, Content, PublishOptions, SetOptions, VoidMonitor, publish};
 
@@ -35,6 +35,30 @@ fn resources_that_are_stored_coded_are_served_as_the_list_says() {
     }
     let description = get(nginx.address, "/.well-known/resourcesync");
     assert_eq!((description.status, description.header("content-type")), (200, Some("application/xml")));
+}
+
+#[test]
+fn c17_nginx_serves_the_resources_and_nothing_of_the_state() {
+    for base in ["http://example.com/", "http://example.com/data/"] {
+        let root = folder(&[("a.txt", b"a"), ("data/b.txt", b"b")]);
+        let content =
+            if base.ends_with("/data/") { root.path().join("data") } else { root.path().to_owned() };
+        let path = if base.ends_with("/data/") { "/data/" } else { "/" };
+        let report = publish(&PublishOptions::new(&content, base), &VoidMonitor).unwrap();
+        // As it would be with a careless umask, or with nginx running as the owner.
+        let state = content.join(".instep");
+        for open in [state.clone(), state.join("catalogue.db"), state.join("lock")] {
+            std::fs::set_permissions(open, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let Some(nginx) = Nginx::with(root, &report.host.nginx) else {
+            assert!(std::env::var_os("CI").is_none(), "nginx is missing");
+            return;
+        };
+        for denied in [".instep/catalogue.db", ".instep/lock", ".instep/", ".instep", "%2einstep/lock"] {
+            assert_eq!(get(nginx.address, &format!("{path}{denied}")).status, 404, "{path}{denied}");
+        }
+        assert_eq!(get(nginx.address, &format!("{path}resourcesync/resourcelist.xml")).status, 200);
+    }
 }
 
 #[test]

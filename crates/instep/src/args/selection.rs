@@ -1,5 +1,11 @@
 //! Options that select resources of a Source.
 
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
 use clap::Args;
 use instep_destination::SelectionOptions;
 use resourcesync::DateTime;
@@ -16,6 +22,9 @@ pub(crate) struct Selection {
     /// No paths that match; wins over --include
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
+    /// Only the paths in this file, one per line; - for standard input
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    files_from: Option<PathBuf>,
     /// Only these media types, such as text/*
     #[arg(long = "type", value_name = "TYPE", hide_short_help = true)]
     types: Vec<String>,
@@ -53,8 +62,11 @@ pub(crate) struct Selection {
 
 impl Selection {
     /// Returns the settings.
-    pub(crate) fn options(self) -> SelectionOptions {
+    ///
+    /// Errors: the list of paths cannot be read.
+    pub(crate) fn options(self) -> anyhow::Result<SelectionOptions> {
         let mut options = SelectionOptions::default();
+        options.paths = self.files_from.as_deref().map(paths).transpose()?;
         options.sets = self.set;
         options.include = self.include;
         options.exclude = self.exclude;
@@ -68,6 +80,17 @@ impl Selection {
         options.profiles = self.profile;
         options.prefer_types = self.prefer_type;
         options.where_metadata = self.where_metadata;
-        options
+        Ok(options)
     }
+}
+
+/// Reads a list of paths as rsync does: empty lines and those that begin with `#` or `;` are skipped.
+fn paths(file: &Path) -> anyhow::Result<Vec<String>> {
+    let text = match file.as_os_str() == "-" {
+        true => io::read_to_string(io::stdin()),
+        false => fs::read_to_string(file),
+    };
+    let text = text.with_context(|| format!("Cannot read {}", file.display()))?;
+    let is_path = |line: &&str| !line.is_empty() && !line.starts_with(['#', ';']);
+    Ok(text.lines().map(str::trim).filter(is_path).map(str::to_owned).collect())
 }

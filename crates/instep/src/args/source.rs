@@ -32,10 +32,10 @@ pub(crate) struct Source {
     #[arg(long, value_name = "MANIFEST", hide_short_help = true)]
     from: Option<PathBuf>,
     /// Folder for the documents [default: DIR; serve: DIR/.instep/documents]
-    #[arg(long, value_name = "DIR", help_heading = DOCUMENTS)]
+    #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DOCUMENTS)]
     out: Option<PathBuf>,
     /// Folder for the catalogue [default: DIR/.instep]
-    #[arg(long, value_name = "DIR", help_heading = DOCUMENTS, hide_short_help = true)]
+    #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DOCUMENTS, hide_short_help = true)]
     state: Option<PathBuf>,
     /// Digests: md5, sha-1, sha-256, sha-384, sha-512
     #[arg(long, value_delimiter = ',', default_value = "sha-256", value_name = "ALGORITHMS", value_parser = algorithm,

@@ -1,6 +1,6 @@
 //! Values as people write them: `30s`, `10MiB`, `4/s`, `10%`.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// Reads a duration: `30s`, `5m`, `1h30m`, `250ms`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -59,11 +59,24 @@ pub(crate) fn datetime(text: &str) -> Result<resourcesync::DateTime, String> {
 
 /// Reads an absolute http(s) URI; a host alone stands for `https://host/`.
 pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
+    if text.starts_with(['.', '/']) {
+        return Err(format!("{text:?} is a path; write the URL of the Source, such as https://example.org/"));
+    }
     let complete = if text.contains("://") { text.to_owned() } else { format!("https://{text}/") };
     let uri = resourcesync::Uri::parse(&complete).map_err(|error| format!("{text:?}: {error}"))?;
     match uri.as_str().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase()) {
         Some(scheme) if scheme == "http" || scheme == "https" => Ok(uri),
         _ => Err(format!("{text:?}: only http and https URLs can be used")),
+    }
+}
+
+/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (D4).
+pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
+    match text.split_once("://") {
+        Some((scheme, _)) => {
+            Err(format!("{text:?} is a {scheme} URL, but only local folders can be written"))
+        }
+        None => Ok(PathBuf::from(text)),
     }
 }
 
@@ -86,6 +99,12 @@ mod tests {
     }
 
     #[test]
+    fn d4_a_url_is_not_a_folder() {
+        assert!(super::path("s3://bucket/x").unwrap_err().contains("s3 URL"));
+        assert_eq!(super::path("./out"), Ok("./out".into()));
+    }
+
+    #[test]
     fn a_wrong_value_says_what_to_write() {
         let errors = [
             duration("fast").unwrap_err(),
@@ -97,5 +116,6 @@ mod tests {
             assert!(error.contains("write"), "{error}");
         }
         assert!(url("ftp://example.org/").is_err());
+        assert!(url("./copy").unwrap_err().contains("is a path"));
     }
 }

@@ -1,6 +1,6 @@
 //! `instep audit`: compares a copy with its Source.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 use clap::Args;
 use instep_destination::{self as destination, AuditOptions, AuditReport, Verify};
@@ -68,9 +68,10 @@ impl Audit {
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let options = self.options(config)?;
         let runtime = runtime::start()?;
-        let signals = runtime::Signals::listen(&runtime, options.shutdown.clone());
-        let progress = Arc::new(Progress::new(*output));
-        let report = runtime.block_on(destination::audit(&options, progress.as_ref()));
+        let signals =
+            runtime::Signals::listen(&runtime, options.shutdown.clone(), *output, "the comparison ends here");
+        let progress = Progress::new(*output, false);
+        let report = runtime.block_on(destination::audit(&options, &progress));
         progress.finish();
         let report = report?;
         show(output, &report);
@@ -90,7 +91,7 @@ impl Audit {
         options.sample = self.sample;
         options.origin = self.origin;
         options.verify = self.verify;
-        options.selection = self.selection.options();
+        options.selection = self.selection.options()?;
         options.access = self.access.options(config)?;
         Ok(options)
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use instep_source::Publisher;
+use instep_source::{Backup, Publisher};
 use serde_json::json;
 
 use crate::{
@@ -12,12 +12,12 @@ use crate::{
     listener::{Compacted, Listener},
     ui::{
         Output,
-        format::{bytes, counted},
+        format::{bytes, count, counted},
         publishing::{Differences, Publishing},
     },
 };
 
-/// Maintain the catalogue of a Source: check, compact
+/// Maintain the catalogue of a Source: check, compact, backup, restore
 #[derive(Debug, Args)]
 pub(crate) struct Catalogue {
     #[command(subcommand)]
@@ -36,6 +36,26 @@ enum Task {
     /// Each publication drops such history; this command frees the space. A running `serve` does the work itself and
     /// records nothing meanwhile.
     Compact(Place),
+    /// Write a backup of the catalogue and the hub's subscriptions to a new file
+    ///
+    /// A running `serve` is not interrupted. Documents are not in the backup, because the next publication writes them.
+    Backup(BackupFile),
+    /// Put a backup in place as the state of a Source
+    ///
+    /// Refuses if the Source has a catalogue. Publish afterwards: changes since the backup are found and announced.
+    Restore(BackupFile),
+}
+
+/// A Source and a backup of it.
+#[derive(Debug, Args)]
+struct BackupFile {
+    /// The folder that is published
+    dir: PathBuf,
+    /// File of the backup
+    file: PathBuf,
+    /// Folder of its catalogue [default: DIR/.instep]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
 }
 
 /// The Source to work on.
@@ -55,6 +75,17 @@ impl Catalogue {
         match self.task {
             Task::Check(place) => check(&folders::state(&place.dir, place.state), output),
             Task::Compact(place) => compact(&folders::state(&place.dir, place.state), output),
+            Task::Backup(BackupFile { dir, file, state }) => {
+                let backup = instep_source::backup(&folders::state(&dir, state), &file)?;
+                show_backup("backup", &format!("Backup written to {}", file.display()), &backup, output);
+                Ok(Exit::Done)
+            }
+            Task::Restore(BackupFile { dir, file, state }) => {
+                let state = folders::state(&dir, state);
+                let backup = instep_source::restore(&file, &state)?;
+                show_backup("restore", &format!("Restored to {}", state.display()), &backup, output);
+                Ok(Exit::Done)
+            }
         }
     }
 }
@@ -83,6 +114,18 @@ fn check(state: &Path, output: &Output) -> anyhow::Result<Exit> {
         }),
     );
     Ok(if unknown + differing + missing > 0 { Exit::Differences } else { Exit::Done })
+}
+
+fn show_backup(task: &str, verdict: &str, backup: &Backup, output: &Output) {
+    let (databases, size) = (backup.databases.join(" and "), bytes(backup.bytes));
+    output.closing(format!("{verdict}: {databases}, {size}, up to change {}", count(backup.sequence)));
+    output.object(
+        "summary",
+        json!({
+            "command": format!("catalogue {task}"), "databases": backup.databases, "bytes": backup.bytes,
+            "sequence": backup.sequence,
+        }),
+    );
 }
 
 fn compact(state: &Path, output: &Output) -> anyhow::Result<Exit> {

@@ -78,7 +78,7 @@ impl Change {
         output.object(
             "summary",
             json!({
-                "command": "change", "said": uris.len(), "created": created, "updated": updated,
+                "command": "change", "reported": uris.len(), "created": created, "updated": updated,
                 "deleted": deleted, "sequence": sequence, "by": by,
             }),
         );

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use instep_source::{DumpPolicy, PublishOptions};
 use serde_json::json;
 
 use crate::{
-    args::{headings::WHAT_TO_PUBLISH, source::Source},
+    args::{headings::WHAT_TO_PUBLISH, source::Source, values},
     config::Config,
     exit::Exit,
     publication::publish_once,
@@ -27,6 +27,7 @@ use crate::{
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct Publish {
     /// The folder whose files are the resources
+    #[arg(value_parser = values::path)]
     dir: PathBuf,
     /// The URL at which the folder is served
     #[arg(long, value_name = "URL", help_heading = WHAT_TO_PUBLISH)]
@@ -36,9 +37,20 @@ pub(crate) struct Publish {
     dry_run: bool,
     #[command(flatten)]
     source: Source,
+    /// Print how to set up this web server for the Source; publish nothing
+    #[arg(long, value_name = "SERVER", help_heading = WHAT_TO_PUBLISH)]
+    host_setup: Option<WebServer>,
     /// Only `serve` can do this
     #[arg(long, hide = true)]
     versions: bool,
+}
+
+/// A web server that can serve the files of a publication.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WebServer {
+    Nginx,
+    Apache,
+    Caddy,
 }
 
 const HINT: &str = "All options and examples: instep publish --help";
@@ -48,6 +60,7 @@ Examples:
   instep publish /srv/data --base-url https://example.org/data/
   instep publish /srv/data --base-url https://example.org/data/ --dry-run
   instep publish /srv/data --base-url https://example.org/ --exclude 'drafts/**' --hash md5,sha-256
+  instep publish /srv/data --base-url https://example.org/data/ --host-setup nginx
   instep publish /mnt/readonly --base-url https://example.org/ --out /srv/documents --state /var/lib/instep";
 
 impl Publish {
@@ -61,11 +74,35 @@ impl Publish {
         }
         let options =
             self.source.options(&self.dir, &self.base_url, self.dir.clone(), DumpPolicy::Never, config)?;
-        match self.dry_run {
-            true => preview(&options, output),
-            false => publish_once("publish", &options, output),
+        match (self.host_setup, self.dry_run) {
+            (Some(server), _) => show_setup(server, &options, output),
+            (None, true) => preview(&options, output),
+            (None, false) => publish_once("publish", &options, output),
         }
     }
+}
+
+/// Prints what the operator adds to the host so that readers find the Source and nobody reads its state (D13, C17).
+fn show_setup(server: WebServer, options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
+    let setup = instep_source::setup(options)?;
+    let (name, directives) = match server {
+        WebServer::Nginx => ("the server block of nginx", &setup.nginx),
+        WebServer::Apache => ("the virtual host of Apache (mod_alias, mod_headers)", &setup.apache),
+        WebServer::Caddy => ("the site block of Caddy", &setup.caddy),
+    };
+    output.line(format!("# Add to {name}:\n{}", directives.trim_end()));
+    if !setup.robots.is_empty() {
+        output.line(format!("\n# Add to the robots.txt of the host:\n{}", setup.robots.join("\n")));
+    }
+    output.object(
+        "host",
+        json!({
+            "directives": directives,
+            "well_known": setup.well_known.as_ref().map(|redirect| redirect.to.as_str()),
+            "robots": setup.robots,
+        }),
+    );
+    Ok(Exit::Done)
 }
 
 /// Shows what a publication would change, resource by resource.

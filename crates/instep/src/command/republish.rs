@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::bail;
 use clap::Args;
-use instep_source::{Content, DumpPolicy, PublishOptions};
+use instep_source::{Content, DumpPolicy, PublishOptions, serve::ServeOptions};
 
 use crate::{
     args::{folders, serving::Serving},
@@ -12,6 +12,7 @@ use crate::{
     copy::CopyContent,
     exit::Exit,
     publication::{publish_once, serve_until_signal},
+    runtime::Reload,
     ui::Output,
 };
 
@@ -40,29 +41,36 @@ Examples:
 
 impl Republish {
     /// Runs the command.
-    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(
+        self,
+        config: &Config,
+        reload: Reload<'_, (Self, Config)>,
+        output: &Output,
+    ) -> anyhow::Result<Exit> {
+        if self.serving.server.listen.is_some() {
+            let again = || reload()?.map(|(republish, config)| republish.served(&config)).transpose();
+            return serve_until_signal(self.served(config)?, &again, output);
+        }
+        let Self { dirs, serving } = self;
+        let Some(base_url) = serving.server.base_url.clone() else {
+            bail!("Set --base-url if another server serves the copy, or --listen to serve it here");
+        };
+        if dirs.len() > 1 && !serving.source.names_out() {
+            bail!("Several copies need --out, the folder for their documents");
+        }
+        let source = serving.source.with_state(folders::state_of_republished(&dirs[0]));
+        let mut options = source.options(&dirs[0], &base_url, dirs[0].clone(), DumpPolicy::Never, config)?;
+        take_content(&mut options, &dirs, config)?;
+        publish_once("republish", &options, output)
+    }
+
+    /// Returns the settings of a server of the copies.
+    fn served(self, config: &Config) -> anyhow::Result<ServeOptions> {
         let Self { dirs, mut serving } = self;
         serving.source = serving.source.with_state(folders::state_of_republished(&dirs[0]));
-        match (&serving.server.listen, serving.server.base_url.clone()) {
-            (Some(_), _) => {
-                let mut options = serving.options(&dirs[0], config)?;
-                take_content(&mut options.publish, &dirs, config)?;
-                serve_until_signal(options, output)
-            }
-            (None, Some(base_url)) => {
-                if dirs.len() > 1 && !serving.source.names_out() {
-                    bail!("Several copies need --out, the folder for their documents");
-                }
-                let documents = dirs[0].clone();
-                let mut options =
-                    serving.source.options(&dirs[0], &base_url, documents, DumpPolicy::Never, config)?;
-                take_content(&mut options, &dirs, config)?;
-                publish_once("republish", &options, output)
-            }
-            (None, None) => {
-                bail!("Set --base-url if another server serves the copy, or --listen to serve it here")
-            }
-        }
+        let mut options = serving.options(&dirs[0], config)?;
+        take_content(&mut options.publish, &dirs, config)?;
+        Ok(options)
     }
 }
 

@@ -3,9 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use instep_source::serve::ServeOptions;
 
 use crate::{
-    args::serving::Serving, config::Config, exit::Exit, publication::serve_until_signal, ui::Output,
+    args::{serving::Serving, values},
+    config::Config,
+    exit::Exit,
+    publication::serve_until_signal,
+    runtime::Reload,
+    ui::Output,
 };
 
 /// Publish a folder, keep its documents up to date, and serve documents and resources
@@ -16,6 +22,7 @@ use crate::{
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct Serve {
     /// The folder whose files are the resources
+    #[arg(value_parser = values::path)]
     dir: PathBuf,
     #[command(flatten)]
     serving: Serving,
@@ -31,7 +38,17 @@ Examples:
 
 impl Serve {
     /// Runs the command.
-    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        serve_until_signal(self.serving.options(&self.dir, config)?, output)
+    pub(crate) fn run(
+        self,
+        config: &Config,
+        reload: Reload<'_, (Self, Config)>,
+        output: &Output,
+    ) -> anyhow::Result<Exit> {
+        let again = || reload()?.map(|(serve, config)| serve.options(&config)).transpose();
+        serve_until_signal(self.options(config)?, &again, output)
+    }
+
+    fn options(self, config: &Config) -> anyhow::Result<ServeOptions> {
+        self.serving.options(&self.dir, config)
     }
 }

@@ -108,7 +108,10 @@ impl Simulate {
         let faults = Arc::new(Faults::parse(&self.fault, self.seed)?);
         let runtime = runtime::start()?;
         let shutdown = CancellationToken::new();
-        let signals = runtime::Signals::listen(&runtime, shutdown.clone());
+        let ending = "requests in flight are finished";
+        let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
+        // SIGHUP ends no server; there is no configuration to read again.
+        let _hangups = runtime::Hangups::listen(&runtime);
         let monitor = Arc::new(Publishing::new(*output));
         let simulated = self.simulate(&state, &faults, &monitor, &shutdown);
         let by_signal = runtime.block_on(simulated)?;

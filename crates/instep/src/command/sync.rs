@@ -2,7 +2,13 @@
 
 mod relay;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::bail;
 use clap::Args;
@@ -11,6 +17,7 @@ use instep_destination::{
     Verify, Via,
 };
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::{
@@ -25,7 +32,7 @@ use crate::{
     },
     config::Config,
     exit::Exit,
-    runtime,
+    runtime::{self, Hangups, Reload},
     ui::{
         Output,
         changes::Events,
@@ -47,6 +54,7 @@ pub(crate) struct Sync {
     /// Any URL of the Source
     url: String,
     /// Folder of the copy [default: ./HOST]
+    #[arg(value_parser = values::path)]
     dir: Option<PathBuf>,
     /// Show what would be done; write nothing
     #[arg(short = 'n', long, help_heading = WHAT_TO_COPY)]
@@ -69,7 +77,7 @@ pub(crate) struct Sync {
     #[arg(long, help_heading = DELETING, hide_short_help = true)]
     allow_empty: bool,
     /// Keep replaced and deleted files in this folder
-    #[arg(long, value_name = "DIR", help_heading = DELETING, hide_short_help = true)]
+    #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DELETING, hide_short_help = true)]
     backup_dir: Option<PathBuf>,
     #[command(flatten)]
     access: Access,
@@ -146,41 +154,29 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 impl Sync {
-    /// Runs the command.
-    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        let has_events_on_stdout = self.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
-        let metrics_file = self.metrics_file.clone();
-        let (options, relay) = self.options(config)?;
-        let (url, dir) = (options.url.clone(), options.dir.clone());
+    /// Runs the command. With `--follow`, SIGHUP starts it again with the options that `reload` returns.
+    pub(crate) fn run(
+        self,
+        config: &Config,
+        reload: Reload<'_, (Self, Config)>,
+        output: &Output,
+    ) -> anyhow::Result<Exit> {
         let runtime = runtime::start()?;
-        let signals = runtime::Signals::listen(&runtime, options.shutdown.clone());
-        let progress = Arc::new(Progress::new(*output));
-        let metrics = metrics_file.map(|file| Metrics::new(file, &dir, progress.as_ref()));
-        let monitor: &dyn Monitor = match &metrics {
-            Some(metrics) => metrics,
-            None => progress.as_ref(),
-        };
-        let report = match relay {
-            None => runtime.block_on(destination::sync(&options, monitor)).map_err(Into::into),
-            Some(relay) => runtime.block_on(relay.run(&options, monitor, output)),
-        };
-        if let Some(metrics) = &metrics
-            && let Err(error) = metrics.end(exit_code(&report))
-        {
-            output.note(format!("Cannot write the metrics file: {error}"));
+        let shutdown = CancellationToken::new();
+        let ending = "transfers in flight are finished within 30 s and what arrived is saved";
+        let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
+        let hangups = self.follow.then(|| Hangups::listen(&runtime));
+        let (mut sync, mut config) = (self, config.clone());
+        loop {
+            let job = Job::new(sync, &config, shutdown.child_token())?;
+            let ended =
+                runtime.block_on(job.run(hangups.as_ref().map(|hangups| (hangups, reload)), output))?;
+            match ended {
+                Ended::Reloaded(next) => (sync, config) = *next,
+                Ended::Interrupted => return Ok(signals.exit()),
+                Ended::Done(exit) => return Ok(exit),
+            }
         }
-        progress.finish();
-        let report = report?;
-        if has_events_on_stdout {
-            output.note(closing(&report));
-        } else {
-            output.closing(closing(&report));
-        }
-        output.object("summary", summary(&url, &dir, &report));
-        Ok(match report.outcome {
-            Outcome::Interrupted => signals.exit(),
-            _ => Exit::from_code(report.exit_code()),
-        })
     }
 
     fn options(self, config: &Config) -> anyhow::Result<(SyncOptions, Option<Relay>)> {
@@ -208,7 +204,7 @@ impl Sync {
         let events = self.events.map(Events::to).or(self.on_change.map(Events::Command));
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
         options.callbacks = self.callbacks.options();
-        options.selection = self.selection.options();
+        options.selection = self.selection.options()?;
         options.access = self.access.options(config)?;
         if self.server.listen.is_some() && !self.republish {
             bail!("--listen serves the copy that is published again; add --follow --republish");
@@ -216,6 +212,105 @@ impl Sync {
         let relay =
             self.republish.then(|| Relay::new(&options.dir, self.server, self.channels)).transpose()?;
         Ok((options, relay))
+    }
+}
+
+/// One run with one set of options.
+struct Job {
+    options: SyncOptions,
+    relay: Option<Relay>,
+    metrics_file: Option<PathBuf>,
+    has_events_on_stdout: bool,
+    /// The folder of the copy was not there before.
+    is_new: bool,
+}
+
+/// How a run ended.
+enum Ended {
+    /// SIGHUP brought other options.
+    Reloaded(Box<(Sync, Config)>),
+    /// A signal ended it.
+    Interrupted,
+    Done(Exit),
+}
+
+impl Job {
+    fn new(sync: Sync, config: &Config, shutdown: CancellationToken) -> anyhow::Result<Self> {
+        let has_events_on_stdout = sync.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
+        let metrics_file = sync.metrics_file.clone();
+        let (mut options, relay) = sync.options(config)?;
+        options.shutdown = shutdown;
+        let is_new = !options.dir.exists();
+        Ok(Self { options, relay, metrics_file, has_events_on_stdout, is_new })
+    }
+
+    async fn run(
+        self,
+        hangups: Option<(&Hangups, Reload<'_, (Sync, Config)>)>,
+        output: &Output,
+    ) -> anyhow::Result<Ended> {
+        let Self { options, relay, metrics_file, has_events_on_stdout, is_new } = self;
+        let progress = Progress::new(*output, options.follow);
+        let metrics = metrics_file.map(|file| Metrics::new(file, &options.dir, &progress));
+        let monitor: &dyn Monitor = match &metrics {
+            Some(metrics) => metrics,
+            None => &progress,
+        };
+        let mut running = pin!(async {
+            match relay {
+                None => destination::sync(&options, monitor).await.map_err(Into::into),
+                Some(relay) => relay.run(&options, monitor, output).await,
+            }
+        });
+        let next = async {
+            match hangups {
+                Some((hangups, reload)) => runtime::reloaded(hangups, reload, output).await,
+                None => std::future::pending().await,
+            }
+        };
+        let (report, next) = tokio::select! {
+            report = &mut running => (report, None),
+            next = next => {
+                options.shutdown.cancel();
+                (running.await, Some(next))
+            }
+        };
+        if let Some(metrics) = &metrics
+            && let Err(error) = metrics.end(exit_code(&report))
+        {
+            output.note(format!("Cannot write the metrics file: {error}"));
+        }
+        progress.finish();
+        if is_new && report.is_err() {
+            remove_empty_copy(&options.dir);
+        }
+        let report = report?;
+        if let Some(next) = next {
+            return Ok(Ended::Reloaded(Box::new(next)));
+        }
+        if has_events_on_stdout {
+            output.note(closing(&report));
+        } else {
+            output.closing(closing(&report));
+        }
+        output.object("summary", summary(&options.url, &options.dir, &report));
+        Ok(match report.outcome {
+            Outcome::Interrupted => Ended::Interrupted,
+            _ => Ended::Done(Exit::from_code(report.exit_code())),
+        })
+    }
+}
+
+/// Removes what a first run that failed has left, if no resource is in it (D5).
+fn remove_empty_copy(dir: &Path) {
+    let is_empty = || -> io::Result<bool> {
+        let mut names = fs::read_dir(dir)?.map(|item| Ok::<_, io::Error>(item?.file_name()));
+        let only_state = names.all(|name| name.is_ok_and(|name| name == ".instep"));
+        Ok(only_state && destination::status(dir).is_ok_and(|status| status.held == 0))
+    };
+    if is_empty().unwrap_or_default() {
+        let _ = fs::remove_dir_all(dir.join(".instep"));
+        let _ = fs::remove_dir(dir);
     }
 }
 
@@ -257,7 +352,7 @@ fn closing(report: &SyncReport) -> String {
     format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason)
 }
 
-fn summary(url: &str, dir: &std::path::Path, report: &SyncReport) -> serde_json::Value {
+fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json::Value {
     json!({
         "command": "sync",
         "url": url,

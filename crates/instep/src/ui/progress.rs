@@ -1,27 +1,32 @@
-//! Shows the events of a Destination: a bar on a terminal, a line every 30 s elsewhere, JSON for programs.
+//! Shows the events of a Destination: a display on a terminal, a line every 30 s elsewhere, JSON for programs.
+
+mod display;
+mod tally;
 
 use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use instep_destination::{Event, Item, Letter, Monitor, Phase, PlanTotals, Problem};
+use instep_destination::{Event, Item, Letter, Monitor, Problem};
 use serde_json::json;
 
+use self::{display::Display, tally::Tally};
 use super::{
     Output,
-    format::{bytes, count, name},
+    format::{count, name},
     output::Level,
     stream,
 };
 use crate::advice;
 
-/// Time between two progress lines of a run that draws no bar.
+/// Time between two progress lines of a run that draws nothing.
 const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// Time between two drawings.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
 
 /// Problems that are printed one by one; further ones are only counted.
 const PROBLEMS_SHOWN: u64 = 20;
@@ -29,64 +34,97 @@ const PROBLEMS_SHOWN: u64 = 20;
 /// The monitor of a Destination.
 pub(crate) struct Progress {
     output: Output,
-    bar: ProgressBar,
-    planned: Mutex<PlanTotals>,
-    last_line: Mutex<Instant>,
-    done: AtomicU64,
-    bytes: AtomicU64,
-    problems: AtomicU64,
+    shared: Arc<Shared>,
+    /// Each round of a run that follows gets a line (D11).
+    follows: bool,
+}
+
+/// What the monitor and the thread that draws share.
+struct Shared {
+    tally: Mutex<Tally>,
+    ended: Mutex<bool>,
+    end: Condvar,
+}
+
+impl Shared {
+    fn tally(&self) -> MutexGuard<'_, Tally> {
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a while; returns `false` once the run has ended.
+    fn wait(&self, pause: Duration) -> bool {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.end.wait_timeout_while(ended, pause, |ended| !*ended);
+        !*waited.unwrap_or_else(PoisonError::into_inner).0
+    }
 }
 
 impl Progress {
-    pub(crate) fn new(output: Output) -> Self {
-        let bar = if output.bars { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        bar.set_style(spinner());
+    /// Starts showing the events of a run.
+    pub(crate) fn new(output: Output, follows: bool) -> Self {
+        let tally = Mutex::new(Tally::new(Instant::now()));
+        let shared = Arc::new(Shared { tally, ended: Mutex::new(false), end: Condvar::new() });
+        let progress = Self { output, shared, follows };
         if output.bars {
-            bar.enable_steady_tick(Duration::from_millis(120));
-            stream::draw(&bar);
+            progress.draw_until_end();
+        } else if !output.quiet && !output.json {
+            progress.print_until_end();
         }
-        Self {
-            output,
-            bar,
-            planned: Mutex::default(),
-            last_line: Mutex::new(Instant::now()),
-            done: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            problems: AtomicU64::new(0),
-        }
+        progress
+    }
+
+    /// Draws the state of the run again and again. A thread does it, because a run that waits sends no events.
+    fn draw_until_end(&self) {
+        let bar = ProgressBar::new_spinner();
+        bar.set_style(
+            ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        );
+        stream::draw(&bar);
+        let shared = Arc::clone(&self.shared);
+        thread::spawn(move || {
+            let mut display = Display::default();
+            while shared.wait(DRAW_EVERY) {
+                let text = display.text(&mut shared.tally(), Instant::now(), stream::columns());
+                bar.set_message(text);
+                bar.tick();
+            }
+        });
+    }
+
+    /// Prints a line every 30 s.
+    fn print_until_end(&self) {
+        let (shared, output) = (Arc::clone(&self.shared), self.output);
+        thread::spawn(move || {
+            let mut display = Display::default();
+            while shared.wait(LINE_EVERY) {
+                let line = display.line(&mut shared.tally(), Instant::now());
+                output.note(line);
+            }
+        });
     }
 
     /// Clears the display and prints how many problems were not shown.
     pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+        *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.shared.end.notify_all();
         stream::clear();
-        let hidden = self.problems.load(Ordering::Relaxed).saturating_sub(PROBLEMS_SHOWN);
+        let hidden = self.shared.tally().problems.saturating_sub(PROBLEMS_SHOWN);
         if hidden > 0 && !self.output.verbose {
-            self.output.note(format!(
-                "... and {} more problems; -v shows each, `instep status` counts them",
-                count(hidden)
-            ));
-        }
-    }
-
-    fn phase(&self, phase: Phase) {
-        self.bar.set_message(phase.as_str());
-        let planned = *self.planned.lock().unwrap_or_else(PoisonError::into_inner);
-        if phase == Phase::Fetching && planned.fetches > 0 {
-            self.bar.set_length(planned.fetches);
-            self.bar.set_style(bar());
+            let hidden = count(hidden);
+            self.output
+                .note(format!("... and {hidden} more problems; -v shows each, `instep status` counts them"));
         }
     }
 
     fn item(&self, item: &Item<'_>, planned: bool) {
-        if !planned {
-            let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-            if item.letter != Letter::Gone {
-                self.bar.set_position(done);
-            }
-        }
         if self.output.json {
-            let fields = json!({ "letter": item.letter.to_string(), "uri": item.uri, "bytes": item.bytes, "detail": item.detail, "planned": planned });
+            let fields = json!({
+                "letter": item.letter.to_string(),
+                "uri": item.uri,
+                "bytes": item.bytes,
+                "detail": item.detail,
+                "planned": planned,
+            });
             self.output.object("item", fields);
         }
         if planned || self.output.verbose {
@@ -102,89 +140,70 @@ impl Progress {
         }
     }
 
-    fn problem(&self, problem: &Problem<'_>, severity: &str) {
+    fn problem(&self, problem: &Problem<'_>, is_warning: bool, number: u64) {
         let hint = problem.hint.or_else(|| advice::for_problem(problem.kind));
         let fields = json!({
-            "severity": severity,
+            "severity": if is_warning { "warning" } else { "error" },
             "kind": problem.kind.as_str(),
             "uri": problem.uri,
             "what": problem.what.to_string(),
             "hint": hint,
         });
         self.output.object("problem", fields);
-        let shown = self.problems.fetch_add(1, Ordering::Relaxed) < PROBLEMS_SHOWN;
-        if (shown || self.output.verbose)
-            && !self.output.json
-            && !(self.output.quiet && severity == "warning")
-        {
-            let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
-            let sign = if severity == "warning" { "warning:" } else { "!" };
-            let line =
-                format!("{sign} {}: {}{}", name(problem.uri), name(&problem.what.to_string()), name(&hint));
-            self.output.log(if severity == "warning" { Level::Warn } else { Level::Error }, &line);
-        }
-    }
-
-    /// Prints a line every 30 s if no bar is drawn.
-    fn line_if_due(&self) {
-        if self.output.bars || self.output.quiet || self.output.json {
+        let is_shown = number <= PROBLEMS_SHOWN || self.output.verbose;
+        if !is_shown || self.output.json || (self.output.quiet && is_warning) {
             return;
         }
-        let mut last = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.elapsed() >= LINE_EVERY {
-            *last = Instant::now();
-            let (done, transferred) = (self.done.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
-            let planned = *self.planned.lock().unwrap_or_else(PoisonError::into_inner);
-            self.output.note(format!(
-                "{} of {} done, {} transferred",
-                count(done),
-                count(planned.fetches),
-                bytes(transferred)
-            ));
-        }
+        let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
+        let (sign, level) = if is_warning { ("warning:", Level::Warn) } else { ("!", Level::Error) };
+        let what = name(&problem.what.to_string());
+        self.output.log(level, &format!("{sign} {}: {what}{}", name(problem.uri), name(&hint)));
+    }
+
+    /// Prints a line about a round that has ended.
+    fn round(&self, exit_code: u8) {
+        let round = self.shared.tally().end_round(Instant::now());
+        self.output.note(round.line());
+        self.output.object("round", round.fields(exit_code));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.shared.end.notify_all();
     }
 }
 
 impl Monitor for Progress {
     fn event(&self, event: Event<'_>) {
+        self.shared.tally().add(&event);
         match event {
-            Event::Phase(phase) => self.phase(phase),
             Event::Note(text) => {
                 self.output.object("note", json!({ "text": text }));
                 self.output.note(name(text));
             }
             Event::Planned(totals) => {
-                *self.planned.lock().unwrap_or_else(PoisonError::into_inner) = totals;
-                self.output.object(
-                    "plan",
-                    json!({
-                        "fetches": totals.fetches,
-                        "deletions": totals.deletions,
-                        "unchanged": totals.unchanged,
-                        "bytes": totals.bytes,
-                    }),
-                );
+                let fields = json!({
+                    "fetches": totals.fetches,
+                    "deletions": totals.deletions,
+                    "unchanged": totals.unchanged,
+                    "bytes": totals.bytes,
+                });
+                self.output.object("plan", fields);
             }
             Event::Itemized(item) => self.item(&item, true),
             Event::Committed(item) => self.item(&item, false),
-            Event::Progress { bytes: more } => {
-                let transferred = self.bytes.fetch_add(more, Ordering::Relaxed) + more;
-                self.bar.set_prefix(bytes(transferred));
-                self.line_if_due();
+            Event::Problem(problem) => {
+                let number = self.shared.tally().problems;
+                self.problem(&problem, false, number);
             }
-            Event::Problem(problem) => self.problem(&problem, "error"),
-            Event::Warning(problem) => self.problem(&problem, "warning"),
+            Event::Warning(problem) => {
+                let number = self.shared.tally().problems;
+                self.problem(&problem, true, number);
+            }
+            Event::Ended { exit_code } if self.follows => self.round(exit_code),
             _ => {}
         }
     }
-}
-
-fn spinner() -> ProgressStyle {
-    ProgressStyle::with_template("{spinner} {msg} {prefix} {elapsed}")
-        .unwrap_or_else(|_| ProgressStyle::default_spinner())
-}
-
-fn bar() -> ProgressStyle {
-    ProgressStyle::with_template("{msg} {bar:30} {human_pos}/{human_len} {prefix} {per_sec} ETA {eta}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
 }

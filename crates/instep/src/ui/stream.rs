@@ -24,6 +24,12 @@ pub(crate) fn clear() {
     drawn.iter().for_each(ProgressBar::finish_and_clear);
 }
 
+/// Returns the width of the terminal of standard error.
+pub(crate) fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stderr());
+    size.map_or(80, |size| usize::from(size.ws_col).max(20))
+}
+
 /// Runs `write` while nothing is drawn, so that lines and bars do not tear each other.
 fn above_drawing<T>(write: impl FnOnce() -> T) -> T {
     let drawn = DRAWN.lock().unwrap_or_else(PoisonError::into_inner).clone();

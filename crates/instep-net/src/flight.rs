@@ -1,0 +1,116 @@
+//! Requests under way: shown while they run, logged when they end.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use tokio::time::Instant;
+
+/// A request whose answer is arriving.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InFlight {
+    /// Its URI.
+    pub uri: Arc<str>,
+    /// Bytes of the body that have arrived.
+    pub received: u64,
+    /// Bytes of the whole body, if the server states them.
+    pub length: Option<u64>,
+}
+
+/// All requests under way of a client.
+#[derive(Debug, Default)]
+pub(crate) struct Flights {
+    started: AtomicU64,
+    under_way: Mutex<BTreeMap<u64, Arc<Counts>>>,
+}
+
+#[derive(Debug)]
+struct Counts {
+    uri: Arc<str>,
+    received: AtomicU64,
+    length: Option<u64>,
+}
+
+/// One request, from its headers to the end of its body.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    flights: Arc<Flights>,
+    number: u64,
+    counts: Arc<Counts>,
+    status: u16,
+    asked: Instant,
+}
+
+impl Flights {
+    /// Starts to count a request that was sent at `asked`.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        uri: Arc<str>,
+        status: u16,
+        length: Option<u64>,
+        asked: Instant,
+    ) -> Flight {
+        let number = self.started.fetch_add(1, Relaxed);
+        let counts = Arc::new(Counts { uri, received: AtomicU64::new(0), length });
+        self.lock().insert(number, Arc::clone(&counts));
+        Flight { flights: Arc::clone(self), number, counts, status, asked }
+    }
+
+    /// Returns the requests under way, the oldest first.
+    pub(crate) fn under_way(&self) -> Vec<InFlight> {
+        let of = |counts: &Arc<Counts>| InFlight {
+            uri: Arc::clone(&counts.uri),
+            received: counts.received.load(Relaxed),
+            length: counts.length,
+        };
+        self.lock().values().map(of).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Counts>>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Flight {
+    /// Counts bytes that have arrived.
+    pub(crate) fn count(&self, bytes: u64) {
+        self.counts.received.fetch_add(bytes, Relaxed);
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.flights.lock().remove(&self.number);
+        tracing::debug!(
+            status = self.status,
+            bytes = self.counts.received.load(Relaxed),
+            ms = self.asked.elapsed().as_millis() as u64,
+            uri = %self.counts.uri,
+            "request"
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn d6_a_request_is_under_way_until_its_body_has_ended() {
+        let flights = Arc::new(Flights::default());
+        let first = flights.start("http://a/1".into(), 200, Some(10), Instant::now());
+        let second = flights.start("http://a/2".into(), 200, None, Instant::now());
+        first.count(4);
+        let seen: Vec<_> = flights.under_way().iter().map(|it| (it.received, it.length)).collect();
+        assert_eq!(seen, [(4, Some(10)), (0, None)]);
+        drop(first);
+        assert_eq!(flights.under_way().len(), 1);
+        drop(second);
+        assert_eq!(flights.under_way(), []);
+    }
+}

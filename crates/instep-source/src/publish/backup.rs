@@ -1,0 +1,158 @@
+//! Backup and restore of what a Source cannot compute again: its catalogue and the subscriptions of its hub (D1).
+//!
+//! A backup is a ZIP file with a consistent copy of each database. Documents and packages are not in it, because the
+//! next publication writes them; bytes of past states are not, because they are bounded by age and size anyway.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use rusqlite::{Connection, OpenFlags};
+use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
+
+use super::{CATALOGUE, lock, remembered};
+use crate::{Error, catalogue::Catalogue};
+
+/// The databases of a state folder; the first one is always there.
+const DATABASES: [&str; 2] = [CATALOGUE, "hub.db"];
+
+/// The figures of a backup or restoration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Backup {
+    /// The databases in it.
+    pub databases: Vec<&'static str>,
+    /// Bytes of the databases.
+    pub bytes: u64,
+    /// Sequence of the last change in the catalogue.
+    pub sequence: u64,
+}
+
+/// Writes a backup of a Source's state to a new file. A server that holds the Source goes on meanwhile.
+///
+/// The file gets its name when it is complete and on disk.
+///
+/// # Errors
+/// If nothing has been published with this state, the file exists, or a database or the disk fails.
+pub fn backup(state: &Path, file: &Path) -> Result<Backup, Error> {
+    if !is_published(state) {
+        return Err(remembered::unknown(state));
+    }
+    if file.exists() {
+        return Err(Error::option("file", format!("{} exists; choose a new file", file.display())));
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let copies = tempfile::tempdir_in(folder).map_err(Error::write(folder))?;
+    let mut backup = Backup::default();
+    for name in DATABASES.into_iter().filter(|name| state.join(name).exists()) {
+        copy_database(&state.join(name), &copies.path().join(name))?;
+        backup.databases.push(name);
+    }
+    let catalogue = Catalogue::open(&copies.path().join(CATALOGUE))?;
+    backup.sequence = catalogue.snapshot()?.head().sequence;
+    drop(catalogue);
+    let written = copies.path().join("backup");
+    backup.bytes = pack(copies.path(), &backup.databases, &written).map_err(Error::write(file))?;
+    fs::rename(&written, file).and_then(|()| File::open(folder)?.sync_all()).map_err(Error::write(file))?;
+    Ok(backup)
+}
+
+/// Puts a backup in place as the state of a Source. The next publication compares it with the content.
+///
+/// # Errors
+/// If a state is there already, the file is not a complete backup or is from a newer version, or the disk fails.
+/// Nothing is in place then.
+pub fn restore(file: &Path, state: &Path) -> Result<Backup, Error> {
+    if is_published(state) {
+        let what = format!("{} has a catalogue; move it away first", state.display());
+        return Err(Error::option("state", what));
+    }
+    let wrong = |error: zip::result::ZipError| Error::read(file)(io::Error::other(error));
+    let mut archive = ZipArchive::new(File::open(file).map_err(Error::read(file))?).map_err(wrong)?;
+    let _lock = lock::take(state)?;
+    let staging = tempfile::tempdir_in(state).map_err(Error::write(state))?;
+    let mut restored = Backup::default();
+    for name in DATABASES {
+        let mut member = match archive.by_name(name) {
+            Err(zip::result::ZipError::FileNotFound) if name != CATALOGUE => continue,
+            member => member.map_err(wrong)?,
+        };
+        let path = staging.path().join(name);
+        let written = File::create(&path).and_then(|mut out| {
+            let bytes = io::copy(&mut member, &mut out)?;
+            out.sync_all().map(|()| bytes)
+        });
+        restored.bytes += written.map_err(Error::write(&path))?;
+        restored.databases.push(name);
+        check_database(&path)?;
+    }
+    let catalogue = Catalogue::open(&staging.path().join(CATALOGUE))?;
+    restored.sequence = catalogue.snapshot()?.head().sequence;
+    remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(|| remembered::unknown(file))?;
+    drop(catalogue);
+    // The catalogue comes last: with it the state counts as there.
+    for name in restored.databases.iter().rev() {
+        let (from, to) = (staging.path().join(name), state.join(name));
+        fs::rename(&from, &to).map_err(Error::write(&to))?;
+    }
+    File::open(state).and_then(|folder| folder.sync_all()).map_err(Error::write(state))?;
+    Ok(restored)
+}
+
+/// Returns `true` if something was published with this state.
+pub fn is_published(state: &Path) -> bool {
+    state.join(CATALOGUE).exists()
+}
+
+/// Copies a database in one transaction, while others may write it.
+fn copy_database(from: &Path, to: &Path) -> Result<(), Error> {
+    let copy = || -> Result<(), rusqlite::Error> {
+        let connection = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        connection.busy_timeout(std::time::Duration::from_secs(30))?;
+        connection.execute("VACUUM INTO ?1", [to.to_string_lossy()]).map(drop)
+    };
+    copy().map_err(failed(from))
+}
+
+fn check_database(path: &Path) -> Result<(), Error> {
+    let check = || -> Result<String, rusqlite::Error> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))
+    };
+    match check().map_err(failed(path))?.as_str() {
+        "ok" => Ok(()),
+        damage => {
+            let source = io::Error::other(damage.to_owned());
+            Err(Error::Catalogue { path: path.to_owned(), source: Box::new(source) })
+        }
+    }
+}
+
+fn failed(path: &Path) -> impl FnOnce(rusqlite::Error) -> Error {
+    let path = path.to_owned();
+    |source| Error::Catalogue { path, source: Box::new(source) }
+}
+
+/// Packs the databases of a folder into a file that is on disk when this returns. Returns their bytes.
+fn pack(folder: &Path, names: &[&'static str], to: &PathBuf) -> io::Result<u64> {
+    let mut zip = ZipWriter::new(File::create(to)?);
+    let options =
+        SimpleFileOptions::default().compression_method(CompressionMethod::Deflated).large_file(true);
+    let (mut bytes, mut buffer) = (0, vec![0; 64 << 10]);
+    for name in names {
+        zip.start_file(*name, options).map_err(io::Error::other)?;
+        let mut database = File::open(folder.join(name))?;
+        loop {
+            let read = database.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            zip.write_all(&buffer[..read])?;
+            bytes += read as u64;
+        }
+    }
+    zip.finish().map_err(io::Error::other)?.sync_all()?;
+    Ok(bytes)
+}

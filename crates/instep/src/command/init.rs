@@ -1,0 +1,81 @@
+//! `instep init`: writes a commented `instep.toml` after looking at a folder or a Source.
+
+mod copy;
+mod source;
+
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use serde_json::json;
+
+use crate::{
+    args::{access::Access, headings::OUTPUT, values},
+    config::Config,
+    exit::Exit,
+    ui::Output,
+};
+
+/// Write a commented instep.toml for a folder to publish or a Source to copy
+///
+/// Looks at the folder, or at what the URL offers, and writes the options that fit, each with a comment. Nothing else
+/// is written, and nothing is published or copied.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "All options and examples: instep init --help",
+    after_long_help = "Examples:\n  instep init ./data\n  instep init https://example.org/\n  instep init https://example.org/ --out mirror.toml"
+)]
+pub(crate) struct Init {
+    /// Folder to publish, or any URL of a Source to copy
+    #[arg(value_name = "DIR|URL", default_value = ".")]
+    target: String,
+    /// File to write
+    #[arg(long, value_name = "FILE", default_value = "instep.toml", value_parser = values::path, help_heading = OUTPUT)]
+    out: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long, help_heading = OUTPUT)]
+    force: bool,
+    #[command(flatten)]
+    access: Access,
+}
+
+/// A configuration, and the commands that use it.
+struct Draft {
+    kind: &'static str,
+    text: String,
+    next: Vec<String>,
+}
+
+impl Init {
+    /// Runs the command.
+    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+        if self.out.exists() && !self.force {
+            bail!("{} exists; replace it with --force, or name another with --out", self.out.display());
+        }
+        let draft = if self.target.contains("://") {
+            let url = values::url(&self.target).map_err(anyhow::Error::msg)?;
+            copy::draft(&url, self.access.options(config)?)?
+        } else {
+            source::draft(Path::new(&self.target))?
+        };
+        write(&self.out, &draft.text, self.force)?;
+        output.closing(format!("Wrote {}. Read it, then:", self.out.display()));
+        draft.next.iter().for_each(|command| output.closing(format!("  {command}")));
+        output.object(
+            "summary",
+            json!({ "command": "init", "kind": draft.kind, "file": self.out, "next": draft.next }),
+        );
+        Ok(Exit::Done)
+    }
+}
+
+fn write(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).create_new(!force);
+    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("Cannot write {}", path.display()))
+}

@@ -1,0 +1,129 @@
+//! The configuration of a Source, made from what is in its folder.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use anyhow::{Context, bail};
+
+use super::Draft;
+use crate::ui::format::{bytes, counted};
+
+/// Files that are looked at; a larger folder is described by these.
+const MOST_FILES: u64 = 200_000;
+
+/// A set that is packed as one dump without being asked.
+const SMALL: u64 = 1 << 30;
+
+/// Names of folders and endings of files that are often not meant for readers.
+const DOUBTFUL: [&str; 8] = ["drafts", "tmp", "cache", "node_modules", "*.tmp", "*.bak", "*.part", "*.log"];
+
+/// What a folder holds.
+#[derive(Debug, Default)]
+struct Contents {
+    files: u64,
+    bytes: u64,
+    /// Files that not everybody may read.
+    private: u64,
+    doubtful: BTreeMap<&'static str, u64>,
+}
+
+/// Returns a configuration for a folder.
+///
+/// Errors: the folder cannot be read.
+pub(super) fn draft(folder: &Path) -> anyhow::Result<Draft> {
+    if !folder.is_dir() {
+        bail!(
+            "{} is not a folder; give a folder to publish or the URL of a Source to copy",
+            folder.display()
+        );
+    }
+    let contents = look(folder)?;
+    let shown = folder.display();
+    let more = if contents.files >= MOST_FILES { " or more" } else { "" };
+    let size = format!("{}{more}, {}", counted(contents.files, "file"), bytes(contents.bytes));
+    let mut text = format!(
+        "# instep: publish {shown} ({size})\n\
+         #\n\
+         #   instep publish {shown} --dry-run     see what would be published\n\
+         #   instep publish {shown}               write documents beside the files, for any web server\n\
+         #   instep serve {shown}                 publish and serve, and notice changes at once\n\
+         #\n\
+         # All options: instep publish --help, instep serve --help\n\n\
+         [publish]\n\
+         # The URL at which the folder is served. Set it before the first publication: readers know resources by it.\n\
+         base-url = \"https://example.org/\"\n\n\
+         # Digests by which readers verify what they copy.\n\
+         hash = [\"sha-256\"]\n\n"
+    );
+    text.push_str(
+        "# Paths to leave out, as in rsync. Hidden files and editor backups are left out anyway.\n",
+    );
+    match contents.doubtful.is_empty() {
+        true => text.push_str("# exclude = [\"drafts/**\", \"*.tmp\"]\n\n"),
+        false => {
+            let patterns: Vec<_> = contents.doubtful.keys().map(|pattern| format!("\"{pattern}\"")).collect();
+            let numbers: Vec<_> =
+                contents.doubtful.iter().map(|(pattern, number)| format!("{pattern}: {number}")).collect();
+            text.push_str(&format!("# Found here: {}.\n", numbers.join(", ")));
+            text.push_str(&format!("exclude = [{}]\n\n", patterns.join(", ")));
+        }
+    }
+    if contents.private > 0 {
+        let private = counted(contents.private, "file");
+        text.push_str(&format!("# {private} cannot be read by everybody and will not be published.\n\n"));
+    }
+    let dump = if contents.bytes <= SMALL { "dump" } else { "# dump" };
+    text.push_str(&format!(
+        "# A Resource Dump packs all resources, so that a first copy needs few requests. It takes {} here.\n\
+         {dump} = \"always\"\n\n\
+         # A Change Dump packs changed resources; past states are kept for it.\n\
+         # change-dump = true\n\n\
+         [serve]\n\
+         # Address and port of the server.\n\
+         listen = \"127.0.0.1:8080\"\n\n\
+         # Certificate and key, read again on SIGHUP.\n\
+         # tls-cert = \"/etc/ssl/example.org/chain.pem\"\n\
+         # tls-key = \"/etc/ssl/example.org/key.pem\"\n",
+        bytes(contents.bytes)
+    ));
+    let next = vec![format!("instep publish {shown} --dry-run"), format!("instep serve {shown}")];
+    Ok(Draft { kind: "source", text, next })
+}
+
+fn look(folder: &Path) -> anyhow::Result<Contents> {
+    let mut contents = Contents::default();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let items = fs::read_dir(&folder).with_context(|| format!("Cannot read {}", folder.display()))?;
+        for item in items {
+            let item = item?;
+            let name = item.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') || contents.files >= MOST_FILES {
+                continue;
+            }
+            if let Some(pattern) = doubtful(&name) {
+                *contents.doubtful.entry(pattern).or_default() += 1;
+            }
+            let metadata = item.metadata()?;
+            if metadata.is_dir() {
+                folders.push(item.path());
+            } else if metadata.is_file() {
+                contents.files += 1;
+                contents.bytes += metadata.len();
+                contents.private += u64::from(!is_public(&metadata));
+            }
+        }
+    }
+    Ok(contents)
+}
+
+fn doubtful(name: &str) -> Option<&'static str> {
+    DOUBTFUL.into_iter().find(|pattern| match pattern.strip_prefix('*') {
+        Some(ending) => name.ends_with(ending),
+        None => name == *pattern,
+    })
+}
+
+fn is_public(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    metadata.permissions().mode() & 0o004 != 0
+}

@@ -1,0 +1,150 @@
+//! The counts of a run, made from its events.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use instep_destination::{Event, Letter, Phase, PlanTotals, http::InFlight};
+use serde_json::{Value, json};
+
+use crate::ui::format::{bytes, count, counted, elapsed};
+
+/// Counts since the start, and since the last round ended.
+#[derive(Debug)]
+pub(super) struct Tally {
+    pub(super) started: Instant,
+    pub(super) phase: Option<Phase>,
+    /// What is to be done, of all plans of this round.
+    pub(super) planned: PlanTotals,
+    /// Resources fetched and committed, or failed.
+    pub(super) done: u64,
+    /// Bytes of resources that arrived.
+    pub(super) bytes: u64,
+    /// Problems and warnings.
+    pub(super) problems: u64,
+    pub(super) errors: u64,
+    /// Transfers under way: URI, bytes so far, length.
+    pub(super) transfers: Vec<(String, u64, Option<u64>)>,
+    /// Hosts that are not asked for a while.
+    pub(super) waiting: BTreeMap<String, Duration>,
+    round: Round,
+}
+
+/// Counts of one round of a run that follows.
+#[derive(Clone, Debug)]
+pub(super) struct Round {
+    started: Instant,
+    elapsed: Duration,
+    created: u64,
+    updated: u64,
+    deleted: u64,
+    failed: u64,
+    bytes: u64,
+    requests: u64,
+}
+
+impl Tally {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            started: now,
+            phase: None,
+            planned: PlanTotals::new(),
+            done: 0,
+            bytes: 0,
+            problems: 0,
+            errors: 0,
+            transfers: Vec::new(),
+            waiting: BTreeMap::new(),
+            round: Round::new(now),
+        }
+    }
+
+    /// Counts an event.
+    pub(super) fn add(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Phase(phase) => self.phase = Some(*phase),
+            Event::Planned(totals) => {
+                self.planned.fetches += totals.fetches;
+                self.planned.deletions += totals.deletions;
+                self.planned.bytes += totals.bytes;
+            }
+            Event::Committed(item) => {
+                match item.letter {
+                    Letter::New => self.round.created += 1,
+                    Letter::Gone => self.round.deleted += 1,
+                    Letter::Changed => self.round.updated += 1,
+                    _ => {}
+                }
+                if item.letter != Letter::Gone {
+                    self.done += 1;
+                }
+            }
+            Event::Progress { bytes } => {
+                self.bytes += bytes;
+                self.round.bytes += bytes;
+            }
+            Event::Traffic { traffic, .. } => {
+                self.round.requests += traffic.answers.values().sum::<u64>();
+            }
+            Event::UnderWay { requests, waiting } => {
+                let shown = |it: &InFlight| (it.uri.to_string(), it.received, it.length);
+                self.transfers = requests.iter().map(shown).collect();
+                self.waiting = waiting.iter().cloned().collect();
+            }
+            Event::Problem(_) => {
+                self.problems += 1;
+                self.errors += 1;
+                self.round.failed += 1;
+            }
+            Event::Warning(_) => self.problems += 1,
+            _ => {}
+        }
+    }
+
+    /// Returns the counts of the round that ends now, and starts the next.
+    pub(super) fn end_round(&mut self, now: Instant) -> Round {
+        let mut ended = std::mem::replace(&mut self.round, Round::new(now));
+        ended.elapsed = now.duration_since(ended.started);
+        self.planned = PlanTotals::new();
+        (self.done, self.bytes, self.started) = (0, 0, now);
+        ended
+    }
+}
+
+impl Round {
+    fn new(now: Instant) -> Self {
+        let elapsed = Duration::ZERO;
+        Self { started: now, elapsed, created: 0, updated: 0, deleted: 0, failed: 0, bytes: 0, requests: 0 }
+    }
+
+    /// Returns the round in a line for people.
+    pub(super) fn line(&self) -> String {
+        let time = jiff::Zoned::now().strftime("%H:%M:%S").to_string();
+        let mut line = match self.created + self.updated + self.deleted + self.failed {
+            0 => format!("{time}  nothing new"),
+            _ => {
+                format!("{time}  +{} ~{} -{}", count(self.created), count(self.updated), count(self.deleted))
+            }
+        };
+        if self.failed > 0 {
+            line.push_str(&format!(", {}", counted(self.failed, "problem")));
+        }
+        let requests = counted(self.requests, "request");
+        format!("{line}; {} in {requests}, {}", bytes(self.bytes), elapsed(self.elapsed))
+    }
+
+    /// Returns the round as an object for programs.
+    pub(super) fn fields(&self, exit_code: u8) -> Value {
+        json!({
+            "created": self.created,
+            "updated": self.updated,
+            "deleted": self.deleted,
+            "failed": self.failed,
+            "bytes": self.bytes,
+            "requests": self.requests,
+            "seconds": self.elapsed.as_secs_f64(),
+            "exit_code": exit_code,
+        })
+    }
+}

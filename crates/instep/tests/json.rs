@@ -1,0 +1,166 @@
+//! The output for programs, held against the JSON Schema that is published for it (D16).
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::{Map, Value};
+
+const SCHEMA: &str = include_str!("../schema/output.schema.json");
+const PAGE: &str = include_str!("../../../docs/json.md");
+
+fn definitions() -> Map<String, Value> {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    schema["$defs"].as_object().unwrap().clone()
+}
+
+/// The JSON Schema type of a value; an integer is a number, too.
+fn is_of(value: &Value, kind: &str) -> bool {
+    match kind {
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "null" => value.is_null(),
+        other => panic!("the schema has the type {other}"),
+    }
+}
+
+fn allows(rule: &Value, value: &Value) -> bool {
+    let by_type = match &rule["type"] {
+        Value::Null => true,
+        Value::String(kind) => is_of(value, kind),
+        kinds => kinds.as_array().unwrap().iter().any(|kind| is_of(value, kind.as_str().unwrap())),
+    };
+    let by_enum = rule["enum"].as_array().is_none_or(|values| values.contains(value));
+    by_type && by_enum && (rule["const"].is_null() || rule["const"] == *value)
+}
+
+/// The definition that a line follows: all its fields are there, and no field is undocumented.
+fn definition(line: &Value) -> Option<String> {
+    let object = line.as_object().unwrap();
+    definitions().into_iter().find_map(|(name, definition)| {
+        let properties = definition["properties"].as_object().unwrap();
+        let has_all = properties.keys().all(|key| object.contains_key(key));
+        let fits =
+            object.iter().all(|(key, value)| properties.get(key).is_some_and(|rule| allows(rule, value)));
+        (has_all && fits).then_some(name)
+    })
+}
+
+fn instep(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_instep"));
+    command.args(arguments).arg("--json").current_dir(folder).env_clear().env("HOME", folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+}
+
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn d16_every_line_of_every_command_follows_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, data) = (folder.path(), folder.path().join("data"));
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("a.txt"), "a").unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    let mut check = |line: &str, arguments: &[&str]| {
+        let value: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{arguments:?}: {line}"));
+        let name = definition(&value);
+        seen.insert(name.unwrap_or_else(|| panic!("{arguments:?}: no definition fits {line}")));
+        value
+    };
+    let base = "http://127.0.0.1/";
+    let mut run = |arguments: &[&str]| {
+        let output = instep(folder, arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.is_empty(), "{arguments:?}");
+        text.lines().for_each(|line| drop(check(line, arguments)));
+    };
+    run(&["publish", "data", "--base-url", base, "-n"]);
+    run(&["publish", "data", "--base-url", base]);
+    fs::write(folder.join("data/a.txt"), "changed").unwrap();
+    run(&["publish", "data", "--base-url", base]);
+    run(&["publish", "data", "--base-url", base, "--host-setup", "caddy"]);
+    run(&["catalogue", "check", "data"]);
+    run(&["catalogue", "compact", "data"]);
+    run(&["catalogue", "backup", "data", "backup.zip"]);
+    run(&["catalogue", "restore", "elsewhere", "backup.zip", "--state", "restored"]);
+    run(&["catalogue", "check", "nowhere"]);
+    run(&["change", "add", "http://127.0.0.1/b", "--dir", "data"]);
+    run(&["init", "data"]);
+    fs::remove_file(folder.join("instep.toml")).unwrap();
+    run(&["explain", "RL-2"]);
+    fs::write(folder.join("list.xml"), "<urlset/>").unwrap();
+    run(&["validate", "list.xml"]);
+
+    fs::create_dir(folder.join("served")).unwrap();
+    fs::write(folder.join("served/a.txt"), "a").unwrap();
+    let mut serving = instep(folder, &["serve", "served", "--listen", "127.0.0.1:0"]).spawn().unwrap();
+    let mut lines = BufReader::new(serving.stdout.take().unwrap()).lines();
+    let _server = Server(serving);
+    let url = loop {
+        let line = check(&lines.next().unwrap().unwrap(), &["serve"]);
+        if line["type"] == "ready" {
+            break line["url"].as_str().unwrap().to_owned();
+        }
+    };
+    let mut run = |arguments: &[&str]| {
+        let output = instep(folder, arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().for_each(|line| drop(check(line, arguments)));
+    };
+    run(&["sync", &url, "copy", "-n"]);
+    run(&["sync", &url, "copy", "--events", "-"]);
+    run(&["status", "copy"]);
+    fs::write(folder.join("copy/a.txt"), "b").unwrap();
+    run(&["audit", &url, "copy"]);
+    run(&["explore", &url]);
+    run(&["republish", "copy", "--base-url", base]);
+    for name in [
+        "change",
+        "error",
+        "finding",
+        "host",
+        "item of a catalogue",
+        "item of a copy",
+        "item of a publication",
+        "plan",
+        "ready",
+        "rule",
+        "status",
+        "summary of audit",
+        "summary of catalogue restore",
+        "summary of publish --dry-run",
+        "summary of republish",
+        "summary of sync",
+        "tree",
+    ] {
+        assert!(seen.contains(name), "{name} was not printed; seen: {seen:?}");
+    }
+}
+
+#[test]
+fn d16_the_page_names_every_type_and_field() {
+    for (name, definition) in definitions() {
+        for (field, rule) in definition["properties"].as_object().unwrap() {
+            let word = if field == "type" { rule["const"].as_str().unwrap() } else { field };
+            if !["command", "dry_run"].contains(&word) {
+                assert!(PAGE.contains(&format!("`{word}`")), "docs/json.md does not name {word} of {name}");
+            }
+        }
+    }
+}
