@@ -253,9 +253,9 @@ impl Hosts {
         let now = Instant::now();
         let left = |pause: Pause| Some(pause.until() - now).filter(|left| !left.is_zero());
         let hosts = self.lock();
-        let pauses = hosts.values().filter_map(|host| {
-            Some((host.origin.to_string(), host.current_pause().and_then(left)?))
-        });
+        let pauses = hosts
+            .values()
+            .filter_map(|host| Some((host.origin.to_string(), host.current_pause().and_then(left)?)));
         pauses.collect()
     }
 
