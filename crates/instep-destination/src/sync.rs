@@ -104,6 +104,7 @@ impl Run<'_> {
         let totals = set.with(|draft| draft.totals());
         self.monitor.event(Event::Planned(totals));
         if self.options.dry_run {
+            self.report.unchanged += totals.unchanged;
             self.tell_plan(&set)?;
             return set.refused.map_or(Ok(()), Err);
         }
@@ -174,17 +175,19 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Tells each action of the plan (`-n`).
+    /// Reports and counts each action of the plan, for a dry run (D5).
     fn tell_plan(&mut self, set: &SetRun) -> Result<(), Error> {
+        let (report, monitor) = (&mut self.report, self.monitor);
         set.each_action(&mut |action| {
-            let letter = match action.kind {
-                ActionKind::Create => Letter::New,
-                ActionKind::Delete => Letter::Gone,
-                ActionKind::Update | ActionKind::Check => Letter::Changed,
+            let (letter, number) = match action.kind {
+                ActionKind::Create => (Letter::New, &mut report.created),
+                ActionKind::Delete => (Letter::Gone, &mut report.deleted),
+                ActionKind::Update | ActionKind::Check => (Letter::Changed, &mut report.updated),
                 ActionKind::Note => return,
             };
+            *number += 1;
             let item = Item::new(letter, action.wanted.uri.as_str(), action.wanted.facts.length);
-            self.monitor.event(Event::Itemized(item));
+            monitor.event(Event::Itemized(item));
         })?;
         self.report.outcome = Outcome::Planned;
         Ok(())

@@ -273,3 +273,17 @@ fn d9_d11_following_has_a_line_a_round_and_a_signal_is_answered() {
     assert!(lines.any(|line| line.starts_with("Stopping: ")), "nothing is said");
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
+
+#[test]
+fn d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
+    let mut server = Running::start(folder.path(), &["serve", "data", "--listen", "127.0.0.1:0"]);
+    let url = server.wait_for(|line| line["type"] == "ready")["url"].as_str().unwrap().to_owned();
+    let shown = run(folder.path(), &["sync", &url, "copy", "-n"], 0);
+    assert!(shown.contains("Dry run: +2 ~0 -0 =0"), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("+ ")).count(), 2, "{shown}");
+    assert!(!folder.path().join("copy").exists());
+    run(folder.path(), &["sync", &url, "copy"], 0);
+    let again = run(folder.path(), &["sync", &url, "copy", "-n"], 0);
+    assert!(again.contains("Dry run: +0 ~0 -0"), "{again}");
+}

@@ -281,7 +281,7 @@ impl Job {
             output.note(format!("Cannot write the metrics file: {error}"));
         }
         progress.finish();
-        if is_new && report.is_err() {
+        if is_new && (report.is_err() || options.dry_run) {
             remove_empty_copy(&options.dir);
         }
         let report = report?;
@@ -301,7 +301,8 @@ impl Job {
     }
 }
 
-/// Removes what a first run that failed has left, if no resource is in it (D5).
+/// Removes what a dry run, or a first run that failed, has left of a copy that was not there before, if no resource is in
+/// it (D5).
 fn remove_empty_copy(dir: &Path) {
     let is_empty = || -> io::Result<bool> {
         let mut names = fs::read_dir(dir)?.map(|item| Ok::<_, io::Error>(item?.file_name()));
