@@ -3,6 +3,7 @@
 use std::{io, path::PathBuf};
 
 use resourcesync::DateTime;
+use rustix::io::Errno;
 
 /// Why a Source cannot go on. What costs one resource only goes to the [`crate::Monitor`] instead.
 #[derive(Debug, thiserror::Error)]
@@ -160,6 +161,7 @@ impl Error {
             }
             Self::Document { source: resourcesync::WriteError::Io(_), .. } => ErrorKind::Storage,
             Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
+            Self::Read { source, .. } if has_failed(source) => ErrorKind::Storage,
             Self::Read { .. }
             | Self::Document { .. }
             | Self::Package { .. }
@@ -181,6 +183,12 @@ impl Error {
         let path = path.into();
         |source| Self::Write { path, source }
     }
+}
+
+/// Returns `true` if the disk or the system failed, rather than that a file is not there or not ours to read.
+fn has_failed(error: &io::Error) -> bool {
+    let code = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(code, Some(Errno::IO | Errno::ROFS | Errno::MFILE | Errno::NFILE))
 }
 
 /// Returns `true` if one of the causes is a disk, a quota or a limit on files that has no more room.

@@ -8,22 +8,30 @@
 
 #[path = "faults/copies.rs"]
 mod copies;
+#[path = "faults/hubs.rs"]
+mod hubs;
 #[path = "faults/injection.rs"]
 mod injection;
 #[path = "faults/publications.rs"]
 mod publications;
 
-use std::{collections::BTreeSet, env, fs, os::unix::fs::symlink, path::Path, process::Command};
+use std::{collections::BTreeSet, env, fs, os::unix::fs::symlink, path::Path, process::Command, thread};
 
 use copies::Copying;
+use hubs::Serving;
 use injection::{Fault, inject, points};
 use instep_testkit::{Run, peers};
 use publications::Publishing;
 use tempfile::TempDir;
 
 /// Something that the program does, and what must hold however it ends.
-trait Scene {
+trait Scene: Sync {
     fn name(&self) -> &str;
+
+    /// Points that are killed in a plain run, and faults that are injected.
+    fn sample(&self) -> usize {
+        2
+    }
 
     /// Makes the place as it is before the run.
     fn lay_out(&self, place: &Path);
@@ -31,12 +39,12 @@ trait Scene {
     /// The run that is killed or fails.
     fn command(&self, place: &Path) -> Command;
 
+    /// What others do during the run.
+    fn meanwhile(&self, _: &Path) {}
+
     /// Everything that is wrong after the run, and after the next one.
     fn judge(&self, place: &Path, run: &Run, fault: Fault, number: usize) -> Vec<String>;
 }
-
-/// Points of a scene that are tried in a plain run, and faults.
-const SAMPLE: usize = 2;
 
 /// Exit codes of a run whose disk failed: all was done all the same, some was not, the storage failed; one that follows
 /// goes on until it is asked to end.
@@ -54,7 +62,7 @@ fn play(scene: &dyn Scene, strace: &Path) {
     let home = TempDir::new().unwrap();
     let first = home.path().join("first");
     scene.lay_out(&first);
-    let points = points(strace, &scene.command(&first), &first);
+    let points = in_company(scene, &first, || points(strace, &scene.command(&first), &first));
     assert!(points.len() >= 20, "{}: {} points", scene.name(), points.len());
     let only = env::var("INSTEP_POINT").ok();
     let kills: Vec<_> = points.iter().map(|point| (point, Fault::Kill)).collect();
@@ -63,7 +71,9 @@ fn play(scene: &dyn Scene, strace: &Path) {
     let errors: Vec<_> = errors.collect();
     let mut broken = Vec::new();
     let mut counts = [0, 0];
-    for (kind, tries) in [sample(kills), sample(errors)].into_iter().enumerate() {
+    for (kind, tries) in
+        [sample(kills, scene.sample()), sample(errors, scene.sample())].into_iter().enumerate()
+    {
         for (number, (point, fault)) in tries.into_iter().enumerate() {
             if only.as_ref().is_some_and(|only| *only != format!("{point} {fault:?}")) {
                 continue;
@@ -71,7 +81,9 @@ fn play(scene: &dyn Scene, strace: &Path) {
             let place = home.path().join(format!("{kind}-{number}"));
             scene.lay_out(&place);
             let log = home.path().join("log");
-            if let Some(run) = inject(strace, &scene.command(&place), point, fault, &log) {
+            let injected =
+                in_company(scene, &place, || inject(strace, &scene.command(&place), point, fault, &log));
+            if let Some(run) = injected {
                 counts[kind] += 1;
                 let mut wrong = Vec::new();
                 if fault != Fault::Kill && !run.code.is_some_and(|code| DOCUMENTED.contains(&code)) {
@@ -96,13 +108,23 @@ fn play(scene: &dyn Scene, strace: &Path) {
     assert!(only.is_some() || counts.iter().all(|count| *count > 0), "{counts:?}");
 }
 
+/// Runs something while others do what they do.
+fn in_company<T>(scene: &dyn Scene, place: &Path, run: impl FnOnce() -> T) -> T {
+    thread::scope(|scope| {
+        let company = scope.spawn(|| scene.meanwhile(place));
+        let outcome = run();
+        company.join().unwrap();
+        outcome
+    })
+}
+
 /// A few, evenly spread; all of them in a long run.
-fn sample<T: Clone>(all: Vec<T>) -> Vec<T> {
+fn sample<T: Clone>(all: Vec<T>, count: usize) -> Vec<T> {
     if is_long() || env::var_os("INSTEP_POINT").is_some() {
         return all;
     }
     let chosen: BTreeSet<usize> =
-        (0..SAMPLE).map(|number| (2 * number + 1) * all.len() / (2 * SAMPLE)).collect();
+        (0..count).map(|number| (2 * number + 1) * all.len() / (2 * count)).collect();
     chosen.into_iter().map(|number| all[number].clone()).collect()
 }
 
@@ -177,4 +199,10 @@ fn k1_a_first_publication_survives_every_kill_and_every_fault_of_its_disk() {
 fn k1_a_later_publication_survives_every_kill_and_every_fault_of_its_disk() {
     let Some([strace, python]) = peers::find(["strace", "python3"]) else { return };
     play(&Publishing::later(python), &strace);
+}
+
+#[test]
+fn k1_a_server_and_its_hub_survive_every_kill_and_every_fault_of_their_disk() {
+    let Some([strace, python]) = peers::find(["strace", "python3"]) else { return };
+    play(&Serving::new(python), &strace);
 }

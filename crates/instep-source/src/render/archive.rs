@@ -62,9 +62,26 @@ impl<'a> Archive<'a> {
 
     fn archived(&mut self, documents: &mut Documents<'_>) -> Result<&mut ArchivedDocuments, Error> {
         if self.archived.is_none() {
-            self.archived = Some(documents.archive(&self.set.name)?);
+            let mut archived = documents.archive(&self.set.name)?;
+            if documents.repairs() {
+                self.forget_missing(&mut archived, documents);
+            }
+            self.archived = Some(archived);
         }
         Ok(self.archived.get_or_insert_default())
+    }
+
+    /// Drops what a publication that was interrupted recorded and never put in place: an archive must not lead to it.
+    fn forget_missing(&self, archived: &mut ArchivedDocuments, documents: &Documents<'_>) {
+        let facts = mem::take(&mut archived.documents);
+        let is_there = |name: &String| documents.is_in_place(name, &facts);
+        for snapshots in [&mut archived.resource_lists, &mut archived.resource_dumps] {
+            snapshots.retain(|kept| {
+                is_there(&self.set.place.name(&kept.document)) && kept.parts.iter().all(is_there)
+            });
+        }
+        archived.change_lists.retain(|span| is_there(&self.set.place.name(&span.document())));
+        archived.documents = facts;
     }
 
     /// Takes in a Resource List, at most one in each time of `snapshot_every`: a small one is renewed far more often.

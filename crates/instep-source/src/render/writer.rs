@@ -84,6 +84,16 @@ impl<'a> Documents<'a> {
         Some(fact)
     }
 
+    /// Returns `true` if the last publication was interrupted and this one repairs what it left.
+    pub(super) fn repairs(&self) -> bool {
+        self.repair
+    }
+
+    /// Returns `true` unless a recorded document is missing or has another length.
+    pub(super) fn is_in_place(&self, name: &str, recorded: &BTreeMap<String, PublishedDocument>) -> bool {
+        recorded.get(name).is_none_or(|fact| self.sink.holds(name, fact.length))
+    }
+
     /// Whether a document that never changes is there for the archive that keeps it.
     pub(super) fn is_kept(&self, name: &str, kept: &ArchivedDocuments) -> bool {
         kept.documents.get(name).is_some_and(|fact| self.sink.holds(name, fact.length))

@@ -341,21 +341,15 @@ class Verifier:
     # Files beside the documents
 
     def twins(self):
-        if not self.options.root:
+        """Each document and its compressed twin; after a crash one of them may be newer."""
+        if not self.options.root or self.options.structure:
             return
-        for folder, _, names in os.walk(os.path.join(self.options.root, "resourcesync")):
-            for name in names:
-                if not name.endswith(".gz"):
-                    continue
-                with gzip.open(os.path.join(folder, name)) as twin:
-                    text = twin.read()
-                plain = os.path.join(folder, name[:-3])
-                if not os.path.exists(plain):
-                    self.differs(name, "has no plain twin")
-                    continue
-                with open(plain, "rb") as file:
-                    if file.read() != text:
-                        self.differs(name, "is not its plain twin")
+        for url in self.documents:
+            plain = self.path_of(url)
+            if os.path.exists(plain + ".gz"):
+                with gzip.open(plain + ".gz") as twin, open(plain, "rb") as file:
+                    if file.read() != twin.read():
+                        self.differs(url, "is not what its compressed twin is")
 
 
 class Document:

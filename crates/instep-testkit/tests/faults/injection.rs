@@ -91,7 +91,11 @@ pub(crate) fn points(strace: &Path, command: &Command, folder: &Path) -> Vec<Poi
         }
         let number = counts.entry((thread, call)).or_default();
         *number += 1;
-        // With -y every descriptor shows its path, and so does a call relative to a folder.
+        // With -y every descriptor shows its path, the working directory too, which an absolute path does not depend on.
+        let arguments = match arguments.split_once("\"/") {
+            Some((folder, path)) if folder.starts_with("AT_FDCWD") => &format!("/{path}"),
+            _ => arguments,
+        };
         let side = if arguments.contains(&*place) { &mut below } else { &mut elsewhere };
         side.insert((call.to_owned(), *number));
     }

@@ -66,6 +66,12 @@ impl Scene for Publishing {
         self.name
     }
 
+    /// Of a first publication enough to meet each of its steps: killed between lists and dump, an archive led to a list
+    /// that was never put in place.
+    fn sample(&self) -> usize {
+        if self.name.starts_with("first") { 30 } else { 2 }
+    }
+
     fn lay_out(&self, place: &Path) {
         copy_tree(self.template.path(), place);
     }
@@ -97,10 +103,11 @@ impl Scene for Publishing {
         if replayed.code != Some(0) {
             wrong.push(format!("after the next run: {}{}", replayed.stdout, replayed.stderr));
         }
-        let left = place.join("files/resourcesync/.stage");
-        let left = fs::read_dir(left).map_or(0, |names| names.count());
-        if left > 0 {
-            wrong.push(format!("{left} names are left in .stage"));
+        let left =
+            walkdir::WalkDir::new(place.join("files/resourcesync/.stage")).into_iter().filter_map(Result::ok);
+        let left: Vec<_> = left.filter(|entry| entry.file_type().is_file()).collect();
+        if !left.is_empty() {
+            wrong.push(format!("left in staging: {left:?}"));
         }
         wrong
     }
