@@ -103,8 +103,9 @@ impl Scene for Publishing {
         if replayed.code != Some(0) {
             wrong.push(format!("after the next run: {}{}", replayed.stdout, replayed.stderr));
         }
-        let left =
-            walkdir::WalkDir::new(place.join("files/resourcesync/.stage")).into_iter().filter_map(Result::ok);
+        let left = walkdir::WalkDir::new(place.join("files/resourcesync/.stage/lists"))
+            .into_iter()
+            .filter_map(Result::ok);
         let left: Vec<_> = left.filter(|entry| entry.file_type().is_file()).collect();
         if !left.is_empty() {
             wrong.push(format!("left in staging: {left:?}"));
