@@ -27,7 +27,7 @@ pub struct PathFilter {
 pub struct PatternError {
     /// The pattern as it was written.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 

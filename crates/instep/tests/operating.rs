@@ -1,4 +1,4 @@
-//! What an operator does around publishing: host setup, backups, signals, a first configuration.
+//! The work of an operator around publishing: host setup, backups, signals, a first configuration.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{

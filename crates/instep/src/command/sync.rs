@@ -225,7 +225,7 @@ struct Job {
     is_new: bool,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 enum Ended {
     /// SIGHUP brought other options.
     Reloaded(Box<(Sync, Config)>),

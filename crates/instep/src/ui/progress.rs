@@ -39,7 +39,7 @@ pub(crate) struct Progress {
     follows: bool,
 }
 
-/// What the monitor and the thread that draws share.
+/// The state that the monitor and the thread that draws share.
 struct Shared {
     tally: Mutex<Tally>,
     ended: Mutex<bool>,

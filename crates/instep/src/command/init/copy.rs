@@ -15,7 +15,7 @@ use crate::{
     ui::format::{bytes, counted, name},
 };
 
-/// What a Source offers.
+/// The offer of a Source.
 #[derive(Debug, Default)]
 struct Offer {
     sets: Vec<String>,

@@ -16,7 +16,7 @@ const SMALL: u64 = 1 << 30;
 /// Names of folders and endings of files that are often not meant for readers.
 const DOUBTFUL: [&str; 8] = ["drafts", "tmp", "cache", "node_modules", "*.tmp", "*.bak", "*.part", "*.log"];
 
-/// What a folder holds.
+/// The content of a folder.
 #[derive(Debug, Default)]
 struct Contents {
     files: u64,

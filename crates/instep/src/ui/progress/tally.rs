@@ -15,7 +15,7 @@ use crate::ui::format::{bytes, count, counted, elapsed};
 pub(super) struct Tally {
     pub(super) started: Instant,
     pub(super) phase: Option<Phase>,
-    /// What is to be done, of all plans of this round.
+    /// The work of all plans of this round.
     pub(super) planned: PlanTotals,
     /// Resources fetched and committed, or failed.
     pub(super) done: u64,
