@@ -7,8 +7,10 @@ use std::{sync::Arc, time::Instant};
 use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SyncOptions,
     discover::CapabilitySet,
+    draft::Draft,
+    read::{Changes, Inventory},
+    run::{LocalCopy, Run, SetRun},
     state::{ActionKind, Checkpoint, State, StateError},
-    sync::{Changes, Copy, Draft, Inventory, Run, SetRun},
 };
 use hash::{Hashed, Hashing, Verdict};
 use tempfile::TempDir;
@@ -20,7 +22,7 @@ use tempfile::TempDir;
 /// What ends the whole audit; what concerns one resource goes to the monitor.
 pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<AuditReport, Error> {
     let started = Instant::now();
-    if !Copy::is_at(&options.dir) {
+    if !LocalCopy::is_at(&options.dir) {
         let what = format!("{} holds no copy; instep sync makes one", options.dir.display());
         return Err(Error::Usage { what });
     }
@@ -29,7 +31,7 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
     let (hashed, _copy) = match &options.url {
         Some(_) => audit.compare_with_source(&as_sync, options).await?,
         None => {
-            let copy = Copy::open(&as_sync)?;
+            let copy = LocalCopy::open(&as_sync)?;
             (hash(options, &copy, copy.state().reader()?), copy)
         }
     };
@@ -58,21 +60,22 @@ async fn read_inventory(
     set: &mut SetRun,
     names_all: bool,
 ) -> Result<bool, Error> {
-    let Some((inventory, _)) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
-    inventory.followed_by_changes(run, found, set).await?;
-    if inventory.complete && names_all {
-        set.work(Draft::infer_deletions).await?;
+    let Some(inventory) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
+    inventory.followed_by_changes(run, found, set, None).await?;
+    if inventory.complete && names_all && set.with(|draft| draft.inventory.unusable) == 0 {
+        let at = inventory.at;
+        set.work(move |draft| draft.infer_deletions(at)).await?;
     }
     Ok(inventory.complete)
 }
 
 /// Begins to hash what a state says is held; the lists of the Source are read beside it.
-fn hash(options: &AuditOptions, copy: &Copy, state: State) -> Hashed {
+fn hash(options: &AuditOptions, copy: &LocalCopy, state: State) -> Hashed {
     let hashing = Hashing {
         store: Arc::clone(&copy.store),
         verify: options.verify,
         sample: options.sample,
-        shutdown: options.shutdown.clone(),
+        shutdown: options.shutdown.token().clone(),
     };
     hashing.begin(state)
 }
@@ -98,7 +101,7 @@ impl Audit<'_> {
         &mut self,
         as_sync: &SyncOptions,
         options: &AuditOptions,
-    ) -> Result<(Hashed, Copy), Error> {
+    ) -> Result<(Hashed, LocalCopy), Error> {
         let mut run = Run::begin(as_sync, self.monitor)?;
         if options.origin {
             self.origins = Some(origins(&run)?);
@@ -109,7 +112,7 @@ impl Audit<'_> {
         };
         let hashed = hash(options, &run.copy, held);
         let source = run.discover().await?;
-        run.enter(Phase::Reading);
+        run.reporter.enter(Phase::Reading);
         let (mut complete, mut named) = (true, None);
         for (number, found) in (1..).zip(&source.sets) {
             let mut set = match &mut self.origins {
@@ -136,7 +139,7 @@ impl Audit<'_> {
                 self.plans.push(set);
             }
         }
-        self.report.failed += run.report.skipped;
+        self.report.failed += run.reporter.report.skipped;
         Ok((hashed, run.copy))
     }
 
@@ -149,8 +152,8 @@ impl Audit<'_> {
     ) -> Result<(), Error> {
         let changes = Changes::look(run, found, &Checkpoint::new(), true).await?;
         changes.read(run, found, set, Checkpoint::new()).await?;
-        let unnamed = set.with(|draft| draft.count_unnamed())?;
-        run.note(&format!(
+        let unnamed = set.with(|draft| draft.count_unnamed(None))?;
+        run.reporter.note(&format!(
             "the Source offers no inventory: {unnamed} held resources that its changes do not name are compared with the disk only"
         ));
         self.report.unauditable += unnamed;
@@ -163,13 +166,13 @@ impl Audit<'_> {
                 ActionKind::Create => Letter::New,
                 ActionKind::Update => Letter::Changed,
                 ActionKind::Delete => Letter::Gone,
-                ActionKind::Note => return,
+                ActionKind::Note | ActionKind::Leave => return,
                 ActionKind::Check => {
                     self.report.unauditable += 1;
                     return;
                 }
             };
-            self.found(letter, action.wanted.uri.as_str(), None);
+            self.found(letter, action.desired.uri.as_str(), None);
         })
     }
 
@@ -201,7 +204,7 @@ impl Audit<'_> {
     /// One line for each resource: what the Source has to say about it has been told.
     fn judge(&mut self, uri: &str, verdict: Verdict) -> Result<(), Error> {
         for plan in &self.plans {
-            if plan.with(|draft| draft.has_word_of(uri))? {
+            if plan.with(|draft| draft.changes_bytes_of(uri))? {
                 return Ok(());
             }
         }

@@ -117,17 +117,17 @@ impl Committer {
             Commit::File(file) => self.add_file(file)?,
             Commit::Adopted { uri, path, facts, set } => self.add_adopted(uri, path, facts, set),
             Commit::Deletion { uri, set } => self.add_deletion(&uri, set)?,
-            Commit::Current { uri, facts } => {
-                self.group.ledger.paid.push(uri.as_str().to_owned());
+            Commit::Current { uri, facts, set } => {
+                self.group.ledger.settle(set, uri.as_str());
                 self.group.ledger.refreshed.push((uri, facts));
             }
-            Commit::Noted { uri, facts } => {
-                self.group.ledger.paid.push(uri.as_str().to_owned());
+            Commit::Noted { uri, facts, set } => {
+                self.group.ledger.settle(set, uri.as_str());
                 self.group.ledger.linked.push((uri.clone(), facts.links.clone()));
                 self.group.ledger.refreshed.push((uri, facts));
             }
-            Commit::Owed(set, owed) => self.group.ledger.owed.push((set, owed)),
-            Commit::Paid(uri) => self.group.ledger.paid.push(uri.into_string()),
+            Commit::Owed(set, owed) => self.group.ledger.owe(set, owed),
+            Commit::Settled(set, uri) => self.group.ledger.settle(set, uri.as_str()),
             Commit::Checkpoint(set, checkpoint) => {
                 self.group.ledger.checkpoints.insert(set, checkpoint);
             }

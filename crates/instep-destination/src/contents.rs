@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::{
     Error,
     map::CopyPath,
+    run::LocalCopy,
     state::{Held, State},
-    sync::Copy,
 };
 
 /// The resources of a copy as its state has them: each was verified when it came, and is under its final name.
@@ -21,7 +21,7 @@ pub struct Contents {
 impl Contents {
     /// Whether a folder holds a copy.
     pub fn are_at(folder: &Path) -> bool {
-        Copy::is_at(folder)
+        LocalCopy::is_at(folder)
     }
 
     /// Opens the copy in a folder, to read.
@@ -29,11 +29,11 @@ impl Contents {
     /// # Errors
     /// When the folder holds no copy, or the state cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        if !Copy::is_at(folder) {
+        if !LocalCopy::is_at(folder) {
             let what = format!("{} holds no copy; instep sync makes one", folder.display());
             return Err(Error::Usage { what });
         }
-        let state = State::open_beside(&Copy::state_file(folder))?;
+        let state = State::open_beside(&LocalCopy::state_file(folder))?;
         Ok(Self { folder: folder.to_owned(), state })
     }
 

@@ -28,6 +28,17 @@ pub async fn discover(
     sets: &[String],
     documents: &Documents,
 ) -> Result<Discovered, DiscoverError> {
+    discover_again(url, sets, documents, None).await
+}
+
+/// Finds out what a URL leads to that led somewhere before. What was a document is not looked for elsewhere when it does not answer
+/// for once, and names are guessed only if a guess was right before (B20): another Source's lists would get into the copy.
+pub(crate) async fn discover_again(
+    url: &Uri,
+    sets: &[String],
+    documents: &Documents,
+    before: Option<Way>,
+) -> Result<Discovered, DiscoverError> {
     let mut search = Search::new(url, documents, sets);
     let mut places = search::well_known(url);
     match search.look_first(url).await? {
@@ -35,11 +46,19 @@ pub async fn discover(
         Sight::Page(page) => places.extend(search::links(&page)),
         Sight::Nothing => {}
     }
+    if before == Some(Way::Itself) {
+        return Err(search.nothing(url));
+    }
     if let Some(found) = search.look_at_all(places).await? {
         return Ok(found);
     }
-    let mut places = search.robots(url).await;
-    places.extend(search::guesses(url));
+    let mut places = Vec::new();
+    if matches!(before, None | Some(Way::Robots | Way::Guess)) {
+        places.extend(search.robots(url).await);
+    }
+    if matches!(before, None | Some(Way::Guess)) {
+        places.extend(search::guesses(url));
+    }
     match search.look_at_all(places).await? {
         Some(found) => Ok(found),
         None => Err(search.nothing(url)),

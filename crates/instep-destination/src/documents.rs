@@ -7,7 +7,7 @@ mod shelf;
 mod spool;
 
 use std::{
-    io::{BufRead, Read},
+    io::{self, BufRead, Read},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -17,7 +17,7 @@ use std::{
 };
 
 use http::{HeaderMap, StatusCode, header};
-use resourcesync::{DocumentReader, Entry, Finding, Header, Limits, ReadError, ReadOptions, Uri};
+use resourcesync::{DateTime, DocumentReader, Entry, Finding, Header, Limits, ReadError, ReadOptions, Uri};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -93,6 +93,11 @@ impl Documents {
     #[must_use]
     pub fn with_files(self) -> Self {
         Self { files: true, ..self }
+    }
+
+    /// Returns the folder where large documents are put aside.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns the client.
@@ -221,10 +226,10 @@ impl Documents {
     }
 }
 
-fn open_regular(path: &Path) -> std::io::Result<Content> {
+fn open_regular(path: &Path) -> io::Result<Content> {
     let file = std::fs::File::open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     Ok(Content::File(file.into()))
 }
@@ -248,7 +253,7 @@ impl Download {
     ///
     /// # Errors
     /// If it cannot be decoded.
-    pub fn start(&self, most: usize) -> std::io::Result<Vec<u8>> {
+    pub fn start(&self, most: usize) -> io::Result<Vec<u8>> {
         let mut start = Vec::new();
         self.content.open(Documents::MOST_RATIO)?.take(most as u64).read_to_end(&mut start)?;
         Ok(start)
@@ -258,13 +263,19 @@ impl Download {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn read(&self) -> std::io::Result<Box<dyn BufRead + Send>> {
+    pub fn read(&self) -> io::Result<Box<dyn BufRead + Send>> {
         self.content.open(Documents::MOST_RATIO)
     }
 
     /// Reads its bytes as they were transferred, from the beginning. It blocks.
     pub fn read_coded(&self) -> Box<dyn BufRead + Send> {
         self.content.open_coded()
+    }
+
+    fn date(&self) -> Option<DateTime> {
+        let time = httpdate::parse_http_date(self.headers.get(header::DATE)?.to_str().ok()?).ok()?;
+        let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+        Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?))
     }
 
     /// Returns the media type, without parameters and in lower case.
@@ -285,6 +296,7 @@ impl Download {
             header: reader.header().clone(),
             validators: self.validators.clone(),
             findings: reader.take_findings(),
+            date: self.date(),
             content: self.content.clone(),
             limits: self.limits,
         })
@@ -304,6 +316,8 @@ pub struct Document {
     pub validators: Validators,
     /// The findings in the header.
     pub findings: Vec<Finding>,
+    /// When it was sent, by the server's clock. `None` if the server does not say, or it came in something else.
+    pub date: Option<DateTime>,
     content: Content,
     limits: Limits,
 }
@@ -336,6 +350,25 @@ impl Document {
             take(&entry);
         }
         Ok(entries.entries_read())
+    }
+
+    /// Returns the SHA-256 of its decoded bytes. It blocks.
+    ///
+    /// # Errors
+    /// If they cannot be read from where they lie.
+    pub fn digest(&self) -> io::Result<[u8; 32]> {
+        let mut bytes = self.content.open(Documents::MOST_RATIO)?;
+        let mut context = ring::digest::Context::new(&ring::digest::SHA256);
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match bytes.read(&mut buffer)? {
+                0 => break,
+                read => context.update(&buffer[..read]),
+            }
+        }
+        let mut digest = [0; 32];
+        digest.copy_from_slice(context.finish().as_ref());
+        Ok(digest)
     }
 
     /// Adds its URI to an error of reading it.

@@ -138,6 +138,10 @@ pub enum Guard {
     Frozen,
     /// The copy's own folder is gone although the copy is not new.
     MarkerMissing,
+    /// A folder that is no copy yet holds files.
+    UnknownFiles,
+    /// A copy of another Source.
+    OtherSource,
 }
 
 impl fmt::Display for Guard {
@@ -148,6 +152,8 @@ impl fmt::Display for Guard {
             Self::TimeWentBack => "time-went-back",
             Self::Frozen => "frozen",
             Self::MarkerMissing => "marker-missing",
+            Self::UnknownFiles => "unknown-files",
+            Self::OtherSource => "other-source",
         })
     }
 }

@@ -3,14 +3,12 @@
 mod access;
 mod selection;
 
-use std::{path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
+use crate::{ChangeSink, Error, Shutdown};
 pub use access::{AccessOptions, Credential, Secret};
 use resourcesync::DateTime;
 pub use selection::SelectionOptions;
-use tokio_util::sync::CancellationToken;
-
-use crate::ChangeSink;
 
 /// How a copy is made and refreshed.
 #[derive(Clone, Debug)]
@@ -50,6 +48,11 @@ pub struct SyncOptions {
     pub repair: bool,
     /// Whether files that lie where a resource belongs are hashed and kept instead of fetched.
     pub adopt: bool,
+    /// `true` if a first run may put the copy between files that the folder holds. They stay as they are: a resource whose
+    /// place one of them has is pending.
+    pub into_existing: bool,
+    /// `true` if a copy of one Source may take up resources of another.
+    pub add_source: bool,
     /// The copy as it was then.
     pub as_of: Option<DateTime>,
     /// Whether each observed version is kept.
@@ -64,8 +67,8 @@ pub struct SyncOptions {
     pub callbacks: Option<CallbackOptions>,
     /// How the network is used.
     pub access: AccessOptions,
-    /// Cancelled when the run is to commit what is in flight and end.
-    pub shutdown: CancellationToken,
+    /// Asks the run to commit what is in flight and to end.
+    pub shutdown: Shutdown,
 }
 
 impl SyncOptions {
@@ -89,6 +92,8 @@ impl SyncOptions {
             max_age: None,
             repair: false,
             adopt: false,
+            into_existing: false,
+            add_source: false,
             as_of: None,
             all_versions: false,
             follow: false,
@@ -96,8 +101,17 @@ impl SyncOptions {
             changes: None,
             callbacks: None,
             access: AccessOptions::default(),
-            shutdown: CancellationToken::new(),
+            shutdown: Shutdown::new(),
         }
+    }
+
+    /// Refuses options that no run can meet together, before anything is done.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.as_of.is_some() && self.follow {
+            let what = "the state of one moment cannot be followed: choose one of the two".to_owned();
+            return Err(Error::Usage { what });
+        }
+        Ok(())
     }
 }
 
@@ -140,8 +154,8 @@ pub struct AuditOptions {
     pub selection: SelectionOptions,
     /// How the network is used.
     pub access: AccessOptions,
-    /// Cancelled when the audit is to end.
-    pub shutdown: CancellationToken,
+    /// Asks the audit to end.
+    pub shutdown: Shutdown,
 }
 
 impl AuditOptions {
@@ -155,7 +169,7 @@ impl AuditOptions {
             verify: Verify::default(),
             selection: SelectionOptions::default(),
             access: AccessOptions::default(),
-            shutdown: CancellationToken::new(),
+            shutdown: Shutdown::new(),
         }
     }
 }
@@ -217,6 +231,16 @@ impl MaxDelete {
             Self::Default => (held / 10).max(10),
             Self::Count(count) => count,
             Self::Percent(percent) => held * u64::from(percent) / 100,
+        }
+    }
+}
+
+impl fmt::Display for MaxDelete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("the larger of 10 and 10%"),
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
         }
     }
 }

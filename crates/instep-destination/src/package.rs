@@ -3,12 +3,13 @@
 mod arriving;
 mod batch;
 mod error;
+mod nested;
 
 use std::{fs::File, io::Read, sync::Arc};
 
 use http::StatusCode;
 use resourcesync::{
-    Entry, PackagePath, Relation, Uri,
+    Entry, Form, PackagePath, Relation, Uri,
     package::{MANIFEST, Member, Package, PackageError as ZipError, PackageLimits},
 };
 
@@ -107,7 +108,10 @@ impl OpenPackage {
         let unsafe_package = |source| PackageError::Unsafe { uri: uri.as_str().to_owned(), source };
         let mut zip = Package::open(file, packages.limits).map_err(unsafe_package)?;
         let manifest = zip.bitstream(&PackagePath::new(MANIFEST)).map_err(unsafe_package)?;
-        let manifest = packages.documents.keep(&uri, manifest)?;
+        let mut manifest = packages.documents.keep(&uri, manifest)?;
+        if manifest.header.form == Form::Index {
+            manifest = nested::joined(&mut zip, &manifest, &uri, &packages.documents)?;
+        }
         let (store, verify) = (Arc::clone(packages.fetcher.store()), packages.fetcher.verify());
         Ok(Self { manifest, zip, store, verify })
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use resourcesync::DateTime;
 
-use crate::plan::Strategy;
+use crate::plan::{Accounting, Coverage, Strategy};
 
 /// What a run of [`crate::sync`] did.
 #[derive(Clone, Debug)]
@@ -38,6 +38,12 @@ pub struct SyncReport {
     pub elapsed: Duration,
     /// The Source's time up to which everything is committed or owed.
     pub checkpoint: Option<DateTime>,
+    /// What became of the entries that were read: each is counted as read and in one other field.
+    pub entries: Accounting,
+    /// Held resources that are gone at the Source, and that the operator keeps.
+    pub kept: u64,
+    /// How much of the Source the copy accounts for, the least of all sets. `None` if no set was looked at.
+    pub coverage: Option<Coverage>,
     /// How it ended.
     pub outcome: Outcome,
 }
@@ -60,8 +66,19 @@ impl SyncReport {
             requests: 0,
             elapsed: Duration::ZERO,
             checkpoint: None,
+            entries: Accounting::default(),
+            kept: 0,
+            coverage: None,
             outcome: Outcome::Complete,
         }
+    }
+
+    /// Returns `true` if the copy is what the Source has: everything was tried, nothing is left to do, and nothing can be missing.
+    pub fn is_in_step(&self) -> bool {
+        self.outcome == Outcome::Complete
+            && !self.has_problems()
+            && self.kept == 0
+            && self.coverage.is_none_or(Coverage::is_complete)
     }
 
     /// Whether something is left to do or was left out.

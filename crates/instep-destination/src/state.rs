@@ -26,10 +26,11 @@ pub use instep_store::database::DatabaseError;
 use instep_store::database::{Beside, is_storage_failure, open_reader};
 use rusqlite::Connection;
 
+pub use crate::plan::Facts;
 pub(crate) use actions::Pushing;
 pub use actions::{Action, ActionKind, Actions};
 pub use marks::Marks;
-pub use record::{Checkpoint, DocumentRecord, Facts, Held, Owed, PassedEntry, SetId, Wanted};
+pub use record::{Checkpoint, DocumentRecord, Held, Owed, PassedEntry, SetId};
 pub use runs::{Problem, Run, RunId};
 
 pub(crate) use crate::records::operations::Operation;

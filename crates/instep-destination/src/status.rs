@@ -6,9 +6,10 @@ use instep_store::{Lock, RootFolder};
 
 use crate::{
     Error, Status, Strategy,
+    run::LocalCopy,
     state::{Owed, Problem, SetId, State},
     store::FolderStore,
-    sync::{Copy, resources_held},
+    versions::resources_held,
 };
 
 /// Rows read at a time.
@@ -19,12 +20,12 @@ const PAGE: usize = 1_000;
 /// # Errors
 /// When the folder holds no copy, or the state cannot be read.
 pub fn status(dir: &Path) -> Result<Status, Error> {
-    if !Copy::is_at(dir) {
+    if !LocalCopy::is_at(dir) {
         return Err(Error::Usage { what: format!("{} holds no copy; instep sync makes one", dir.display()) });
     }
-    let state = State::open_beside(&Copy::state_file(dir))?;
+    let state = State::open_beside(&LocalCopy::state_file(dir))?;
     let mut status = Status::new(dir);
-    status.url = state.setting(Copy::URL)?;
+    status.url = state.setting(LocalCopy::URL)?;
     status.held = resources_held(&state)?;
     status.bytes = state.held_bytes()?;
     status.owed = state.owed_count()?;
@@ -50,7 +51,7 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
             problems.into_iter().map(|problem| (problem.kind.clone(), told(problem))).collect();
     }
     status.free = FolderStore::free_bytes(dir);
-    status.running = is_locked(&Copy::own_folder(dir));
+    status.running = is_locked(&LocalCopy::own_folder(dir));
     Ok(status)
 }
 
@@ -59,7 +60,7 @@ fn count_problems(state: &State, set: SetId, status: &mut Status) -> Result<(), 
     loop {
         let page = state.owed_after(set, after.as_deref(), PAGE)?;
         let Some(last) = page.last() else { return Ok(()) };
-        after = Some(last.wanted.uri.as_str().to_owned());
+        after = Some(last.desired.uri.as_str().to_owned());
         for Owed { why, .. } in page {
             let kind = why.split(':').next().unwrap_or_default().to_owned();
             *status.problems.entry(kind).or_default() += 1;

@@ -1,46 +1,25 @@
-//! The story: baseline, incremental, follow.
+//! The story of a run: discover, read, decide, transfer, commit, report.
+//!
+//! This file says in which order things happen, and nothing else: what documents say is read in `read/`, what is done about it is
+//! decided in `plan/` (by [`decide`](crate::plan::decide)) and drafted in `draft/`, bytes come through `transfer/`, and
+//! `commit/` makes them the copy. `follow.rs`, `audit.rs`, `status.rs` and `repair.rs` stand beside it.
 
-mod change_dumps;
-mod change_lists;
-mod changes;
-mod copy;
-mod draft;
-mod dump;
-mod follow;
-mod heard;
-mod inventory;
-mod metadata;
-mod run;
-mod set;
-mod transfer;
-mod troubles;
-mod versions;
-mod wall;
-mod wanted;
+mod carriers;
 mod way;
-
-use std::sync::Arc;
 
 use resourcesync::Uri;
 
 use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, Strategy, SyncOptions, SyncReport,
-    audit::hash::{Hashing, Verdict},
     discover::CapabilitySet,
     error::story,
+    follow::follow,
     listen::Listener,
     plan::{Choice, Deletions, check_deletions},
-    state::{ActionKind, SetId, State},
+    run::{Run, SetRun},
+    state::ActionKind,
+    versions::resources_held,
 };
-pub(crate) use changes::Changes;
-pub(crate) use copy::Copy;
-pub(crate) use draft::Draft;
-pub(crate) use inventory::Inventory;
-pub(crate) use run::Run;
-pub use run::now;
-pub(crate) use set::SetRun;
-pub(crate) use versions::resources_held;
-use way::Carrier;
 
 /// Makes or refreshes a copy of a Source's resources (§5.2); with [`SyncOptions::follow`] until it is told to end.
 ///
@@ -48,7 +27,7 @@ use way::Carrier;
 /// What ends the whole run; what concerns one resource goes to the monitor and is owed.
 pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     if options.follow {
-        return follow::follow(options, monitor).await;
+        return follow(options, monitor).await;
     }
     let mut run = Run::begin(options, monitor)?;
     let result = run.bring_all_in_step(None).await;
@@ -57,24 +36,25 @@ pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncRe
 
 impl Run<'_> {
     /// Discover, then bring each set in step.
-    async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
+    pub(crate) async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
         let source = self.discover().await?;
+        self.copy.expect_known(&source.sets, self.options)?;
         let mut refused = None;
         if let Some(listener) = listener {
             // Before anything is read, so that nothing falls between.
-            listener.listen_to(&source, &self.client);
+            listener.listen_to(&source, &self.network.client);
         }
         for found in &source.sets {
             match self.bring_in_step(found).await {
                 // One bad set never costs the others (invariant 10).
-                Err(error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. }))
-                    if source.sets.len() > 1 =>
-                {
+                Err(
+                    error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. }),
+                ) if source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
-                    self.problem(ProblemKind::Document, name, &story(&error));
+                    self.reporter.problem(ProblemKind::Document, name, &story(&error));
                 }
                 Err(error @ Error::Refused { .. }) if source.sets.len() > 1 => {
-                    self.note(&story(&error));
+                    self.reporter.note(&story(&error));
                     refused.get_or_insert(error);
                 }
                 result => result?,
@@ -86,10 +66,10 @@ impl Run<'_> {
     /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6). What the guard refuses keeps
     /// nothing else from being done; the run ends with it.
     async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
-        self.enter(Phase::Reading);
+        self.reporter.enter(Phase::Reading);
         let id = self.copy.set(found)?;
         if self.options.repair {
-            self.find_broken().await?;
+            self.find_damaged().await?;
         }
         let mut set = self.new_plan(id, true)?;
         self.note_versions(&set)?;
@@ -98,74 +78,54 @@ impl Run<'_> {
         self.guard(&mut set, planned.inventory)?;
         let Choice { strategy, reason } = planned.choice;
         if strategy != Strategy::Nothing {
-            self.note(&format!("by {strategy}: {reason}"));
+            self.reporter.note(&format!("by {strategy}: {reason}"));
         }
-        (self.report.strategy, self.report.reason) = (strategy, reason);
+        (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
+        self.account_for(&mut set, planned.inventory.is_some())?;
         let totals = set.with(|draft| draft.totals());
-        self.monitor.event(Event::Planned(totals));
+        self.reporter.monitor.event(Event::Planned(totals));
         if self.options.dry_run {
-            self.report.unchanged += totals.unchanged;
-            self.tell_plan(&set)?;
+            self.reporter.report.unchanged += totals.unchanged;
+            self.itemize_plan(&set)?;
             return set.refused.map_or(Ok(()), Err);
         }
-        self.report.unchanged += totals.unchanged;
+        self.reporter.report.unchanged += totals.unchanged;
+        let selected = set.with(|draft| draft.inventory.selected);
         self.carry_out(found, set, planned.checkpoint, planned.carrier).await?;
-        self.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
+        // The limit is about the copy, not about each of its sets (A10).
+        self.policy.limit = self.policy.limit.map(|most| most.saturating_sub(selected));
+        self.reporter.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(())
     }
 
-    /// An empty plan over another state than that of the copy.
-    pub(crate) fn new_plan_over(
-        &mut self,
-        state: &mut State,
-        found: &CapabilitySet,
-    ) -> Result<SetRun, Error> {
-        let id = state.set(found.capability_list.as_ref().map_or("", Uri::as_str))?;
-        let draft = Draft::new(state.reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
-        Ok(SetRun::new(id, draft))
-    }
-
-    pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
-        let mut draft =
-            Draft::new(self.state().reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
-        draft.mend(&self.broken);
-        if with_owed {
-            draft.plan_owed()?;
-        }
-        Ok(SetRun::new(id, draft))
-    }
-
-    /// Held files that are not what the state says: they are fetched again, however current they seem (D44).
-    async fn find_broken(&mut self) -> Result<(), Error> {
-        self.enter(Phase::Hashing);
-        let hashing = Hashing {
-            store: Arc::clone(&self.copy.store),
-            verify: self.options.verify,
-            sample: 1.0,
-            shutdown: self.options.shutdown.clone(),
+    /// Adds to the report what became of the entries that a plan was made of, and what they cover.
+    pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
+        set.with(|draft| draft.check_account())?;
+        let (entries, kept) = set.with(|draft| (draft.account, draft.inventory.kept));
+        set.kept = if reads_inventory { kept } else { kept + self.copy.kept(set.id)? };
+        let coverage = match set.coverage {
+            Some(coverage) => coverage,
+            None => self.copy.coverage(set.id)?,
         };
-        let hashed = hashing.begin(self.state().reader()?);
-        let broken = &mut self.broken;
-        hashed
-            .each(&mut |looked| {
-                if matches!(looked.verdict, Verdict::Missing | Verdict::Differs(_)) {
-                    broken.insert(looked.uri.into());
-                }
-                Ok(())
-            })
-            .await?;
+        let report = &mut self.reporter.report;
+        report.entries.add(&entries);
+        report.kept += set.kept;
+        report.coverage = Some(report.coverage.map_or(coverage, |least| least.least(coverage)));
         Ok(())
     }
 
     /// Refuses deletions before anything of a plan is done (D35).
-    fn guard(&self, set: &mut SetRun, inventory: Option<u64>) -> Result<(), Error> {
+    pub(crate) fn guard(&self, set: &mut SetRun, inventory: Option<u64>) -> Result<(), Error> {
         if !self.options.delete {
             return Ok(());
         }
-        let (inferred, totals) = set.with(|draft| (draft.inferred, draft.totals()));
-        let planned = totals.deletions + self.report.deleted;
-        let held = resources_held(self.state())? + self.report.deleted;
+        let (inferred, totals) = set.with(|draft| (draft.inventory.inferred, draft.totals()));
+        // What went within the last day counts: many small runs are to remove no more than a large one (B18).
+        let gone = self.reporter.report.deleted + self.copy.recent_deletions(self.options.max_delete)?;
+        let planned = totals.deletions + gone;
+        let held = resources_held(self.state())? + gone;
         let deletions = match inventory {
+            Some(0) if self.state().held_count(Some(set.id))? > 0 => Deletions::inferred(planned, held, 0),
             Some(entries) if inferred > 0 => Deletions::inferred(planned, held, entries),
             _ => Deletions::named(planned, held),
         };
@@ -176,20 +136,20 @@ impl Run<'_> {
     }
 
     /// Reports and counts each action of the plan, for a dry run (D5).
-    fn tell_plan(&mut self, set: &SetRun) -> Result<(), Error> {
-        let (report, monitor) = (&mut self.report, self.monitor);
+    fn itemize_plan(&mut self, set: &SetRun) -> Result<(), Error> {
+        let (report, monitor) = (&mut self.reporter.report, self.reporter.monitor);
         set.each_action(&mut |action| {
             let (letter, number) = match action.kind {
                 ActionKind::Create => (Letter::New, &mut report.created),
                 ActionKind::Delete => (Letter::Gone, &mut report.deleted),
                 ActionKind::Update | ActionKind::Check => (Letter::Changed, &mut report.updated),
-                ActionKind::Note => return,
+                ActionKind::Note | ActionKind::Leave => return,
             };
             *number += 1;
-            let item = Item::new(letter, action.wanted.uri.as_str(), action.wanted.facts.length);
+            let item = Item::new(letter, action.desired.uri.as_str(), action.desired.facts.length);
             monitor.event(Event::Itemized(item));
         })?;
-        self.report.outcome = Outcome::Planned;
+        self.reporter.report.outcome = Outcome::Planned;
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 
 use std::{fs, path::Path};
 
+use instep_destination::plan::DesiredPresence;
 use instep_destination::state::State;
 use resourcesync::Change;
 
@@ -52,8 +53,8 @@ fn the_state_of_0_1_0_is_taken_up_with_all_that_it_says() {
     let owed = state.owed_after(sets[1].0, None, 10).unwrap();
     assert_eq!(owed.len(), 1);
     assert_eq!(
-        (owed[0].wanted.uri.as_str(), &owed[0].change),
-        ("http://127.0.0.1:8197/g.txt", &Change::Updated)
+        (owed[0].desired.uri.as_str(), owed[0].desired.presence),
+        ("http://127.0.0.1:8197/g.txt", DesiredPresence::Present)
     );
     let (run, problems) = state.last_ended_run().unwrap().unwrap();
     assert_eq!((run.what.as_str(), run.exit_code, problems.len()), ("list", Some(3), 1));

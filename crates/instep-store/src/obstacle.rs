@@ -25,6 +25,9 @@ pub enum Obstacle {
     /// A pipe, a socket or a device where a file is needed.
     #[error("something that is not a file")]
     NotAFile,
+    /// A file that something else wrote.
+    #[error("a file that is not of this copy")]
+    UnknownFile,
     /// The file system takes shorter names only.
     #[error("its length: this file system takes shorter names only")]
     NameTooLong,

@@ -12,8 +12,12 @@ mod batch;
 mod change_dumps;
 #[path = "destination/dumps.rs"]
 mod dumps;
+#[path = "destination/findings.rs"]
+mod findings;
 #[path = "destination/following.rs"]
 mod following;
+#[path = "destination/guarding.rs"]
+mod guarding;
 #[path = "destination/guards.rs"]
 mod guards;
 #[path = "destination/incremental.rs"]

@@ -54,6 +54,10 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
         Guard::MaxDelete => {
             Some("See what would be deleted with --dry-run, then allow it with --max-delete N")
         }
+        Guard::UnknownFiles => Some(
+            "Keep files that are right with --adopt, put the copy between them with --into-existing, or choose another folder",
+        ),
+        Guard::OtherSource => Some("Choose another folder, or add the Source to this copy with --add-source"),
         Guard::Empty => Some("If the Source is meant to be empty, allow it with --allow-empty"),
         Guard::TimeWentBack => Some("The Source may have been restored from a backup; ask its operator"),
         Guard::Frozen => Some("Accept an older Source with a larger --max-age, or without it"),

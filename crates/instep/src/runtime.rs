@@ -25,6 +25,35 @@ pub(crate) fn start() -> anyhow::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build().context("Cannot start the runtime")
 }
 
+/// Work that can be asked to end.
+pub(crate) trait Ending: Send + Sync + 'static {
+    /// Asks it to end.
+    fn ask(&self);
+
+    /// Returns `true` once it was asked.
+    fn is_asked(&self) -> bool;
+}
+
+impl Ending for CancellationToken {
+    fn ask(&self) {
+        self.cancel();
+    }
+
+    fn is_asked(&self) -> bool {
+        self.is_cancelled()
+    }
+}
+
+impl Ending for instep_destination::Shutdown {
+    fn ask(&self) {
+        self.request();
+    }
+
+    fn is_asked(&self) -> bool {
+        self.is_requested()
+    }
+}
+
 /// The signals that end a command: the first INT or TERM ends it in an orderly way, the second at once. Both leave a
 /// valid state.
 pub(crate) struct Signals {
@@ -32,10 +61,10 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Cancels `shutdown` at the first signal, and prints what the command does until it ends (D9).
+    /// Asks the work to end at the first signal, and prints what the command does until it ends (D9).
     pub(crate) fn listen(
         runtime: &Runtime,
-        shutdown: CancellationToken,
+        shutdown: impl Ending,
         output: Output,
         ending: &'static str,
     ) -> Self {
@@ -52,14 +81,14 @@ impl Signals {
                     _ = interrupt.recv() => Exit::Interrupted,
                     _ = terminate.recv() => Exit::Terminated,
                 };
-                if shutdown.is_cancelled() {
+                if shutdown.is_asked() {
                     std::process::exit(exit.code().into());
                 }
                 ended.store(exit == Exit::Terminated, Ordering::Relaxed);
                 if !output.quiet {
                     output.log(Level::Info, &format!("Stopping: {ending}. A second signal stops at once."));
                 }
-                shutdown.cancel();
+                shutdown.ask();
             }
         });
         Self { terminated }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     map::CopyPath,
     state::{Facts, Held, Ledger, Operation, SetId},
-    store::StagedName,
+    store::{StagedName, StoreError},
 };
 
 /// Changes that are going to be committed together.
@@ -33,6 +33,8 @@ pub(super) struct Group {
     /// Staged files that later versions in the same group have replaced.
     pub(super) superseded: Vec<StagedName>,
     pub(super) ledger: Ledger,
+    /// What something in the copy blocks.
+    pub(super) refused: Vec<(Uri, StoreError)>,
     pub(super) since: Option<Instant>,
     bytes: u64,
     added: usize,
@@ -99,7 +101,7 @@ impl Group {
             adopted: self.adopted,
             ledger: self.ledger,
             leftovers: self.superseded,
-            flushed: Flushed::default(),
+            flushed: Flushed { refused: self.refused, ..Flushed::default() },
         };
         // A file that becomes a folder has to be out of the way before anything is placed below it.
         for (uri, Moving { from, to, by }) in self.moves {

@@ -7,8 +7,9 @@ use resourcesync::Uri;
 use super::{CommitError, Committer, NewFile, group::Moving};
 use crate::{
     map::{self, CopyPath},
-    state::{Facts, Held, Operation, SetId},
-    store::{NameKind, StoreError},
+    plan::{Desired, Facts, VersionKey},
+    state::{Held, Operation, Owed, SetId},
+    store::{NameKind, Obstacle, StoreError},
 };
 
 impl Committer {
@@ -23,13 +24,29 @@ impl Committer {
             (Some(held), None) => self.current_path(held),
             (None, None) => {
                 self.make_way(&file.path)?;
-                self.free_path(&file.uri, &file.path)?
+                match self.free_path(&file.uri, &file.path) {
+                    Err(CommitError::Store(error)) if error.concerns_one_resource() => {
+                        self.refuse(file, error);
+                        return Ok(());
+                    }
+                    path => path?,
+                }
             }
         };
+        self.group.ledger.settle_if_owed(file.set, file.uri.as_str());
         self.make_way(&path)?;
         self.group.names.insert(self.name(path.as_str()).into_owned(), file.uri.clone());
         self.group.place(file, path, held.is_some());
         Ok(())
+    }
+
+    /// Leaves out a file that something in the copy blocks: it is pending.
+    fn refuse(&mut self, file: NewFile, error: StoreError) {
+        self.group.superseded.push(file.staged.name);
+        let mut desired = Desired::new(file.uri.clone());
+        desired.facts = file.facts;
+        self.group.ledger.owe(file.set, Owed::new(desired, format!("storage: {error}")));
+        self.group.refused.push((file.uri, error));
     }
 
     pub(super) fn add_adopted(&mut self, uri: Uri, path: CopyPath, facts: Facts, set: SetId) {
@@ -45,7 +62,7 @@ impl Committer {
     }
 
     pub(super) fn add_deletion(&mut self, uri: &Uri, set: SetId) -> Result<(), CommitError> {
-        self.group.ledger.paid.push(uri.as_str().to_owned());
+        self.group.ledger.settle(set, uri.as_str());
         // What came and went within one group never gets a name.
         if let Some(placing) = self.group.places.remove(uri) {
             let name = self.name(placing.path.as_str()).into_owned();
@@ -100,10 +117,12 @@ impl Committer {
             self.tell_pending_apart(&other);
         }
         // A file system that folds names may have the other resource under a name that looks different.
-        let may_be_held = self.store.folds_names() || self.kind(path.as_str())? == Some(NameKind::File);
-        if may_be_held {
+        let is_file = self.kind(path.as_str())? == Some(NameKind::File);
+        if is_file || self.store.folds_names() {
+            let mut is_known = clashes || self.options.replaces_unknown || VersionKey::parse(uri).is_some();
             for other in self.state.held_like(mapped)? {
                 let is_there = self.name(other.path.as_str()) == self.name(path.as_str());
+                is_known |= is_there;
                 let goes = other.uri == *uri || self.group.removals.contains_key(&other.uri);
                 if goes || !(is_there || self.store.folds_names()) {
                     continue;
@@ -114,6 +133,11 @@ impl Committer {
                     let to = other.path.told_apart(other.uri.as_str());
                     self.move_held(&other, to);
                 }
+            }
+            // A file that instep did not write is never overwritten unasked (B25).
+            if is_file && !is_known {
+                let (path, by) = (path.as_str().to_owned(), Obstacle::UnknownFile);
+                return Err(StoreError::Blocked { path, by }.into());
             }
         }
         if !clashes {

@@ -23,6 +23,8 @@ pub struct CommitOptions {
     pub longest_wait: Duration,
     /// The waiting of a commit for the disk; give the store the same.
     pub durability: Durability,
+    /// `true` if files that the state does not know give way to resources of their name (an adopted copy).
+    pub replaces_unknown: bool,
     /// `true` if a copy is taken up of which the state holds resources and the disk nothing at all (D35).
     pub accepts_emptied: bool,
 }
@@ -35,6 +37,7 @@ impl CommitOptions {
             most_bytes: 64 << 20,
             longest_wait: Duration::from_secs(1),
             durability: Durability::Group,
+            replaces_unknown: false,
             accepts_emptied: false,
         }
     }
@@ -74,8 +77,10 @@ pub enum Commit {
     Current {
         /// The resource.
         uri: Uri,
-        /// Lastmod, datetime, validator, media type; what is none stays as it is.
+        /// Lastmod, datetime, validator, media type; what is `None` stays as it is.
         facts: Facts,
+        /// The set that asked for it.
+        set: SetId,
     },
     /// A held resource is current, and these are all its links: those of before are replaced.
     Noted {
@@ -83,11 +88,13 @@ pub enum Commit {
         uri: Uri,
         /// Its metadata, as for [`Commit::Current`]; no links means that it has none.
         facts: Facts,
+        /// The set that names the links.
+        set: SetId,
     },
     /// The resource could not be had; the checkpoint may pass it.
     Owed(SetId, Owed),
-    /// An entry owed is settled otherwise.
-    Paid(Uri),
+    /// What was pending for a set is settled otherwise.
+    Settled(SetId, Uri),
     /// Everything up to here was added before.
     Checkpoint(SetId, Checkpoint),
     /// A document was read to its end.

@@ -4,7 +4,8 @@ use resourcesync::{Change, Digests};
 
 use super::{Committed, Flushed, Refused};
 use crate::{
-    state::{Facts, Ledger, Operation, Owed, SetId, Wanted},
+    plan::{Desired, DesiredPresence},
+    state::{Facts, Ledger, Operation, Owed, SetId},
     store::StagedName,
 };
 
@@ -63,21 +64,20 @@ impl Work {
         for Refused { index, error } in refused.into_iter().rev() {
             let (operation, note) = (self.operations.remove(index), self.notes.remove(index));
             let uri = operation.uri().clone();
-            let mut wanted = Wanted::new(uri.clone());
-            let change = match operation {
+            let mut desired = Desired::new(uri.clone());
+            match operation {
                 Operation::Place { staged, facts, .. } => {
                     self.leftovers.push(StagedName::from(staged));
                     let (length, digests) = note.offered;
-                    wanted.facts = Facts { length, digests, ..facts };
-                    Change::Updated
+                    desired.facts = Facts { length, digests, ..facts };
                 }
                 _ => {
-                    self.ledger.paid.retain(|paid| note.set.is_none() || paid != uri.as_str());
-                    Change::Deleted
+                    desired.presence = DesiredPresence::Absent;
                 }
-            };
-            let owed = |set| (set, Owed::new(wanted, change, error.to_string()));
-            self.ledger.owed.extend(note.set.map(owed));
+            }
+            if let Some(set) = note.set {
+                self.ledger.owe(set, Owed::new(desired, error.to_string()));
+            }
             self.flushed.refused.push((uri, error));
         }
         self.flushed.refused.reverse();

@@ -20,6 +20,7 @@ const AT_A_TIME: usize = 8;
 
 /// The sets that a document leads to.
 pub(super) async fn from(
+    asked_for: &Uri,
     document: Document,
     way: Way,
     documents: &Documents,
@@ -28,8 +29,9 @@ pub(super) async fn from(
     let mut climb = Climb { documents, wanted, troubles: Vec::new() };
     let mut found = match capability(&document.header) {
         Capability::Description => climb.down(document).await?,
-        Capability::CapabilityList => climb.alone(climb.read_set(&document)?, &document),
-        _ => climb.up(document).await?,
+        Capability::CapabilityList if document.header.form == Form::Index => climb.down(document).await?,
+        Capability::CapabilityList => climb.alone(climb.read_set(asked_for, &document)?, &document),
+        _ => climb.up(asked_for, document).await?,
     };
     found.way = way;
     found.troubles = climb.troubles;
@@ -49,7 +51,7 @@ struct Climb<'a> {
 
 impl Climb<'_> {
     /// Climbs from any list through `index` and `up` to its Capability List. If that fails, the list stands alone.
-    async fn up(&mut self, start: Document) -> Result<Discovered, DiscoverError> {
+    async fn up(&mut self, asked_for: &Uri, start: Document) -> Result<Discovered, DiscoverError> {
         let kind = capability(&start.header);
         let mut seen = BTreeSet::from([start.uri.clone()]);
         let mut list = start.clone();
@@ -68,8 +70,11 @@ impl Climb<'_> {
                 }
             };
             match capability(&above.header) {
+                Capability::CapabilityList if above.header.form == Form::Index => {
+                    return self.down(above).await;
+                }
                 Capability::CapabilityList => {
-                    let set = self.read_set(&above)?;
+                    let set = self.read_set(&next, &above)?;
                     return Ok(self.alone(with_list(set, kind, list), &above));
                 }
                 Capability::Description => return self.down(above).await,
@@ -78,38 +83,26 @@ impl Climb<'_> {
             }
             at = above;
         }
-        Ok(self.alone(with_list(CapabilitySet::default(), kind, list.clone()), &list))
+        let set = CapabilitySet { asked_for: Some(asked_for.clone()), ..CapabilitySet::default() };
+        Ok(self.alone(with_list(set, kind, list.clone()), &list))
     }
 
-    /// Descends from a Source Description to the sets that are wanted (§8).
+    /// Descends from a Source Description, or an index over Capability Lists, to the sets that are wanted (§8).
     async fn down(&mut self, description: Document) -> Result<Discovered, DiscoverError> {
         let lists = self.capability_lists(&description).await?;
         let (chosen, other_sets) = self.choose(lists)?;
-        let mut opened = stream::iter(chosen)
-            .map(async |uri| {
-                let set = match self.open(&uri, &description).await {
-                    Ok(document) => self.read_set(&document),
-                    Err(source) => Err(DiscoverError::Invalid { uri: uri.clone(), source }),
-                };
-                (uri, set)
-            })
-            .buffered(AT_A_TIME);
-        let (mut sets, mut failed) = (Vec::new(), Vec::new());
-        while let Some((uri, set)) = opened.next().await {
-            match set {
-                Ok(set) => sets.push(set),
-                Err(error) => failed.push((uri, error)),
-            }
+        let mut sets = Vec::new();
+        let mut first_failure = None;
+        self.read_sets(chosen, &description, &mut sets, &mut first_failure).await;
+        if sets.is_empty()
+            && let Some(failure) = first_failure
+        {
+            return Err(failure);
         }
-        drop(opened);
-        if sets.is_empty() && !failed.is_empty() {
-            return Err(failed.remove(0).1);
-        }
-        for (uri, error) in failed {
-            self.trouble(&uri, story(&error));
-        }
+        let is_description = capability(&description.header) == Capability::Description;
+        let above = description.header.up().cloned();
         Ok(Discovered {
-            source_description: Some(description.uri),
+            source_description: if is_description { Some(description.uri) } else { above },
             sets,
             other_sets,
             way: Way::Itself,
@@ -117,10 +110,70 @@ impl Climb<'_> {
         })
     }
 
+    /// Reads Capability Lists, and those that an index over several leads to. One that is lost costs its own set only (B10).
+    async fn read_sets(
+        &mut self,
+        lists: Vec<Uri>,
+        from: &Document,
+        sets: &mut Vec<CapabilitySet>,
+        first_failure: &mut Option<DiscoverError>,
+    ) {
+        let mut indexes = Vec::new();
+        let mut opened = stream::iter(lists)
+            .map(async |uri| {
+                let document = self.open(&uri, from).await;
+                (uri, document)
+            })
+            .buffered(AT_A_TIME);
+        let (mut failed, mut found) = (Vec::new(), Vec::new());
+        while let Some((uri, document)) = opened.next().await {
+            match document {
+                Ok(document) if document.header.form == Form::Index => indexes.push(document),
+                Ok(document) => match self.read_set(&uri, &document) {
+                    Ok(set) => found.push(set),
+                    Err(error) => failed.push((uri, error)),
+                },
+                Err(source) => failed.push((uri.clone(), DiscoverError::Invalid { uri, source })),
+            }
+        }
+        drop(opened);
+        sets.append(&mut found);
+        for index in indexes {
+            match locs(&index) {
+                Ok(members) => self.read_members(members, &index, sets, &mut failed).await,
+                Err(error) => failed.push((index.uri.clone(), error)),
+            }
+        }
+        for (uri, error) in failed {
+            self.troubles.push(Trouble::lost_set(&uri, story(&error)));
+            first_failure.get_or_insert(error);
+        }
+    }
+
+    async fn read_members(
+        &self,
+        members: Vec<Uri>,
+        index: &Document,
+        sets: &mut Vec<CapabilitySet>,
+        failed: &mut Vec<(Uri, DiscoverError)>,
+    ) {
+        for uri in members {
+            let read = match self.open(&uri, index).await {
+                Ok(document) => self.read_set(&uri, &document),
+                Err(source) => Err(DiscoverError::Invalid { uri: uri.clone(), source }),
+            };
+            match read {
+                Ok(set) => sets.push(set),
+                Err(error) => failed.push((uri, error)),
+            }
+        }
+    }
+
     /// Returns the Capability Lists of a Source Description, or of all that an index over several leads to (SD-7).
     async fn capability_lists(&mut self, description: &Document) -> Result<Vec<Uri>, DiscoverError> {
         let locs = locs(description)?;
-        if description.header.form == Form::List {
+        let is_description = capability(&description.header) == Capability::Description;
+        if description.header.form == Form::List || !is_description {
             return Ok(locs);
         }
         let mut lists = Vec::new();
@@ -132,7 +185,7 @@ impl Climb<'_> {
                 }
             }) {
                 Ok(more) => lists.extend(more),
-                Err(what) => self.trouble(&part, what),
+                Err(what) => self.troubles.push(Trouble::lost_set(&part, what)),
             }
         }
         Ok(lists)
@@ -162,9 +215,10 @@ impl Climb<'_> {
     }
 
     /// Reads a Capability List (§9). If a capability is listed twice, the first entry counts (AMB-B34).
-    fn read_set(&self, document: &Document) -> Result<CapabilitySet, DiscoverError> {
+    fn read_set(&self, asked_for: &Uri, document: &Document) -> Result<CapabilitySet, DiscoverError> {
         let mut set = CapabilitySet {
             capability_list: Some(document.uri.clone()),
+            asked_for: Some(asked_for.clone()),
             links: document.header.links.clone(),
             ..CapabilitySet::default()
         };

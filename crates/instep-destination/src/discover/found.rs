@@ -43,8 +43,10 @@ impl Discovered {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct CapabilitySet {
-    /// Its Capability List; `None` if a list stands alone.
+    /// Its Capability List. `None` if a list stands alone.
     pub capability_list: Option<Uri>,
+    /// What was asked for to find it: what it is known by, wherever a redirect leads to (B15).
+    pub(crate) asked_for: Option<Uri>,
     /// Links of the Capability List: its description, ways of batch transfer, hubs.
     pub links: Vec<Link>,
     /// The capabilities that are offered.
@@ -57,6 +59,19 @@ impl CapabilitySet {
     /// Returns the offer of a capability.
     pub fn get(&self, capability: &Capability) -> Option<&Offer> {
         self.capabilities.get(capability)
+    }
+
+    /// Returns the name of the set: what was asked for, else its Capability List, else the list that stands alone.
+    pub(crate) fn name(&self) -> &str {
+        let alone = || self.capabilities.values().next().map(|offer| &offer.uri);
+        let name = self.asked_for.as_ref().or(self.capability_list.as_ref()).or_else(alone);
+        name.map_or("", Uri::as_str)
+    }
+
+    /// Returns the name that an earlier version gave the set: where redirects lead to.
+    pub(crate) fn former_name(&self) -> &str {
+        let alone = || self.capabilities.values().next().map(|offer| &offer.uri);
+        self.capability_list.as_ref().or_else(alone).map_or("", Uri::as_str)
     }
 
     /// Returns `true` if an inventory is offered: a Resource List or a Resource Dump.
@@ -106,6 +121,29 @@ pub enum Way {
     Guess,
 }
 
+impl Way {
+    /// All of them, in the order in which they are tried.
+    const ALL: [Self; 6] =
+        [Self::Itself, Self::WellKnown, Self::LinkHeader, Self::Page, Self::Robots, Self::Guess];
+
+    /// Returns one word, for a later run.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Itself => "itself",
+            Self::WellKnown => "well-known",
+            Self::LinkHeader => "link-header",
+            Self::Page => "page",
+            Self::Robots => "robots",
+            Self::Guess => "guess",
+        }
+    }
+
+    /// Returns the way of a word that [`Self::as_str`] returned.
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|way| way.as_str() == word)
+    }
+}
+
 impl fmt::Display for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -127,11 +165,17 @@ pub struct Trouble {
     pub uri: Uri,
     /// The fault.
     pub what: String,
+    /// `true` if a set of resources that was asked for is lost by it.
+    pub costs_a_set: bool,
 }
 
 impl Trouble {
     pub(crate) fn new(uri: &Uri, what: impl Into<String>) -> Self {
-        Self { uri: uri.clone(), what: what.into() }
+        Self { uri: uri.clone(), what: what.into(), costs_a_set: false }
+    }
+
+    pub(crate) fn lost_set(uri: &Uri, what: impl Into<String>) -> Self {
+        Self { costs_a_set: true, ..Self::new(uri, what) }
     }
 }
 

@@ -43,7 +43,7 @@ impl<'a> Search<'a> {
     pub(super) async fn look_first(&mut self, url: &Uri) -> Result<Sight, DiscoverError> {
         match self.documents.get(url, None).await {
             Ok(download) => {
-                let sight = self.judge(Way::Itself, download).await?;
+                let sight = self.judge(url, Way::Itself, download).await?;
                 self.invalid.take().map_or(Ok(sight), Err)
             }
             Err(source) if source.is_invalid() => Err(DiscoverError::Invalid { uri: url.clone(), source }),
@@ -78,7 +78,7 @@ impl<'a> Search<'a> {
             return Ok(None);
         }
         match self.documents.get(uri, self.speaker.as_ref()).await {
-            Ok(download) => match self.judge(way, download).await? {
+            Ok(download) => match self.judge(uri, way, download).await? {
                 Sight::Found(found) => return Ok(Some(found)),
                 Sight::Page(_) | Sight::Nothing => {}
             },
@@ -87,7 +87,7 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    async fn judge(&mut self, way: Way, download: Download) -> Result<Sight, DiscoverError> {
+    async fn judge(&mut self, asked_for: &Uri, way: Way, download: Download) -> Result<Sight, DiscoverError> {
         let uri = download.uri.clone();
         let document = match download.document() {
             Ok(document) => document,
@@ -99,7 +99,7 @@ impl<'a> Search<'a> {
                 return Ok(Sight::Page(download));
             }
         };
-        match climb::from(document, way, self.documents, self.sets).await {
+        match climb::from(asked_for, document, way, self.documents, self.sets).await {
             Ok(found) => Ok(Sight::Found(found)),
             Err(error @ DiscoverError::NoSuchSet { .. }) => Err(error),
             Err(error) => {

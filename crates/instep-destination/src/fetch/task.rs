@@ -54,6 +54,12 @@ impl<T> Task<T> {
         let own_first = self.held.as_ref().is_some_and(|held| !held.is_empty());
         self.mirrors.first().filter(|_| !own_first).unwrap_or(&self.uri)
     }
+
+    /// Returns the task with something else of the caller's.
+    pub fn with_context<U>(self, context: U) -> Task<U> {
+        let Self { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, context: _ } = self;
+        Task { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, context }
+    }
 }
 
 /// The length and digests of a resource as the Source states them.

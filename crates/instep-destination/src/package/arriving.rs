@@ -8,7 +8,7 @@ use std::{
 };
 
 use resourcesync::{
-    Entry, PackagePath, Uri,
+    Entry, Form, PackagePath, Uri,
     package::{ArrivingPackage, MANIFEST, Member},
 };
 use tokio::task::JoinHandle;
@@ -214,6 +214,10 @@ impl PackageReader {
             return None;
         }
         let document = self.packages.documents.keep(&self.uri, self.package.bytes(&member).ok()?).ok()?;
+        // Parts of a manifest may come anywhere: they are read once the package is whole.
+        if document.header.form == Form::Index {
+            return None;
+        }
         let entries = document.read().ok()?;
         Some((document, entries))
     }

@@ -1,30 +1,47 @@
-use resourcesync::{DateTime, Digests};
+//! Fixity: whether held bytes are those that an entry promises.
+
+use resourcesync::{DateTime, Digests, Entry};
+
+use super::Facts;
 
 /// What one side knows about the bytes of a resource.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
-    /// Digests.
+pub struct Fixity<'a> {
+    /// The digests that are known.
     pub digests: &'a Digests,
-    /// Bytes.
+    /// The number of bytes.
     pub length: Option<u64>,
     /// The Source's time of last modification.
     pub lastmod: Option<&'a DateTime>,
 }
 
-/// Whether a held resource is what the Source has.
+impl<'a> Fixity<'a> {
+    /// Returns what is known of a held or a desired state.
+    pub fn of_facts(facts: &'a Facts) -> Self {
+        Self { digests: &facts.digests, length: facts.length, lastmod: facts.lastmod.as_ref() }
+    }
+
+    /// Returns what an entry says.
+    pub fn of_entry(entry: &'a Entry) -> Self {
+        let metadata = &entry.metadata;
+        Self { digests: &metadata.hash, length: metadata.length, lastmod: entry.lastmod.as_ref() }
+    }
+}
+
+/// The answer to: is the held resource what the Source has?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Currency {
-    /// It is.
+    /// It is: equal digests, or equal length and time.
     Current,
-    /// It is not.
+    /// It is another state.
     Stale,
-    /// The lists do not tell: ask conditionally.
+    /// The documents do not tell; a conditional request does.
     Unknown,
 }
 
-/// Is it current? An equal digest beats all; else length and time where both sides have them (AMB-B30); else only the
+/// Compares two sides. An equal digest beats all; else length and time count if both sides have them (AMB-B30); else only the
 /// Source can tell.
-pub fn currency(held: &Facts<'_>, remote: &Facts<'_>) -> Currency {
+pub fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
     if let Some(same) = held.digests.agrees_with(remote.digests) {
         return if same { Currency::Current } else { Currency::Stale };
     }
@@ -54,16 +71,16 @@ mod tests {
     fn an_equal_digest_beats_a_differing_time() {
         let md5 = digests("md5:1584abdf8ebdc9802ac0c6a7402c03b6");
         let (old, new) = (time("2013-01-02T00:00:00Z"), time("2013-01-03T00:00:00Z"));
-        let held = Facts { digests: &md5, length: Some(7), lastmod: Some(&old) };
-        let remote = Facts { digests: &md5, length: Some(8), lastmod: Some(&new) };
-        assert_eq!(currency(&held, &remote), Currency::Current);
+        let held = Fixity { digests: &md5, length: Some(7), lastmod: Some(&old) };
+        let remote = Fixity { digests: &md5, length: Some(8), lastmod: Some(&new) };
+        assert_eq!(currency(held, remote), Currency::Current);
     }
 
     #[test]
     fn only_what_both_sides_have_is_compared() {
         let (none, day) = (Digests::new(), time("2013-01-02"));
         let instant = time("2013-01-02T10:00:00Z");
-        let held = Facts { digests: &none, length: Some(7), lastmod: Some(&instant) };
+        let held = Fixity { digests: &none, length: Some(7), lastmod: Some(&instant) };
         let cases = [
             (Some(7), Some(&instant), Currency::Current),
             (None, Some(&instant), Currency::Current),
@@ -74,16 +91,16 @@ mod tests {
             (None, None, Currency::Unknown),
         ];
         for (length, lastmod, expected) in cases {
-            let remote = Facts { digests: &none, length, lastmod };
-            assert_eq!(currency(&held, &remote), expected, "{remote:?}");
+            let remote = Fixity { digests: &none, length, lastmod };
+            assert_eq!(currency(held, remote), expected, "{remote:?}");
         }
     }
 
     #[test]
     fn a_time_on_one_side_only_does_not_make_it_stale() {
         let (none, instant) = (Digests::new(), time("2013-01-02T10:00:00Z"));
-        let held = Facts { digests: &none, length: Some(7), lastmod: None };
-        let remote = Facts { digests: &none, length: Some(7), lastmod: Some(&instant) };
-        assert_eq!(currency(&held, &remote), Currency::Unknown);
+        let held = Fixity { digests: &none, length: Some(7), lastmod: None };
+        let remote = Fixity { digests: &none, length: Some(7), lastmod: Some(&instant) };
+        assert_eq!(currency(held, remote), Currency::Unknown);
     }
 }

@@ -14,13 +14,15 @@ pub enum Standing {
     Unclear,
 }
 
-/// How a notification about a set stands to the set's checkpoint. It counts as complete only where its root says from and
+/// Returns how a notification about a set stands to the set's checkpoint. One that ends after `latest` comes from a clock that is
+/// ahead, and moves nothing. It counts as complete only if its root says from and
 /// until when, and its entries agree with that; those of the draft 0.8 say neither (N8-5).
 pub fn standing(
     header: &Header,
     entries: &[Entry],
     capability_list: &Uri,
     checkpoint: Option<&DateTime>,
+    latest: &DateTime,
 ) -> Standing {
     let root = header.metadata.as_ref();
     let times = root.and_then(|root| root.from.zip(root.until));
@@ -28,8 +30,9 @@ pub fn standing(
     let is_about_changes = header.capability() == Some(&Capability::ChangeNotification);
     let is_about_set = header.up().is_none_or(|up| up == capability_list);
     let inside = |time: &DateTime| from.instant() <= time.instant() && time.instant() <= until.instant();
+    let is_ahead = until.instant() > latest.instant();
     let agree = entries.iter().all(|entry| entry.metadata.datetime.as_ref().is_some_and(inside));
-    if header.form != Form::List || !is_about_changes || !is_about_set || !agree {
+    if header.form != Form::List || !is_about_changes || !is_about_set || !agree || is_ahead {
         return Standing::Unclear;
     }
     if until.instant() <= checkpoint.instant() {
@@ -71,7 +74,7 @@ mod tests {
 
     fn judged(from: i64, until: i64, changes: &[i64], checkpoint: i64) -> Standing {
         let (header, entries) = notification(Some(second(from)), Some(second(until)), changes);
-        standing(&header, &entries, &list(), Some(&second(checkpoint)))
+        standing(&header, &entries, &list(), Some(&second(checkpoint)), &second(1_000))
     }
 
     #[test]
@@ -83,29 +86,40 @@ mod tests {
         assert_eq!(judged(5, 9, &[7, 10], 5), Standing::Unclear, "a change outside");
         for (from, until) in [(None, Some(second(9))), (Some(second(5)), None), (None, None)] {
             let (header, entries) = notification(from, until, &[7]);
-            assert_eq!(standing(&header, &entries, &list(), Some(&second(5))), Standing::Unclear);
+            assert_eq!(
+                standing(&header, &entries, &list(), Some(&second(5)), &second(1_000)),
+                Standing::Unclear
+            );
         }
     }
 
     #[test]
     fn a_notification_of_another_kind_or_set_or_without_a_checkpoint_is_unclear() {
         let (header, entries) = notification(Some(second(5)), Some(second(9)), &[7]);
-        assert_eq!(standing(&header, &entries, &list(), None), Standing::Unclear);
+        assert_eq!(standing(&header, &entries, &list(), None, &second(1_000)), Standing::Unclear);
         let mut foreign = header.clone();
         let up =
             resourcesync::Link::new(resourcesync::Relation::Up, Uri::parse("http://b/caps.xml").unwrap());
         foreign.links.push(up);
-        assert_eq!(standing(&foreign, &entries, &list(), Some(&second(5))), Standing::Unclear);
+        assert_eq!(
+            standing(&foreign, &entries, &list(), Some(&second(5)), &second(1_000)),
+            Standing::Unclear
+        );
         let mut other = header;
         other.metadata = Some(Metadata::with_capability(Capability::ChangeList));
-        assert_eq!(standing(&other, &entries, &list(), Some(&second(5))), Standing::Unclear);
+        assert_eq!(standing(&other, &entries, &list(), Some(&second(5)), &second(1_000)), Standing::Unclear);
+    }
+
+    #[test]
+    fn b4_an_end_far_ahead_moves_nothing() {
+        assert_eq!(judged(5, 9_999, &[7], 5), Standing::Unclear);
     }
 
     #[test]
     fn a_coarse_time_hides_changes() {
         let day = DateTime::parse("1970-01-01").unwrap();
         let (header, entries) = notification(Some(day), Some(second(9)), &[7]);
-        assert_eq!(standing(&header, &entries, &list(), Some(&second(5))), Standing::Unclear);
+        assert_eq!(standing(&header, &entries, &list(), Some(&second(5)), &second(1_000)), Standing::Unclear);
     }
 
     proptest! {

@@ -31,6 +31,7 @@ pub struct Survey {
     until: Option<DateTime>,
     mark: Option<Mark>,
     mark_holds: bool,
+    latest: Option<DateTime>,
     entries: u64,
     datetimes: Run,
     lastmods: Run,
@@ -93,6 +94,8 @@ pub enum Order {
 pub struct Shape {
     /// Where the times are.
     pub times: TimeSource,
+    /// Times later than this are no times.
+    pub latest: Option<DateTime>,
     /// The order.
     pub order: Order,
     /// How many entries there are.
@@ -108,8 +111,9 @@ pub struct Shape {
 }
 
 impl Survey {
-    /// Of a list with this root, of which so much was read before.
-    pub fn new(root: Option<&Metadata>, mark: Option<&Mark>) -> Self {
+    /// Begins to look at a list with this root, of which so much was read before. Times later than `latest` are no times: a clock
+    /// that is far ahead would hide every change that comes after it (D38).
+    pub fn new(root: Option<&Metadata>, mark: Option<&Mark>, latest: Option<DateTime>) -> Self {
         let from = root.and_then(|root| root.from);
         let same_start = |mark: &&Mark| mark.from == from;
         Self {
@@ -117,6 +121,7 @@ impl Survey {
             until: root.and_then(|root| root.until),
             mark: mark.filter(same_start).cloned(),
             mark_holds: false,
+            latest,
             entries: 0,
             datetimes: Run::new(),
             lastmods: Run::new(),
@@ -127,8 +132,8 @@ impl Survey {
     /// Takes the next entry.
     pub fn observe(&mut self, entry: &Entry) {
         self.entries += 1;
-        self.datetimes.observe(entry.metadata.datetime, self.from, self.until);
-        self.lastmods.observe(entry.lastmod, self.from, self.until);
+        self.datetimes.observe(plausible(entry.metadata.datetime, self.latest), self.from, self.until);
+        self.lastmods.observe(plausible(entry.lastmod, self.latest), self.from, self.until);
         let last = self.last.insert(passed(entry));
         if let Some(mark) = &self.mark
             && mark.entries == self.entries
@@ -156,6 +161,7 @@ impl Survey {
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
             times,
+            latest: self.latest,
             order: if newest_first { Order::NewestFirst } else { Order::OldestFirst },
             entries: *entries,
             newest: run.newest,
@@ -166,6 +172,11 @@ impl Survey {
     }
 }
 
+/// Returns a time unless it is later than the latest that can be.
+pub fn plausible(time: Option<DateTime>, latest: Option<DateTime>) -> Option<DateTime> {
+    time.filter(|time| latest.is_none_or(|latest| time.instant() <= latest.instant()))
+}
+
 impl Shape {
     /// The place of the next entry; `inherited` is the time of the one before and is carried on (AMB-B16).
     pub fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
@@ -174,7 +185,7 @@ impl Shape {
             TimeSource::Lastmod => entry.lastmod,
             TimeSource::Position => None,
         };
-        *inherited = own.or(*inherited);
+        *inherited = plausible(own, self.latest).or(*inherited);
         Place { time: *inherited, ordinal }
     }
 }
@@ -203,7 +214,7 @@ mod tests {
             root.from = Some(time(from));
             root
         };
-        let mut survey = Survey::new(Some(&root), mark);
+        let mut survey = Survey::new(Some(&root), mark, None);
         entries.iter().for_each(|entry| survey.observe(entry));
         survey.finish()
     }
@@ -236,6 +247,19 @@ mod tests {
         assert_eq!(survey(0, &falling, None).order, Order::NewestFirst);
         let level = [entry("a", Some(12), None), entry("b", Some(12), None)];
         assert_eq!(survey(0, &level, None).order, Order::OldestFirst);
+    }
+
+    #[test]
+    fn b4_a_time_far_ahead_is_no_time() {
+        let entries = [entry("a", Some(10), None), entry("b", Some(9_999), None), entry("c", Some(12), None)];
+        let mut survey = Survey::new(None, None, Some(time(100)));
+        entries.iter().for_each(|entry| survey.observe(entry));
+        let shape = survey.finish();
+        assert_eq!(shape.newest, Some(time(12)));
+        let mut inherited = None;
+        let places: Vec<_> =
+            entries.iter().zip(0..).map(|(entry, at)| shape.place(entry, &mut inherited, at).time).collect();
+        assert_eq!(places, [Some(time(10)), Some(time(10)), Some(time(12))]);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::{
 
 use rusqlite::{CachedStatement, Connection, Row, params};
 
-use super::{StateError, Wanted, codec};
-use crate::records::WrittenFacts;
+use super::{StateError, codec};
+use crate::{plan::Desired, records::WrittenFacts};
 
 /// What is to be done for one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,15 +22,18 @@ pub enum ActionKind {
     Delete,
     /// Write down what else is said of what is held: its bytes are current, its links are others.
     Note,
+    /// Have the set give up what is held, which stays because another set holds it too.
+    Leave,
 }
 
 impl ActionKind {
     /// Whether the Source is asked for the resource.
     pub(crate) fn asks(self) -> bool {
-        !matches!(self, Self::Delete | Self::Note)
+        !matches!(self, Self::Delete | Self::Note | Self::Leave)
     }
 
-    const ALL: [Self; 5] = [Self::Create, Self::Update, Self::Check, Self::Delete, Self::Note];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Create, Self::Update, Self::Check, Self::Delete, Self::Note, Self::Leave];
 }
 
 /// One action of a run.
@@ -41,14 +44,14 @@ pub struct Action {
     pub sequence: i64,
     /// What to do.
     pub kind: ActionKind,
-    /// For which version.
-    pub wanted: Wanted,
+    /// The state that it leads to.
+    pub desired: Desired,
 }
 
 impl Action {
     /// An action that has no place yet.
-    pub fn new(kind: ActionKind, wanted: Wanted) -> Self {
-        Self { sequence: 0, kind, wanted }
+    pub fn new(kind: ActionKind, desired: Desired) -> Self {
+        Self { sequence: 0, kind, desired }
     }
 }
 
@@ -110,7 +113,7 @@ impl Actions {
                      BEGIN;
                      CREATE TABLE action (
                          sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL, length INTEGER,
-                         facts BLOB NOT NULL, extra TEXT
+                         facts BLOB NOT NULL, attempts INTEGER NOT NULL, retrieval TEXT
                      );",
                 )
                 .map_err(sqlite)?;
@@ -129,12 +132,12 @@ impl Actions {
     /// # Errors
     /// When the file cannot be written.
     pub fn push(&mut self, action: &Action) -> Result<(), StateError> {
-        self.pushing()?.push(action.kind, &action.wanted)
+        self.pushing()?.push(action.kind, &action.desired)
     }
 
     /// Adds many, one after the other.
     pub(crate) fn pushing(&self) -> Result<Pushing<'_>, StateError> {
-        let sql = "INSERT INTO action (kind, uri, length, facts, extra) VALUES (?1, ?2, ?3, ?4, ?5)";
+        let sql = "INSERT INTO action (kind, uri, length, facts, attempts, retrieval) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let statement = self.connection.prepare_cached(sql);
         let statement = statement.map_err(|source| StateError::sqlite(&self.path, source))?;
         Ok(Pushing { statement, actions: self, facts: Vec::new() })
@@ -176,21 +179,21 @@ impl Actions {
         Ok(self.page("uri = ?1", [uri])?.pop())
     }
 
-    /// Takes the action for a URI out of the list; whether there was one.
+    /// Takes the action for a URI out of the list. Returns how many there were: two parts of an inventory may list one resource.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn remove(&self, uri: &str) -> Result<bool, StateError> {
+    /// If the file cannot be written.
+    pub fn remove(&self, uri: &str) -> Result<u64, StateError> {
         self.index_uris()?;
         let remove = || {
             let sql = "DELETE FROM action WHERE uri = ?1 RETURNING kind, COALESCE(length, 0)";
             let mut statement = self.connection.prepare_cached(sql)?;
             let mut rows = statement.query([uri])?;
-            let mut removed = false;
+            let mut removed = 0;
             while let Some(row) = rows.next()? {
                 let (kind, bytes) = (row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned());
                 self.recount(kind, |(count, sum)| (count.saturating_sub(1), sum.saturating_sub(bytes)));
-                removed = true;
+                removed += 1;
             }
             Ok(removed)
         };
@@ -254,7 +257,7 @@ impl Actions {
         let page = || {
             self.connection
                 .prepare_cached(&format!(
-                    "SELECT sequence, kind, uri, facts, extra FROM action WHERE {condition}"
+                    "SELECT sequence, kind, uri, facts, attempts, retrieval FROM action WHERE {condition}"
                 ))?
                 .query_map(parameters, read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
@@ -272,18 +275,21 @@ pub(crate) struct Pushing<'a> {
 }
 
 impl Pushing<'_> {
-    pub(crate) fn push(&mut self, kind: ActionKind, wanted: &Wanted) -> Result<(), StateError> {
+    pub(crate) fn push(&mut self, kind: ActionKind, desired: &Desired) -> Result<(), StateError> {
         let failed = |source| StateError::sqlite(&self.actions.path, source);
         self.facts.clear();
-        let facts = postcard::to_extend(&WrittenFacts::of(&wanted.facts), std::mem::take(&mut self.facts));
+        let facts = postcard::to_extend(&WrittenFacts::of(&desired.facts), std::mem::take(&mut self.facts));
         self.facts = facts.map_err(|error| failed(codec::unwritable(error)))?;
-        let length = wanted.facts.length;
+        let length = desired.facts.length;
+        let retrieval = desired.retrieval.as_ref().map(|retrieval| retrieval.to_text()).transpose();
+        let retrieval = retrieval.map_err(|error| failed(codec::unwritable(error)))?;
         let pushed = self.statement.execute(params![
             kind as u8,
-            wanted.uri.as_str(),
+            desired.uri.as_str(),
             length.map(u64::cast_signed),
             self.facts,
-            wanted.extra.as_deref(),
+            desired.attempts,
+            retrieval,
         ]);
         pushed.map_err(failed)?;
         let bytes = length.unwrap_or_default();
@@ -301,10 +307,12 @@ impl Drop for Actions {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Action> {
     let kind = ActionKind::ALL.get(row.get::<_, usize>(1)?).copied();
-    let mut wanted = Wanted::new(codec::uri(row, 2)?);
+    let mut desired = Desired::new(codec::uri(row, 2)?);
     let facts = postcard::from_bytes::<WrittenFacts<'_>>(row.get_ref(3)?.as_blob()?);
-    wanted.facts = facts.map_err(|error| codec::unreadable(3, error))?.facts();
-    wanted.extra = codec::boxed(row, 4)?;
+    desired.facts = facts.map_err(|error| codec::unreadable(3, error))?.facts();
+    desired.attempts = row.get(4)?;
+    let retrieval = desired.set_retrieval_text(codec::text(row, 5)?);
+    retrieval.map_err(|error| codec::unreadable(5, error))?;
     let unknown = || codec::unreadable(1, std::io::Error::other("no kind of action"));
-    Ok(Action { sequence: row.get(0)?, kind: kind.ok_or_else(unknown)?, wanted })
+    Ok(Action { sequence: row.get(0)?, kind: kind.ok_or_else(unknown)?, desired })
 }

@@ -29,8 +29,9 @@ pub(crate) enum Waits {
 /// The changes of the state that are recorded together with a group, in the same transaction (invariant 5).
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    pub(crate) owed: Vec<(SetId, Owed)>,
-    pub(crate) paid: Vec<String>,
+    /// What is pending, or is not any more (`None`), by set and URI. What was said last within a group counts (B24), and what one
+    /// set has got says nothing about another (B16).
+    pub(crate) debts: BTreeMap<(SetId, String), Option<Owed>>,
     pub(crate) refreshed: Vec<(Uri, Facts)>,
     pub(crate) linked: Vec<(Uri, Vec<Link>)>,
     pub(crate) left: Vec<(Uri, SetId)>,
@@ -40,9 +41,27 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// Notes what is pending for a set.
+    pub(crate) fn owe(&mut self, set: SetId, owed: Owed) {
+        self.debts.insert((set, owed.desired.uri.as_str().to_owned()), Some(owed));
+    }
+
+    /// Notes that nothing is pending for a set any more.
+    pub(crate) fn settle(&mut self, set: SetId, uri: &str) {
+        self.debts.insert((set, uri.to_owned()), None);
+    }
+
+    /// Forgets what was pending for a set within this group: a later version of the resource is committed with it.
+    pub(crate) fn settle_if_owed(&mut self, set: SetId, uri: &str) {
+        if !self.debts.is_empty()
+            && let Some(debt) = self.debts.get_mut(&(set, uri.to_owned()))
+        {
+            *debt = None;
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        self.owed.is_empty()
-            && self.paid.is_empty()
+        self.debts.is_empty()
             && self.refreshed.is_empty()
             && self.linked.is_empty()
             && self.left.is_empty()
@@ -174,8 +193,8 @@ fn take_operations<'o>(
             let is_new = matches!(operation, Operation::Place { replaces: false, .. });
             changes::record(connection, if is_new { &Change::Created } else { &Change::Updated }, uri)?;
         }
-        if has_debts && !matches!(operation, Operation::Move { .. }) {
-            owed::clear(connection, uri)?;
+        if has_debts && let Operation::Place { sets, .. } = operation {
+            owed::clear(connection, *sets, uri)?;
         }
     }
     connection.execute("INSERT OR REPLACE INTO counter (name, value) VALUES ('next_id', ?1)", [id])?;
@@ -197,11 +216,11 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
     for uri in &ledger.lost {
         connection.prepare_cached("DELETE FROM held WHERE uri = ?1")?.execute([uri])?;
     }
-    for uri in &ledger.paid {
-        owed::clear(connection, uri)?;
-    }
-    for (set, debt) in &ledger.owed {
-        owed::put(connection, *set, debt)?;
+    for ((set, uri), debt) in &ledger.debts {
+        match debt {
+            Some(debt) => owed::put(connection, *set, debt)?,
+            None => owed::clear(connection, set.mask(), uri)?,
+        }
     }
     for (set, checkpoint) in &ledger.checkpoints {
         sets::put_checkpoint(connection, *set, checkpoint)?;

@@ -3,7 +3,8 @@ use std::cmp::Ordering;
 use resourcesync::Uri;
 use rusqlite::Rows;
 
-use super::{Held, Marks, SetId, State, StateError, Wanted, held};
+use super::{Held, Marks, SetId, State, StateError, held};
+use crate::plan::Desired;
 
 /// After as many rows that nobody asked for, looking the next one up is cheaper than walking on.
 const PASSED_BEFORE_LOOKING_UP: usize = 24;
@@ -17,7 +18,8 @@ impl State {
         Ok(Marks::before(self.next_id().map_err(|source| self.error(source))?))
     }
 
-    /// One part of a list meets what is held: each wanted resource once, in order of URIs, with what is held of it.
+    /// One part of a list meets what is held: each desired state once, in order of URIs, with what is held of it and whether something
+    /// named it before.
     ///
     /// The part is sorted here; what is held is read alongside it. Give at most some 50,000 at a time.
     /// What comes back are those resources that are held but not yet counted to the set: [`State::join`] counts them.
@@ -28,8 +30,8 @@ impl State {
         &self,
         set: SetId,
         marks: &mut Marks,
-        part: &mut [Wanted],
-        each: &mut dyn FnMut(&Wanted, Option<&Held>),
+        part: &mut [Desired],
+        each: &mut dyn FnMut(&Desired, Option<&Held>, bool),
     ) -> Result<Vec<Uri>, StateError> {
         part.sort_by(|a, b| a.uri.cmp(&b.uri));
         let mut meeting = Meeting { set, marks, each, joining: Vec::new() };
@@ -99,26 +101,26 @@ impl State {
 struct Meeting<'a> {
     set: SetId,
     marks: &'a mut Marks,
-    each: &'a mut dyn FnMut(&Wanted, Option<&Held>),
+    each: &'a mut dyn FnMut(&Desired, Option<&Held>, bool),
     joining: Vec<Uri>,
 }
 
 impl Meeting<'_> {
     /// Walks rows and part side by side; what is left of the part is to be looked up anew.
-    fn walk<'p>(&mut self, rows: &mut Rows<'_>, part: &'p [Wanted]) -> rusqlite::Result<&'p [Wanted]> {
+    fn walk<'p>(&mut self, rows: &mut Rows<'_>, part: &'p [Desired]) -> rusqlite::Result<&'p [Desired]> {
         let mut passed = 0;
         let mut index = 0;
         while let Some(row) = rows.next()? {
             let uri = row.get_ref(0)?.as_str()?;
-            while let Some(wanted) = part.get(index) {
-                match uri.cmp(wanted.uri.as_str()) {
+            while let Some(desired) = part.get(index) {
+                match uri.cmp(desired.uri.as_str()) {
                     Ordering::Less => break,
                     Ordering::Equal => {
-                        let held = held::read_with(row, wanted.uri.clone())?;
-                        self.met(wanted, &held);
+                        let held = held::read_with(row, desired.uri.clone())?;
+                        self.met(desired, &held);
                         passed = 0;
                     }
-                    Ordering::Greater => (self.each)(wanted, None),
+                    Ordering::Greater => (self.each)(desired, None, false),
                 }
                 index += 1;
             }
@@ -127,15 +129,16 @@ impl Meeting<'_> {
                 return Ok(&part[index..]);
             }
         }
-        part[index..].iter().for_each(|wanted| (self.each)(wanted, None));
+        part[index..].iter().for_each(|desired| (self.each)(desired, None, false));
         Ok(&[])
     }
 
-    fn met(&mut self, wanted: &Wanted, held: &Held) {
+    fn met(&mut self, desired: &Desired, held: &Held) {
+        let was_named = self.marks.has(held.id);
         self.marks.set(held.id);
         if !held.is_in(self.set) {
-            self.joining.push(wanted.uri.clone());
+            self.joining.push(desired.uri.clone());
         }
-        (self.each)(wanted, Some(held));
+        (self.each)(desired, Some(held), was_named);
     }
 }

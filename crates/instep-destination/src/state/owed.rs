@@ -1,6 +1,8 @@
+use resourcesync::Change;
 use rusqlite::{Connection, named_params};
 
-use super::{Owed, SetId, State, StateError, Wanted, codec};
+use super::{Owed, SetId, State, StateError, codec};
+use crate::plan::{Desired, DesiredPresence};
 
 impl State {
     /// The next entries owed by a set, in order of URIs.
@@ -9,10 +11,13 @@ impl State {
     /// When the state cannot be read.
     pub fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError> {
         let read = |row: &rusqlite::Row<'_>| {
-            let mut wanted = Wanted::new(codec::uri(row, 0)?);
-            wanted.facts = codec::facts(row, 1)?;
-            wanted.extra = codec::boxed(row, 8)?;
-            Ok(Owed { wanted, change: codec::change(row, 9)?, attempts: row.get(10)?, why: row.get(11)? })
+            let mut desired = Desired::new(codec::uri(row, 0)?);
+            desired.facts = codec::facts(row, 1)?;
+            let retrieval = desired.set_retrieval_text(codec::text(row, 8)?);
+            retrieval.map_err(|error| codec::unreadable(8, error))?;
+            desired.presence = DesiredPresence::after(Some(&codec::change(row, 9)?));
+            desired.attempts = row.get(10)?;
+            Ok(Owed { desired, why: row.get(11)? })
         };
         let page = || {
             self.connection
@@ -38,7 +43,11 @@ impl State {
 }
 
 pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite::Result<()> {
-    let facts = &owed.wanted.facts;
+    let Owed { desired, why } = owed;
+    let facts = &desired.facts;
+    let change = if desired.presence == DesiredPresence::Absent { Change::Deleted } else { Change::Updated };
+    let retrieval = desired.retrieval.as_ref().map(|retrieval| retrieval.to_text()).transpose();
+    let retrieval = retrieval.map_err(codec::unwritable)?;
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO owed
@@ -47,20 +56,23 @@ pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite:
              :links, :extra)",
         )?
         .execute(named_params! {
-            ":uri": owed.wanted.uri.as_str(), ":set": set.0, ":change": owed.change.as_str(),
-            ":attempts": owed.attempts, ":why": owed.why,
+            ":uri": desired.uri.as_str(), ":set": set.0, ":change": change.as_str(),
+            ":attempts": desired.attempts, ":why": why,
             ":length": facts.length.map(u64::cast_signed),
             ":digests": codec::digests_to_blob(&facts.digests),
             ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
             ":datetime": codec::datetime_text(facts.datetime.as_ref()),
             ":etag": facts.etag.as_deref(), ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
             ":links": codec::links_text(&facts.links),
-            ":extra": owed.wanted.extra.as_deref(),
+            ":extra": retrieval,
         })?;
     Ok(())
 }
 
-pub(super) fn clear(connection: &Connection, uri: &str) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM owed WHERE uri = ?1")?.execute([uri])?;
+/// Forgets what is pending for a resource in each of the sets of a mask.
+pub(super) fn clear(connection: &Connection, sets: i64, uri: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM owed WHERE uri = ?1 AND (1 << set_id) & ?2 <> 0")?
+        .execute((uri, sets))?;
     Ok(())
 }

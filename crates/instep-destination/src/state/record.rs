@@ -1,33 +1,9 @@
-use resourcesync::{Change, DateTime, Digests, Link, MediaType, Uri};
+use resourcesync::{Change, DateTime, Digests, Uri};
 
-use crate::map::CopyPath;
-
-/// What is known of one version of a resource.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Facts {
-    /// Bytes.
-    pub length: Option<u64>,
-    /// Digests: offered ones of a wanted version, computed ones of a held version.
-    pub digests: Digests,
-    /// Last modification, as the Source says.
-    pub lastmod: Option<DateTime>,
-    /// When the Source says that this version came to be: the `datetime` of its change.
-    pub datetime: Option<DateTime>,
-    /// The server's validator.
-    pub etag: Option<Box<str>>,
-    /// Media type.
-    pub media_type: Option<MediaType>,
-    /// Links to related resources that outlast a transfer: `via`, `describedby`, `collection` (§14).
-    pub links: Vec<Link>,
-}
-
-impl Facts {
-    /// Nothing known.
-    pub fn new() -> Self {
-        Self::default()
-    }
-}
+use crate::{
+    map::CopyPath,
+    plan::{Desired, Facts, VersionKey},
+};
 
 /// One set of resources of a Source that this copy follows. A copy takes at most [`SetId::MOST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,9 +50,9 @@ impl Held {
         self.sets & set.mask() != 0
     }
 
-    /// Whether it is a version kept beside its resource.
+    /// Returns `true` if it is a version kept beside its resource.
     pub fn is_version(&self) -> bool {
-        self.uri.as_str().contains('#')
+        VersionKey::parse(&self.uri).is_some()
     }
 
     /// Whether no other set than this holds it, so that it goes when this set drops it.
@@ -85,43 +61,22 @@ impl Held {
     }
 }
 
-/// A version that a document of the Source promises.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Wanted {
-    /// Its URI as written, without fragment.
-    pub uri: Uri,
-    /// What is promised.
-    pub facts: Facts,
-    /// What the planner wants to find again when it fetches: mirrors, content coding. Opaque to the state.
-    pub extra: Option<Box<str>>,
-}
-
-impl Wanted {
-    /// A resource of which nothing but the URI is known.
-    pub fn new(uri: Uri) -> Self {
-        Self { uri, ..Self::default() }
-    }
-}
-
-/// An entry that a checkpoint has passed although its resource is not committed (invariant 5).
+/// A desired state that is pending: a checkpoint has passed its entry although it is not committed (invariant 5). It is *owed* to
+/// the copy, and tried again first in each run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Owed {
-    /// What was to become of which version.
-    pub wanted: Wanted,
-    /// Deleted, or one to fetch.
-    pub change: Change,
-    /// Attempts so far.
-    pub attempts: u32,
-    /// Why the last one failed.
+    /// The state, with the number of attempts so far.
+    pub desired: Desired,
+    /// Why the last attempt failed.
     pub why: String,
 }
 
 impl Owed {
-    /// Owed after a first failed attempt.
-    pub fn new(wanted: Wanted, change: Change, why: String) -> Self {
-        Self { wanted, change, attempts: 1, why }
+    /// Returns what is owed after one more failed attempt.
+    pub fn new(mut desired: Desired, why: String) -> Self {
+        desired.attempts += 1;
+        Self { desired, why }
     }
 }
 

@@ -8,7 +8,7 @@ use instep_store::database::Schema;
 pub(super) const SCHEMA: Schema = Schema {
     // "inst", so that `file` and people can tell.
     application_id: 0x696e_7374,
-    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5],
+    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
                PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
@@ -73,3 +73,16 @@ UPDATE setting SET name = 'policy ' || replace(replace(name, 'policy SetId(', ''
     value = '{"version":1,"deletes":' || iif(value LIKE 'delete %', 'true', 'false') || ',"selection":""}'
     WHERE name LIKE 'policy SetId(%';
 "#;
+
+/// What is pending is kept for each set: two sets may want one resource, and one may get it while the other does not.
+const VERSION_6: &str = "
+ALTER TABLE owed RENAME TO owed_4;
+CREATE TABLE owed (
+    uri TEXT NOT NULL, set_id INTEGER NOT NULL, change TEXT NOT NULL, attempts INTEGER NOT NULL, why TEXT NOT NULL,
+    length INTEGER, digests BLOB NOT NULL, lastmod TEXT, datetime TEXT, etag TEXT, media_type TEXT, extra TEXT, links TEXT,
+    PRIMARY KEY (set_id, uri)
+) WITHOUT ROWID;
+INSERT INTO owed (uri, set_id, change, attempts, why, length, digests, lastmod, datetime, etag, media_type, extra, links)
+    SELECT uri, set_id, change, attempts, why, length, digests, lastmod, datetime, etag, media_type, extra, links FROM owed_4;
+DROP TABLE owed_4;
+";

@@ -25,6 +25,17 @@ impl State {
         Ok(SetId(free))
     }
 
+    /// Gives a set another name; nothing if the copy follows no set of the former one.
+    ///
+    /// # Errors
+    /// If the state cannot be written.
+    pub fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError> {
+        self.connection
+            .execute("UPDATE set_of_resources SET uri = ?2 WHERE uri = ?1", (former, name))
+            .map(|_| ())
+            .map_err(|source| self.error(source))
+    }
+
     /// The set of that name, where the copy follows it.
     ///
     /// # Errors

@@ -1,22 +1,17 @@
 //! Which way brings a copy in step, and what brings the bytes.
 
-use resourcesync::{Capability, DateTime, Relation, Uri};
+use resourcesync::{Capability, DateTime};
 
-use super::{
-    change_lists::{ChangeLists, Kind, is_gone},
-    changes::Changes,
-    draft::Draft,
-    dump::{Dump, DumpPackage},
-    inventory::Inventory,
-    run::{Run, now},
-    set::SetRun,
-};
 use crate::{
-    Error, Strategy, Via,
+    Error, ProblemKind, Strategy, Via,
+    clock::now,
     discover::CapabilitySet,
-    http::Origin,
-    plan::{Choice, Situation, baseline, carrier_of_changes, check_age, choose, could_pay},
+    error::story,
+    plan::{Choice, Coverage, Reach, check_age, choose},
+    read::{Changes, Inventory, is_gone},
+    run::{Run, SetRun},
     state::{Checkpoint, SetId},
+    transfer::Carrier,
 };
 
 /// How a set's plan was made.
@@ -36,28 +31,12 @@ impl Planned {
     }
 }
 
-/// What brings the bytes.
-#[derive(Debug)]
-pub(super) enum Carrier {
-    /// A request for each resource.
-    Requests,
-    /// The packages of dumps in this order, then requests for what they lack.
-    Packages(Vec<DumpPackage>),
-    /// Packages asked for at this URI, then requests for what they lack.
-    Batch(Uri, Option<Origin>),
-}
-
-/// Where instep's own Source packs resources that are asked for together, and who says so.
-fn batch_endpoint(found: &CapabilitySet) -> Option<(Uri, Option<Origin>)> {
-    let batch = found.links.iter().find(|link| link.rel.as_str() == Relation::BATCH)?;
-    let speaker = found.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
-    Some((batch.href.clone(), speaker))
-}
-
-/// Of several states of a resource the newest is wanted most often.
-fn newest_first(mut packages: Vec<DumpPackage>) -> Vec<DumpPackage> {
-    packages.reverse();
-    packages
+/// Keeps a checkpoint from going back behind what was applied: an inventory may be older than the changes that came after it.
+fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
+    let Some(held) = held.and_then(|held| held.datetime) else { return };
+    if checkpoint.datetime.is_some_and(|reached| reached.instant() < held.instant()) {
+        checkpoint.datetime = Some(held);
+    }
 }
 
 impl Run<'_> {
@@ -65,18 +44,34 @@ impl Run<'_> {
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
         let held = self.state().checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)?;
+        // What keeps the changes from being read; an inventory that is new makes up for it (B11).
+        let mut lost = None;
         let changes = match &held {
-            Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, false).await?,
+            Some(checkpoint) if !anew => match Changes::look(self, found, checkpoint, false).await {
+                Err(error) if self.can_do_without(&error, found) => {
+                    lost = Some(error);
+                    Changes::default()
+                }
+                changes => changes?,
+            },
             _ => Changes::default(),
         };
         let mut choice = choose(&self.situation(found, held.as_ref(), &changes, anew))?;
+        let mut changes = Some(changes);
         if matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump) {
-            match self.plan_changes(found, set, (changes, held.clone()), choice).await {
+            let changes = changes.take().unwrap_or_default();
+            match self.plan_changes(found, set, changes, held.clone(), choice).await {
                 // Sources need not keep Change Lists (DST-10).
                 Err(error) if is_gone(&error) && self.options.via != Via::Changes => {
                     *set = self.new_plan(set.id, true)?;
                     let reason = format!("a gap: a Change List since then is gone ({error})");
                     choice = Choice { strategy: Strategy::List, reason };
+                }
+                Err(error) if self.can_do_without(&error, found) => {
+                    *set = self.new_plan(set.id, true)?;
+                    choice =
+                        Choice { strategy: Strategy::List, reason: format!("changes are lost: {error}") };
+                    lost = Some(error);
                 }
                 Ok(_) if set.with(|draft| draft.met_a_record) && found.has_inventory() => {
                     *set = self.new_plan(set.id, true)?;
@@ -87,17 +82,99 @@ impl Run<'_> {
                 planned => return planned,
             }
         }
-        let Some((inventory, dump)) = Inventory::read_any(self, found, set, anew).await? else {
-            return Ok(Planned::nothing("the inventory is the one that was applied".to_owned()));
+        let Some(inventory) = Inventory::read_any(self, found, set, anew).await? else {
+            return match lost {
+                Some(error) => Err(error),
+                None => self.plan_listed(found, set, changes, held.unwrap_or_default()).await,
+            };
         };
-        let (checkpoint, changed) = inventory.followed_by_changes(self, found, set).await?;
-        if self.options.delete && inventory.complete {
-            set.work(Draft::infer_deletions).await?;
+        if let Some(error) = lost {
+            self.reporter.problem(ProblemKind::Document, &self.options.url, &story(&error));
         }
-        let entries = set.with(|draft| draft.entries);
-        let checkpoint = inventory.complete.then_some(checkpoint);
-        let (choice, carrier) = self.carrier(found, held.as_ref(), set, choice, (dump, changed)).await?;
-        Ok(Planned { choice, checkpoint, inventory: Some(entries), carrier })
+        let mut read = inventory.followed_by_changes(self, found, set, held.as_ref()).await?;
+        self.infer(set, &inventory).await?;
+        let entries = set.with(|draft| draft.inventory.usable);
+        if self.options.as_of.is_none() {
+            stay_at_least(&mut read.checkpoint, held.as_ref());
+        }
+        let checkpoint = inventory.complete.then_some(read.checkpoint);
+        let Inventory { dump, .. } = inventory;
+        let way = self.carrier(found, held.as_ref(), set, choice, dump, read.packages).await?;
+        Ok(Planned { choice: way.choice, checkpoint, inventory: Some(entries), carrier: way.carrier })
+    }
+
+    /// Returns `true` if a document that cannot be had or read does not cost the set: it has an inventory.
+    fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
+        let is_lost = matches!(error, Error::Unreachable { .. } | Error::InvalidDocument { .. });
+        is_lost && found.has_inventory() && self.options.via != Via::Changes
+    }
+
+    /// Plans what a complete inventory implies by what it does not name: nothing more is owed of it, and it is gone.
+    async fn infer(&self, set: &SetRun, inventory: &Inventory) -> Result<(), Error> {
+        if !inventory.complete {
+            return Ok(());
+        }
+        // What an entry stood for that could not be used may be just what is missing.
+        let unusable = set.with(|draft| draft.inventory.unusable);
+        if unusable > 0 {
+            self.reporter.note(&format!(
+                "{unusable} entries of the inventory could not be used: nothing is deleted for not being listed"
+            ));
+            return Ok(());
+        }
+        let (at, delete) = (inventory.at, self.options.delete);
+        set.work(move |draft| {
+            draft.settle_unnamed(at)?;
+            if delete {
+                return draft.infer_deletions(at);
+            }
+            draft.inventory.kept += draft.count_unnamed(at)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Plans the changes that are listed after an inventory that was applied already, although they may not reach back to the
+    /// checkpoint, or another way was asked for.
+    async fn plan_listed(
+        &mut self,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        changes: Option<Changes>,
+        held: Checkpoint,
+    ) -> Result<Planned, Error> {
+        let applied = || "the inventory is the one that was applied".to_owned();
+        let changes = match changes {
+            Some(changes) => changes,
+            None => Changes::look(self, found, &held, false).await?,
+        };
+        let Some(reach) = changes.reach() else { return Ok(Planned::nothing(applied())) };
+        let read = match changes.read(self, found, set, held.clone()).await {
+            Err(error) if is_gone(&error) => {
+                let what = format!("a Change List is gone: {}", story(&error));
+                self.reporter.problem(ProblemKind::Document, &self.options.url, &what);
+                set.coverage = Some(Coverage::Unknown);
+                return Ok(Planned::nothing(applied()));
+            }
+            read => read?,
+        };
+        self.refuse_frozen(found, &read.checkpoint).await?;
+        set.coverage = Some(self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime));
+        if let Reach::Gap { earliest } = reach {
+            self.reporter.note(&format!("a gap: what changed before {earliest} is not listed any more"));
+        }
+        if !set.new_documents {
+            return Ok(Planned::nothing(applied()));
+        }
+        let choice =
+            Choice { strategy: Strategy::Changes, reason: format!("{}; changes are listed", applied()) };
+        let way = self.carrier_of_changes(found, set, choice, &held, read.packages).await?;
+        Ok(Planned {
+            choice: way.choice,
+            checkpoint: Some(read.checkpoint),
+            inventory: None,
+            carrier: way.carrier,
+        })
     }
 
     /// The changes since the checkpoint; all that the Source tells of where it has no inventory and they do not reach back.
@@ -105,20 +182,28 @@ impl Run<'_> {
         &mut self,
         found: &CapabilitySet,
         set: &mut SetRun,
-        (mut changes, held): (Changes, Option<Checkpoint>),
+        mut changes: Changes,
+        held: Option<Checkpoint>,
         choice: Choice,
     ) -> Result<Planned, Error> {
         let since = held.filter(|_| changes.are_complete()).unwrap_or_default();
         if !changes.are_complete() {
             changes = Changes::look(self, found, &since, true).await?;
         }
-        let (checkpoint, packages) = changes.read(self, found, set, since.clone()).await?;
-        self.refuse_frozen(found, &checkpoint).await?;
+        let reach = changes.reach().unwrap_or(Reach::Unknown);
+        let read = changes.read(self, found, set, since.clone()).await?;
+        self.refuse_frozen(found, &read.checkpoint).await?;
+        set.coverage = Some(self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime));
         if !set.new_documents {
             return Ok(Planned::nothing(choice.reason));
         }
-        let (choice, carrier) = self.carrier_of_changes(found, set, choice, (&since, packages)).await?;
-        Ok(Planned { choice, checkpoint: Some(checkpoint), inventory: None, carrier })
+        let way = self.carrier_of_changes(found, set, choice, &since, read.packages).await?;
+        Ok(Planned {
+            choice: way.choice,
+            checkpoint: Some(read.checkpoint),
+            inventory: None,
+            carrier: way.carrier,
+        })
     }
 
     /// Refuses a Source that is frozen, where the operator says when it is (D37). One that tells of no changes may be quiet: then
@@ -129,128 +214,17 @@ impl Run<'_> {
         let newest = times.max_by_key(DateTime::instant);
         let Err(refused) = check_age(newest.as_ref(), now(), max_age) else { return Ok(()) };
         let Some(offer) = found.get(&Capability::ResourceList) else { return Err(refused) };
-        let list = self.open(&offer.uri, found.capability_list.as_ref(), None).await?;
+        let list = self.network.open(&offer.uri, found.capability_list.as_ref(), None).await?;
         match list.and_then(|list| list.header.metadata?.at) {
             Some(at) => check_age(Some(&at), now(), max_age),
             None => Err(refused),
         }
     }
 
-    /// The cheapest way for the bytes of a baseline, now that their number is known.
-    async fn carrier(
-        &mut self,
-        found: &CapabilitySet,
-        held: Option<&Checkpoint>,
-        set: &SetRun,
-        choice: Choice,
-        (dump, changed): (Option<Dump>, Vec<DumpPackage>),
-    ) -> Result<(Choice, Carrier), Error> {
-        let mut situation = self.situation(found, held, &Changes::default(), false);
-        self.count_fetches(&mut situation, set)?;
-        let choice =
-            if self.options.via == Via::Cheapest { baseline(&situation, &choice.reason)? } else { choice };
-        let changed = match self.options.all_versions && changed.is_empty() {
-            true => self.change_packages(found, &Checkpoint::new()).await?,
-            false => changed,
-        };
-        let mut packages = newest_first(changed);
-        if choice.strategy == Strategy::Dump {
-            let dump = match dump {
-                Some(dump) => Some(dump),
-                None => Dump::look(self, found).await?,
-            };
-            packages.extend(dump.into_iter().flat_map(|dump| dump.packages));
-        }
-        let carrier = match (choice.strategy, batch_endpoint(found)) {
-            (Strategy::Batch, Some((endpoint, speaker))) => Carrier::Batch(endpoint, speaker),
-            _ if packages.is_empty() => Carrier::Requests,
-            _ => Carrier::Packages(packages),
-        };
-        Ok((choice, carrier))
-    }
-
-    /// The cheapest way for the bytes of changes: those that Change Lists tell of may come in a Change Dump.
-    pub(super) async fn carrier_of_changes(
-        &mut self,
-        found: &CapabilitySet,
-        set: &SetRun,
-        choice: Choice,
-        (since, read): (&Checkpoint, Vec<DumpPackage>),
-    ) -> Result<(Choice, Carrier), Error> {
-        let by_dump = |reason| Choice { strategy: Strategy::ChangeDump, reason };
-        if !read.is_empty() {
-            return Ok((by_dump(choice.reason), Carrier::Packages(newest_first(read))));
-        }
-        let mut situation = self.situation(found, None, &Changes::default(), false);
-        self.count_fetches(&mut situation, set)?;
-        let all = self.options.all_versions;
-        let packages = match all || could_pay(&situation) {
-            true => self.change_packages(found, since).await?,
-            false => Vec::new(),
-        };
-        if all && !packages.is_empty() {
-            let reason = format!("{}; the Change Dump has each version", choice.reason);
-            return Ok((by_dump(reason), Carrier::Packages(newest_first(packages))));
-        }
-        let lengths = packages.iter().filter_map(|package| package.entry.metadata.length);
-        let sizes = (!packages.is_empty()).then(|| (packages.len() as u64, lengths.sum()));
-        Ok(match (carrier_of_changes(&situation, sizes), batch_endpoint(found)) {
-            (Strategy::ChangeDump, _) => {
-                let reason = format!("{}; the Change Dump saves requests", choice.reason);
-                (by_dump(reason), Carrier::Packages(newest_first(packages)))
-            }
-            (Strategy::Batch, Some((endpoint, speaker))) => (choice, Carrier::Batch(endpoint, speaker)),
-            _ => (choice, Carrier::Requests),
-        })
-    }
-
-    /// The packages of the Change Dumps since then, where there are any.
-    async fn change_packages(
-        &mut self,
-        found: &CapabilitySet,
-        since: &Checkpoint,
-    ) -> Result<Vec<DumpPackage>, Error> {
-        match ChangeLists::look(self, found, (Kind::Dumps, since), true).await? {
-            Some(dumps) => dumps.packages(self, since).await,
-            None => Ok(Vec::new()),
-        }
-    }
-
-    fn count_fetches(&self, situation: &mut Situation, set: &SetRun) -> Result<(), Error> {
-        let totals = set.with(|draft| draft.totals());
-        (situation.resources, situation.bytes) = (Some(totals.fetches), Some(totals.bytes));
-        Ok(())
-    }
-
     /// Whether what was applied says nothing about what is wanted now: another selection, deletions that were kept.
-    pub(super) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
+    pub(crate) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
         Ok(self.options.repair
             || self.options.as_of.is_some()
             || !self.copy.policy_stands(set, self.options)?)
-    }
-
-    fn situation(
-        &self,
-        found: &CapabilitySet,
-        held: Option<&Checkpoint>,
-        changes: &Changes,
-        anew: bool,
-    ) -> Situation {
-        let offers = |capability| found.get(&capability).is_some();
-        Situation {
-            via: self.options.via,
-            holds: held.is_some(),
-            checkpoint: held.and_then(|held| held.datetime),
-            changes: changes.lists_reach(),
-            change_dumps: changes.dumps_reach(),
-            tells_changes: offers(Capability::ChangeList) || offers(Capability::ChangeDump),
-            list: offers(Capability::ResourceList),
-            dump: offers(Capability::ResourceDump),
-            anew: held.is_some() && !changes.are_offered() && anew,
-            batch: batch_endpoint(found).is_some(),
-            latency: self.latency,
-            transfers: self.options.access.transfers,
-            ..Situation::default()
-        }
     }
 }

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use instep_destination::{
     commit::{Commit, CommitError, CommitOptions, Committer},
-    state::{Checkpoint, DatabaseError, DocumentRecord, Facts, Owed, State, StateError, Wanted},
+    plan::Desired,
+    state::{Checkpoint, DatabaseError, DocumentRecord, Facts, Owed, State, StateError},
     store::{FolderOptions, FolderStore, MemoryStore, Store, StoreError},
 };
 use resourcesync::{Change, DateTime, MediaType};
@@ -62,10 +63,10 @@ fn a_group_commits_when_it_is_full() {
 fn what_is_owed_and_how_far_is_committed_with_the_group() {
     let dir = tempfile::tempdir().unwrap();
     let mut copy = open_folder(dir.path());
-    let mut wanted = Wanted::new(uri("http://h/owed"));
-    wanted.facts.length = Some(7);
-    wanted.facts.datetime = DateTime::parse("2013-01-03T09:00:00Z").ok();
-    let owed = Owed::new(wanted, Change::Created, "404".to_owned());
+    let mut desired = Desired::new(uri("http://h/owed"));
+    desired.facts.length = Some(7);
+    desired.facts.datetime = DateTime::parse("2013-01-03T09:00:00Z").ok();
+    let owed = Owed::new(desired, "404".to_owned());
     let mut checkpoint = Checkpoint::new();
     checkpoint.datetime = DateTime::parse("2013-01-03T10:00:00.123Z").ok();
     checkpoint.position = 9;
@@ -115,7 +116,7 @@ fn facts_are_refreshed_without_touching_the_file() {
     let mut facts = Facts::new();
     facts.etag = Some("\"new\"".into());
     facts.media_type = Some(MediaType::new("text/plain"));
-    copy.committer.add(Commit::Current { uri: uri("http://h/a"), facts }).unwrap();
+    copy.committer.add(Commit::Current { uri: uri("http://h/a"), facts, set: copy.set }).unwrap();
     copy.flush();
     let held = copy.committer.state().held("http://h/a").unwrap().unwrap();
     assert_eq!((held.facts.etag.as_deref(), held.facts.length), (Some("\"new\""), Some(1)));

@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use instep_destination::{
-    state::{Action, ActionKind, Actions, Problem, Run, State, Wanted},
+    plan::{Desired, Retrieval},
+    state::{Action, ActionKind, Actions, Problem, Run, State},
     store::MemoryStore,
 };
 use proptest::prelude::*;
@@ -33,11 +34,11 @@ proptest! {
         let state = copy.committer.state();
         let mut marks = state.marks().unwrap();
         for part in &parts {
-            let mut wanted: Vec<_> = part.iter().rev().map(|number| Wanted::new(uri(&name(*number)))).collect();
+            let mut desired: Vec<_> = part.iter().rev().map(|number| Desired::new(uri(&name(*number)))).collect();
             let mut met = BTreeSet::new();
-            state.meet(copy.set, &mut marks, &mut wanted, &mut |wanted, found| {
-                assert!(found.is_none_or(|found| found.uri == wanted.uri));
-                assert!(met.insert((wanted.uri.to_string(), found.is_some())));
+            state.meet(copy.set, &mut marks, &mut desired, &mut |desired, found, _| {
+                assert!(found.is_none_or(|found| found.uri == desired.uri));
+                assert!(met.insert((desired.uri.to_string(), found.is_some())));
             }).unwrap();
             let expected = part.iter().map(|number| (name(*number), held.contains(number))).collect();
             prop_assert_eq!(met, expected);
@@ -79,12 +80,12 @@ fn a_resource_that_another_set_lists_joins_it() {
     let other = copy.committer.state_mut().set("http://h/other.xml").unwrap();
     let state = copy.committer.state_mut();
     let mut marks = state.marks().unwrap();
-    let mut part = [Wanted::new(uri("http://h/a"))];
-    let joining = state.meet(other, &mut marks, &mut part, &mut |_, _| {}).unwrap();
+    let mut part = [Desired::new(uri("http://h/a"))];
+    let joining = state.meet(other, &mut marks, &mut part, &mut |_, _, _| {}).unwrap();
     assert_eq!(joining, [uri("http://h/a")]);
     state.join(other, &joining).unwrap();
     assert_eq!(state.held_count(Some(other)).unwrap(), 1);
-    assert!(state.meet(other, &mut marks, &mut part, &mut |_, _| {}).unwrap().is_empty());
+    assert!(state.meet(other, &mut marks, &mut part, &mut |_, _, _| {}).unwrap().is_empty());
 }
 
 #[test]
@@ -93,27 +94,28 @@ fn actions_come_back_in_their_order_and_by_their_uri() {
     let path = dir.path().join("plan.sqlite");
     let mut actions = Actions::create(&path).unwrap();
     for number in (0..10_u16).rev() {
-        let mut wanted = Wanted::new(uri(&name(number)));
-        wanted.facts.length = Some(number.into());
-        wanted.facts.lastmod = DateTime::parse("2013").ok();
-        wanted.facts.datetime = DateTime::parse("2013-01-03T09:00:00.25+01:00").ok();
-        wanted.facts.digests = Digests::parse("md5:1584abdf8ebdc9802ac0c6a7402c03b6", |_| {});
-        wanted.facts.etag = Some("\"x\"".into());
-        wanted.facts.media_type = Some(MediaType::new("text/plain"));
-        wanted.facts.links = vec![Link::new(Relation::Via, uri("http://o/x"))];
-        wanted.extra = Some("mirror".into());
+        let mut desired = Desired::new(uri(&name(number)));
+        desired.facts.length = Some(number.into());
+        desired.facts.lastmod = DateTime::parse("2013").ok();
+        desired.facts.datetime = DateTime::parse("2013-01-03T09:00:00.25+01:00").ok();
+        desired.facts.digests = Digests::parse("md5:1584abdf8ebdc9802ac0c6a7402c03b6", |_| {});
+        desired.facts.etag = Some("\"x\"".into());
+        desired.facts.media_type = Some(MediaType::new("text/plain"));
+        desired.facts.links = vec![Link::new(Relation::Via, uri("http://o/x"))];
+        desired
+            .set_retrieval(Retrieval { timegate: Some("http://o/gate".to_owned()), ..Retrieval::default() });
         let kind = if number % 2 == 0 { ActionKind::Create } else { ActionKind::Delete };
-        actions.push(&Action::new(kind, wanted.clone())).unwrap();
-        assert_eq!(actions.for_uri(&name(number)).unwrap().unwrap().wanted, wanted);
+        actions.push(&Action::new(kind, desired.clone())).unwrap();
+        assert_eq!(actions.for_uri(&name(number)).unwrap().unwrap().desired, desired);
     }
     let first = actions.after(0, 3).unwrap();
-    let uris: Vec<_> = first.iter().map(|action| action.wanted.uri.to_string()).collect();
+    let uris: Vec<_> = first.iter().map(|action| action.desired.uri.to_string()).collect();
     assert_eq!(uris, [name(9), name(8), name(7)]);
-    assert_eq!(first[0].wanted.extra.as_deref(), Some("mirror"));
+    assert_eq!(first[0].desired.retrieval().timegate.as_deref(), Some("http://o/gate"));
     let deletions = actions.of_kind_after(ActionKind::Delete, first[2].sequence, 10).unwrap();
     assert_eq!(deletions.len(), 3);
     assert_eq!(actions.totals(ActionKind::Create), (5, 20));
-    assert!(actions.remove(&name(8)).unwrap() && !actions.remove(&name(8)).unwrap());
+    assert_eq!((actions.remove(&name(8)).unwrap(), actions.remove(&name(8)).unwrap()), (1, 0));
     assert!(actions.for_uri(&name(8)).unwrap().is_none());
     assert_eq!(actions.for_uri(&name(7)).unwrap().unwrap().kind, ActionKind::Delete);
     assert_eq!(actions.totals(ActionKind::Create), (4, 12));

@@ -191,7 +191,7 @@ fn a_plain_sitemap_is_a_resource_list() {
 #[test]
 fn a_run_that_is_told_to_end_keeps_what_is_whole() {
     let copy = Copy::of_three();
-    let run = copy.sync_with(|options| options.shutdown.cancel());
+    let run = copy.sync_with(|options| options.shutdown.request());
     assert_eq!((run.exit_code(), run.report().outcome), (130, Outcome::Interrupted));
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);

@@ -26,7 +26,7 @@ fn following_stays_in_step_until_it_is_told_to_end() {
         copy.source.delete("b.txt");
         copy.source.put("e.txt", "created");
         copy.source.wait_for("e.txt", 1);
-        end.cancel();
+        end.request();
         let report = following.join().unwrap().unwrap();
         assert_eq!((report.outcome, report.created), (Outcome::Interrupted, 4));
     });
@@ -124,7 +124,7 @@ fn a_message_on_a_channel_leads_to_a_look_at_the_change_list() {
         copy.source.put("a.txt", "changed");
         say.blocking_send(()).unwrap();
         copy.source.wait_for("a.txt", 2);
-        end.cancel();
+        end.request();
         following.join().unwrap().unwrap();
     });
     assert_eq!(copy.sync().exit_code(), 0);

@@ -161,7 +161,7 @@ impl Following {
         struct End<'a>(&'a SyncOptions);
         impl Drop for End<'_> {
             fn drop(&mut self) {
-                self.0.shutdown.cancel();
+                self.0.shutdown.request();
             }
         }
         let runtime = runtime();

@@ -13,11 +13,10 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use instep_destination::{
-    self as destination, ChangeSink, Durability, MaxDelete, Monitor, Outcome, SyncOptions, SyncReport,
-    Verify, Via,
+    self as destination, Accounting, ChangeSink, Coverage, Durability, MaxDelete, Monitor, Outcome, Shutdown,
+    SyncOptions, SyncReport, Verify, Via,
 };
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     args::{
@@ -105,6 +104,12 @@ pub(crate) struct Sync {
     /// Keep files that are already there and correct instead of fetching them
     #[arg(long, help_heading = CHECKING, hide_short_help = true)]
     adopt: bool,
+    /// Put a new copy between files that the folder holds; none of them is overwritten
+    #[arg(long, help_heading = CHECKING, hide_short_help = true)]
+    into_existing: bool,
+    /// Add another Source to the copy
+    #[arg(long, help_heading = CHECKING, hide_short_help = true)]
+    add_source: bool,
     /// Digests to verify: strongest or all
     #[arg(long, default_value = "strongest", value_name = "WHICH", help_heading = CHECKING, hide_short_help = true)]
     verify: Verify,
@@ -162,13 +167,13 @@ impl Sync {
         output: &Output,
     ) -> anyhow::Result<Exit> {
         let runtime = runtime::start()?;
-        let shutdown = CancellationToken::new();
+        let shutdown = Shutdown::new();
         let ending = "transfers in flight are finished within 30 s and what arrived is saved";
         let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
         let hangups = self.follow.then(|| Hangups::listen(&runtime));
         let (mut sync, mut config) = (self, config.clone());
         loop {
-            let job = Job::new(sync, &config, shutdown.child_token())?;
+            let job = Job::new(sync, &config, shutdown.child())?;
             let ended =
                 runtime.block_on(job.run(hangups.as_ref().map(|hangups| (hangups, reload)), output))?;
             match ended {
@@ -192,6 +197,8 @@ impl Sync {
         options.poll = self.poll.map_or(options.poll, |every| (every, every));
         options.repair = self.repair;
         options.adopt = self.adopt;
+        options.into_existing = self.into_existing;
+        options.add_source = self.add_source;
         options.verify = self.verify;
         options.via = self.via;
         options.as_of = self.as_of;
@@ -235,7 +242,7 @@ enum Ended {
 }
 
 impl Job {
-    fn new(sync: Sync, config: &Config, shutdown: CancellationToken) -> anyhow::Result<Self> {
+    fn new(sync: Sync, config: &Config, shutdown: Shutdown) -> anyhow::Result<Self> {
         let has_events_on_stdout = sync.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
         let metrics_file = sync.metrics_file.clone();
         let (mut options, relay) = sync.options(config)?;
@@ -271,7 +278,7 @@ impl Job {
         let (report, next) = tokio::select! {
             report = &mut running => (report, None),
             next = next => {
-                options.shutdown.cancel();
+                options.shutdown.request();
                 (running.await, Some(next))
             }
         };
@@ -330,7 +337,8 @@ fn closing(report: &SyncReport) -> String {
         Outcome::Interrupted => "Interrupted",
         Outcome::BudgetSpent => "Stopped at a limit",
         Outcome::Complete if report.has_problems() => "Done with problems",
-        _ => "In step",
+        _ if report.is_in_step() => "In step",
+        _ => "Done",
     };
     let mut line = format!(
         "{state}: +{} ~{} -{} ={}",
@@ -341,6 +349,7 @@ fn closing(report: &SyncReport) -> String {
     );
     for (number, what) in [
         (report.versions, "versions kept"),
+        (report.kept, "kept although they are gone"),
         (report.failed, "failed"),
         (report.owed, "pending retry"),
         (report.skipped, "skipped"),
@@ -349,8 +358,31 @@ fn closing(report: &SyncReport) -> String {
             line.push_str(&format!(", {} {what}", count(number)));
         }
     }
+    if let Some(coverage) = report.coverage.filter(|coverage| !coverage.is_complete()) {
+        line.push_str(&format!("; {coverage}"));
+    }
     let transfer = format!("{} in {}", bytes(report.bytes), counted(report.requests, "request"));
     format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason)
+}
+
+fn coverage(coverage: Coverage) -> serde_json::Value {
+    match coverage {
+        Coverage::Complete { at } => json!({ "known": "complete", "at": at.map(|at| at.to_string()) }),
+        Coverage::ChangesKnown { since } => json!({ "known": "changes", "since": since.to_string() }),
+        _ => json!({ "known": "unknown" }),
+    }
+}
+
+fn entries(entries: Accounting) -> serde_json::Value {
+    json!({
+        "read": entries.read,
+        "planned": entries.planned,
+        "equal": entries.equal,
+        "excluded": entries.excluded,
+        "superseded": entries.superseded,
+        "known": entries.known,
+        "unusable": entries.unusable,
+    })
 }
 
 fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json::Value {
@@ -372,6 +404,10 @@ fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json::Value {
         "requests": report.requests,
         "seconds": report.elapsed.as_secs_f64(),
         "checkpoint": report.checkpoint.map(|time| time.to_string()),
+        "in_step": report.is_in_step(),
+        "kept": report.kept,
+        "entries": entries(report.entries),
+        "coverage": report.coverage.map(coverage),
         "exit_code": report.exit_code(),
     })
 }

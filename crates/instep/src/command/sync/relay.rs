@@ -46,24 +46,24 @@ impl Relay {
         output: &Output,
     ) -> anyhow::Result<SyncReport> {
         let Self { copy, options: source } = self;
-        let ended = options.shutdown.child_token();
+        let ended = options.shutdown.child();
         let relaying = Relaying { copy: &copy, monitor };
         let following = async {
             let report = destination::sync(options, &relaying).await;
-            ended.cancel();
+            ended.request();
             report
         };
         let serving = async {
             if !copy.is_complete()? {
                 tokio::select! {
                     () = copy.round() => {}
-                    () = ended.cancelled() => return Ok(()),
+                    () = ended.requested() => return Ok(()),
                 }
             }
             let monitor = Arc::new(Publishing::new(*output));
-            let served = serve::serve(source, monitor, ended.cancelled()).await;
+            let served = serve::serve(source, monitor, ended.requested()).await;
             if served.is_err() {
-                options.shutdown.cancel();
+                options.shutdown.request();
             }
             served.map_err(anyhow::Error::from)
         };

@@ -1,0 +1,297 @@
+//! Drafting: desired states meet what is held, a part at a time, and [`decide`] makes the actions of a plan of them.
+//!
+//! A draft is for threads that may block. It holds one part of a document in memory, whatever the size of the document: the plan
+//! itself is rows of a file that goes with the run (a run that was killed leaves none, its successor drafts anew).
+
+mod absence;
+mod awaited;
+mod changes;
+mod links;
+mod list;
+mod merging;
+mod pending;
+mod problems;
+mod undo;
+mod undoing;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use resourcesync::{DateTime, Relation, Uri};
+
+use crate::{
+    Error, PlanTotals, ProblemKind,
+    http::{Origin, Scope},
+    map::climbs,
+    plan::{Accounting, Condition, DecisionRules, Desired, LinksNamed, Selection},
+    state::{Action, ActionKind, Actions, Marks, Owed, SetId, State},
+};
+pub(crate) use awaited::Awaited;
+use merging::Merging;
+pub(crate) use problems::Problems;
+use undoing::Undoing;
+
+/// What the operator decided about the plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Policy {
+    pub(crate) selection: Selection,
+    pub(crate) scope: Scope,
+    pub(crate) limit: Option<u64>,
+    /// Changes after this time are passed over.
+    pub(crate) as_of: Option<DateTime>,
+    /// Relations whose targets are wanted too.
+    pub(crate) with_links: Vec<Relation>,
+    pub(crate) delete: bool,
+    /// What the metadata records of wanted resources must say.
+    pub(crate) condition: Option<Condition>,
+    /// Media types of alternate representations, the preferred first.
+    pub(crate) prefer_types: Vec<String>,
+}
+
+/// The plan of one run over one set of resources, while it is made.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    state: State,
+    set: SetId,
+    policy: Policy,
+    actions: Actions,
+    /// What links lead to, if versions are kept.
+    versions: Option<Actions>,
+    marks: Marks,
+    undoing: Option<Undoing>,
+    /// Held resources whose files are missing or not what the state says.
+    damaged: Arc<BTreeSet<String>>,
+    /// The speaker and the beginning of a URI that was found in its scope: the next entry mostly begins alike.
+    in_scope: Option<(Origin, String)>,
+    /// `true` if the plan may hold an earlier action for the resource of an entry.
+    may_hold_earlier: bool,
+    begins_with_owed: bool,
+    /// `true` if something changed that may be a metadata record: then what it describes is chosen again.
+    pub(crate) met_a_record: bool,
+    /// Actions that came to their outcome by that of another one for the same resource.
+    pub(crate) repeated: u64,
+    pub(crate) inventory: InventoryCount,
+    pub(crate) account: Accounting,
+    pub(crate) beside: DraftLedger,
+    pub(crate) awaited: Awaited,
+    pub(crate) problems: Problems,
+}
+
+/// What the parts of an inventory came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InventoryCount {
+    /// Entries within scope.
+    pub(crate) usable: u64,
+    /// Entries that name no resource, or one out of scope: what they stood for cannot be told from what is gone.
+    pub(crate) unusable: u64,
+    /// Usable entries that the operator selects.
+    pub(crate) selected: u64,
+    /// Those of them that are current.
+    unchanged: u64,
+    /// Deletions that absence from the inventory implies.
+    pub(crate) inferred: u64,
+    /// Held resources that are gone at the Source, and that the operator keeps.
+    pub(crate) kept: u64,
+}
+
+/// What is written down together with a plan although nothing is to be done for it.
+#[derive(Debug, Default)]
+pub(crate) struct DraftLedger {
+    /// Held resources that this set has too.
+    pub(crate) joining: Vec<Uri>,
+    /// Resources of which nothing is pending any more.
+    pub(crate) settled: Vec<String>,
+    /// What is pending although nothing was tried.
+    pub(crate) owing: Vec<Owed>,
+}
+
+impl Draft {
+    /// Entries held in memory at a time.
+    const PART: usize = 20_000;
+    /// Rows read at a time.
+    const PAGE: usize = 1_000;
+
+    /// Begins an empty plan.
+    pub(crate) fn new(state: State, set: SetId, policy: Policy, actions: Actions) -> Result<Self, Error> {
+        let marks = state.marks()?;
+        Ok(Self {
+            state,
+            set,
+            policy,
+            actions,
+            versions: None,
+            marks,
+            undoing: None,
+            damaged: Arc::default(),
+            in_scope: None,
+            may_hold_earlier: false,
+            begins_with_owed: false,
+            met_a_record: false,
+            repeated: 0,
+            inventory: InventoryCount::default(),
+            account: Accounting::default(),
+            beside: DraftLedger::default(),
+            awaited: Awaited::default(),
+            problems: Problems::default(),
+        })
+    }
+
+    /// Returns what is to be done, in order.
+    pub(crate) fn actions(&self) -> &Actions {
+        &self.actions
+    }
+
+    /// Returns what is held.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Has damaged resources fetched again, however current the documents say that they are.
+    pub(crate) fn repair(&mut self, damaged: &Arc<BTreeSet<String>>) {
+        self.damaged = Arc::clone(damaged);
+    }
+
+    /// Returns `true` if the bytes of a resource are to become others.
+    pub(crate) fn changes_bytes_of(&mut self, uri: &str) -> Result<bool, Error> {
+        let changes =
+            |action: Action| !matches!(action.kind, ActionKind::Check | ActionKind::Note | ActionKind::Leave);
+        Ok(self.actions.for_uri(uri)?.is_some_and(changes))
+    }
+
+    /// Returns the action that fetches a resource.
+    pub(crate) fn fetch_of(&mut self, uri: &str) -> Result<Option<Action>, Error> {
+        let action = self.actions.for_uri(uri)?;
+        Ok(action.filter(|action| matches!(action.kind, ActionKind::Create | ActionKind::Update)))
+    }
+
+    /// Returns `true` if anything is to be fetched.
+    pub(crate) fn fetches_anything(&self) -> Result<bool, Error> {
+        for kind in [ActionKind::Create, ActionKind::Update] {
+            if !self.actions.of_kind_after(kind, 0, 1)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes a resource out of the plan: it is dealt with.
+    pub(crate) fn done(&mut self, uri: &str) -> Result<(), Error> {
+        // Two parts of an inventory may list one resource: what is done for one is done for both.
+        self.repeated += self.actions.remove(uri)?.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Takes a resource out of the plan: the operator does not want it.
+    pub(crate) fn exclude(&mut self, uri: &str) -> Result<(), Error> {
+        let removed = self.actions.remove(uri)?;
+        self.account.planned -= removed;
+        self.account.excluded += removed;
+        Ok(())
+    }
+
+    /// Takes a resource out of the plan: nothing can be done about it in this run.
+    pub(crate) fn owe(&mut self, uri: &str, owed: Owed) -> Result<(), Error> {
+        self.beside.owing.push(owed);
+        self.done(uri)
+    }
+
+    /// Adds an action, whatever is held.
+    pub(crate) fn want(&mut self, kind: ActionKind, desired: Desired) -> Result<(), Error> {
+        self.account.read += 1;
+        self.account.planned += 1;
+        Ok(self.actions.push(&Action::new(kind, desired))?)
+    }
+
+    /// Returns how many actions the plan has, with those that are pending although nothing was tried.
+    pub(crate) fn count_actions(&self) -> u64 {
+        let in_plan: u64 = ActionKind::ALL.iter().map(|kind| self.actions.totals(*kind).0).sum();
+        in_plan + self.beside.owing.len() as u64
+    }
+
+    /// Fails in debug builds if a desired state that was read is not accounted for, or an action is in the plan that none asked for.
+    pub(crate) fn check_account(&self) -> Result<(), Error> {
+        let planned = self.account.planned + self.inventory.inferred;
+        let actions = self.count_actions();
+        let is_right = self.account.is_balanced() && planned == actions;
+        if is_right || !cfg!(debug_assertions) {
+            return Ok(());
+        }
+        let what = format!("{:?}, {:?} and {actions} actions do not add up", self.account, self.inventory);
+        Err(Error::Task { source: what.into() })
+    }
+
+    /// Returns what there is to do.
+    pub(crate) fn totals(&self) -> PlanTotals {
+        let mut totals = PlanTotals { unchanged: self.inventory.unchanged, ..PlanTotals::default() };
+        for kind in [ActionKind::Create, ActionKind::Update, ActionKind::Check] {
+            let (count, bytes) = self.actions.totals(kind);
+            totals.fetches += count;
+            totals.bytes += bytes;
+        }
+        totals.deletions = self.actions.totals(ActionKind::Delete).0;
+        totals.unchanged += self.actions.totals(ActionKind::Note).0;
+        totals
+    }
+
+    /// Returns `true` if a URI is within the scope of a document; else reports it.
+    fn in_scope(&mut self, speaker: Option<&Origin>, uri: &Uri) -> bool {
+        if climbs(uri) {
+            let what = "It climbs with \"..\": refused".to_owned();
+            self.problems.problem(ProblemKind::OutOfScope, uri.as_str(), what);
+            return false;
+        }
+        let Some(speaker) = speaker else { return true };
+        let root = root(uri);
+        if self.in_scope.as_ref().is_some_and(|(spoke, known)| spoke == speaker && known == root) {
+            return true;
+        }
+        match self.policy.scope.check(speaker, uri.as_str()) {
+            Ok(()) => {
+                self.in_scope = Some((speaker.clone(), root.to_owned()));
+                true
+            }
+            Err(refusal) => {
+                self.problems.problem(ProblemKind::OutOfScope, uri.as_str(), refusal.to_string());
+                false
+            }
+        }
+    }
+
+    /// Decides about a part of desired states, each resource once; the part is sorted here.
+    fn merge(
+        &mut self,
+        mut part: Vec<Desired>,
+        links: LinksNamed,
+        inventory: Option<DateTime>,
+        room: Option<&mut u64>,
+    ) -> Result<(), Error> {
+        let rules = DecisionRules { set: self.set, delete: self.policy.delete, links, inventory };
+        let mut merging = Merging {
+            rules,
+            pushing: self.actions.pushing()?,
+            actions: &self.actions,
+            may_hold_earlier: self.may_hold_earlier,
+            damaged: &self.damaged,
+            account: &mut self.account,
+            unchanged: &mut self.inventory.unchanged,
+            kept: &mut self.inventory.kept,
+            room,
+            settled: &mut self.beside.settled,
+            awaited: &mut self.awaited,
+            failure: None,
+        };
+        let joining =
+            self.state.meet(self.set, &mut self.marks, &mut part, &mut |desired, held, was_named| {
+                merging.take(desired, held, was_named);
+            })?;
+        self.beside.joining.extend(joining);
+        merging.failure.map_or(Ok(()), |failure| Err(failure.into()))
+    }
+}
+
+/// Returns a URI up to where its path begins.
+fn root(uri: &Uri) -> &str {
+    let text = uri.as_str();
+    let authority = text.find("//").map_or(text.len(), |slashes| slashes + 2);
+    let end = text[authority..].find(['/', '?', '#']);
+    end.map_or(text, |length| &text[..authority + length])
+}

@@ -1,0 +1,130 @@
+//! Changes: the entries of Change Lists, of the manifests of Change Dumps and of notifications, folded over the plan.
+
+use resourcesync::{Capability, Change, DateTime, Entry, Relation};
+
+use super::Draft;
+use crate::{
+    Error,
+    clock::latest_time,
+    documents::Document,
+    http::Origin,
+    plan::{Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold},
+};
+
+impl Draft {
+    /// Folds the changes of a list over the plan (§12.1): those that were not read before, and of these the ones at `since` or
+    /// later. The list is read to its end before the first of them counts (D16).
+    pub(crate) fn read_changes(
+        &mut self,
+        document: &Document,
+        mark: Option<&Mark>,
+        since: Option<&DateTime>,
+    ) -> Result<Shape, Error> {
+        let latest = latest_time(document.date);
+        let mut survey = Survey::new(document.header.metadata.as_ref(), mark, Some(latest));
+        document.for_each(|entry| survey.observe(entry))?;
+        let shape = survey.finish();
+        if shape.went_back || shape.known == shape.entries {
+            self.account.read += shape.entries;
+            self.account.known += shape.entries;
+            return Ok(shape);
+        }
+        self.may_hold_earlier = true;
+        if self.policy.limit.is_some() && self.inventory.selected == 0 {
+            // Without an inventory the limit is about what is held already.
+            self.inventory.selected = self.state.held_count(None)?;
+        }
+        self.fold(document, &shape, since)?;
+        Ok(shape)
+    }
+
+    fn fold(&mut self, document: &Document, shape: &Shape, since: Option<&DateTime>) -> Result<(), Error> {
+        let speaker = document.origin();
+        // A manifest speaks of what is in its package.
+        let is_list = document.header.capability() == Some(&Capability::ChangeList);
+        let links = if is_list { LinksNamed::All } else { LinksNamed::Some };
+        let mut entries = document.read()?;
+        let mut entry = Entry::default();
+        let mut part = Vec::new();
+        let (mut ordinal, mut inherited) = (0, None);
+        while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+            ordinal += 1;
+            self.account.read += 1;
+            let place = shape.place(&entry, &mut inherited, ordinal);
+            // In a list that was read before the place of an entry tells that it is new, whatever its time.
+            let since = since.filter(|_| shape.known == 0);
+            let is_before = since.zip(place.time).is_some_and(|(since, time)| time.end() <= since.instant());
+            if ordinal <= shape.known || is_before {
+                self.account.known += 1;
+            } else if self.is_deletion_of_nothing(speaker.as_ref(), &entry)? {
+                self.account.equal += 1;
+            } else if !self.in_scope(speaker.as_ref(), &entry.loc) {
+                self.account.unusable += 1;
+            } else if let Some(desired) = self.desired_after(speaker.as_ref(), &entry, place)? {
+                part.push(desired);
+            } else {
+                self.account.excluded += 1;
+            }
+            if part.len() >= Self::PART {
+                self.merge_changes(std::mem::take(&mut part), links)?;
+            }
+        }
+        let unusable = entries.entries_read() - ordinal;
+        self.report_unusable(document, entries.take_findings(), unusable);
+        self.merge_changes(part, links)
+    }
+
+    /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had elsewhere.
+    fn is_deletion_of_nothing(&self, speaker: Option<&Origin>, entry: &Entry) -> Result<bool, Error> {
+        if entry.metadata.change != Some(Change::Deleted) {
+            return Ok(false);
+        }
+        let uri = entry.loc.as_str();
+        let is_outside = speaker.is_some_and(|speaker| self.policy.scope.check(speaker, uri).is_err());
+        Ok(is_outside && self.state.held(uri)?.is_none())
+    }
+
+    /// Returns the state after a change. `None` if it came after the moment that is wanted.
+    fn desired_after(
+        &mut self,
+        speaker: Option<&Origin>,
+        entry: &Entry,
+        place: Place,
+    ) -> Result<Option<Desired>, Error> {
+        let as_of = self.policy.as_of.zip(place.time);
+        let is_after = as_of.is_some_and(|(as_of, time)| time.instant() >= as_of.end());
+        self.note_undoing(entry, place.time, is_after)?;
+        if is_after {
+            return Ok(None);
+        }
+        let presence = match DesiredPresence::after(entry.metadata.change.as_ref()) {
+            DesiredPresence::Absent => DesiredPresence::Absent,
+            _ if !self.policy.selection.wants(entry) => DesiredPresence::Excluded,
+            presence => presence,
+        };
+        if matches!(presence, DesiredPresence::Present | DesiredPresence::Unclear) {
+            self.note_links(speaker, entry)?;
+        }
+        self.met_a_record |= self.may_be_record(entry);
+        let alternate = self.preferred(speaker, entry).filter(|_| presence == DesiredPresence::Present);
+        let mut desired = alternate.unwrap_or_else(|| Desired::of_entry(entry, presence));
+        (desired.facts.datetime, desired.ordinal) = (place.time, place.ordinal);
+        Ok(Some(desired))
+    }
+
+    /// Returns `true` if resources may be chosen by what an entry's resource says. A resource that no record describes is never
+    /// chosen, so that what has none is a record, or of no interest.
+    fn may_be_record(&self, entry: &Entry) -> bool {
+        self.policy.condition.is_some() && entry.link_for(&Relation::DescribedBy).is_none()
+    }
+
+    fn merge_changes(&mut self, mut part: Vec<Desired>, links: LinksNamed) -> Result<(), Error> {
+        self.account.superseded += fold(&mut part);
+        let Some(most) = self.policy.limit else { return self.merge(part, links, None, None) };
+        let before = most.saturating_sub(self.inventory.selected);
+        let mut room = before;
+        let merged = self.merge(part, links, None, Some(&mut room));
+        self.inventory.selected += before - room;
+        merged
+    }
+}

@@ -1,0 +1,77 @@
+//! Links of entries: versions that they lead to, and representations that the operator prefers.
+
+use resourcesync::{Entry, Link, MediaType, Relation};
+
+use super::Draft;
+use crate::{
+    Error,
+    http::Origin,
+    map::climbs,
+    plan::Desired,
+    state::{Action, ActionKind, Actions, Marks},
+    versions::linked,
+};
+
+impl Draft {
+    /// Counts what was named in the inventories before this one as named here too.
+    pub(crate) fn go_on_from(&mut self, marks: Marks) {
+        self.marks = marks;
+    }
+
+    /// Returns what was named in the inventory.
+    pub(crate) fn named(&mut self) -> Marks {
+        std::mem::take(&mut self.marks)
+    }
+
+    /// Notes from now on what links to versions lead to.
+    pub(crate) fn note_versions(&mut self, versions: Actions) {
+        self.versions = Some(versions);
+    }
+
+    /// Returns the next of what links to versions lead to.
+    pub(crate) fn linked_versions(&self, after: i64, most: usize) -> Result<Vec<Action>, Error> {
+        self.versions.as_ref().map_or(Ok(Vec::new()), |versions| Ok(versions.after(after, most)?))
+    }
+
+    /// Returns `true` if an entry is within scope and selected.
+    pub(crate) fn selects(&self, speaker: Option<&Origin>, entry: &Entry) -> bool {
+        let uri = entry.loc.as_str();
+        let in_scope = speaker.is_none_or(|speaker| self.policy.scope.check(speaker, uri).is_ok());
+        in_scope && !climbs(&entry.loc) && self.policy.selection.wants(entry)
+    }
+
+    pub(super) fn note_links(&mut self, speaker: Option<&Origin>, entry: &Entry) -> Result<(), Error> {
+        let Some(versions) = &mut self.versions else { return Ok(()) };
+        for desired in linked(entry) {
+            let retrieval = desired.retrieval();
+            let target =
+                [&retrieval.lies_at, &retrieval.timemap, &retrieval.timegate].into_iter().flatten().next();
+            let in_scope = |target: &String| {
+                speaker.is_none_or(|speaker| self.policy.scope.check(speaker, target).is_ok())
+            };
+            if target.is_some_and(in_scope) {
+                versions.push(&Action::new(ActionKind::Create, desired))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the representation that the operator's order of media types puts before an entry's own (§14.3).
+    pub(super) fn preferred(&self, speaker: Option<&Origin>, entry: &Entry) -> Option<Desired> {
+        if self.policy.prefer_types.is_empty() {
+            return None;
+        }
+        let rank = |media_type: Option<&MediaType>| {
+            let essence = media_type?.essence();
+            self.policy.prefer_types.iter().position(|wanted| wanted.eq_ignore_ascii_case(essence))
+        };
+        let in_scope = |link: &&Link| {
+            speaker.is_none_or(|speaker| self.policy.scope.check(speaker, link.href.as_str()).is_ok())
+        };
+        let alternates = entry.links_for(&Relation::Alternate).filter(in_scope);
+        let best = alternates.filter_map(|link| Some((rank(link.media_type.as_ref())?, link)));
+        let (rank_of_best, link) = best.min_by_key(|(rank, _)| *rank)?;
+        let own = rank(entry.metadata.media_type.as_ref());
+        own.is_none_or(|own| rank_of_best < own).then(|| Desired::of_link(link))
+    }
+}

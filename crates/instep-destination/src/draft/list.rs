@@ -1,0 +1,197 @@
+//! Inventories: each entry of a Resource List, or of the manifest of a dump, is a resource that exists.
+
+use resourcesync::{DateTime, Entry, Link, Severity};
+
+use super::Draft;
+use crate::{
+    Error, ProblemKind,
+    clock::latest_time,
+    documents::Document,
+    http::Origin,
+    plan::{Desired, DesiredPresence, LinksNamed, plausible},
+    state::Facts,
+};
+
+/// What is known of the times of an inventory.
+#[derive(Clone, Copy)]
+struct InventoryTime {
+    at: Option<DateTime>,
+    /// Times later than this are no times.
+    latest: Option<DateTime>,
+}
+
+impl InventoryTime {
+    /// Returns the time of the state that an entry lists. If the inventory does not say its own, the last modification is what
+    /// tells whether a listed change came before or after it.
+    fn of(self, facts: &Facts) -> Option<DateTime> {
+        let datetime = plausible(facts.datetime, self.latest);
+        if self.at.is_some() { datetime } else { datetime.or(plausible(facts.lastmod, self.latest)) }
+    }
+}
+
+/// Desired states of a stretch of entries.
+#[derive(Default)]
+struct Part {
+    selected: Vec<Desired>,
+    /// Targets of their links.
+    linked: Vec<Desired>,
+    /// What exists and is not selected.
+    excluded: Vec<Desired>,
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        self.selected.len() + self.linked.len() + self.excluded.len()
+    }
+}
+
+impl Draft {
+    /// Plans what a Resource List promises (§10.1). Nothing of it stays in the plan unless all of it could be read (D16).
+    pub(crate) fn read_list(&mut self, document: &Document) -> Result<(), Error> {
+        let before = (self.actions.last()?, self.account, self.inventory, self.beside.settled.len());
+        match self.read_parts(document) {
+            Err(error @ Error::InvalidDocument { .. }) => {
+                let (last, account, inventory, settled) = before;
+                self.actions.forget_after(last)?;
+                (self.account, self.inventory) = (account, inventory);
+                self.beside.settled.truncate(settled);
+                Err(error)
+            }
+            other => other,
+        }
+    }
+
+    fn read_parts(&mut self, document: &Document) -> Result<(), Error> {
+        let speaker = document.origin();
+        let latest = Some(latest_time(document.date));
+        let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at), latest);
+        let mut entries = document.read()?;
+        let mut entry = Entry::default();
+        let mut part = Part::default();
+        let mut usable = 0;
+        while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+            usable += 1;
+            self.account.read += 1;
+            if !self.in_scope(speaker.as_ref(), &entry.loc) {
+                self.account.unusable += 1;
+                self.inventory.unusable += 1;
+                continue;
+            }
+            self.inventory.usable += 1;
+            self.add_entry(&mut part, speaker.as_ref(), &entry, InventoryTime { at, latest })?;
+            if part.len() >= Self::PART {
+                self.merge_part(std::mem::take(&mut part), at)?;
+            }
+        }
+        self.merge_part(part, at)?;
+        let unusable = entries.entries_read() - usable;
+        self.inventory.unusable += unusable;
+        self.report_unusable(document, entries.take_findings(), unusable);
+        Ok(())
+    }
+
+    fn add_entry(
+        &mut self,
+        part: &mut Part,
+        speaker: Option<&Origin>,
+        entry: &Entry,
+        time: InventoryTime,
+    ) -> Result<(), Error> {
+        let mut desired = Desired::of_entry(entry, DesiredPresence::Present);
+        desired.facts.datetime = time.of(&desired.facts);
+        let has_room = self.policy.limit.is_none_or(|most| self.inventory.selected < most);
+        if !has_room || !self.policy.selection.wants(entry) {
+            desired.presence = DesiredPresence::Excluded;
+            part.excluded.push(desired);
+            return Ok(());
+        }
+        self.inventory.selected += 1;
+        self.note_links(speaker, entry)?;
+        let before = part.linked.len();
+        self.add_linked(&mut part.linked, speaker, entry);
+        match self.preferred(speaker, entry) {
+            Some(alternate) => {
+                part.linked.push(alternate);
+                desired.presence = DesiredPresence::Excluded;
+                part.excluded.push(desired);
+            }
+            None => part.selected.push(desired),
+        }
+        self.account.read += (part.linked.len() - before) as u64;
+        Ok(())
+    }
+
+    /// Adds what the entry links to and is wanted with it: a description, a preview (§14.5, §14.6).
+    fn add_linked(&self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
+        let relations = &self.policy.with_links;
+        let in_scope = |link: &&Link| {
+            relations.contains(&link.rel)
+                && speaker.is_none_or(|speaker| self.policy.scope.check(speaker, link.href.as_str()).is_ok())
+        };
+        linked.extend(entry.links.iter().filter(in_scope).map(Desired::of_link));
+    }
+
+    /// Decides about a part: what is listed itself counts before the target of a link, and that before what is not selected.
+    fn merge_part(&mut self, part: Part, at: Option<DateTime>) -> Result<(), Error> {
+        let before = part.len();
+        let Part { selected: mut desired, mut linked, mut excluded } = part;
+        self.drop_repeated(&mut desired);
+        for others in [&mut linked, &mut excluded] {
+            others.sort_by(|a, b| a.uri.cmp(&b.uri));
+            others.dedup_by(|a, b| a.uri == b.uri);
+            others.retain(|other| desired.binary_search_by(|listed| listed.uri.cmp(&other.uri)).is_err());
+            if !others.is_empty() {
+                desired.append(others);
+                desired.sort_by(|a, b| a.uri.cmp(&b.uri));
+            }
+        }
+        self.account.superseded += (before - desired.len()) as u64;
+        self.merge(desired, LinksNamed::Some, at, None)
+    }
+
+    /// Leaves one entry for each resource: equal ones are one (D17); of unlike ones the last is tried, which is reported.
+    fn drop_repeated(&mut self, part: &mut Vec<Desired>) {
+        part.sort_by(|a, b| a.uri.cmp(&b.uri));
+        let problems = &mut self.problems;
+        let selected = &mut self.inventory.selected;
+        part.dedup_by(|later, earlier| {
+            if later.uri != earlier.uri {
+                return false;
+            }
+            *selected -= 1;
+            let uri = earlier.uri.as_str();
+            if later.facts == earlier.facts {
+                problems.warning(ProblemKind::Entry, uri, "it is listed twice");
+            } else {
+                problems.problem(ProblemKind::Entry, uri, "it is listed twice, with unlike metadata");
+                std::mem::swap(later, earlier);
+            }
+            true
+        });
+    }
+
+    /// Reports entries without a usable `loc`: they cost themselves only (invariant 10).
+    pub(super) fn report_unusable(
+        &mut self,
+        document: &Document,
+        findings: Vec<resourcesync::Finding>,
+        unusable: u64,
+    ) {
+        self.account.read += unusable;
+        self.account.unusable += unusable;
+        let uri = document.uri.as_str();
+        let mut left = unusable;
+        for finding in findings {
+            let costs = left > 0 && finding.rule == "GEN-14" && finding.severity == Severity::Error;
+            if costs {
+                left -= 1;
+                self.problems.problem(ProblemKind::Entry, uri, finding.to_string());
+            } else {
+                self.problems.warning(ProblemKind::Entry, uri, finding.to_string());
+            }
+        }
+        for _ in 0..left {
+            self.problems.problem(ProblemKind::Entry, uri, "an entry without a usable loc");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A state older than any inventory (`--as-of`): what changed between the two is taken back, as far as the Source still offers it.
+
+use resourcesync::{Change, DateTime, Entry, Relation, Uri};
+
+use super::{Draft, undoing::Undoing};
+use crate::{
+    Error, ProblemKind,
+    plan::{Desired, Retrieval, resource},
+    state::{Action, ActionKind, Actions},
+};
+
+impl Draft {
+    /// Notes from now on what changed between the time that is wanted and that of the inventory.
+    pub(crate) fn take_back_from(&mut self, inventory: DateTime, first: Actions) {
+        self.undoing = Some(Undoing { first, inventory });
+    }
+
+    /// Takes note of a change.
+    pub(super) fn note_undoing(
+        &mut self,
+        entry: &Entry,
+        time: Option<DateTime>,
+        is_later: bool,
+    ) -> Result<(), Error> {
+        let Some(undoing) = &mut self.undoing else { return Ok(()) };
+        let unknown = time.is_some_and(|time| time.instant() > undoing.inventory.instant());
+        if unknown || !self.policy.selection.wants(entry) {
+            return Ok(());
+        }
+        let uri = resource(&entry.loc);
+        if undoing.first.for_uri(uri.as_str())?.is_some() {
+            return Ok(());
+        }
+        let kind = match (is_later, &entry.metadata.change) {
+            (false, _) => ActionKind::Check,
+            (true, Some(Change::Created)) => ActionKind::Create,
+            (true, _) => ActionKind::Update,
+        };
+        let mut desired = Desired::new(uri);
+        let timegate = entry.link_for(&Relation::TimeGate).map(|link| link.href.as_str().to_owned());
+        // Its own URI has the present state: only the TimeGate is asked.
+        desired.set_retrieval(Retrieval { lies_at: timegate.clone(), timegate, ..Retrieval::default() });
+        Ok(undoing.first.push(&Action::new(kind, desired))?)
+    }
+
+    /// Takes back what came or changed later than the time wanted; what its state was then, a TimeGate can tell.
+    pub(crate) fn take_back(&mut self) -> Result<(), Error> {
+        let Some(undoing) = self.undoing.take() else { return Ok(()) };
+        let mut after = 0;
+        loop {
+            let page = undoing.first.after(after, Self::PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            for change in page {
+                self.take_back_one(change)?;
+            }
+        }
+    }
+
+    fn take_back_one(&mut self, Action { kind, desired, .. }: Action) -> Result<(), Error> {
+        if kind == ActionKind::Check {
+            return Ok(());
+        }
+        let uri = desired.uri.as_str();
+        self.account.supersede(self.actions.remove(uri)?);
+        if kind == ActionKind::Create {
+            return Ok(());
+        }
+        let gate = desired.retrieval().timegate.as_deref().and_then(|gate| Uri::parse(gate).ok());
+        if gate.is_none() {
+            let what =
+                "it changed later, and neither an earlier change nor a TimeGate tells of its state then";
+            self.problems.problem(ProblemKind::Missing, uri, what.to_owned());
+            return Ok(());
+        }
+        let kind = match self.state.held(uri)? {
+            Some(_) => ActionKind::Update,
+            None => ActionKind::Create,
+        };
+        self.want(kind, desired)
+    }
+}

@@ -1,0 +1,170 @@
+//! Following: a copy stays in step by what channels report, and by looking at the Source again and again.
+
+mod messages;
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    Contents, Error, Event, Guard, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
+    listen::{Heard, Listener},
+    plan::Pace,
+    run::Run,
+};
+
+use messages::Attended;
+
+/// How often a copy that is locked is tried again, 5 ms later.
+const LETTING_GO: u32 = 40;
+
+/// How long a document may wait whose news are heard otherwise.
+const A_WHILE: Duration = Duration::from_secs(10);
+
+/// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
+pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
+    let listener = Listener::open(options.callbacks.as_ref()).await?;
+    let holds_copy = Contents::are_at(&options.dir) && Contents::open(&options.dir)?.are_complete()?;
+    let pace = Pace::new(options.poll);
+    let mut following =
+        Following { options, monitor, listener, pace, look_at: None, holds_copy, owes: false, total: None };
+    let outcome = following.go_on().await;
+    let Following { listener, total, .. } = following;
+    listener.end().await;
+    let mut report = total.unwrap_or_else(|| SyncReport::new(Strategy::Nothing, "nothing was looked at"));
+    report.outcome = outcome?;
+    Ok(report)
+}
+
+struct Following<'a> {
+    options: &'a SyncOptions,
+    monitor: &'a dyn Monitor,
+    listener: Listener,
+    pace: Pace,
+    /// When a document is to be read that was said to be new.
+    look_at: Option<Instant>,
+    /// Whether an earlier run has brought a copy in step, which is worth waiting with.
+    holds_copy: bool,
+    /// Whether something did not come in the last round.
+    owes: bool,
+    total: Option<SyncReport>,
+}
+
+impl Following<'_> {
+    /// Round after round; how it ended.
+    async fn go_on(&mut self) -> Result<Outcome, Error> {
+        let mut heard = Heard { look: true, ..Heard::default() };
+        loop {
+            let mut failed = false;
+            let pause = match self.round(&heard).await {
+                Ok((Attended::Withdrawn, _)) => return Ok(Outcome::Complete),
+                Ok((_, ended)) if ended != Outcome::Complete => return Ok(Outcome::Interrupted),
+                Ok((attended, _)) => self.pause_after(attended),
+                Err(error) if self.goes_on_after(&error) => {
+                    self.note(&format!("{}; looking again later", crate::error::story(&error)));
+                    failed = true;
+                    self.pace.after_failure()
+                }
+                Err(error) => return Err(error),
+            };
+            self.monitor.event(Event::Leases(&self.listener.leases()));
+            self.monitor.event(Event::Phase(Phase::Waiting));
+            heard = tokio::select! {
+                () = sleep(pause) => Heard { look: true, ..self.listener.take() },
+                () = self.listener.news() => self.listener.take(),
+                () = self.options.shutdown.requested() => return Ok(Outcome::Interrupted),
+            };
+            // What was heard and could not be done is in the Change List.
+            heard.look |= failed;
+            heard.notes.drain(..).for_each(|text| self.note(&text));
+        }
+    }
+
+    /// Whether it is looked again after a failure. What fails at once and holds nothing is more likely typed wrong than away.
+    fn goes_on_after(&self, error: &Error) -> bool {
+        let may_come_back = self.holds_copy && !matches!(error, Error::Locked { .. });
+        // What the guard refuses now it may allow later, and everything else is done (B24).
+        let guarded = matches!(error, Error::Refused { guard: Guard::MaxDelete | Guard::Empty, .. });
+        let may_pass = error.is_retryable() || guarded;
+        may_pass && (self.total.is_some() || may_come_back)
+    }
+
+    /// One run over the copy, and how it ended.
+    async fn round(&mut self, heard: &Heard) -> Result<(Attended, Outcome), Error> {
+        let attempts = if self.total.is_some() { LETTING_GO } else { 0 };
+        let mut run = begin(self.options, self.monitor, attempts).await?;
+        let attended = run.attend(heard, &mut self.listener).await;
+        let (attended, result) = match attended {
+            Ok(attended) => (attended, Ok(())),
+            Err(error) => (Attended::Looked, Err(error)),
+        };
+        let report = run.end(result)?;
+        let ended = report.outcome;
+        let came = report.created + report.updated + report.deleted > 0;
+        self.owes = report.owed > 0;
+        match self.owes && !came {
+            // What does not come is asked for less and less.
+            true => self.pace.after_failure(),
+            false => self.pace.after(report.strategy != Strategy::Nothing),
+        };
+        self.total = Some(sum(self.total.take(), report));
+        Ok((attended, ended))
+    }
+
+    /// How long nothing may be heard before the Source is looked at; with open channels, and nothing owed, that is only a safety net.
+    fn pause_after(&mut self, attended: Attended) -> Duration {
+        match attended {
+            Attended::Applied { look_later: true } => {
+                self.look_at.get_or_insert_with(|| Instant::now() + A_WHILE);
+            }
+            Attended::Applied { .. } => {}
+            Attended::Looked | Attended::Withdrawn => self.look_at = None,
+        }
+        let can_wait = self.listener.is_connected() && !self.owes;
+        let pause = if can_wait { self.options.poll.1 } else { self.pace.pause() };
+        self.look_at.map_or(pause, |at| pause.min(at.saturating_duration_since(Instant::now())))
+    }
+
+    fn note(&self, text: &str) {
+        self.monitor.event(Event::Note(text));
+    }
+}
+
+/// Takes the copy; what the round before was still at lets go of it in a moment.
+async fn begin<'a>(
+    options: &'a SyncOptions,
+    monitor: &'a dyn Monitor,
+    mut attempts: u32,
+) -> Result<Run<'a>, Error> {
+    loop {
+        match Run::begin(options, monitor) {
+            Err(Error::Locked { .. }) if attempts > 0 => attempts -= 1,
+            begun => return begun,
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// One report for everything done while following; what is owed and how far it came is that of the last look.
+fn sum(total: Option<SyncReport>, last: SyncReport) -> SyncReport {
+    let Some(total) = total else { return last };
+    let strategy = if last.strategy == Strategy::Nothing { total.strategy } else { last.strategy };
+    let mut entries = total.entries;
+    entries.add(&last.entries);
+    SyncReport {
+        strategy,
+        entries,
+        created: total.created + last.created,
+        updated: total.updated + last.updated,
+        deleted: total.deleted + last.deleted,
+        versions: total.versions + last.versions,
+        failed: total.failed + last.failed,
+        skipped: total.skipped + last.skipped,
+        bytes: total.bytes + last.bytes,
+        requests: total.requests + last.requests,
+        elapsed: total.elapsed + last.elapsed,
+        checkpoint: last.checkpoint.or(total.checkpoint),
+        coverage: last.coverage.or(total.coverage),
+        ..last
+    }
+}

@@ -1,0 +1,159 @@
+//! What channels said: applied where it continues what is held, else answered by a look at the Source.
+
+use resourcesync::{DocumentReader, Entry, ReadOptions, Uri};
+
+use crate::{
+    Error, Event, Phase, Strategy, Via,
+    clock::latest_time,
+    discover::{CapabilitySet, Discovered},
+    listen::{Heard, Kind, Lead, Listener, Message, leads},
+    plan::{Choice, Standing, standing},
+    read::is_gone,
+    run::Run,
+};
+
+/// What was done about what was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attended {
+    /// The Source was looked at.
+    Looked,
+    /// What was said was applied.
+    Applied {
+        /// Whether documents were named that are to be read in a while.
+        look_later: bool,
+    },
+    /// The Source has withdrawn every set that was followed.
+    Withdrawn,
+}
+
+impl Run<'_> {
+    /// Does what was heard asks for. The checkpoint moves by a notification that continues it, or by a Change List.
+    pub(super) async fn attend(&mut self, heard: &Heard, listener: &mut Listener) -> Result<Attended, Error> {
+        let Some(source) = listener.source().cloned().filter(|_| !heard.look) else {
+            return self.look(listener).await;
+        };
+        let (framework, changes): (Vec<_>, Vec<_>) =
+            heard.messages.iter().partition(|message| message.kind == Kind::Framework);
+        let (mut looks, mut look_later) = (false, false);
+        let leads: Vec<_> = framework.iter().flat_map(|message| leads_of(message, listener)).collect();
+        for lead in leads {
+            match lead {
+                Lead::LookLater => look_later = true,
+                Lead::Look => looks = true,
+                Lead::Gone(document) if self.has_gone(&source, &document).await? => {
+                    self.reporter
+                        .note(&format!("{document} is withdrawn: what it led to is not followed any more"));
+                    if listener.forget(&document) {
+                        return Ok(Attended::Withdrawn);
+                    }
+                }
+                Lead::Gone(_) => looks = true,
+            }
+        }
+        if looks || !self.apply(&source, &changes).await? {
+            return self.look(listener).await;
+        }
+        Ok(Attended::Applied { look_later })
+    }
+
+    async fn look(&mut self, listener: &mut Listener) -> Result<Attended, Error> {
+        self.bring_all_in_step(Some(listener)).await?;
+        Ok(Attended::Looked)
+    }
+
+    /// Applies notifications about any set; false where one of them does not continue what is held.
+    async fn apply(&mut self, source: &Discovered, messages: &[&Message]) -> Result<bool, Error> {
+        for found in &source.sets {
+            let of_set: Vec<_> = messages
+                .iter()
+                .filter(|message| found.capability_list.as_ref() == Some(&message.set))
+                .collect();
+            if !of_set.is_empty() && !self.apply_to(found, &of_set).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn apply_to(&mut self, found: &CapabilitySet, messages: &[&&Message]) -> Result<bool, Error> {
+        let id = self.copy.set(found)?;
+        let Some(mut checkpoint) = self.state().checkpoint(id)? else { return Ok(false) };
+        let by_changes = matches!(self.options.via, Via::Cheapest | Via::Changes);
+        if !by_changes || self.options.dry_run || self.must_look_anew(id)? {
+            return Ok(false);
+        }
+        let since = checkpoint.clone();
+        let mut continuing = Vec::new();
+        for Message { set, body, .. } in messages {
+            let Ok(document) = self.network.documents.keep(set, &body[..]) else { return Ok(false) };
+            let Some(entries) = entries(body, set) else { return Ok(false) };
+            match standing(&document.header, &entries, set, checkpoint.datetime.as_ref(), &latest_time(None))
+            {
+                Standing::Known => {}
+                Standing::Unclear => return Ok(false),
+                Standing::Continues { until } => {
+                    checkpoint.datetime = Some(until);
+                    continuing.push(document);
+                }
+            }
+        }
+        if continuing.is_empty() {
+            return Ok(true);
+        }
+        self.reporter.enter(Phase::Reading);
+        checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
+        let mut set = self.new_plan(id, true)?;
+        for document in &continuing {
+            set.read_changes(document, None, since.datetime).await?;
+        }
+        self.reporter.problems_of(&set);
+        self.account_for(&mut set, false)?;
+        self.guard(&mut set, None)?;
+        let totals = set.with(|draft| draft.totals());
+        self.reporter.monitor.event(Event::Planned(totals));
+        self.reporter.report.unchanged += totals.unchanged;
+        let choice = Choice { strategy: Strategy::Changes, reason: "a notification".to_owned() };
+        let way = self.carrier_of_changes(found, &set, choice, &since, Vec::new()).await?;
+        let report = &mut self.reporter.report;
+        (report.strategy, report.reason) = (way.choice.strategy, way.choice.reason);
+        self.carry_out(found, set, Some(checkpoint), way.carrier).await?;
+        self.reporter.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
+        Ok(true)
+    }
+
+    /// Whether a document that is said to be gone is so, by what leads to it: the Source Description of a Capability List,
+    /// the host of a Source Description. Nothing is deleted for it either way.
+    async fn has_gone(&mut self, source: &Discovered, document: &Uri) -> Result<bool, Error> {
+        let description = source.source_description.as_ref();
+        let known = description == Some(document)
+            || source.sets.iter().any(|set| set.capability_list.as_ref() == Some(document));
+        if !known {
+            return Ok(false);
+        }
+        let above = description.unwrap_or(document).clone();
+        match self.network.open(&above, Some(document), None).await {
+            Ok(Some(found)) if above != *document => {
+                let mut listed = false;
+                found.for_each(|entry| listed |= entry.loc == *document)?;
+                Ok(!listed)
+            }
+            Ok(_) => Ok(false),
+            Err(error) if is_gone(&error) => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn leads_of(message: &Message, listener: &Listener) -> Vec<Lead> {
+    match entries(&message.body, &message.set) {
+        Some(entries) => leads(&entries, listener.hears_all_changes_of(&message.set)),
+        None => vec![Lead::Look],
+    }
+}
+
+/// All entries of a message; none where one cannot be read.
+fn entries(body: &[u8], base: &Uri) -> Option<Vec<Entry>> {
+    let mut reader = DocumentReader::new(body, ReadOptions::for_base(base.clone())).ok()?;
+    let entries = reader.entries().collect::<Result<Vec<_>, _>>().ok()?;
+    (reader.entries_read() == entries.len() as u64).then_some(entries)
+}

@@ -1,0 +1,203 @@
+//! EntryListing: all resources, or all changes, of a Source as streams, without making a copy.
+
+use std::path::PathBuf;
+
+use futures_util::Stream;
+use resourcesync::{Capability, DateTime, Entry, Form, Uri};
+use tokio::sync::mpsc;
+
+use crate::{
+    AccessOptions, Error,
+    clock::latest_time,
+    discover::{CapabilitySet, discover},
+    documents::{Document, Documents},
+    http::{Client, Origin},
+    plan::{Member, Survey},
+};
+
+/// EntrySender that wait for the reader of a stream.
+const AHEAD: usize = 1_000;
+
+/// How a Source is listed.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct StreamOptions {
+    /// The sets of resources, by the URI or the last part of the URI of their Capability List; all if none is named.
+    pub sets: Vec<String>,
+    /// How the network is used.
+    pub access: AccessOptions,
+    /// Where large documents are put aside while they are read; the system's temporary folder if `None`.
+    pub spool: Option<PathBuf>,
+}
+
+impl StreamOptions {
+    /// Returns the defaults: all sets.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// Lists every resource of a Source: the entries of its Resource List (§10), through the index over several. `url` is any URL of
+/// the Source. A resource that several sets have comes once for each of them.
+///
+/// A document that cannot be read comes as an error in its place, and the rest follows.
+///
+/// ```no_run
+/// # async fn list() -> Result<(), instep_destination::Error> {
+/// use futures_util::StreamExt as _;
+/// use instep_destination::{StreamOptions, resources};
+///
+/// let mut resources = std::pin::pin!(resources("https://example.org/", StreamOptions::new()));
+/// while let Some(resource) = resources.next().await {
+///     println!("{}", resource?.loc);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub fn resources(
+    url: impl Into<String>,
+    options: StreamOptions,
+) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
+    stream(EntryListing { url: url.into(), options, capability: Capability::ResourceList, since: None })
+}
+
+/// Lists every change of a Source since a time, or all that are listed: the entries of its Change Lists (§12), oldest first, through
+/// the index over several. `url` is any URL of the Source.
+///
+/// How far back the lists reach, they say themselves; compare the first entry with `since` if that matters.
+///
+/// ```no_run
+/// # async fn list() -> Result<(), instep_destination::Error> {
+/// use futures_util::StreamExt as _;
+/// use instep_destination::{StreamOptions, changes};
+///
+/// let mut changes = std::pin::pin!(changes("https://example.org/", None, StreamOptions::new()));
+/// while let Some(change) = changes.next().await {
+///     let change = change?;
+///     println!("{:?} {}", change.metadata.change, change.loc);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub fn changes(
+    url: impl Into<String>,
+    since: Option<DateTime>,
+    options: StreamOptions,
+) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
+    stream(EntryListing { url: url.into(), options, capability: Capability::ChangeList, since })
+}
+
+type EntrySender = mpsc::Sender<Result<Entry, Error>>;
+
+/// Runs a listing beside the stream that hands out its entries. It ends when the stream is dropped.
+fn stream(listing: EntryListing) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
+    let (sender, receiver) = mpsc::channel(AHEAD);
+    let mut listing = Some((listing, sender));
+    futures_util::stream::unfold(receiver, move |mut receiver| {
+        // Nothing is asked for before somebody listens.
+        if let Some((listing, sender)) = listing.take() {
+            tokio::spawn(listing.run(sender));
+        }
+        async move { receiver.recv().await.map(|entry| (entry, receiver)) }
+    })
+}
+
+struct EntryListing {
+    url: String,
+    options: StreamOptions,
+    capability: Capability,
+    since: Option<DateTime>,
+}
+
+impl EntryListing {
+    async fn run(self, entries: EntrySender) {
+        if let Err(error) = self.list(&entries).await {
+            // Nobody is told if nobody listens any more.
+            let _ = entries.send(Err(error)).await;
+        }
+    }
+
+    async fn list(&self, entries: &EntrySender) -> Result<(), Error> {
+        let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", self.url) };
+        let url = Uri::parse(&self.url).map_err(unusable)?;
+        let client = Client::new(self.options.access.http_options(&self.url)?)?;
+        let spool = self.options.spool.clone().unwrap_or_else(std::env::temp_dir);
+        let mut documents = Documents::new(client, spool);
+        if self.url.starts_with("file:") {
+            documents = documents.with_files();
+        }
+        let found = discover(&url, &self.options.sets, &documents).await?;
+        let mut offers = false;
+        for set in &found.sets {
+            offers |= self.list_set(set, &documents, entries).await?;
+        }
+        if offers {
+            return Ok(());
+        }
+        let what = format!("The Source offers no {}", self.capability.as_str());
+        Err(Error::NotResourceSync { url: self.url.clone(), what })
+    }
+
+    /// Lists one set. Returns `false` if it does not offer what is listed.
+    async fn list_set(
+        &self,
+        set: &CapabilitySet,
+        documents: &Documents,
+        entries: &EntrySender,
+    ) -> Result<bool, Error> {
+        let Some(offer) = set.get(&self.capability) else { return Ok(false) };
+        let speaker = set.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
+        let top = match &offer.document {
+            Some(document) => document.clone(),
+            None => documents.open(&offer.uri, speaker.as_ref()).await?,
+        };
+        if top.header.form == Form::List {
+            self.list_document(top, entries).await?;
+            return Ok(true);
+        }
+        let mut members = Vec::new();
+        top.for_each(|entry| members.push(Member::from(entry)))?;
+        let is_over = |member: &Member| {
+            self.since.zip(member.until).is_some_and(|(since, until)| until.end() <= since.instant())
+        };
+        for member in members.iter().filter(|member| !is_over(member)) {
+            let listed = match documents.open(&member.uri, top.origin().as_ref()).await {
+                Ok(document) => self.list_document(document, entries).await,
+                Err(error) => Err(error.into()),
+            };
+            // One document that is lost does not cost the others.
+            if let Err(error) = listed
+                && entries.send(Err(error)).await.is_err()
+            {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    async fn list_document(&self, document: Document, entries: &EntrySender) -> Result<(), Error> {
+        let (since, sender) = (self.since, entries.clone());
+        let is_changes = self.capability == Capability::ChangeList;
+        let read = move || {
+            let latest = latest_time(document.date);
+            let mut survey = Survey::new(document.header.metadata.as_ref(), None, Some(latest));
+            if is_changes {
+                document.for_each(|entry| survey.observe(entry))?;
+            }
+            let shape = survey.finish();
+            let (mut reader, mut entry) = (document.read()?, Entry::default());
+            let (mut inherited, mut ordinal) = (None, 0);
+            while reader.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+                ordinal += 1;
+                let time = shape.place(&entry, &mut inherited, ordinal).time;
+                let is_before =
+                    is_changes && since.zip(time).is_some_and(|(since, time)| time.end() <= since.instant());
+                if !is_before && sender.blocking_send(Ok(entry.clone())).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        tokio::task::spawn_blocking(read).await?
+    }
+}

@@ -1,0 +1,57 @@
+//! The account of a plan: every desired state that was read comes out exactly once.
+
+use super::Rest;
+
+/// What became of the desired states that a plan was made of. Each is read once and counted in exactly one other field.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Accounting {
+    /// Desired states: entries of documents, targets of links that are wanted too, and what is pending from earlier runs.
+    pub read: u64,
+    /// Something is to be done for them.
+    pub planned: u64,
+    /// The copy is what they say.
+    pub equal: u64,
+    /// The operator's selection, or the wish to keep what is gone, leaves them out.
+    pub excluded: u64,
+    /// A later entry decides over them, or the copy holds a later state.
+    pub superseded: u64,
+    /// They were read by an earlier run.
+    pub known: u64,
+    /// They could not be used.
+    pub unusable: u64,
+}
+
+impl Accounting {
+    /// Returns `true` if every desired state is accounted for.
+    pub fn is_balanced(&self) -> bool {
+        let Self { read, planned, equal, excluded, superseded, known, unusable } = *self;
+        read == planned + equal + excluded + superseded + known + unusable
+    }
+
+    /// Counts a desired state that nothing is done about.
+    pub fn rest(&mut self, rest: Rest) {
+        match rest {
+            Rest::Equal => self.equal += 1,
+            Rest::HeldIsLater => self.superseded += 1,
+            Rest::Excluded | Rest::Kept => self.excluded += 1,
+        }
+    }
+
+    /// Moves planned states to those that a later entry decides over.
+    pub fn supersede(&mut self, planned: u64) {
+        self.planned = self.planned.saturating_sub(planned);
+        self.superseded += planned;
+    }
+
+    /// Adds another account.
+    pub fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.planned += other.planned;
+        self.equal += other.equal;
+        self.excluded += other.excluded;
+        self.superseded += other.superseded;
+        self.known += other.known;
+        self.unusable += other.unusable;
+    }
+}

@@ -1,0 +1,156 @@
+//! Coverage: how much of the Source's state the documents that were read account for.
+
+use std::fmt;
+
+use resourcesync::DateTime;
+use serde::{Deserialize, Serialize};
+
+use super::Reach;
+
+/// How much of a Source's state a copy accounts for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Coverage {
+    /// Everything that the Source had at a time. `at` is `None` if the inventory does not say its time and nothing lists changes.
+    Complete {
+        /// The Source's own time.
+        at: Option<DateTime>,
+    },
+    /// Every change since a time; what changed between the inventory and then is unknown.
+    ChangesKnown {
+        /// When the listed changes begin.
+        since: DateTime,
+    },
+    /// What was listed; the documents do not say what else may have changed.
+    #[default]
+    Unknown,
+}
+
+impl Coverage {
+    /// Returns what holds after an inventory was read to its end, with the changes that are listed since then.
+    pub fn of_inventory(at: Option<DateTime>, changes: Option<Reach>) -> Self {
+        match changes {
+            None | Some(Reach::Covered) => Self::Complete { at },
+            Some(Reach::Gap { earliest }) => Self::ChangesKnown { since: earliest },
+            Some(Reach::Unknown) => Self::Unknown,
+        }
+    }
+
+    /// Returns what holds after changes were read on top of what held before: a gap that was there stays until the next inventory.
+    pub fn with_changes(self, changes: Reach, reached: Option<DateTime>) -> Self {
+        match (self, changes) {
+            (Self::Complete { at }, Reach::Covered) => Self::Complete { at: reached.or(at) },
+            (Self::Complete { .. } | Self::ChangesKnown { .. }, Reach::Gap { earliest }) => {
+                Self::ChangesKnown { since: earliest }
+            }
+            (Self::ChangesKnown { since }, Reach::Covered) => Self::ChangesKnown { since },
+            (_, Reach::Unknown) | (Self::Unknown, _) => Self::Unknown,
+        }
+    }
+
+    /// Returns `true` if nothing can be missing.
+    pub fn is_complete(self) -> bool {
+        matches!(self, Self::Complete { .. })
+    }
+
+    /// Returns the lesser of what is known of two sets of resources.
+    #[must_use]
+    pub fn least(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::ChangesKnown { since }, Self::ChangesKnown { since: other }) => {
+                Self::ChangesKnown { since: if other.instant() > since.instant() { other } else { since } }
+            }
+            (gap @ Self::ChangesKnown { .. }, _) | (_, gap @ Self::ChangesKnown { .. }) => gap,
+            (Self::Complete { at: Some(one) }, Self::Complete { at: Some(other) }) => {
+                Self::Complete { at: Some(if other.instant() < one.instant() { other } else { one }) }
+            }
+            (Self::Complete { at }, Self::Complete { at: other }) => Self::Complete { at: at.or(other) },
+        }
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Complete { at: Some(at) } => write!(f, "complete at {at}"),
+            Self::Complete { at: None } => f.write_str("complete"),
+            Self::ChangesKnown { since } => write!(f, "changes known since {since}, not what changed before"),
+            Self::Unknown => f.write_str("coverage unknown: the Source does not say what its lists cover"),
+        }
+    }
+}
+
+/// Coverage as the state keeps it for a set.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "coverage", rename_all = "snake_case")]
+enum Written {
+    Complete { at: Option<String> },
+    ChangesKnown { since: String },
+    Unknown,
+}
+
+impl Coverage {
+    /// Returns the text that a later run reads.
+    ///
+    /// # Errors
+    /// Never for a value of this type; the type of the writer asks for it.
+    pub(crate) fn to_text(self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&match self {
+            Self::Complete { at } => Written::Complete { at: at.map(|at| at.to_string()) },
+            Self::ChangesKnown { since } => Written::ChangesKnown { since: since.to_string() },
+            Self::Unknown => Written::Unknown,
+        })
+    }
+
+    /// Reads what [`Self::to_text`] wrote. `None` if it is no such text.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        Some(match serde_json::from_str(text).ok()? {
+            Written::Complete { at: None } => Self::Complete { at: None },
+            Written::Complete { at: Some(at) } => Self::Complete { at: Some(DateTime::parse(&at).ok()?) },
+            Written::ChangesKnown { since } => Self::ChangesKnown { since: DateTime::parse(&since).ok()? },
+            Written::Unknown => Self::Unknown,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> DateTime {
+        DateTime::from_unix_seconds(second)
+    }
+
+    #[test]
+    fn a_gap_stays_until_the_next_inventory() {
+        let complete = Coverage::of_inventory(Some(at(1)), Some(Reach::Covered));
+        assert_eq!(
+            complete.with_changes(Reach::Covered, Some(at(5))),
+            Coverage::Complete { at: Some(at(5)) }
+        );
+        let gap = complete.with_changes(Reach::Gap { earliest: at(7) }, Some(at(9)));
+        assert_eq!(gap, Coverage::ChangesKnown { since: at(7) });
+        assert_eq!(gap.with_changes(Reach::Covered, Some(at(12))), gap);
+        assert_eq!(gap.with_changes(Reach::Unknown, Some(at(12))), Coverage::Unknown);
+        assert!(Coverage::of_inventory(Some(at(20)), None).is_complete());
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let all =
+            [Coverage::Complete { at: Some(at(1)) }, Coverage::Complete { at: None }, Coverage::Unknown];
+        for coverage in all.into_iter().chain([Coverage::ChangesKnown { since: at(3) }]) {
+            assert_eq!(Coverage::from_text(&coverage.to_text().unwrap()), Some(coverage));
+        }
+        assert_eq!(Coverage::from_text("in step"), None);
+    }
+
+    #[test]
+    fn of_two_sets_the_lesser_counts() {
+        let (one, gap) = (Coverage::Complete { at: Some(at(1)) }, Coverage::ChangesKnown { since: at(3) });
+        assert_eq!(one.least(Coverage::Complete { at: Some(at(2)) }), one);
+        assert_eq!(one.least(gap), gap);
+        assert_eq!(gap.least(Coverage::Unknown), Coverage::Unknown);
+    }
+}

@@ -1,0 +1,181 @@
+//! Desired states: what a document of the Source says a resource should be, in one shape for lists, changes, manifests and messages.
+
+mod retrieval;
+
+use resourcesync::{Change, Entry, Link, Relation, Uri};
+
+use super::{Facts, Place};
+use crate::map::without_fragment;
+
+pub use retrieval::{PatchLink, PatchStep, Retrieval};
+
+/// Whether a document says that a resource exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DesiredPresence {
+    /// It exists, in the state that the metadata describe.
+    #[default]
+    Present,
+    /// It changed in a way that is unknown here: only the Source can say more (§12.1, AMB-B14).
+    Unclear,
+    /// It was deleted.
+    Absent,
+    /// It exists and is outside the operator's selection.
+    Excluded,
+}
+
+impl DesiredPresence {
+    /// Returns what a change says about its resource (ATT-8); an entry of a Resource List has no change.
+    pub fn after(change: Option<&Change>) -> Self {
+        match change {
+            None | Some(Change::Created | Change::Updated) => Self::Present,
+            Some(Change::Deleted) => Self::Absent,
+            Some(_) => Self::Unclear,
+        }
+    }
+}
+
+/// The state that a resource should have, by the word of one entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Desired {
+    /// Its URI as written, without fragment; for a version kept beside its resource, the [`VersionKey`](super::VersionKey).
+    pub uri: Uri,
+    /// Whether it should exist.
+    pub presence: DesiredPresence,
+    /// What is promised of its bytes. `datetime` is the time of the change, or the nearest earlier one (AMB-B16).
+    pub facts: Facts,
+    /// The place of the entry in its document; zero if order says nothing.
+    pub ordinal: u64,
+    /// How often it was tried in earlier runs.
+    pub attempts: u32,
+    /// Where and how its bytes can be had, if the entry says more than its URI.
+    pub retrieval: Option<Box<Retrieval>>,
+}
+
+impl Desired {
+    /// Returns an existing resource of which nothing but the URI is known.
+    pub fn new(uri: Uri) -> Self {
+        Self { uri, ..Self::default() }
+    }
+
+    /// Returns the state that an entry promises. The URI is that of the resource, without the fragment (D6).
+    pub fn of_entry(entry: &Entry, presence: DesiredPresence) -> Self {
+        let metadata = &entry.metadata;
+        let mut desired = Self::new(resource(&entry.loc));
+        desired.presence = presence;
+        desired.facts.length = metadata.length;
+        desired.facts.digests = metadata.hash.clone();
+        desired.facts.lastmod = entry.lastmod;
+        desired.facts.datetime = metadata.datetime;
+        desired.facts.media_type.clone_from(&metadata.media_type);
+        desired.facts.links =
+            entry.links.iter().filter(|link| outlasts_transfer(&link.rel)).cloned().collect();
+        desired.set_retrieval(Retrieval::of_entry(entry));
+        desired
+    }
+
+    /// Returns the state of its target that a link promises.
+    pub fn of_link(link: &Link) -> Self {
+        let mut desired = Self::new(resource(&link.href));
+        desired.facts.length = link.length;
+        desired.facts.digests = link.hash.clone();
+        desired.facts.lastmod = link.modified;
+        desired.facts.media_type.clone_from(&link.media_type);
+        if link.rel == Relation::DescribedBy {
+            desired.set_retrieval(Retrieval { describes: true, ..Retrieval::default() });
+        }
+        desired
+    }
+
+    /// Returns where the entry stands among all that were read.
+    pub fn place(&self) -> Place {
+        Place { time: self.facts.datetime, ordinal: self.ordinal }
+    }
+
+    /// Returns how its bytes can be had; nothing beyond the URI if the entry said no more.
+    pub fn retrieval(&self) -> &Retrieval {
+        static NOTHING: Retrieval = Retrieval::NONE;
+        self.retrieval.as_deref().unwrap_or(&NOTHING)
+    }
+
+    /// Sets how its bytes can be had. The usual case, nothing beyond the URI, takes no memory.
+    pub fn set_retrieval(&mut self, retrieval: Retrieval) {
+        self.retrieval = (retrieval != Retrieval::NONE).then(|| Box::new(retrieval));
+    }
+
+    /// Reads what [`Retrieval::to_text`] wrote.
+    ///
+    /// # Errors
+    /// If the text is none of its forms: a row that cannot be read is never taken for an empty one.
+    pub(crate) fn set_retrieval_text(&mut self, text: Option<&str>) -> Result<(), serde_json::Error> {
+        self.retrieval = text.map(serde_json::from_str).transpose()?.map(Box::new);
+        Ok(())
+    }
+}
+
+/// Returns `true` if a link says something that stays true after the transfer of its resource.
+fn outlasts_transfer(rel: &Relation) -> bool {
+    !matches!(rel, Relation::Patch | Relation::Duplicate | Relation::Contents | Relation::Memento)
+}
+
+/// Returns the URI of a resource: without the fragment (D6).
+pub fn resource(uri: &Uri) -> Uri {
+    let text = without_fragment(uri);
+    if text.len() == uri.as_str().len() {
+        uri.clone()
+    } else {
+        Uri::parse(text).unwrap_or_else(|_| uri.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::MediaType;
+
+    use super::*;
+
+    #[test]
+    fn mirrors_are_kept_in_order_of_preference() {
+        let uri = |text: &str| Uri::parse(text).unwrap();
+        let mut entry = Entry::new(uri("http://example.com/a#part"));
+        for (href, pri) in [
+            ("http://b.example.com/a", Some(2)),
+            ("http://c.example.com/a", None),
+            ("http://d.example.com/a", Some(1)),
+        ] {
+            let mut link = Link::new(Relation::Duplicate, uri(href));
+            link.pri = pri;
+            entry.links.push(link);
+        }
+        let mut patch = Link::new(Relation::Patch, uri("http://example.com/a.patch"));
+        patch.media_type = Some(MediaType::new("application/json-patch"));
+        entry.links.push(patch);
+        let desired = Desired::of_entry(&entry, DesiredPresence::Present);
+        let mirrors: Vec<_> = desired.retrieval().mirrors.iter().map(String::as_str).collect();
+        assert_eq!(desired.uri.as_str(), "http://example.com/a");
+        assert_eq!(mirrors, ["http://d.example.com/a", "http://b.example.com/a", "http://c.example.com/a"]);
+        assert_eq!(desired.retrieval().patches.len(), 1);
+    }
+
+    #[test]
+    fn a_plain_entry_says_nothing_beyond_its_uri() {
+        let entry = Entry::new(Uri::parse("http://example.com/a").unwrap());
+        assert_eq!(Desired::of_entry(&entry, DesiredPresence::Present).retrieval, None);
+    }
+
+    #[test]
+    fn an_unknown_change_is_unclear() {
+        assert_eq!(DesiredPresence::after(Some(&Change::parse("moved"))), DesiredPresence::Unclear);
+        assert_eq!(DesiredPresence::after(None), DesiredPresence::Present);
+    }
+
+    #[test]
+    fn a_retrieval_that_cannot_be_read_is_an_error() {
+        let mut desired = Desired::new(Uri::parse("http://example.com/a").unwrap());
+        assert!(desired.set_retrieval_text(Some("{\"mirrors\": 5}")).is_err());
+        desired
+            .set_retrieval_text(Some(r#"{"patches":[["http://h/p","application/json-patch"]],"attempts":2}"#))
+            .unwrap();
+        assert_eq!(desired.retrieval().patches[0].media_type, "application/json-patch");
+    }
+}

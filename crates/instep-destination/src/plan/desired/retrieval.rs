@@ -1,0 +1,118 @@
+//! Where and how the bytes of a resource can be had, beside a request for its own URI.
+
+use resourcesync::{Entry, Link, Relation};
+use serde::{Deserialize, Serialize};
+
+/// Where and how the bytes of a desired state can be had, beside its own URI. It is written to a later run together with what is
+/// pending: fields are added, and never change their meaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Retrieval {
+    /// The content coding that length and digests stand for (AMB-B38).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// Other places with the same bytes, the preferred first (§14.2).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mirrors: Vec<String>,
+    /// Patches against the version before (§14.3).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<PatchLink>,
+    /// The versions that were promised before it, oldest first: a patch may need them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<PatchStep>,
+    /// Where this version stays when the resource moves on (§14.6).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mementos: Vec<String>,
+    /// Where states as of a time can be asked for (§14.6).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timegate: Option<String>,
+    /// The record that describes it, the first if there are several (§14.5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub describedby: Option<String>,
+    /// `true` if it is such a record itself.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub describes: bool,
+    /// Where the states are listed (§14.6).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timemap: Option<String>,
+    /// Where a version lies, if not at the URI of the resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lies_at: Option<String>,
+}
+
+/// A version on the way to the one that is desired.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PatchStep {
+    /// Its digests, as a `hash` attribute has them.
+    pub hash: String,
+    /// Patches against the version before it; none if the way begins with it.
+    pub patches: Vec<PatchLink>,
+}
+
+/// A patch and what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(String, String)", into = "(String, String)")]
+pub struct PatchLink {
+    /// Where it lies.
+    pub href: String,
+    /// Its media type.
+    pub media_type: String,
+}
+
+impl From<(String, String)> for PatchLink {
+    fn from((href, media_type): (String, String)) -> Self {
+        Self { href, media_type }
+    }
+}
+
+impl From<PatchLink> for (String, String) {
+    fn from(patch: PatchLink) -> Self {
+        (patch.href, patch.media_type)
+    }
+}
+
+impl Retrieval {
+    /// Nothing beyond the URI.
+    pub(super) const NONE: Self = Self {
+        encoding: None,
+        mirrors: Vec::new(),
+        patches: Vec::new(),
+        steps: Vec::new(),
+        mementos: Vec::new(),
+        timegate: None,
+        describedby: None,
+        describes: false,
+        timemap: None,
+        lies_at: None,
+    };
+
+    pub(super) fn of_entry(entry: &Entry) -> Self {
+        if entry.links.is_empty() && entry.metadata.encoding.is_none() {
+            return Self::NONE;
+        }
+        let mut mirrors: Vec<_> = entry.links_for(&Relation::Duplicate).collect();
+        mirrors.sort_by_key(|link| link.preference());
+        let patch = |link: &Link| {
+            let media_type = link.media_type.as_ref()?.as_str().to_owned();
+            Some(PatchLink { href: link.href.as_str().to_owned(), media_type })
+        };
+        Self {
+            encoding: entry.metadata.encoding.as_deref().map(str::to_owned),
+            mirrors: mirrors.into_iter().map(|link| link.href.as_str().to_owned()).collect(),
+            patches: entry.links_for(&Relation::Patch).filter_map(patch).collect(),
+            mementos: entry.links_for(&Relation::Memento).map(|link| link.href.as_str().to_owned()).collect(),
+            describedby: entry.link_for(&Relation::DescribedBy).map(|link| link.href.as_str().to_owned()),
+            describes: entry.link_for(&Relation::Describes).is_some(),
+            timegate: entry.link_for(&Relation::TimeGate).map(|link| link.href.as_str().to_owned()),
+            ..Self::NONE
+        }
+    }
+
+    /// Returns the text that a later run reads.
+    ///
+    /// # Errors
+    /// Never for a value of this type; the type of the writer asks for it.
+    pub(crate) fn to_text(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+}

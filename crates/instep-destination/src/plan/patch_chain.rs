@@ -1,0 +1,77 @@
+//! Chains of patches: a version that a patch makes of the one before it, which another patch makes of its predecessor (§14.3).
+
+use super::{Desired, PatchStep};
+
+/// Most versions on the way to the one that is desired: each costs a request.
+const MOST: usize = 8;
+
+/// Returns a desired state that follows another one: the way that led to the earlier one leads on to this, because its patch
+/// applies to no other version.
+pub fn following(mut desired: Desired, earlier: &Desired) -> Desired {
+    if desired.retrieval().patches.is_empty() {
+        return desired;
+    }
+    let (before, mut retrieval) = (earlier.retrieval(), desired.retrieval().clone());
+    let is_same_version = earlier.facts.digests.agrees_with(&desired.facts.digests) == Some(true);
+    let goes_on = is_same_version || !before.patches.is_empty();
+    retrieval.steps = if goes_on { before.steps.clone() } else { Vec::new() };
+    if !is_same_version {
+        let (hash, patches) = (earlier.facts.digests.to_string(), before.patches.clone());
+        retrieval.steps.push(PatchStep { hash, patches });
+    }
+    let surplus = retrieval.steps.len().saturating_sub(MOST);
+    retrieval.steps.drain(..surplus);
+    if let Some(first) = retrieval.steps.first_mut().filter(|_| surplus > 0) {
+        first.patches.clear();
+    }
+    desired.set_retrieval(retrieval);
+    desired
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{Digests, Uri};
+
+    use super::*;
+    use crate::plan::Retrieval;
+
+    /// Returns the version of a number, with a patch of that number or none.
+    fn version(number: u8, has_patch: bool) -> Desired {
+        let mut desired = Desired::new(Uri::parse("http://h/a").unwrap());
+        desired.facts.digests = Digests::parse(&format!("md5:{number:032x}"), |_| {});
+        let patch = (format!("http://h/a.{number}"), "application/vcdiff".to_owned()).into();
+        let patches = Vec::from_iter(has_patch.then_some(patch));
+        desired.set_retrieval(Retrieval { patches, ..Retrieval::default() });
+        desired
+    }
+
+    /// Returns the numbers of the versions on the way to the last of these, and of their patches.
+    fn way(versions: impl IntoIterator<Item = Desired>) -> Vec<(u8, Option<u8>)> {
+        let last = versions.into_iter().reduce(|earlier, next| following(next, &earlier)).unwrap();
+        let number = |text: &str, radix| u8::from_str_radix(&text[text.len() - 2..].replace('.', "0"), radix);
+        let step = |PatchStep { hash, patches }: &PatchStep| {
+            (number(hash, 16).unwrap(), patches.first().map(|patch| number(&patch.href, 10).unwrap()))
+        };
+        last.retrieval().steps.iter().map(step).collect()
+    }
+
+    #[test]
+    fn each_patch_leads_on_from_the_one_before() {
+        assert_eq!(way([version(1, true)]), []);
+        assert_eq!(way([version(1, true), version(2, true), version(3, true)]), [(1, Some(1)), (2, Some(2))]);
+    }
+
+    #[test]
+    fn the_way_begins_where_a_version_came_whole_and_ends_where_the_last_one_does() {
+        let whole = [version(1, true), version(2, false), version(3, true), version(4, true)];
+        assert_eq!(way(whole), [(2, None), (3, Some(3))]);
+        assert_eq!(way([version(1, true), version(2, false)]), []);
+    }
+
+    #[test]
+    fn what_is_said_twice_is_one_step_and_a_long_way_is_cut_at_its_beginning() {
+        assert_eq!(way([version(1, true), version(2, true), version(2, true)]), [(1, Some(1))]);
+        let long = way((1..=12).map(|number| version(number, true)));
+        assert_eq!((long.len(), long[0], long[7]), (MOST, (4, None), (11, Some(11))));
+    }
+}

@@ -1,0 +1,17 @@
+//! Reading: documents of the Source become desired states. Inventories, changes since a time, dumps of both kinds, and what is
+//! known of how much of the Source they cover. What is done about it is decided elsewhere.
+
+mod archives;
+mod change_dumps;
+mod change_lists;
+mod changes;
+mod dump;
+mod inventory;
+mod member_times;
+mod metadata;
+mod passed;
+
+pub(crate) use change_lists::{ChangeDocuments, ChangeKind, is_gone};
+pub(crate) use changes::{Changes, ReadChanges};
+pub(crate) use dump::{Dump, DumpPackage};
+pub(crate) use inventory::Inventory;

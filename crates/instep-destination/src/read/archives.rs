@@ -1,0 +1,69 @@
+//! Archives: closed lists that a Source keeps, which close a gap (§15).
+
+use resourcesync::{DateTime, Form, Uri};
+
+use super::change_lists::{ChangeDocuments, MemberDocument};
+use crate::{
+    Error, ProblemKind,
+    discover::CapabilitySet,
+    plan::{Member, Reach, members_to_read},
+    run::Run,
+};
+
+impl ChangeDocuments {
+    /// Closes a gap with closed lists of the archive, where it reaches back to the checkpoint without a hole (ARC-14).
+    pub(super) async fn bridge(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &CapabilitySet,
+        checkpoint: DateTime,
+        earliest: DateTime,
+    ) -> Result<(), Error> {
+        let Some(offer) = set.get(&self.kind.archive()) else { return Ok(()) };
+        let mut archived = match archived_lists(run, set, &offer.uri).await {
+            Ok(archived) => archived,
+            Err(error) => {
+                run.reporter.warn(ProblemKind::Document, offer.uri.as_str(), &error);
+                return Ok(());
+            }
+        };
+        // What begins where the current lists do, they have themselves.
+        archived.retain(|member| member.from.is_none_or(|from| from.instant() < earliest.instant()));
+        archived.extend(self.lists.first().map(|list| list.member.clone()));
+        let (wanted, reach) = members_to_read(&checkpoint, &archived);
+        if reach != Reach::Covered || wanted.len() < 2 {
+            return Ok(());
+        }
+        run.reporter.note(&format!("the archive closes a gap before {earliest}"));
+        let bridge = wanted[..wanted.len() - 1]
+            .iter()
+            .map(|member| MemberDocument { member: (*member).clone(), document: None });
+        self.lists.splice(0..0, bridge);
+        self.reach = Reach::Covered;
+        Ok(())
+    }
+}
+
+/// Returns the lists of an archive, or of all archives under an index (ARC-12), oldest first.
+pub(crate) async fn archived_lists(
+    run: &mut Run<'_>,
+    set: &CapabilitySet,
+    uri: &Uri,
+) -> Result<Vec<Member>, Error> {
+    let mut members = Vec::new();
+    let mut archives = vec![uri.clone()];
+    let mut indexes = 1;
+    while let Some(uri) = archives.pop() {
+        let Some(document) = run.network.open(&uri, set.capability_list.as_ref(), None).await? else {
+            continue;
+        };
+        if document.header.form == Form::List {
+            document.for_each(|entry| members.push(Member::from(entry)))?;
+        } else if indexes > 0 {
+            indexes -= 1;
+            document.for_each(|entry| archives.push(entry.loc.clone()))?;
+        }
+    }
+    members.sort_by_key(|member| member.from.or(member.at).map(|time| time.instant()));
+    Ok(members)
+}

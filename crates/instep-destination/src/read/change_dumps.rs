@@ -1,0 +1,151 @@
+//! What is new in the Change Dumps (§13): their manifests are read like Change Lists, their packages hold the states.
+
+use futures_util::{StreamExt as _, stream};
+use resourcesync::{Change, DateTime, Metadata};
+
+use super::{
+    change_lists::{ChangeDocuments, MemberDocument},
+    changes::ReadChanges,
+    dump::{AHEAD, DumpPackage},
+    passed::Passed,
+};
+use crate::{
+    Error, ProblemKind,
+    clock::latest_time,
+    documents::Document,
+    error::story,
+    plan::{Member, Shape, members_to_read},
+    run::{Run, SetRun, record_of},
+    state::{Checkpoint, PassedEntry},
+};
+
+impl ChangeDocuments {
+    /// Folds what is new in Change Dumps over the plan, package by package in the order of publication (CD-6).
+    pub(super) async fn read_packages(
+        self,
+        run: &mut Run<'_>,
+        set: &mut SetRun,
+        from: Checkpoint,
+    ) -> Result<ReadChanges, Error> {
+        let since = from.datetime;
+        let mut read = ReadChanges { checkpoint: from, packages: Vec::new(), complete: true };
+        let (speaker, mut records) = (self.speaker, Vec::new());
+        for MemberDocument { member, document } in self.lists {
+            let known = read.checkpoint.document.as_ref() == Some(&member.uri);
+            let held = run.state().document(&member.uri)?.filter(|_| known);
+            let document = match document {
+                Some(document) => Some(document),
+                None => run.network.open(&member.uri, Some(&speaker), held.as_ref()).await?,
+            };
+            let Some(document) = document else { continue };
+            let new = new_packages(&document, &read.checkpoint)?;
+            read.add(run, set, new, since).await?;
+            if read.complete {
+                read.checkpoint.document = Some(member.uri.clone());
+            }
+            let mut record = record_of(&member.uri, &document);
+            record.at = document.header.metadata.as_ref().and_then(|root| root.from);
+            records.push(record);
+        }
+        records.extend(self.top);
+        if read.complete {
+            set.records.extend(records);
+        }
+        Ok(read)
+    }
+
+    /// The packages since a checkpoint, without a look at what they hold.
+    pub(crate) async fn packages(
+        self,
+        run: &mut Run<'_>,
+        checkpoint: &Checkpoint,
+    ) -> Result<Vec<DumpPackage>, Error> {
+        let mut packages = Vec::new();
+        for MemberDocument { member, document } in self.lists {
+            let document = match document {
+                Some(document) => Some(document),
+                None => run.network.open(&member.uri, Some(&self.speaker), None).await?,
+            };
+            if let Some(document) = document {
+                packages.extend(new_packages(&document, checkpoint)?);
+            }
+        }
+        Ok(packages)
+    }
+}
+
+impl ReadChanges {
+    /// Reads the manifests of packages, a few fetched ahead.
+    async fn add(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &mut SetRun,
+        packages: Vec<DumpPackage>,
+        since: Option<DateTime>,
+    ) -> Result<(), Error> {
+        let bring = run.network.packages();
+        let looked = stream::iter(packages).map(|package| {
+            let bring = bring.clone();
+            async move { package.with_manifest(&bring).await }
+        });
+        let mut looked = std::pin::pin!(looked.buffered(AHEAD));
+        while let Some((package, trouble)) = looked.next().await {
+            let lost = match (trouble, &package.manifest) {
+                (None, Some(manifest)) => match set.read_changes(manifest, None, since).await {
+                    Ok(shape) => {
+                        set.new_documents |= shape.entries > 0;
+                        self.pass(&package, manifest, shape);
+                        None
+                    }
+                    Err(error @ Error::InvalidDocument { .. }) => Some(story(&error)),
+                    Err(error) => return Err(error),
+                },
+                (trouble, _) => Some(trouble.unwrap_or_default()),
+            };
+            run.reporter.problems_of(set);
+            match lost {
+                None => self.packages.push(package),
+                Some(what) => {
+                    self.complete = false;
+                    run.reporter.problem(ProblemKind::Document, package.entry.loc.as_str(), &what);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, package: &DumpPackage, manifest: &Document, shape: Shape) {
+        if !self.complete {
+            return;
+        }
+        let inside = manifest.header.metadata.clone().unwrap_or_default();
+        let Metadata { from, until, .. } = package.entry.metadata.clone();
+        let uri = package.entry.loc.clone();
+        let datetime = until.or(inside.until);
+        let document = self.checkpoint.document.take();
+        let latest = latest_time(manifest.date);
+        let from = from.or(inside.from);
+        Passed { uri: uri.clone(), from, until: datetime, shape, latest }.advance(&mut self.checkpoint);
+        self.checkpoint.document = document;
+        self.checkpoint.position = 0;
+        self.checkpoint.last = Some(PassedEntry { uri, datetime, change: Change::Updated });
+    }
+}
+
+/// The packages of a Change Dump that may hold a change since the checkpoint, oldest first. A closed one that was read is not among
+/// them, although its end is the checkpoint.
+fn new_packages(dump: &Document, checkpoint: &Checkpoint) -> Result<Vec<DumpPackage>, Error> {
+    let mut packages = DumpPackage::all_of(dump)?;
+    if let Some(last) = checkpoint.last.as_ref().filter(|last| last.datetime.is_some())
+        && let Some(passed) = packages.iter().position(|package| package.is(last))
+    {
+        packages.drain(..=passed);
+    }
+    if let Some(time) = &checkpoint.datetime {
+        let members: Vec<Member> = packages.iter().map(|package| Member::from(&package.entry)).collect();
+        let first = members_to_read(time, &members).0.first().map(|first| first.uri.clone());
+        let from = packages.iter().position(|package| Some(&package.entry.loc) == first.as_ref());
+        packages.drain(..from.unwrap_or(packages.len()));
+    }
+    Ok(packages)
+}

@@ -1,0 +1,229 @@
+//! Which Change Lists or Change Dumps there are, and what is new in the lists (§12).
+
+use std::collections::BTreeMap;
+
+use resourcesync::{Capability, DateTime, Form, Uri};
+
+use super::{member_times::find_times, passed::Passed};
+use crate::{
+    Error, Guard, ProblemKind,
+    clock::latest_time,
+    discover::CapabilitySet,
+    documents::Document,
+    plan::{Mark, Member, Reach, Shape, members_to_read, reach},
+    run::{Run, SetRun, record_of},
+    state::{Checkpoint, DocumentRecord},
+};
+
+/// The Change Lists since a checkpoint, or the Change Dumps.
+#[derive(Debug)]
+pub(crate) struct ChangeDocuments {
+    /// Whether they reach back to the checkpoint.
+    pub(crate) reach: Reach,
+    /// Those that may hold something new, oldest first.
+    pub(crate) lists: Vec<MemberDocument>,
+    /// The document that speaks for them.
+    pub(crate) speaker: Uri,
+    /// The document that leads to them, where it is new.
+    pub(crate) top: Option<DocumentRecord>,
+    /// What they are.
+    pub(super) kind: ChangeKind,
+}
+
+/// What tells of changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    /// Change Lists (§12).
+    Lists,
+    /// Change Dumps (§13).
+    Dumps,
+}
+
+impl ChangeKind {
+    pub(crate) fn capability(self) -> Capability {
+        match self {
+            Self::Lists => Capability::ChangeList,
+            Self::Dumps => Capability::ChangeDump,
+        }
+    }
+
+    pub(super) fn archive(self) -> Capability {
+        match self {
+            Self::Lists => Capability::ChangeListArchive,
+            Self::Dumps => Capability::ChangeDumpArchive,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct MemberDocument {
+    pub(crate) member: Member,
+    pub(crate) document: Option<Document>,
+}
+
+impl ChangeDocuments {
+    /// Looks at the set's Change List or Change Dump, or the index over several; none where there is none (any more: DST-10).
+    pub(crate) async fn look(
+        run: &mut Run<'_>,
+        set: &CapabilitySet,
+        kind: ChangeKind,
+        checkpoint: &Checkpoint,
+        anew: bool,
+    ) -> Result<Option<Self>, Error> {
+        let Some(offer) = set.get(&kind.capability()) else { return Ok(None) };
+        let record = run.state().document(&offer.uri)?.filter(|_| !anew);
+        let opened = match &offer.document {
+            Some(document) => Ok(Some(document.clone())),
+            None => run.network.open(&offer.uri, set.capability_list.as_ref(), record.as_ref()).await,
+        };
+        match opened {
+            Ok(Some(document)) => {
+                let mut members = Vec::new();
+                if document.header.form == Form::Index {
+                    document.for_each(|entry| members.push(Member::from(entry)))?;
+                }
+                let read = find_times(run, &document, &mut members).await?;
+                let mut lists = Self::of(&offer.uri, document, members, kind, checkpoint);
+                lists.take_documents(read);
+                if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
+                    lists.bridge(run, set, time, earliest).await?;
+                }
+                Ok(Some(lists))
+            }
+            Ok(None) => Ok(Some(Self::unchanged(kind, checkpoint, &offer.uri))),
+            Err(error) if is_gone(&error) => {
+                run.reporter.warn(ProblemKind::Document, offer.uri.as_str(), &error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// When the first of them begins.
+    pub(crate) fn start(&self) -> Option<DateTime> {
+        self.lists.first()?.member.from
+    }
+
+    /// The index is as it was: only the list that was read last can have grown.
+    fn unchanged(kind: ChangeKind, checkpoint: &Checkpoint, top: &Uri) -> Self {
+        let last = checkpoint.document.clone().filter(|last| last != top);
+        let lists = last.map(|uri| MemberDocument { member: Member::new(uri), document: None });
+        let reach = if checkpoint.datetime.is_some() { Reach::Covered } else { Reach::Unknown };
+        Self { reach, lists: lists.into_iter().collect(), speaker: top.clone(), top: None, kind }
+    }
+
+    fn of(
+        uri: &Uri,
+        document: Document,
+        members: Vec<Member>,
+        kind: ChangeKind,
+        checkpoint: &Checkpoint,
+    ) -> Self {
+        let mut top = record_of(uri, &document);
+        let root = document.header.metadata.clone().unwrap_or_default();
+        top.at = root.from;
+        if document.header.form == Form::List {
+            let reach = match &checkpoint.datetime {
+                Some(time) => reach(time, root.from.as_ref()),
+                None if checkpoint.document.as_ref() == Some(uri) => Reach::Covered,
+                None => Reach::Unknown,
+            };
+            let member = Member { from: root.from, until: root.until, ..Member::new(uri.clone()) };
+            let lists = vec![MemberDocument { member, document: Some(document) }];
+            return Self { reach, lists, speaker: uri.clone(), top: None, kind };
+        }
+        let (wanted, reach) = match &checkpoint.datetime {
+            Some(time) => members_to_read(time, &members),
+            None => (after_document(&members, checkpoint.document.as_ref()), Reach::Unknown),
+        };
+        let reach = match (reach, members.first()) {
+            (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),
+            (reach, _) => reach,
+        };
+        // Only the last member can have grown if the index is as it was, unless others have no end either.
+        let open = members.iter().filter(|member| member.until.is_none()).count();
+        let top = (open < 2).then_some(top);
+        let lists = wanted
+            .into_iter()
+            .map(|member| MemberDocument { member: member.clone(), document: None })
+            .collect();
+        Self { reach, lists, speaker: uri.clone(), top, kind }
+    }
+
+    /// Keeps documents that were opened already for the lists that they are.
+    fn take_documents(&mut self, mut opened: BTreeMap<Uri, Document>) {
+        for list in &mut self.lists {
+            if list.document.is_none() {
+                list.document = opened.remove(&list.member.uri);
+            }
+        }
+    }
+
+    /// Folds what is new over the plan; gives the checkpoint that holds once the plan is done.
+    pub(crate) async fn read(
+        self,
+        run: &mut Run<'_>,
+        set: &mut SetRun,
+        from: Checkpoint,
+    ) -> Result<Checkpoint, Error> {
+        let since = from.datetime;
+        let mut checkpoint = from;
+        for MemberDocument { member, document } in self.lists {
+            let record = run.state().document(&member.uri)?;
+            let known = checkpoint.document.as_ref() == Some(&member.uri);
+            let document = match document {
+                Some(document) => Some(document),
+                None => {
+                    run.network
+                        .open(&member.uri, Some(&self.speaker), record.as_ref().filter(|_| known))
+                        .await?
+                }
+            };
+            let Some(document) = document else { continue };
+            let mark = known.then(|| Mark {
+                from: record.and_then(|record| record.at),
+                entries: checkpoint.position,
+                last: checkpoint.last.clone(),
+            });
+            let latest = latest_time(document.date);
+            let shape = set.read_changes(&document, mark, since).await?;
+            refuse_older(&member.uri, &shape)?;
+            run.reporter.problems_of(set);
+            set.new_documents |= shape.known < shape.entries;
+            let root = document.header.metadata.clone().unwrap_or_default();
+            let mut record = record_of(&member.uri, &document);
+            record.at = root.from;
+            set.records.push(record);
+            let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
+            passed.advance(&mut checkpoint);
+        }
+        set.records.extend(self.top);
+        Ok(checkpoint)
+    }
+}
+
+/// A list that has lost entries since it was read is an older one (D36).
+fn refuse_older(uri: &Uri, shape: &Shape) -> Result<(), Error> {
+    if !shape.went_back {
+        return Ok(());
+    }
+    let what = format!("{uri} has fewer changes than when it was read last: it is an older one");
+    Err(Error::Refused { guard: Guard::TimeWentBack, what })
+}
+
+/// The members from the one that was read last: without times only their order tells.
+fn after_document<'a>(members: &'a [Member], last: Option<&Uri>) -> Vec<&'a Member> {
+    let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
+    members[at..].iter().collect()
+}
+
+fn covers_nothing(checkpoint: &Checkpoint, from: Option<&DateTime>) -> Reach {
+    checkpoint.datetime.as_ref().map_or(Reach::Unknown, |time| reach(time, from))
+}
+
+/// Whether a document is not there any more, rather than not reachable now.
+pub(crate) fn is_gone(error: &Error) -> bool {
+    let Error::Unreachable { source, .. } = error else { return false };
+    let status = source.downcast_ref::<crate::http::HttpError>().and_then(|error| error.status());
+    status.is_some_and(|status| matches!(status.as_u16(), 404 | 410))
+}

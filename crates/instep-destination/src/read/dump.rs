@@ -1,0 +1,183 @@
+//! A Resource Dump (§11): another way to an inventory, and to bytes. Packages of dumps of both kinds.
+
+use futures_util::{StreamExt as _, stream};
+use resourcesync::{Capability, DateTime, Entry, Form, Uri};
+
+use crate::{
+    Error, ProblemKind,
+    discover::{CapabilitySet, Offer},
+    documents::Document,
+    error::story,
+    http::Origin,
+    package::{OpenPackage, Packages},
+    plan::check_inventory_time,
+    run::{Run, SetRun},
+    state::PassedEntry,
+};
+
+/// A dump whose packages are fetched when they are needed.
+#[derive(Debug)]
+pub(crate) struct Dump {
+    pub(crate) uri: Uri,
+    pub(crate) at: Option<DateTime>,
+    pub(crate) packages: Vec<DumpPackage>,
+    /// `true` if every part of an index over several could be read.
+    complete: bool,
+}
+
+/// A package of a dump.
+#[derive(Debug)]
+pub(crate) struct DumpPackage {
+    /// Whether it holds changes, several states of a resource among them (§13).
+    pub(crate) changes: bool,
+    pub(crate) entry: Entry,
+    pub(crate) speaker: Option<Origin>,
+    /// What it holds, where that is known.
+    pub(crate) manifest: Option<Document>,
+    pub(crate) open: Option<OpenPackage>,
+}
+
+/// Manifests and packages fetched ahead.
+pub(super) const AHEAD: usize = 2;
+
+/// Packages kept open until they are unpacked; more are fetched again.
+const MOST_OPEN: usize = 128;
+
+impl Dump {
+    /// Reads the Resource Dump of a set, or the index over several; none where there is none.
+    pub(crate) async fn look(run: &mut Run<'_>, found: &CapabilitySet) -> Result<Option<Self>, Error> {
+        let Some(offer) = found.get(&Capability::ResourceDump) else { return Ok(None) };
+        let top = Self::top(run, found, offer).await?;
+        let at = top.header.metadata.as_ref().and_then(|root| root.at);
+        let mut dump = Self { uri: offer.uri.clone(), at, packages: Vec::new(), complete: true };
+        if top.header.form == Form::List {
+            dump.packages = DumpPackage::all_of(&top)?;
+            return Ok(Some(dump));
+        }
+        let mut members = Vec::new();
+        top.for_each(|entry| members.push(entry.loc.clone()))?;
+        for uri in members {
+            // One bad member costs what is in it, not the dump (B11).
+            let packages = match run.network.open(&uri, Some(&top.uri), None).await {
+                Ok(member) => member.as_ref().map_or(Ok(Vec::new()), DumpPackage::all_of),
+                Err(error) => Err(error),
+            };
+            match packages {
+                Ok(packages) => dump.packages.extend(packages),
+                Err(error @ (Error::Unreachable { .. } | Error::InvalidDocument { .. })) => {
+                    dump.complete = false;
+                    run.reporter.lost_document(&uri, &error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(dump))
+    }
+
+    async fn top(run: &mut Run<'_>, found: &CapabilitySet, offer: &Offer) -> Result<Document, Error> {
+        if let Some(document) = &offer.document {
+            return Ok(document.clone());
+        }
+        let opened = run.network.open(&offer.uri, found.capability_list.as_ref(), None).await?;
+        opened.ok_or_else(|| Error::InvalidDocument {
+            url: offer.uri.as_str().to_owned(),
+            what: "304 without having been asked conditionally".to_owned(),
+        })
+    }
+
+    /// Finds out what each package holds: from `contents` where it is offered, else from the package itself.
+    pub(crate) async fn find_contents(
+        &mut self,
+        run: &mut Run<'_>,
+        packages: &Packages,
+    ) -> Result<bool, Error> {
+        let mut complete = self.complete;
+        let looked = stream::iter(std::mem::take(&mut self.packages)).map(|package| {
+            let packages = packages.clone();
+            async move { package.with_manifest(&packages).await }
+        });
+        let mut looked = std::pin::pin!(looked.buffered(AHEAD));
+        while let Some((mut package, trouble)) = looked.next().await {
+            if self.packages.len() >= MOST_OPEN {
+                package.open = None;
+            }
+            if let Some(what) = trouble {
+                complete = false;
+                run.reporter.problem(ProblemKind::Document, package.entry.loc.as_str(), &what);
+            }
+            self.packages.push(package);
+        }
+        Ok(complete)
+    }
+
+    /// Plans what the manifests promise: an inventory where there is no Resource List.
+    pub(crate) async fn read_inventory(&mut self, run: &mut Run<'_>, set: &mut SetRun) -> Result<(), Error> {
+        let record = run.state().document(&self.uri)?;
+        check_inventory_time(
+            self.uri.as_str(),
+            record.and_then(|record| record.at).as_ref(),
+            self.at.as_ref(),
+        )?;
+        for package in &self.packages {
+            let Some(manifest) = &package.manifest else { continue };
+            let at = manifest.header.metadata.as_ref().and_then(|root| root.at);
+            let times = [self.at, package.entry.metadata.at, at];
+            self.at = times.into_iter().flatten().min_by_key(DateTime::instant);
+            set.read_list(manifest).await?;
+            run.reporter.problems_of(set);
+        }
+        Ok(())
+    }
+}
+
+impl DumpPackage {
+    /// The packages that a dump names.
+    pub(super) fn all_of(dump: &Document) -> Result<Vec<Self>, Error> {
+        let (speaker, changes) = (dump.origin(), dump.header.capability() == Some(&Capability::ChangeDump));
+        let mut packages = Vec::new();
+        dump.for_each(|entry| {
+            let (entry, speaker) = (entry.clone(), speaker.clone());
+            packages.push(Self { changes, entry, speaker, manifest: None, open: None });
+        })?;
+        Ok(packages)
+    }
+
+    /// Whether it is the one that was read last.
+    pub(super) fn is(&self, last: &PassedEntry) -> bool {
+        self.entry.loc == last.uri && self.entry.metadata.until == last.datetime
+    }
+
+    /// With its manifest, or what is in the way of it.
+    pub(super) async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
+        self.look_at_contents(packages).await;
+        if self.manifest.is_some() {
+            return (self, None);
+        }
+        let trouble = self.fetch(packages).await.err();
+        (self, trouble)
+    }
+
+    /// With the copy of its manifest, where one is offered: the package is fetched only if it holds something wanted.
+    pub(crate) async fn look_at_contents(&mut self, packages: &Packages) {
+        if self.manifest.is_some() {
+            return;
+        }
+        match packages.contents(&self.entry, self.speaker.as_ref()).await {
+            // A copy of an index leads to parts that lie in the package.
+            Ok(manifest) => self.manifest = manifest.filter(|manifest| manifest.header.form == Form::List),
+            // The package has a manifest of its own.
+            Err(error) => tracing::debug!(%error, "no contents"),
+        }
+    }
+
+    /// With the package itself.
+    pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<(), String> {
+        if self.open.is_none() {
+            let open =
+                packages.fetch(&self.entry, self.speaker.as_ref()).await.map_err(|error| story(&error))?;
+            self.manifest = Some(open.manifest.clone());
+            self.open = Some(open);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! What the Source has: its Resource List or the index over several (§10).
+
+mod as_of;
+mod changes_since;
+mod generation;
+
+use futures_util::{StreamExt as _, stream};
+use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
+
+use super::dump::Dump;
+use crate::{
+    Error, ProblemKind,
+    clock::{latest_time, now},
+    discover::CapabilitySet,
+    documents::{Document, DocumentError, Documents},
+    draft::Draft,
+    http::Origin,
+    plan::{check_age, check_inventory_time, plausible},
+    run::{Run, SetRun, record_of},
+    state::DocumentRecord,
+};
+use generation::Generation;
+
+/// Members of an index fetched ahead.
+const AHEAD: usize = 4;
+
+/// How often an inventory is read that is published anew under the reading (D39).
+const READINGS: usize = 3;
+
+/// An inventory that was read.
+#[derive(Debug)]
+pub(crate) struct Inventory {
+    /// The earliest `at` of what was read (DST-2).
+    pub(crate) at: Option<DateTime>,
+    /// `true` if every part of it was read (RLI-8).
+    pub(crate) complete: bool,
+    /// The list that stands for it.
+    uri: Uri,
+    /// The Resource Dump, if its manifests are the inventory.
+    pub(crate) dump: Option<Dump>,
+}
+
+impl Inventory {
+    /// Plans the whole inventory: of the Resource List, or where there is none of the manifests of the Resource Dump.
+    pub(crate) async fn read_any(
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        anew: bool,
+    ) -> Result<Option<Self>, Error> {
+        if found.get(&Capability::ResourceList).is_some() {
+            return Self::read(run, found, set, anew).await;
+        }
+        let Some(mut dump) = Dump::look(run, found).await? else {
+            let what = "The Source offers neither a Resource List nor a Resource Dump".to_owned();
+            return Err(Error::Usage { what });
+        };
+        let mut record = DocumentRecord::new(dump.uri.clone());
+        record.at = dump.at;
+        let applied = run.state().document(&dump.uri)?.and_then(|record| record.at);
+        if !anew && same_instant(applied, dump.at) {
+            return Ok(None);
+        }
+        let packages = run.network.packages();
+        let complete = dump.find_contents(run, &packages).await?;
+        dump.read_inventory(run, set).await?;
+        set.records.push(record);
+        Ok(Some(Self { at: dump.at, complete, uri: dump.uri.clone(), dump: Some(dump) }))
+    }
+
+    /// Plans the whole Resource List with the changes since its `at` folded over it. None where it is the one that was
+    /// applied, unless `anew`.
+    pub(crate) async fn read(
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        anew: bool,
+    ) -> Result<Option<Self>, Error> {
+        let Some(offer) = found.get(&Capability::ResourceList) else {
+            return Err(Error::Usage { what: "The Source offers no Resource List".to_owned() });
+        };
+        if let Some(as_of) = run.options.as_of {
+            return Self::read_as_of(run, found, set, as_of).await.map(Some);
+        }
+        let record = run.state().document(&offer.uri)?;
+        let opened = match &offer.document {
+            Some(document) => Some(document.clone()),
+            None => {
+                let held = record.as_ref().filter(|_| !anew);
+                run.network.open(&offer.uri, found.capability_list.as_ref(), held).await?
+            }
+        };
+        let Some(document) = opened else { return Ok(None) };
+        let applied = record.as_ref().and_then(|record| record.at);
+        let at = plausible_time(run, &offer.uri, &document);
+        check_inventory_time(offer.uri.as_str(), applied.as_ref(), at.as_ref())?;
+        check_age(at.as_ref(), now(), run.options.max_age)?;
+        let digest = digest_of(&document).await?;
+        let same_bytes = record.as_ref().and_then(|record| record.digest).is_none_or(|held| held == digest);
+        if !anew && same_instant(applied, at) && same_bytes {
+            return Ok(None);
+        }
+        let (inventory, document) = Self::plan(run, offer.uri.clone(), document, set).await?;
+        let mut record = record_of(&offer.uri, &document);
+        record.at = plausible_time(run, &offer.uri, &document);
+        record.digest = Some(digest_of(&document).await?);
+        set.records.push(record);
+        Ok(Some(inventory))
+    }
+
+    /// Plans the Resource List once more if it is another one than the plan before was made of. It counts as read in the next
+    /// run only, which looks for what it no longer names.
+    pub(crate) async fn read_newer(
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+    ) -> Result<(), Error> {
+        let Some(offer) = found.get(&Capability::ResourceList) else { return Ok(()) };
+        let Some(read) = set.records.iter().find(|record| record.uri == offer.uri).cloned() else {
+            return Ok(());
+        };
+        let opened = run.network.open(&offer.uri, found.capability_list.as_ref(), Some(&read)).await?;
+        let at = |document: &Document| document.header.metadata.as_ref().and_then(|root| root.at);
+        match opened.filter(|document| !same_instant(read.at, at(document))) {
+            Some(document) => Self::plan(run, offer.uri.clone(), document, set).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Plans a Resource List or what an index over several leads to. One that is published anew while it is read is read again
+    /// (D39): gives the document that was planned.
+    async fn plan(
+        run: &mut Run<'_>,
+        uri: Uri,
+        mut document: Document,
+        set: &mut SetRun,
+    ) -> Result<(Self, Document), Error> {
+        let mut readings = 0;
+        loop {
+            readings += 1;
+            let at = plausible_time(run, &uri, &document);
+            let mut inventory = Self { at, complete: true, uri: uri.clone(), dump: None };
+            let stood = match document.header.form {
+                Form::List => set.read_list(&document).await.map(|()| true)?,
+                Form::Index => inventory.read_members(run, &document, set).await?,
+            };
+            run.reporter.problems_of(set);
+            if stood {
+                return Ok((inventory, document));
+            }
+            let now = match readings < READINGS {
+                true => run.network.open(&document.uri, Some(&document.uri), None).await?,
+                false => None,
+            };
+            let Some(now) = now else {
+                inventory.complete = false;
+                let what = "it was published anew whenever its parts were read: what it no longer lists is kept for now";
+                run.reporter.problem(ProblemKind::Document, document.uri.as_str(), &what);
+                return Ok((inventory, document));
+            };
+            run.reporter.note("the inventory was published anew while its parts were read: it is read again");
+            set.work(Draft::start_over).await?;
+            document = now;
+        }
+    }
+
+    /// Plans what the members of an index list; whether all of it was of one state.
+    async fn read_members(
+        &mut self,
+        run: &mut Run<'_>,
+        index: &Document,
+        set: &mut SetRun,
+    ) -> Result<bool, Error> {
+        let (generation, members) = Generation::of(index)?;
+        let mut is_mixed = false;
+        if members.contains(&index.uri) {
+            let what = "an index that contains itself (GEN-12)".to_owned();
+            return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
+        }
+        let documents = run.network.documents.clone();
+        let speaker = index.origin();
+        let opened = stream::iter(members).map(|uri| {
+            let (documents, speaker) = (documents.clone(), speaker.clone());
+            async move {
+                let opened = open(&documents, &uri, speaker.as_ref()).await;
+                (uri, opened)
+            }
+        });
+        let mut opened = std::pin::pin!(opened.buffered(AHEAD));
+        while let Some((uri, document)) = opened.next().await {
+            let read = match document {
+                Ok(document) if document.header.form == Form::List => {
+                    let at = plausible_time(run, &uri, &document);
+                    is_mixed |= generation.is_before(&uri, at);
+                    self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
+                    set.read_list(&document).await
+                }
+                Ok(_) => Err(Error::InvalidDocument {
+                    url: uri.as_str().to_owned(),
+                    what: "an index within an index (GEN-12)".to_owned(),
+                }),
+                Err(error) => Err(error.into()),
+            };
+            match read {
+                Ok(()) => {}
+                Err(error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. })) => {
+                    self.complete = false;
+                    run.reporter.lost_document(&uri, &error);
+                }
+                Err(error) => return Err(error),
+            }
+            run.reporter.problems_of(set);
+            if run.options.shutdown.is_requested() {
+                self.complete = false;
+                break;
+            }
+        }
+        // Where each part says that it is the one the index means, only what is inferred from absence needs more.
+        let doubtful = self.complete && (run.options.delete || generation.is_silent());
+        Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
+    }
+}
+
+async fn open(documents: &Documents, uri: &Uri, speaker: Option<&Origin>) -> Result<Document, DocumentError> {
+    documents.get(uri, speaker).await?.document()
+}
+
+/// Returns the time of an inventory. `None` if it says none, or one that cannot be: a clock that is far ahead (D38).
+fn plausible_time(run: &Run<'_>, uri: &Uri, document: &Document) -> Option<DateTime> {
+    let at = document.header.metadata.as_ref().and_then(|root| root.at)?;
+    let time = plausible(Some(at), Some(latest_time(document.date)));
+    if time.is_none() {
+        let what =
+            format!("its time {at} is ahead of the server's clock: it counts as a list without a time");
+        run.reporter.warn(ProblemKind::Document, uri.as_str(), &what);
+    }
+    time
+}
+
+async fn digest_of(document: &Document) -> Result<[u8; 32], Error> {
+    let (document, uri) = (document.clone(), document.uri.clone());
+    let digest = tokio::task::spawn_blocking(move || document.digest()).await?;
+    digest.map_err(|source| DocumentError::Spool { uri: uri.into_string(), source }.into())
+}
+
+/// Returns `true` if the list has the time of the one that was applied (DST-7); a date alone does not tell.
+fn same_instant(applied: Option<DateTime>, at: Option<DateTime>) -> bool {
+    matches!((applied, at), (Some(applied), Some(at))
+        if at.precision() >= Precision::Second && applied.instant() == at.instant())
+}

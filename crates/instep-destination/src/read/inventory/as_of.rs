@@ -1,0 +1,86 @@
+//! The state of a moment (`--as-of`): from the newest inventory before it and the changes up to it, or from a later one and the
+//! changes taken back.
+
+use resourcesync::{Capability, DateTime};
+
+use super::Inventory;
+use crate::{
+    Error,
+    discover::CapabilitySet,
+    draft::Draft,
+    plan::Member,
+    read::{Changes, ReadChanges, archives::archived_lists},
+    run::{Run, SetRun},
+    state::Checkpoint,
+};
+
+impl Inventory {
+    /// Plans the newest Resource List that is not younger than a time: the current one, or one of the archive.
+    pub(super) async fn read_as_of(
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        as_of: DateTime,
+    ) -> Result<Self, Error> {
+        let mut lists: Vec<Member> = Vec::new();
+        if let Some(archive) = found.get(&Capability::ResourceListArchive) {
+            lists = archived_lists(run, found, &archive.uri).await?;
+        }
+        if let Some(current) = found.get(&Capability::ResourceList) {
+            let document = run.network.open(&current.uri, found.capability_list.as_ref(), None).await?;
+            let at = document.and_then(|document| document.header.metadata?.at);
+            lists.push(Member { at, ..Member::new(current.uri.clone()) });
+        }
+        let time = |list: &&Member| list.at.map(|at| at.instant());
+        let (begun, later): (Vec<_>, Vec<_>) =
+            lists.iter().filter(|list| list.at.is_some()).partition(|list| time(list) < Some(as_of.end()));
+        let list = match (begun.into_iter().max_by_key(time), later.into_iter().min_by_key(time)) {
+            (Some(list), _) => list,
+            (None, Some(list)) if reaches_back(run, found, as_of).await? => {
+                run.reporter.note(&format!(
+                    "no Resource List of {as_of} or before is offered: a later one is taken, and taken back by the changes since then"
+                ));
+                list
+            }
+            _ => {
+                let what = format!(
+                    "The Source offers no Resource List of {as_of} or before, and its changes do not reach back to then"
+                );
+                return Err(Error::Usage { what });
+            }
+        };
+        let document = run.network.open(&list.uri, found.capability_list.as_ref(), None).await?;
+        let gone =
+            || Error::NotResourceSync { url: list.uri.as_str().to_owned(), what: "it is gone".to_owned() };
+        let (inventory, _) = Self::plan(run, list.uri.clone(), document.ok_or_else(gone)?, set).await?;
+        Ok(inventory)
+    }
+
+    /// Takes back what changed between the time that is wanted and a later inventory. What changed before tells of states that
+    /// were replaced since.
+    pub(super) async fn taken_back(
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        at: DateTime,
+        as_of: DateTime,
+    ) -> Result<ReadChanges, Error> {
+        let first = run.copy.new_actions()?;
+        set.with(|draft| draft.take_back_from(at, first));
+        let mut checkpoint = Checkpoint::new();
+        checkpoint.datetime = Some(as_of);
+        let changes = Changes::look(run, found, &checkpoint, true).await?;
+        let read = changes.read(run, found, set, Checkpoint::new()).await?;
+        set.work(Draft::take_back).await?;
+        run.reporter.problems_of(set);
+        set.records.clear();
+        Ok(ReadChanges { checkpoint, ..read })
+    }
+}
+
+/// Whether changes tell of everything since a time.
+async fn reaches_back(run: &mut Run<'_>, found: &CapabilitySet, time: DateTime) -> Result<bool, Error> {
+    let mut checkpoint = Checkpoint::new();
+    checkpoint.datetime = Some(time);
+    Ok(Changes::look(run, found, &checkpoint, true).await?.are_complete())
+}

@@ -1,0 +1,85 @@
+//! The changes that are listed since an inventory.
+
+use super::Inventory;
+use crate::{
+    Error, ProblemKind,
+    discover::CapabilitySet,
+    error::story,
+    plan::{Coverage, Reach},
+    read::{Changes, ReadChanges},
+    run::{Run, SetRun},
+    state::Checkpoint,
+};
+
+impl Inventory {
+    /// Folds the changes that are listed since the inventory over the plan, whether they reach back to it or not: what is listed
+    /// is applied, and how much is known is the set's coverage. `held` is how far the copy came before.
+    pub(crate) async fn followed_by_changes(
+        &self,
+        run: &mut Run<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        held: Option<&Checkpoint>,
+    ) -> Result<ReadChanges, Error> {
+        let mut checkpoint = Checkpoint::new();
+        checkpoint.datetime = self.at;
+        checkpoint.newest = self.at;
+        if self.at.is_none() {
+            // Without a time the list itself is all that can be held on to, and how far its changes were read before.
+            checkpoint.document = Some(self.uri.clone());
+            checkpoint.datetime = held.and_then(|held| held.datetime);
+        }
+        if let Some((at, as_of)) = self.at.zip(run.options.as_of)
+            && at.instant() >= as_of.end()
+        {
+            return Self::taken_back(run, found, set, at, as_of).await;
+        }
+        let changes = match Changes::look(run, found, &checkpoint, true).await {
+            Err(error) if is_lost(&error) => return Ok(self.without_changes(run, set, checkpoint, &error)),
+            changes => changes?,
+        };
+        let reach = changes.reach();
+        // Changes that begin before a list without a time may be older than the list is.
+        let reach = if self.at.is_some() { reach } else { reach.map(|_| Reach::Unknown) };
+        set.coverage = Some(Coverage::of_inventory(self.at, reach));
+        match reach {
+            Some(Reach::Gap { earliest }) => run.reporter.note(&format!(
+                "a gap: the listed changes begin at {earliest}, after the inventory; those that are listed are applied"
+            )),
+            Some(Reach::Unknown) => run
+                .reporter
+                .note("the lists do not say whether their changes reach back to the inventory: they are applied"),
+            _ => {}
+        }
+        let read = match changes.read(run, found, set, checkpoint.clone()).await {
+            Err(error) if is_lost(&error) => return Ok(self.without_changes(run, set, checkpoint, &error)),
+            read => read?,
+        };
+        if let (Some(Coverage::Complete { .. }), reached) = (set.coverage, read.checkpoint.datetime) {
+            set.coverage = Some(Coverage::Complete { at: reached });
+        }
+        let Some(as_of) = run.options.as_of else { return Ok(read) };
+        // What came later is not passed, and what was read is to be read again.
+        set.records.clear();
+        Ok(ReadChanges { checkpoint: Checkpoint { datetime: Some(as_of), ..checkpoint }, ..read })
+    }
+
+    /// Takes the inventory as it is: one lost list never costs the Source (invariant 10, B11).
+    fn without_changes(
+        &self,
+        run: &mut Run<'_>,
+        set: &mut SetRun,
+        checkpoint: Checkpoint,
+        error: &Error,
+    ) -> ReadChanges {
+        let what =
+            format!("the changes since then are lost, so that the copy may be behind: {}", story(error));
+        run.reporter.problem(ProblemKind::Document, self.uri.as_str(), &what);
+        set.coverage = Some(Coverage::Unknown);
+        ReadChanges::without_packages(checkpoint)
+    }
+}
+
+fn is_lost(error: &Error) -> bool {
+    matches!(error, Error::Unreachable { .. } | Error::InvalidDocument { .. })
+}

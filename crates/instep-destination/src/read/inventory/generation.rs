@@ -1,0 +1,46 @@
+//! One state of the Source, or parts of two: what none of two states' parts names may well be there (D39).
+
+use std::collections::BTreeMap;
+
+use resourcesync::{DateTime, Uri};
+
+use crate::{Error, documents::Document, run::Run};
+
+/// What an index says of itself and its members.
+#[derive(Debug, PartialEq)]
+pub(super) struct Generation {
+    at: Option<DateTime>,
+    members: BTreeMap<Uri, Option<DateTime>>,
+}
+
+impl Generation {
+    /// With its members in their order.
+    pub(super) fn of(index: &Document) -> Result<(Self, Vec<Uri>), Error> {
+        let at = index.header.metadata.as_ref().and_then(|root| root.at);
+        let (mut members, mut order) = (BTreeMap::new(), Vec::new());
+        index.for_each(|entry| {
+            members.insert(entry.loc.clone(), entry.metadata.at);
+            order.push(entry.loc.clone());
+        })?;
+        Ok((Self { at, members }, order))
+    }
+
+    /// Whether a member is of a later state than the index knows of.
+    pub(super) fn is_before(&self, member: &Uri, at: Option<DateTime>) -> bool {
+        let stated = self.members.get(member).copied().flatten();
+        matches!((stated, at), (Some(stated), Some(at)) if stated.end() <= at.instant())
+    }
+
+    /// Whether it does not say of each member which one is meant.
+    pub(super) fn is_silent(&self) -> bool {
+        self.members.values().any(Option::is_none)
+    }
+
+    /// Whether the index is still what it was before its members were read.
+    pub(super) async fn stands(&self, run: &mut Run<'_>, index: &Document) -> bool {
+        match run.network.open(&index.uri, Some(&index.uri), None).await {
+            Ok(Some(now)) => Self::of(&now).is_ok_and(|(now, _)| now == *self),
+            _ => false,
+        }
+    }
+}

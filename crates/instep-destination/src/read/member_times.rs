@@ -1,0 +1,47 @@
+//! The times of the members of an index: what the index does not say, its members do.
+
+use std::collections::BTreeMap;
+
+use resourcesync::{DateTime, Uri};
+
+use crate::{Error, documents::Document, plan::Member, run::Run};
+
+/// Members of an index that are opened to find out their times; those after them are read when their turn comes.
+const MOST_OPENED: usize = 256;
+
+/// Finds out the times of members of which the index names neither beginning nor end: from the member itself, else from the
+/// index's own beginning for the first one, else from the entries (§12.2 only recommends the attributes). Returns the
+/// documents that were opened for it.
+pub(super) async fn find_times(
+    run: &Run<'_>,
+    index: &Document,
+    members: &mut [Member],
+) -> Result<BTreeMap<Uri, Document>, Error> {
+    let mut opened = BTreeMap::new();
+    let root = index.header.metadata.as_ref().and_then(|root| root.from);
+    for (place, member) in members.iter_mut().enumerate() {
+        if member.from.is_some() || member.until.is_some() || opened.len() >= MOST_OPENED {
+            continue;
+        }
+        // One that cannot be had is met again when it is read, and reported there.
+        let Ok(Some(document)) = run.network.open(&member.uri, Some(&index.uri), None).await else {
+            continue;
+        };
+        let header = document.header.metadata.clone().unwrap_or_default();
+        (member.from, member.until) = (header.from, header.until);
+        if member.from.is_none() && place == 0 {
+            member.from = root;
+        }
+        if member.from.is_none() {
+            document.for_each(|entry| {
+                let time = entry.metadata.from.or(entry.metadata.datetime);
+                let is_earlier = |held: &DateTime| time.is_some_and(|time| time.instant() < held.instant());
+                if member.from.as_ref().is_none_or(is_earlier) {
+                    member.from = time.or(member.from);
+                }
+            })?;
+        }
+        opened.insert(member.uri.clone(), document);
+    }
+    Ok(opened)
+}

@@ -1,0 +1,111 @@
+//! Resources chosen by what their metadata records say (`--where-metadata`): the records come first (§14.5).
+
+use std::collections::BTreeMap;
+
+use futures_util::{StreamExt as _, stream};
+use resourcesync::Uri;
+
+use crate::{
+    Error, ProblemKind,
+    error::story,
+    http::{Client, HttpError, Origin, Request},
+    plan::{Condition, Retrieval},
+    run::{Run, SetRun},
+    state::{Action, Owed},
+};
+
+/// Bytes of a record.
+const RECORD_BYTES: usize = 4 << 20;
+/// Rows of the plan read at a time.
+const PAGE: usize = 500;
+/// Records asked for at a time; the client bounds how many go to one host.
+const AT_A_TIME: usize = 16;
+/// Records whose verdict is remembered: one often describes many.
+const REMEMBERED: usize = 10_000;
+
+/// What records said.
+#[derive(Default)]
+struct Verdicts(BTreeMap<String, bool>);
+
+impl Run<'_> {
+    /// Leaves in a plan only what has a record that meets the condition. What could not be asked is owed.
+    pub(crate) async fn choose_by_metadata(&mut self, set: &SetRun) -> Result<(), Error> {
+        let Some(condition) = self.policy.condition.clone() else { return Ok(()) };
+        let (mut after, mut verdicts) = (0, Verdicts::default());
+        loop {
+            let page = set.with(|draft| draft.actions().after(after, PAGE))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            let chosen = page.into_iter().filter(|action| action.kind.asks());
+            self.choose(set, chosen.collect(), &condition, &mut verdicts).await?;
+        }
+    }
+
+    async fn choose(
+        &mut self,
+        set: &SetRun,
+        actions: Vec<Action>,
+        condition: &Condition,
+        verdicts: &mut Verdicts,
+    ) -> Result<(), Error> {
+        let client = self.network.client.clone();
+        let asked = actions.into_iter().map(|action| {
+            let (client, record) = (client.clone(), record_of(&action));
+            let known = record.as_ref().and_then(|record| verdicts.0.get(record.as_str()).copied());
+            async move {
+                let verdict = match (&record, known) {
+                    (None, _) => Ok(false),
+                    (Some(_), Some(known)) => Ok(known),
+                    (Some(record), None) => ask(&client, record, &action, condition).await,
+                };
+                (action, record, verdict)
+            }
+        });
+        let answers: Vec<_> = stream::iter(asked.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
+        for (Action { desired, .. }, record, verdict) in answers {
+            let uri = desired.uri.as_str().to_owned();
+            match (verdict, record) {
+                (Ok(holds), record) => {
+                    if !holds {
+                        set.with(|draft| draft.exclude(&uri))?;
+                    }
+                    if let Some(record) = record.filter(|_| verdicts.0.len() < REMEMBERED) {
+                        verdicts.0.insert(record.into_string(), holds);
+                    }
+                }
+                (Err(error), record) => {
+                    let what = format!("its metadata record is not there: {}", story(&error));
+                    self.reporter.problem(
+                        ProblemKind::Unreachable,
+                        record.as_ref().map_or(&*uri, Uri::as_str),
+                        &what,
+                    );
+                    set.with(|draft| draft.owe(&uri, Owed::new(desired, what)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The record that describes a resource; a record describes itself.
+fn record_of(action: &Action) -> Option<Uri> {
+    let Retrieval { describedby, describes, .. } = action.desired.retrieval();
+    match describedby {
+        Some(href) => Uri::parse(href).ok(),
+        None => describes.then(|| action.desired.uri.clone()),
+    }
+}
+
+async fn ask(
+    client: &Client,
+    record: &Uri,
+    action: &Action,
+    condition: &Condition,
+) -> Result<bool, HttpError> {
+    let mut request = Request::get(record.clone());
+    request.speaker = Origin::parse(action.desired.uri.as_str()).ok();
+    let mut response = client.send(&request).await?.successful()?;
+    let record = response.body.read_up_to(RECORD_BYTES).await?;
+    Ok(record.is_some_and(|record| condition.holds(&record)))
+}

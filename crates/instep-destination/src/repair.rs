@@ -1,0 +1,34 @@
+//! Repair: held files are hashed, and what is damaged is fetched again (D44).
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use crate::{
+    Error, Phase,
+    audit::hash::{Hashing, Verdict},
+    run::Run,
+};
+
+impl Run<'_> {
+    /// Finds held files that are missing or not what the state says: they are fetched again, however current they seem.
+    pub(crate) async fn find_damaged(&mut self) -> Result<(), Error> {
+        self.reporter.enter(Phase::Hashing);
+        let hashing = Hashing {
+            store: Arc::clone(&self.copy.store),
+            verify: self.options.verify,
+            sample: 1.0,
+            shutdown: self.options.shutdown.token().clone(),
+        };
+        let hashed = hashing.begin(self.state().reader()?);
+        let mut damaged = BTreeSet::new();
+        hashed
+            .each(&mut |looked| {
+                if matches!(looked.verdict, Verdict::Missing | Verdict::Differs(_)) {
+                    damaged.insert(looked.uri.into());
+                }
+                Ok(())
+            })
+            .await?;
+        self.damaged = Arc::new(damaged);
+        Ok(())
+    }
+}

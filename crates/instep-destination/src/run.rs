@@ -1,0 +1,199 @@
+//! One run over one copy: what its steps share, and how it begins and ends. In which order the steps are taken, `sync.rs` says.
+
+mod copy;
+mod login_page;
+mod network;
+mod recent_deletions;
+mod reporter;
+mod set;
+mod tally;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use resourcesync::{Relation, Uri};
+
+use crate::{
+    Error, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
+    discover::{CapabilitySet, Discovered, discover_again},
+    documents::Documents,
+    draft::{Draft, Policy},
+    error::story,
+    fetch::Fetcher,
+    http::Client,
+    plan::{Condition, Selection},
+    state::{SetId, State},
+};
+
+pub(crate) use copy::LocalCopy;
+use login_page::LoginPage;
+pub(crate) use network::{Network, record_of};
+pub(crate) use reporter::Reporter;
+pub(crate) use set::SetRun;
+pub(crate) use tally::{TransferTally, is_outcome};
+
+/// A run.
+pub(crate) struct Run<'a> {
+    pub(crate) options: &'a SyncOptions,
+    pub(crate) policy: Policy,
+    pub(crate) reporter: Reporter<'a>,
+    pub(crate) network: Network,
+    pub(crate) copy: LocalCopy,
+    /// Held resources whose files are missing or not what the state says.
+    pub(crate) damaged: Arc<BTreeSet<String>>,
+    /// The set that holds versions, if they are kept.
+    pub(crate) versions: Option<SetId>,
+    pub(crate) login_page: LoginPage,
+    /// What came of the plan that is carried out.
+    pub(crate) tally: TransferTally,
+}
+
+impl<'a> Run<'a> {
+    /// Takes the copy, once the options make sense.
+    pub(crate) fn begin(options: &'a SyncOptions, monitor: &'a dyn Monitor) -> Result<Self, Error> {
+        options.check()?;
+        let http = options.access.http_options(&options.url)?;
+        let scope = http.scope.clone();
+        let client = Client::new(http)?;
+        let copy = LocalCopy::open(options)?;
+        let mut documents = Documents::new(client.clone(), copy.spool())
+            .ending(options.shutdown.token().clone(), options.max_duration);
+        if options.url.starts_with("file:") {
+            documents = documents.with_files();
+        }
+        let selection = &options.selection;
+        let policy = Policy {
+            selection: Selection::new(selection, &options.url)?,
+            scope,
+            limit: selection.limit,
+            as_of: options.as_of,
+            with_links: selection.with_links.iter().map(|rel| Relation::parse(rel)).collect(),
+            delete: options.delete,
+            prefer_types: selection.prefer_types.clone(),
+            condition: selection.where_metadata.as_deref().map(condition).transpose()?,
+        };
+        let fetcher = Fetcher::new(client.clone(), Arc::clone(&copy.store), options.verify);
+        let reporter = Reporter::new(monitor, &options.url, client.clone());
+        let network = Network { client, documents, fetcher, latency: std::time::Duration::ZERO };
+        Ok(Self {
+            options,
+            policy,
+            reporter,
+            network,
+            copy,
+            damaged: Arc::default(),
+            versions: None,
+            login_page: LoginPage::default(),
+            tally: TransferTally::default(),
+        })
+    }
+
+    /// Finds out what the operator's URL leads to.
+    pub(crate) async fn discover(&mut self) -> Result<Discovered, Error> {
+        self.reporter.enter(Phase::Discovering);
+        let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", self.options.url) };
+        let url = Uri::parse(&self.options.url).map_err(unusable)?;
+        let began = std::time::Instant::now();
+        let network = &mut self.network;
+        let before = self.copy.way()?;
+        let sets = &self.options.selection.sets;
+        let found = discover_again(&url, sets, &network.documents, before).await?;
+        self.copy.keep_way(found.way)?;
+        let requests = u32::try_from(network.client.requests()).unwrap_or(u32::MAX).max(1);
+        network.latency = began.elapsed() / requests;
+        for trouble in &found.troubles {
+            match trouble.costs_a_set {
+                true => self.reporter.problem(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
+                false => self.reporter.warn(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the state, to read.
+    pub(crate) fn state(&self) -> &State {
+        self.copy.state()
+    }
+
+    /// Returns an empty plan for a set; with what is owed, it begins with that.
+    pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
+        let mut draft =
+            Draft::new(self.state().reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        draft.repair(&self.damaged);
+        if with_owed {
+            draft.plan_owed()?;
+        }
+        Ok(SetRun::new(id, draft))
+    }
+
+    /// Returns an empty plan over another state than that of the copy.
+    pub(crate) fn new_plan_over(
+        &mut self,
+        state: &mut State,
+        found: &CapabilitySet,
+    ) -> Result<SetRun, Error> {
+        let id = state.set(found.name())?;
+        let draft = Draft::new(state.reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        Ok(SetRun::new(id, draft))
+    }
+
+    /// Returns how the run ends if it is to end before its work is done.
+    pub(crate) fn ending(&self) -> Option<Outcome> {
+        if self.options.shutdown.is_requested() {
+            return Some(Outcome::Interrupted);
+        }
+        if self.login_page.is_recognised() {
+            return Some(Outcome::Complete);
+        }
+        let time = self.options.max_duration.is_some_and(|most| self.reporter.elapsed() >= most);
+        let bytes = self.options.max_transfer.is_some_and(|most| self.reporter.report.bytes >= most);
+        (time || bytes).then_some(Outcome::BudgetSpent)
+    }
+
+    /// Ends the run. How it ended is written down whether it failed or not, and the copy is free for the next.
+    pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
+        self.reporter.conclude();
+        // A document that did not arrive is no fault of the Source if the run is ending anyway (B12).
+        let result = match (result, self.ending()) {
+            (Err(Error::Unreachable { .. } | Error::NotResourceSync { .. }), Some(outcome))
+                if outcome != Outcome::Complete =>
+            {
+                self.reporter.report.outcome = outcome;
+                Ok(())
+            }
+            (result, _) => result,
+        };
+        let ended = self.write_end(result);
+        self.copy.store.let_go();
+        self.reporter.ended(ended.as_ref().map_or_else(Error::exit_code, SyncReport::exit_code));
+        ended
+    }
+
+    fn write_end(&mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
+        let deleted = self.reporter.report.deleted;
+        let result = result.and(self.copy.add_deletions(self.options.max_delete, deleted));
+        let problems = self.reporter.take_problems();
+        let strategy = self.reporter.report.strategy;
+        if let Err(error) = result {
+            let ended = (error.exit_code(), story(&error));
+            // The operator is to see the error, not what keeps it from being written down.
+            if let Err(unwritten) = self.copy.finish(strategy, ended, &problems) {
+                tracing::debug!(%unwritten, "the end of the run is not written down");
+            }
+            return Err(error);
+        }
+        self.reporter.report.owed = self.state().owed_count()?;
+        if let (listed @ 1.., 0) = self.policy.selection.counts() {
+            // A pattern that matches nothing is most often a mistake, and looks like success otherwise (D8).
+            self.reporter
+                .note(&format!("{listed} listed, 0 selected: nothing of the Source matches the filters"));
+        }
+        let report = &self.reporter.report;
+        let ended = (report.exit_code(), report.reason.clone());
+        self.copy.finish(strategy, ended, &problems)?;
+        Ok(self.reporter.report.clone())
+    }
+}
+
+fn condition(text: &str) -> Result<Condition, Error> {
+    text.parse().map_err(|what| Error::Usage { what })
+}

@@ -1,0 +1,142 @@
+//! Detection of a login page or captive portal in front of the Source (D31).
+
+use std::collections::BTreeMap;
+
+use resourcesync::Uri;
+
+use crate::{
+    fetch::Mismatch,
+    http::{Client, Origin, Request},
+};
+
+/// Bytes of two bodies that are compared.
+const COMPARED_BYTES: usize = 256 << 10;
+
+/// Recognises a page that stands in front of everything: one wrong body comes for most of what is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct LoginPage {
+    answers: u64,
+    wrong: BTreeMap<String, WrongBody>,
+}
+
+/// A body that came where another one should.
+#[derive(Debug, Default)]
+struct WrongBody {
+    count: u64,
+    /// Two resources that it came for.
+    samples: Vec<Uri>,
+    /// Whether it is one body: known by its digest, else once two of them were compared.
+    is_one: Option<bool>,
+}
+
+impl LoginPage {
+    /// Fewer answers say nothing.
+    const ENOUGH: u64 = 20;
+    /// Different wrong bodies that are counted.
+    const BODIES: usize = 64;
+
+    /// Counts a right answer.
+    pub(crate) fn right(&mut self) {
+        self.answers += 1;
+    }
+
+    /// Counts a wrong answer. A wrong length alone does not tell one body from others (A13).
+    pub(crate) fn wrong(&mut self, uri: &Uri, mismatch: &Mismatch) {
+        match mismatch {
+            Mismatch::Length { found, .. } => self.count(uri, format!("{found} bytes"), None),
+            Mismatch::Digest { found, .. } => self.count(uri, found.to_string(), Some(true)),
+        }
+    }
+
+    /// Counts a page that came instead of a resource whose entry says neither length nor digest.
+    pub(crate) fn page(&mut self, uri: &Uri, length: u64) {
+        self.count(uri, format!("{length} bytes of HTML"), None);
+    }
+
+    fn count(&mut self, uri: &Uri, body: String, is_one: Option<bool>) {
+        self.answers += 1;
+        if self.wrong.len() >= Self::BODIES && !self.wrong.contains_key(&body) {
+            return;
+        }
+        let wrong = self.wrong.entry(body).or_insert_with(|| WrongBody { is_one, ..WrongBody::default() });
+        wrong.count += 1;
+        if wrong.samples.len() < 2 {
+            wrong.samples.push(uri.clone());
+        }
+    }
+
+    fn most_wrong(&self) -> Option<(&String, &WrongBody)> {
+        let is_most = |count: u64| self.answers >= Self::ENOUGH && count * 2 > self.answers;
+        self.wrong.iter().find(|(_, wrong)| is_most(wrong.count) && wrong.is_one != Some(false))
+    }
+
+    /// Compares two bodies of the length that most wrong answers have: equal ones are one page.
+    pub(crate) async fn compare(&mut self, client: &Client) {
+        let Some((body, wrong)) = self.most_wrong().filter(|(_, wrong)| wrong.is_one.is_none()) else {
+            return;
+        };
+        let body = body.clone();
+        let is_one = match &wrong.samples[..] {
+            [one, other] => match (start_of(client, one).await, start_of(client, other).await) {
+                (Some(one), Some(other)) => one == other,
+                _ => false,
+            },
+            _ => false,
+        };
+        if let Some(wrong) = self.wrong.get_mut(&body) {
+            wrong.is_one = Some(is_one);
+        }
+    }
+
+    /// Returns `true` if there is such a page.
+    pub(crate) fn is_recognised(&self) -> bool {
+        self.recognised().is_some()
+    }
+
+    /// Returns what tells the page's body from others, if there is such a page.
+    pub(crate) fn recognised(&self) -> Option<&str> {
+        self.most_wrong().filter(|(_, wrong)| wrong.is_one == Some(true)).map(|(body, _)| body.as_str())
+    }
+}
+
+async fn start_of(client: &Client, uri: &Uri) -> Option<Vec<u8>> {
+    let mut request = Request::get(uri.clone());
+    request.speaker = Origin::parse(uri.as_str()).ok();
+    let mut response = client.send(&request).await.ok()?.successful().ok()?;
+    response.body.read_up_to(COMPARED_BYTES).await.ok()?.map(|body| body.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{Algorithm, Digest};
+
+    use super::*;
+
+    fn uri() -> Uri {
+        Uri::parse("http://example.com/a").unwrap()
+    }
+
+    #[test]
+    fn one_wrong_body_for_most_answers_is_a_login_page_and_many_different_ones_are_not() {
+        let digest =
+            |number: u64| Box::new(Digest::new(Algorithm::Sha256, &number.to_be_bytes().repeat(4)).unwrap());
+        let (mut one, mut many) = (LoginPage::default(), LoginPage::default());
+        for number in 0..LoginPage::ENOUGH {
+            assert_eq!(one.recognised(), None);
+            one.wrong(&uri(), &Mismatch::Digest { found: digest(7), expected: digest(100 + number) });
+            many.wrong(&uri(), &Mismatch::Digest { found: digest(number), expected: digest(100) });
+        }
+        assert!(one.is_recognised() && !many.is_recognised());
+        (0..LoginPage::ENOUGH).for_each(|_| one.right());
+        assert_eq!(one.recognised(), None);
+    }
+
+    #[test]
+    fn a13_bodies_of_one_length_are_not_one_body_before_they_were_compared() {
+        let mut page = LoginPage::default();
+        for number in 0..2 * LoginPage::ENOUGH {
+            page.wrong(&uri(), &Mismatch::Length { found: 120, expected: number });
+        }
+        assert!(!page.is_recognised() && page.most_wrong().is_some());
+    }
+}

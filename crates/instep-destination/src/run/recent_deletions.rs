@@ -1,0 +1,63 @@
+//! RunDeletions of the last day: the guard looks at a window of time, so that many small runs remove no more than a large one (B18).
+
+use resourcesync::DateTime;
+use serde::{Deserialize, Serialize};
+
+use crate::MaxDelete;
+
+/// How long a deletion counts.
+const WINDOW: i64 = 24 * 3_600;
+
+/// RunDeletions of earlier runs, as the state keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct RecentDeletions(Vec<RunDeletions>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct RunDeletions {
+    /// When the run ended, by this machine's clock.
+    at: i64,
+    count: u64,
+    /// The limit that they stayed within: what an operator allowed by another limit does not count against this one.
+    limit: String,
+}
+
+impl RecentDeletions {
+    /// Returns how many resources runs with the same limit removed within the last day.
+    pub(super) fn count(&self, now: DateTime, limit: MaxDelete) -> u64 {
+        let limit = limit.to_string();
+        self.0.iter().filter(|one| is_recent(one, now) && one.limit == limit).map(|one| one.count).sum()
+    }
+
+    /// Adds what a run removed, and forgets what is longer ago. Rounds of the same minute are one.
+    pub(super) fn add(&mut self, now: DateTime, limit: MaxDelete, count: u64) {
+        self.0.retain(|one| is_recent(one, now));
+        let (at, limit) = (now.instant().0, limit.to_string());
+        match self.0.iter_mut().find(|one| one.at / 60 == at / 60 && one.limit == limit) {
+            Some(one) => one.count += count,
+            None => self.0.push(RunDeletions { at, count, limit }),
+        }
+    }
+}
+
+fn is_recent(deletions: &RunDeletions, now: DateTime) -> bool {
+    (0..WINDOW).contains(&(now.instant().0 - deletions.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b18_deletions_of_a_day_are_added_up() {
+        let at = DateTime::from_unix_seconds;
+        let mut recent = RecentDeletions::default();
+        for round in 0..10 {
+            recent.add(at(1_000 + round), MaxDelete::Default, 10);
+        }
+        assert_eq!(recent.count(at(2_000), MaxDelete::Default), 100);
+        assert_eq!(recent.count(at(2_000), MaxDelete::Percent(50)), 0);
+        assert_eq!(recent.count(at(1_009 + WINDOW), MaxDelete::Default), 0);
+        recent.add(at(WINDOW * 3), MaxDelete::Default, 1);
+        assert_eq!(recent.0.len(), 1);
+    }
+}

@@ -1,0 +1,166 @@
+//! What a run reports: events to the monitor, counts to the report, problems to the log of runs.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    time::{Duration, Instant},
+};
+
+use resourcesync::{Change, Uri};
+
+use super::set::SetRun;
+use crate::{
+    Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport, commit::Flushed,
+    error::story, http::Client, plan::VersionKey, state::Problem as LoggedProblem,
+};
+
+/// How often the requests to hosts are reported while resources arrive.
+const TRAFFIC_EVERY: Duration = Duration::from_secs(1);
+
+/// Reports one run.
+pub(crate) struct Reporter<'a> {
+    pub(crate) monitor: &'a dyn Monitor,
+    pub(crate) report: SyncReport,
+    /// The operator's URL.
+    url: &'a str,
+    client: Client,
+    /// The problems of this run, by kind.
+    problems: BTreeMap<ProblemKind, LoggedProblem>,
+    /// Bytes of resources that were reported as progress.
+    fetched: u64,
+    started: Instant,
+    traffic_reported: Instant,
+}
+
+impl<'a> Reporter<'a> {
+    /// Begins to report a run.
+    pub(crate) fn new(monitor: &'a dyn Monitor, url: &'a str, client: Client) -> Self {
+        Self {
+            monitor,
+            report: SyncReport::new(Strategy::Nothing, "nothing is new"),
+            url,
+            client,
+            problems: BTreeMap::new(),
+            fetched: 0,
+            started: Instant::now(),
+            traffic_reported: Instant::now(),
+        }
+    }
+
+    /// Returns how long the run has been going on.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Reports that the work enters a phase.
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.monitor.event(Event::Phase(phase));
+    }
+
+    /// Reports a sentence for the operator.
+    pub(crate) fn note(&self, text: &str) {
+        self.monitor.event(Event::Note(text));
+    }
+
+    /// Reports something that costs nothing.
+    pub(crate) fn warn(&self, kind: ProblemKind, uri: &str, what: &dyn fmt::Display) {
+        self.monitor.event(Event::Warning(Problem::new(kind, uri, what)));
+    }
+
+    /// Reports something that costs an entry or a document.
+    pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: &dyn fmt::Display) {
+        self.report.skipped += 1;
+        self.log_problem(kind, uri, what);
+    }
+
+    /// Reports a resource that could not be had.
+    pub(crate) fn failed(&mut self, kind: ProblemKind, uri: &str, what: &str) {
+        self.report.failed += 1;
+        self.log_problem(kind, uri, &what);
+    }
+
+    fn log_problem(&mut self, kind: ProblemKind, uri: &str, what: &dyn fmt::Display) {
+        self.monitor.event(Event::Problem(Problem::new(kind, uri, what)));
+        let first = || LoggedProblem::new(kind.as_str(), 0, Uri::parse(uri).ok(), what.to_string());
+        self.problems.entry(kind).or_insert_with(first).count += 1;
+    }
+
+    /// Reports a document that could not be used.
+    pub(crate) fn lost_document(&mut self, uri: &Uri, error: &Error) {
+        self.problem(ProblemKind::Document, uri.as_str(), &story(error));
+    }
+
+    /// Reports the problems of single entries that were met while a plan was made.
+    pub(crate) fn problems_of(&mut self, set: &SetRun) {
+        self.report.skipped += set.with(|draft| draft.problems.report(self.monitor));
+    }
+
+    /// Reports bytes that arrived; `bytes` is the sum so far.
+    pub(crate) fn progress(&mut self, bytes: u64) {
+        let more = bytes.saturating_sub(self.fetched);
+        self.fetched = bytes;
+        self.report.bytes += more;
+        if more > 0 {
+            self.monitor.event(Event::Progress { bytes: more });
+        }
+        if self.traffic_reported.elapsed() >= TRAFFIC_EVERY {
+            self.traffic();
+        }
+    }
+
+    fn traffic(&mut self) {
+        self.traffic_reported = Instant::now();
+        for (host, traffic) in self.client.take_traffic() {
+            self.monitor.event(Event::Traffic { host: &host, traffic: &traffic });
+        }
+        let (requests, waiting) = (self.client.under_way(), self.client.waiting());
+        self.monitor.event(Event::UnderWay { requests: &requests, waiting: &waiting });
+    }
+
+    /// Reports a group that is committed.
+    pub(crate) fn committed(&mut self, group: Flushed) {
+        for done in group.committed {
+            if VersionKey::parse(&done.uri).is_some() {
+                self.report.versions += 1;
+                continue;
+            }
+            let letter = match done.change {
+                Change::Created => Letter::New,
+                Change::Deleted => Letter::Gone,
+                _ => Letter::Changed,
+            };
+            match letter {
+                Letter::New => self.report.created += 1,
+                Letter::Gone => self.report.deleted += 1,
+                _ => self.report.updated += 1,
+            }
+            let mut item = Item::new(letter, done.uri.as_str(), Some(done.length));
+            item.path = Some(done.path.as_str());
+            self.monitor.event(Event::Committed(item));
+        }
+        for (uri, error) in group.refused {
+            self.failed(ProblemKind::Storage, uri.as_str(), &story(&error));
+        }
+        if let Some(error) = group.untold {
+            let what = format!("Changes of the copy could not be handed over, the next run does it: {error}");
+            self.problem(ProblemKind::Storage, self.url, &what);
+        }
+    }
+
+    /// Reports what no event has shown yet, and takes the time.
+    pub(crate) fn conclude(&mut self) {
+        self.traffic();
+        self.report.requests = self.client.requests();
+        self.report.elapsed = self.elapsed();
+    }
+
+    /// Reports the end of the run with its exit code.
+    pub(crate) fn ended(&self, exit_code: u8) {
+        self.monitor.event(Event::Ended { exit_code });
+    }
+
+    /// Takes the problems for the log of runs.
+    pub(crate) fn take_problems(&mut self) -> Vec<LoggedProblem> {
+        std::mem::take(&mut self.problems).into_values().collect()
+    }
+}

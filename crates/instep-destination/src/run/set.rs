@@ -1,0 +1,80 @@
+//! One set of resources in one run.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use resourcesync::DateTime;
+
+use crate::{
+    Error,
+    documents::Document,
+    draft::Draft,
+    plan::{Coverage, Mark, Shape},
+    state::{Action, DocumentRecord, SetId},
+};
+
+/// A set, its plan, and what is to be remembered when the plan is done.
+#[derive(Debug)]
+pub(crate) struct SetRun {
+    pub(crate) id: SetId,
+    draft: Arc<Mutex<Draft>>,
+    pub(crate) records: Vec<DocumentRecord>,
+    /// `true` if a document had something new.
+    pub(crate) new_documents: bool,
+    /// How much of the Source is known once the plan is done. `None` if nothing was read that would tell.
+    pub(crate) coverage: Option<Coverage>,
+    /// Held resources that are gone at the Source, and that the operator keeps.
+    pub(crate) kept: u64,
+    /// Why its deletions are not done, and the checkpoint stays where it is (D35).
+    pub(crate) refused: Option<Error>,
+}
+
+impl SetRun {
+    pub(crate) fn new(id: SetId, draft: Draft) -> Self {
+        let draft = Arc::new(Mutex::new(draft));
+        Self { id, draft, records: Vec::new(), new_documents: false, coverage: None, kept: 0, refused: None }
+    }
+
+    /// Looks at the plan or changes it, briefly.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Draft) -> T) -> T {
+        work(&mut self.draft.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Goes through the plan in its order, a page at a time.
+    pub(crate) fn each_action(&self, each: &mut dyn FnMut(&Action)) -> Result<(), Error> {
+        let mut after = 0;
+        loop {
+            let page = self.with(|draft| draft.actions().after(after, 1_000))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            page.iter().for_each(&mut *each);
+        }
+    }
+
+    /// Works on the plan on a thread that may block.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Draft) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let draft = Arc::clone(&self.draft);
+        let work = move || work(&mut draft.lock().unwrap_or_else(PoisonError::into_inner));
+        tokio::task::spawn_blocking(work).await?
+    }
+
+    /// Plans a Resource List, on a thread that may block.
+    pub(crate) async fn read_list(&mut self, document: &Document) -> Result<(), Error> {
+        self.new_documents = true;
+        let document = document.clone();
+        self.work(move |draft| draft.read_list(&document)).await
+    }
+
+    /// Folds a Change List over the plan, on a thread that may block.
+    pub(crate) async fn read_changes(
+        &mut self,
+        document: &Document,
+        mark: Option<Mark>,
+        since: Option<DateTime>,
+    ) -> Result<Shape, Error> {
+        let document = document.clone();
+        self.work(move |draft| draft.read_changes(&document, mark.as_ref(), since.as_ref())).await
+    }
+}

@@ -1,0 +1,36 @@
+//! The tally of a transfer: every action of a plan comes to one outcome.
+
+use crate::{Error, commit::Commit, plan::VersionKey};
+
+/// Counts the actions of the plans of one set, and what came of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TransferTally {
+    pub(crate) planned: u64,
+    pub(crate) done: u64,
+}
+
+impl TransferTally {
+    /// Fails in debug builds if an action came to nothing, or something was done that none asked for: a checkpoint would pass it.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        if self.planned == self.done || !cfg!(debug_assertions) {
+            return Ok(());
+        }
+        let what = format!("{} actions were planned, and {} came to an outcome", self.planned, self.done);
+        Err(Error::Task { source: what.into() })
+    }
+}
+
+/// Returns `true` if a commit is the outcome of an action: the resource is applied, found to be current, or pending. Versions that are
+/// kept beside their resource have no action in the plan.
+pub(crate) fn is_outcome(commit: &Commit) -> bool {
+    let uri = match commit {
+        Commit::File(file) => &file.uri,
+        Commit::Adopted { uri, .. }
+        | Commit::Deletion { uri, .. }
+        | Commit::Current { uri, .. }
+        | Commit::Noted { uri, .. } => uri,
+        Commit::Owed(_, owed) => &owed.desired.uri,
+        Commit::Settled(..) | Commit::Checkpoint(..) | Commit::Document(_) => return false,
+    };
+    VersionKey::parse(uri).is_none()
+}

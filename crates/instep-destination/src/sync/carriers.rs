@@ -1,0 +1,176 @@
+//! The carrier of a plan: what brings its bytes at the least cost, now that their number is known.
+
+use resourcesync::{Capability, Relation};
+
+use crate::{
+    Error, ProblemKind, Strategy, Via,
+    discover::CapabilitySet,
+    error::story,
+    http::Origin,
+    plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
+    read::{ChangeDocuments, ChangeKind, Changes, Dump, DumpPackage},
+    run::{Run, SetRun},
+    state::Checkpoint,
+    transfer::{BatchEndpoint, Carrier},
+};
+
+/// The way that was chosen, and what brings the bytes.
+#[derive(Debug)]
+pub(crate) struct ChosenWay {
+    pub(crate) choice: Choice,
+    pub(crate) carrier: Carrier,
+}
+
+/// Returns where instep's own Source packs resources that are asked for together, and the origin of the document that says so.
+fn batch_endpoint(found: &CapabilitySet) -> Option<BatchEndpoint> {
+    let batch = found.links.iter().find(|link| link.rel.as_str() == Relation::BATCH)?;
+    let speaker = found.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
+    Some(BatchEndpoint { uri: batch.href.clone(), speaker })
+}
+
+/// Puts the newest package first: of several states of a resource the newest is wanted most often.
+fn newest_first(mut packages: Vec<DumpPackage>) -> Vec<DumpPackage> {
+    packages.reverse();
+    packages
+}
+
+impl Run<'_> {
+    /// Chooses what brings the bytes of a baseline.
+    pub(super) async fn carrier(
+        &mut self,
+        found: &CapabilitySet,
+        held: Option<&Checkpoint>,
+        set: &SetRun,
+        choice: Choice,
+        dump: Option<Dump>,
+        changed: Vec<DumpPackage>,
+    ) -> Result<ChosenWay, Error> {
+        let mut situation = self.situation(found, held, &Changes::default(), false);
+        self.count_fetches(&mut situation, set)?;
+        let choice =
+            if self.options.via == Via::Cheapest { baseline(&situation, &choice.reason)? } else { choice };
+        let changed = match self.options.all_versions && changed.is_empty() {
+            true => self.change_packages(found, &Checkpoint::new()).await?,
+            false => changed,
+        };
+        let mut packages = newest_first(changed);
+        if choice.strategy == Strategy::Dump {
+            let dump = match dump {
+                Some(dump) => Some(dump),
+                None => self.dump_if_readable(found).await?,
+            };
+            packages.extend(dump.into_iter().flat_map(|dump| dump.packages));
+        }
+        let carrier = match (choice.strategy, batch_endpoint(found)) {
+            (Strategy::Batch, Some(endpoint)) => Carrier::Batch(endpoint),
+            _ if packages.is_empty() => Carrier::Requests,
+            _ => Carrier::Packages(packages),
+        };
+        Ok(ChosenWay { choice, carrier })
+    }
+
+    /// Chooses what brings the bytes of changes: those that Change Lists name may come in a Change Dump.
+    pub(crate) async fn carrier_of_changes(
+        &mut self,
+        found: &CapabilitySet,
+        set: &SetRun,
+        choice: Choice,
+        since: &Checkpoint,
+        read: Vec<DumpPackage>,
+    ) -> Result<ChosenWay, Error> {
+        let by_dump = |reason| Choice { strategy: Strategy::ChangeDump, reason };
+        if !read.is_empty() {
+            let carrier = Carrier::Packages(newest_first(read));
+            return Ok(ChosenWay { choice: by_dump(choice.reason), carrier });
+        }
+        let mut situation = self.situation(found, None, &Changes::default(), false);
+        self.count_fetches(&mut situation, set)?;
+        let all = self.options.all_versions;
+        let packages = match all || could_pay(&situation) {
+            true => self.change_packages(found, since).await?,
+            false => Vec::new(),
+        };
+        if all && !packages.is_empty() {
+            let reason = format!("{}; the Change Dump has each version", choice.reason);
+            return Ok(ChosenWay {
+                choice: by_dump(reason),
+                carrier: Carrier::Packages(newest_first(packages)),
+            });
+        }
+        let lengths = packages.iter().filter_map(|package| package.entry.metadata.length);
+        let sizes = (!packages.is_empty()).then(|| (packages.len() as u64, lengths.sum()));
+        let (choice, carrier) = match (carrier_of_changes(&situation, sizes), batch_endpoint(found)) {
+            (Strategy::ChangeDump, _) => {
+                let reason = format!("{}; the Change Dump saves requests", choice.reason);
+                (by_dump(reason), Carrier::Packages(newest_first(packages)))
+            }
+            (Strategy::Batch, Some(endpoint)) => (choice, Carrier::Batch(endpoint)),
+            _ => (choice, Carrier::Requests),
+        };
+        Ok(ChosenWay { choice, carrier })
+    }
+
+    /// Reads the Resource Dump. One that cannot be read costs requests, no resource (B11).
+    async fn dump_if_readable(&mut self, found: &CapabilitySet) -> Result<Option<Dump>, Error> {
+        match Dump::look(self, found).await {
+            Err(error @ (Error::Unreachable { .. } | Error::InvalidDocument { .. })) => {
+                self.reporter.warn(ProblemKind::Document, &self.options.url, &story(&error));
+                Ok(None)
+            }
+            dump => dump,
+        }
+    }
+
+    /// Returns the packages of the Change Dumps since a checkpoint; none if there are no Change Dumps.
+    async fn change_packages(
+        &mut self,
+        found: &CapabilitySet,
+        since: &Checkpoint,
+    ) -> Result<Vec<DumpPackage>, Error> {
+        let packages = match ChangeDocuments::look(self, found, ChangeKind::Dumps, since, true).await {
+            Ok(Some(dumps)) => dumps.packages(self, since).await,
+            Ok(None) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
+        // A dump that cannot be read costs requests, no resource (B11).
+        packages.or_else(|error| match error {
+            Error::Unreachable { .. } | Error::InvalidDocument { .. } => {
+                self.reporter.warn(ProblemKind::Document, &self.options.url, &story(&error));
+                Ok(Vec::new())
+            }
+            error => Err(error),
+        })
+    }
+
+    fn count_fetches(&self, situation: &mut Situation, set: &SetRun) -> Result<(), Error> {
+        let totals = set.with(|draft| draft.totals());
+        (situation.resources, situation.bytes) = (Some(totals.fetches), Some(totals.bytes));
+        Ok(())
+    }
+
+    /// Returns what is known when the way is chosen.
+    pub(super) fn situation(
+        &self,
+        found: &CapabilitySet,
+        held: Option<&Checkpoint>,
+        changes: &Changes,
+        anew: bool,
+    ) -> Situation {
+        let offers = |capability| found.get(&capability).is_some();
+        Situation {
+            via: self.options.via,
+            holds: held.is_some(),
+            checkpoint: held.and_then(|held| held.datetime),
+            changes: changes.lists_reach(),
+            change_dumps: changes.dumps_reach(),
+            tells_changes: offers(Capability::ChangeList) || offers(Capability::ChangeDump),
+            list: offers(Capability::ResourceList),
+            dump: offers(Capability::ResourceDump),
+            anew: held.is_some() && !changes.are_offered() && anew,
+            batch: batch_endpoint(found).is_some(),
+            latency: self.network.latency,
+            transfers: self.options.access.transfers,
+            ..Situation::default()
+        }
+    }
+}

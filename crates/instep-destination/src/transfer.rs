@@ -1,0 +1,186 @@
+//! Transfers: the actions of a plan become verified arrivals, which are committed in groups. Deletions come last, and the checkpoint
+//! moves with the last group.
+
+mod adopt;
+mod batches;
+mod carrier;
+mod early;
+mod fit;
+mod linked_versions;
+mod patches;
+mod pipeline;
+mod requests;
+mod settle;
+mod unpack;
+mod versions;
+
+use std::collections::BTreeMap;
+
+use resourcesync::Uri;
+
+use crate::{
+    Error, Outcome, Phase, ProblemKind,
+    commit::Commit,
+    discover::CapabilitySet,
+    read::{Changes, Inventory},
+    run::{Run, SetRun, TransferTally},
+    state::Checkpoint,
+};
+pub(crate) use batches::BatchEndpoint;
+pub(crate) use carrier::Carrier;
+use pipeline::Pipeline;
+
+/// Resources that failed and may be explained by a change that was published meanwhile, with the problem that is reported
+/// otherwise.
+pub(crate) type Unexplained = BTreeMap<String, (ProblemKind, String)>;
+
+/// How often the changes are read again for what does not match it.
+const ROUNDS: usize = 3;
+
+impl Run<'_> {
+    /// Carries out a plan. The checkpoint moves when every action is committed or owed, and not before.
+    pub(crate) async fn carry_out(
+        &mut self,
+        found: &CapabilitySet,
+        mut set: SetRun,
+        mut checkpoint: Option<Checkpoint>,
+        carrier: Carrier,
+    ) -> Result<(), Error> {
+        let mut unexplained = Unexplained::new();
+        self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
+        self.reporter.enter(Phase::Fetching);
+        self.fetch(&set, carrier, &mut unexplained).await?;
+        for _ in 0..ROUNDS {
+            let Some(reached) = &checkpoint else { break };
+            if unexplained.is_empty() || self.ending().is_some() {
+                break;
+            }
+            let reached = reached.clone();
+            // What is read now may bring back what this plan deletes.
+            self.delete(&set).await?;
+            self.tally.done += set.with(|draft| draft.repeated);
+            let (later, plan) = self.look_again(found, set, reached, &mut unexplained).await?;
+            let news = plan.new_documents;
+            self.tally.planned += plan.with(|draft| draft.count_actions());
+            (set, checkpoint) = (plan, Some(later));
+            if !news {
+                break;
+            }
+            self.fetch(&set, Carrier::Requests, &mut unexplained).await?;
+        }
+        self.report_unexplained(unexplained);
+        if self.ending().is_none() {
+            self.fetch_versions(&set).await?;
+        }
+        self.conclude(set, checkpoint).await
+    }
+
+    /// Fetches what a plan asks for.
+    pub(crate) async fn fetch(
+        &mut self,
+        set: &SetRun,
+        carrier: Carrier,
+        unexplained: &mut Unexplained,
+    ) -> Result<(), Error> {
+        let (joining, settled) = set.with(|draft| {
+            (std::mem::take(&mut draft.beside.joining), std::mem::take(&mut draft.beside.settled))
+        });
+        if !joining.is_empty() {
+            self.copy.state_mut()?.join(set.id, &joining)?;
+        }
+        let owing = set.with(|draft| std::mem::take(&mut draft.beside.owing));
+        let mut pipeline = Pipeline::open(self)?;
+        let mut result = Ok(());
+        for owed in owing {
+            result = result.and(pipeline.send(Commit::Owed(set.id, owed)).await);
+        }
+        for uri in settled.iter().filter_map(|uri| Uri::parse(uri).ok()) {
+            result = result.and(pipeline.send(Commit::Settled(set.id, uri)).await);
+        }
+        if result.is_ok() {
+            result = pipeline.note(self, set).await;
+        }
+        if result.is_ok() {
+            result = pipeline.keep_versions(self, set).await;
+        }
+        if result.is_ok() && self.options.adopt {
+            result = pipeline.adopt(self, set).await;
+        }
+        if result.is_ok() {
+            result = pipeline.bring(self, set, carrier).await;
+        }
+        if result.is_ok() {
+            result = pipeline.fetch(self, set, unexplained).await;
+        }
+        pipeline.close(self).await.and(result)
+    }
+
+    /// Removes what a plan says is gone.
+    async fn delete(&mut self, set: &SetRun) -> Result<(), Error> {
+        self.reporter.enter(Phase::Deleting);
+        let mut pipeline = Pipeline::open(self)?;
+        let result = pipeline.delete(self, set).await;
+        pipeline.close(self).await.and(result)
+    }
+
+    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves it where it is.
+    async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
+        self.reporter.enter(Phase::Deleting);
+        let mut pipeline = Pipeline::open(self)?;
+        let mut result = pipeline.delete(self, &set).await;
+        let ended = self.ending();
+        let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok() && set.refused.is_none());
+        let moves = passed.is_some();
+        self.tally.done += set.with(|draft| draft.repeated);
+        if let Some(checkpoint) = passed {
+            result = pipeline.remember(set.id, set.records, checkpoint).await;
+        }
+        pipeline.close(self).await.and(result)?;
+        if moves {
+            self.tally.check()?;
+            self.copy.keep_policy(set.id, self.options)?;
+            self.copy.keep_kept(set.id, set.kept)?;
+            if let Some(coverage) = set.coverage {
+                self.copy.keep_coverage(set.id, coverage)?;
+            }
+        }
+        self.reporter.report.outcome = ended.unwrap_or(Outcome::Complete);
+        set.refused.map_or(Ok(()), Err)
+    }
+
+    /// Reads the changes once more, the inventory where no changes are told (D39): a plan of what is new in it, and where that leads.
+    async fn look_again(
+        &mut self,
+        found: &CapabilitySet,
+        done: SetRun,
+        reached: Checkpoint,
+        unexplained: &mut Unexplained,
+    ) -> Result<(Checkpoint, SetRun), Error> {
+        let mut plan = self.new_plan(done.id, false)?;
+        (plan.records, plan.refused) = (done.records, done.refused);
+        (plan.coverage, plan.kept) = (done.coverage, done.kept);
+        plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
+        let changes = Changes::look(self, found, &reached, true).await?;
+        let later = if changes.are_offered() {
+            changes.read(self, found, &mut plan, reached).await?.checkpoint
+        } else {
+            Inventory::read_newer(self, found, &mut plan).await?;
+            reached
+        };
+        for uri in plan.with(|draft| std::mem::take(&mut draft.awaited.explained)) {
+            unexplained.remove(&uri);
+        }
+        plan.with(|draft| draft.check_account())?;
+        let (entries, kept) = plan.with(|draft| (draft.account, draft.inventory.kept));
+        self.reporter.report.entries.add(&entries);
+        plan.kept += kept;
+        self.guard(&mut plan, None)?;
+        Ok((later, plan))
+    }
+
+    pub(crate) fn report_unexplained(&mut self, unexplained: Unexplained) {
+        for (uri, (kind, what)) in unexplained {
+            self.reporter.failed(kind, &uri, &what);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Files that lie in the copy already, though no state knows them: an older copy, or one that another client made.
+
+use resourcesync::{Algorithm, Hasher};
+
+use super::{pipeline::Pipeline, settle::Placer};
+use crate::{
+    Error,
+    commit::Commit,
+    draft::Draft,
+    plan::Desired,
+    run::{Run, SetRun},
+    state::{Action, ActionKind, Facts},
+    store::{NameKind, StoreError},
+};
+
+/// Files looked at before they are handed on.
+const AT_A_TIME: usize = 256;
+
+impl Pipeline {
+    /// Keeps what lies where a desired resource belongs and has its digest; the rest stays in the plan.
+    pub(super) async fn adopt(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+        let placer = Placer::new(run, set.id);
+        let mut after = 0;
+        while run.ending().is_none() {
+            let placer = placer.clone();
+            let (commits, last) = set.work(move |draft| look_at_some(draft, after, &placer)).await?;
+            let Some(last) = last else { return Ok(()) };
+            after = last;
+            run.reporter.report.unchanged += commits.len() as u64;
+            self.send_all(commits).await?;
+            self.report_committed(run);
+        }
+        Ok(())
+    }
+}
+
+/// What can be adopted of the next actions, and where the plan goes on after them.
+fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<Commit>, Option<i64>), Error> {
+    let page = draft.actions().of_kind_after(ActionKind::Create, after, AT_A_TIME)?;
+    let last = page.last().map(|action| action.sequence);
+    let mut commits = Vec::new();
+    for Action { desired, .. } in page {
+        let Ok(path) = placer.mapper.map(&desired.uri) else { continue };
+        if !matches!(placer.store.kind(path.as_str()), Ok(Some(NameKind::File))) {
+            continue;
+        }
+        let Ok(found) = read(placer, &path, &desired) else { continue };
+        if found.digests.agrees_with(&desired.facts.digests) == Some(true) {
+            draft.done(desired.uri.as_str())?;
+            commits.push(Commit::Adopted { uri: desired.uri, path, facts: found, set: placer.set });
+        }
+    }
+    Ok((commits, last))
+}
+
+/// What a file is: its length and the digest that the Source states, with what else the Source says.
+fn read(placer: &Placer, path: &crate::map::CopyPath, desired: &Desired) -> Result<Facts, StoreError> {
+    let strongest: Vec<Algorithm> =
+        desired.facts.digests.strongest().map(|digest| digest.algorithm.clone()).into_iter().collect();
+    let mut hasher = Hasher::new(&strongest);
+    let mut file = placer.store.read(path)?;
+    let length = hasher
+        .take_all(&mut *file, &mut vec![0; 64 << 10])
+        .map_err(|error| StoreError::io("read", path.as_str(), error))?;
+    let mut facts = desired.facts.clone();
+    (facts.length, facts.digests) = (Some(length), hasher.finish());
+    Ok(facts)
+}

@@ -1,0 +1,15 @@
+//! What brings the bytes of a plan.
+
+use super::batches::BatchEndpoint;
+use crate::read::DumpPackage;
+
+/// The way in which the bytes of a plan come.
+#[derive(Debug)]
+pub(crate) enum Carrier {
+    /// A request for each resource.
+    Requests,
+    /// The packages of dumps in this order, then requests for what they lack.
+    Packages(Vec<DumpPackage>),
+    /// Packages asked for at this URI, then requests for what they lack.
+    Batch(BatchEndpoint),
+}

@@ -1,0 +1,151 @@
+//! Members of a package that are staged while the package arrives. None of them counts before all of the package is there and its
+//! directory is found safe (D19, D20).
+
+use std::collections::BTreeSet;
+
+use resourcesync::{
+    Uri,
+    package::{Member, PackageError as ZipError},
+};
+
+use super::{
+    fit::{Fit, promise},
+    pipeline::Pipeline,
+    settle::Placer,
+    unpack::Taken,
+};
+use crate::{
+    Error, ProblemKind,
+    commit::Commit,
+    draft::Draft,
+    error::story,
+    fetch::Arrival,
+    package::{Arriving, OpenPackage, PackageError, PackageReader, Packages},
+    read::DumpPackage,
+    run::{Run, SetRun},
+    store::StagedName,
+};
+
+/// Staged files that wait for a directory; what comes after them is unpacked when that is there.
+const MOST: usize = 4_096;
+
+/// Those of them that are handed on at a time.
+const AT_A_TIME: usize = 256;
+
+/// A resource that is staged and waits.
+struct Early {
+    uri: Uri,
+    arrival: Arrival,
+    member: Member,
+}
+
+impl Pipeline {
+    /// Fetches the package of a dump and stages, while it arrives, what is to be taken early. `None` if it cannot be had.
+    pub(super) async fn bring_package(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        packages: &Packages,
+        package: &mut DumpPackage,
+        early: Option<Fit>,
+    ) -> Result<Option<OpenPackage>, Error> {
+        if let Some(fit) = early.filter(|_| package.open.is_none()) {
+            let begun = packages.begin(&package.entry, package.speaker.as_ref()).await;
+            let brought = match begun {
+                Ok(arriving) => self.take_early(run, set, packages, arriving, fit).await?,
+                Err(error) => Err(error),
+            };
+            match brought {
+                Ok(open) => return Ok(Some(open)),
+                Err(PackageError::Unsafe { uri, source }) => {
+                    let hostile = matches!(&source, ZipError::Refused(problem) if problem.rule == "ZIP-7");
+                    let what = format!("the package is refused: {}", story(&source));
+                    match hostile {
+                        true => run.reporter.problem(ProblemKind::Document, &uri, &what),
+                        false => run.reporter.warn(ProblemKind::Document, &uri, &what),
+                    }
+                    return Ok(None);
+                }
+                // What did not arrive at once is asked for with all patience.
+                Err(error) => tracing::debug!(%error, "the package is fetched before it is read"),
+            }
+        }
+        if let Err(what) = package.fetch(packages).await {
+            run.reporter.warn(ProblemKind::Document, package.entry.loc.as_str(), &what);
+        }
+        Ok(package.open.take())
+    }
+
+    /// Stages what the plan wants of a package as it arrives, and commits that once the package is whole and safe. Returns the
+    /// package, to be unpacked further.
+    pub(super) async fn take_early(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        packages: &Packages,
+        arriving: Arriving,
+        fit: Fit,
+    ) -> Result<Result<OpenPackage, PackageError>, Error> {
+        let (reader, rest) = arriving.split();
+        let early = set.work(move |draft| stage_early(draft, reader, fit)).await?;
+        let mut whole = rest.whole(packages).await;
+        let confirm = move |_: &mut Draft| {
+            let is_confirmed = whole.as_mut().is_ok_and(|open| early.iter().all(|one| open.has(&one.member)));
+            Ok((whole, early, is_confirmed))
+        };
+        let (whole, mut early, is_confirmed) = set.work(confirm).await?;
+        if !is_confirmed {
+            let names: Vec<StagedName> = early.drain(..).map(|one| one.arrival.staged.name).collect();
+            run.copy.store.discard(&names);
+        }
+        let placer = Placer::new(run, set.id);
+        let mut early = early.into_iter();
+        while early.len() > 0 {
+            let some: Vec<Early> = early.by_ref().take(AT_A_TIME).collect();
+            let placer = placer.clone();
+            let taken = set.work(move |draft| settle(draft, some, &placer)).await?;
+            run.reporter.report.unchanged += taken.unchanged;
+            self.send_all(taken.commits).await?;
+        }
+        run.reporter.progress(run.network.fetcher.bytes());
+        self.report_committed(run);
+        Ok(whole)
+    }
+}
+
+fn stage_early(draft: &mut Draft, mut reader: PackageReader, fit: Fit) -> Result<Vec<Early>, Error> {
+    let (mut early, mut taken) = (Vec::new(), BTreeSet::new());
+    while early.len() < MOST
+        && let Some((mut entry, member)) = reader.next_bitstream()
+    {
+        let action = draft.fetch_of(entry.loc.as_str())?;
+        let Some(action) =
+            action.filter(|action| fit.accepts(&entry, action) && !taken.contains(&action.sequence))
+        else {
+            continue;
+        };
+        promise(&mut entry, &action);
+        if let Some(arrival) = reader.stage(&entry, &member) {
+            taken.insert(action.sequence);
+            early.push(Early { uri: action.desired.uri, arrival, member });
+        }
+    }
+    Ok(early)
+}
+
+/// What is committed for what was confirmed; the plan has the rest of what is known of it.
+fn settle(draft: &mut Draft, early: Vec<Early>, placer: &Placer) -> Result<Taken, Error> {
+    let mut taken = Taken::default();
+    for Early { uri, arrival, .. } in early {
+        let Some(action) = draft.fetch_of(uri.as_str())? else {
+            placer.store.discard(&[arrival.staged.name]);
+            continue;
+        };
+        if let Ok(commit) = placer.place(&action.desired, None, arrival) {
+            draft.done(uri.as_str())?;
+            taken.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
+            taken.commits.push(commit);
+        }
+    }
+    Ok(taken)
+}

@@ -1,0 +1,45 @@
+//! Whether a member of a package is the state that the plan wants.
+
+use resourcesync::{Change, Digests, Entry};
+
+use crate::{
+    plan::{Currency, Fixity, currency},
+    state::Action,
+};
+
+/// How the entries of a package's manifest are compared with the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// An inventory has one state of each resource: whatever may be the wanted one is (§11).
+    Inventory,
+    /// Changes have several states of a resource: a digest or a time tells which is wanted (§13).
+    Changes,
+}
+
+impl Fit {
+    /// Returns `true` if an entry of a manifest is the state that an action asks for.
+    pub(super) fn accepts(self, entry: &Entry, action: &Action) -> bool {
+        let (packed, desired) = (&entry.metadata, &action.desired.facts);
+        let fixity = currency(Fixity::of_entry(entry), Fixity::of_facts(desired));
+        if self == Self::Inventory {
+            return fixity != Currency::Stale;
+        }
+        if packed.change == Some(Change::Deleted) {
+            return false;
+        }
+        match (packed.hash.agrees_with(&desired.digests), packed.datetime, desired.datetime) {
+            (Some(same), ..) => same,
+            (None, Some(packed), Some(desired)) => packed.instant() == desired.instant(),
+            _ => fixity == Currency::Current,
+        }
+    }
+}
+
+/// Has an entry promise what the plan wants: what comes out of the package must be that, whatever the manifest says.
+pub(super) fn promise(entry: &mut Entry, action: &Action) {
+    let facts = &action.desired.facts;
+    if facts.digests != Digests::new() {
+        entry.metadata.hash = facts.digests.clone();
+    }
+    entry.metadata.length = facts.length.or(entry.metadata.length);
+}

@@ -1,0 +1,141 @@
+//! Versions that `memento`, `timemap` and `timegate` links lead to (§14.6), fetched beside the copy.
+
+use resourcesync::{
+    DateTime, Relation, Uri,
+    discovery::{HeaderLink, parse_link_header},
+};
+
+use super::{Unexplained, carrier::Carrier};
+use crate::{
+    Error, Phase, ProblemKind,
+    error::story,
+    http::{HttpError, Origin, Request},
+    plan::{Desired, Facts, Retrieval, VersionKey},
+    run::{Run, SetRun},
+    state::{Action, ActionKind},
+    versions::{SET, is_held, version_at},
+};
+
+/// Bytes of a TimeMap.
+const TIMEMAP_BYTES: usize = 16 << 20;
+
+/// Rows read at a time.
+const PAGE: usize = 500;
+
+impl Run<'_> {
+    /// Makes a plan note what links to versions lead to, where versions are kept.
+    pub(crate) fn note_versions(&mut self, plan: &SetRun) -> Result<(), Error> {
+        if self.options.all_versions && !self.options.dry_run {
+            self.versions = Some(self.copy.state_mut()?.set(SET)?);
+            let linked = self.copy.new_actions()?;
+            plan.with(|draft| draft.note_versions(linked));
+        }
+        Ok(())
+    }
+
+    /// Fetches the versions that what was read leads to, and those that are owed.
+    pub(crate) async fn fetch_versions(&mut self, set: &SetRun) -> Result<(), Error> {
+        let Some(id) = self.versions else { return Ok(()) };
+        self.reporter.enter(Phase::Fetching);
+        let plan = self.new_plan(id, true)?;
+        let reader = self.state().reader()?;
+        let mut after = 0;
+        loop {
+            let page = set.with(|draft| draft.linked_versions(after, PAGE))?;
+            let Some(last) = page.last() else { break };
+            after = last.sequence;
+            for Action { desired, .. } in page {
+                for version in self.versions_at(desired).await {
+                    if let Some(key) = VersionKey::parse(&version.uri)
+                        && !is_held(&reader, &key)?
+                    {
+                        plan.with(|draft| draft.want(ActionKind::Create, version))?;
+                    }
+                }
+            }
+        }
+        let mut unexplained = Unexplained::new();
+        self.fetch(&plan, Carrier::Requests, &mut unexplained).await?;
+        self.report_unexplained(unexplained);
+        Ok(())
+    }
+
+    /// A version itself, or those that a TimeMap lists.
+    async fn versions_at(&mut self, found: Desired) -> Vec<Desired> {
+        let Retrieval { timemap, timegate, .. } = found.retrieval();
+        let Some(href) = timemap.clone().or(timegate.clone()) else { return vec![found] };
+        let is_map = timemap.is_some();
+        let listed = match Uri::parse(&href) {
+            Ok(uri) if is_map => self.mementos_of_map(&found.uri, &uri).await,
+            Ok(uri) => self.mementos_of_gate(&found.uri, &uri).await,
+            Err(_) => return Vec::new(),
+        };
+        match listed {
+            Ok(listed) => listed.into_iter().filter_map(|link| of_map(&found.uri, &link)).collect(),
+            Err(error) => {
+                self.reporter.problem(ProblemKind::Unreachable, &href, &story(&error));
+                Vec::new()
+            }
+        }
+    }
+
+    async fn mementos_of_map(&self, resource: &Uri, map: &Uri) -> Result<Vec<HeaderLink>, HttpError> {
+        let mut response = self.network.client.send(&on_behalf(map, resource)).await?.successful()?;
+        let body = response.body.read_up_to(TIMEMAP_BYTES).await?.unwrap_or_default();
+        Ok(parse_link_header(&String::from_utf8_lossy(&body), map))
+    }
+
+    /// What a TimeGate leads to tells of a TimeMap, or of versions beside it.
+    async fn mementos_of_gate(&self, resource: &Uri, gate: &Uri) -> Result<Vec<HeaderLink>, HttpError> {
+        let response = self.network.client.send(&on_behalf(gate, resource)).await?.successful()?;
+        let fields = response.headers.get_all(http::header::LINK);
+        let fields = fields.iter().filter_map(|field| field.to_str().ok());
+        let links: Vec<_> = fields.flat_map(|field| parse_link_header(field, &response.uri)).collect();
+        match links.iter().find(|link| link.rels.contains(&Relation::TimeMap)) {
+            Some(map) => self.mementos_of_map(resource, &map.target).await,
+            None => Ok(links),
+        }
+    }
+}
+
+/// A request within the scope of the resource whose versions are looked for.
+fn on_behalf(uri: &Uri, resource: &Uri) -> Request {
+    let mut request = Request::get(uri.clone());
+    request.speaker = Origin::parse(resource.as_str()).ok();
+    request
+}
+
+fn of_map(resource: &Uri, link: &HeaderLink) -> Option<Desired> {
+    if !link.rels.contains(&Relation::Memento) {
+        return None;
+    }
+    let time = httpdate::parse_http_date(link.datetime.as_deref()?).ok()?;
+    let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+    let mut facts = Facts::new();
+    facts.lastmod = Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?));
+    version_at(resource, &link.target, facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uri(text: &str) -> Uri {
+        Uri::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_version_is_named_by_its_second_whoever_tells_of_it() {
+        let mut facts = Facts::new();
+        facts.lastmod = Some(DateTime::parse("2026-01-02T03:04:05.678901Z").unwrap());
+        let text = "<http://example.com/v/1>; rel=\"first memento\"; datetime=\"Fri, 02 Jan 2026 03:04:05 GMT\", \
+                    <http://example.com/a>; rel=\"original\"";
+        let resource = uri("http://example.com/a");
+        let links = parse_link_header(text, &uri("http://example.com/map"));
+        let listed: Vec<_> = links.iter().filter_map(|link| of_map(&resource, link)).collect();
+        assert_eq!(listed.len(), 1);
+        assert_eq!(VersionKey::parse(&listed[0].uri), VersionKey::of(&resource, &facts));
+        assert_eq!(listed[0].uri.as_str(), "http://example.com/a#2026-01-02T03:04:05Z");
+        assert_eq!(listed[0].retrieval().lies_at.as_deref(), Some("http://example.com/v/1"));
+    }
+}

@@ -1,0 +1,138 @@
+//! Patches: versions that are made of the held one (§14.3).
+
+use std::io::Read as _;
+
+use resourcesync::{Digests, MediaType, Uri, patch::PatchFormat};
+
+use super::{pipeline::Pipeline, settle::Placer};
+use crate::{
+    Error,
+    fetch::Arrival,
+    http::{Client, Origin, Request, Validators},
+    plan::{Desired, PatchLink, PatchStep},
+    run::{Run, SetRun},
+    state::{Action, ActionKind, State},
+};
+
+/// Actions looked at together.
+const PAGE: usize = 500;
+/// Held versions and patches are in memory while one is applied to the other.
+pub(super) const MOST_BYTES: usize = 8 << 20;
+
+/// A version that patches may make.
+struct Offer {
+    desired: Desired,
+    /// The versions on the way to it, then the version itself.
+    way: Vec<Version>,
+}
+
+/// A version, and the patches that make it of the one before.
+struct Version {
+    digests: Digests,
+    patches: Vec<(Uri, PatchFormat)>,
+}
+
+impl Pipeline {
+    /// Patches what can be patched; what a patch does not make exactly stays in the plan.
+    pub(super) async fn patch(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+        let placer = Placer::new(run, set.id);
+        let reader = run.state().reader()?;
+        let mut after = 0;
+        while run.ending().is_none() {
+            let page = set.with(|draft| draft.actions().of_kind_after(ActionKind::Update, after, PAGE))?;
+            let Some(last) = page.last() else { break };
+            after = last.sequence;
+            for offer in page.into_iter().filter_map(offer) {
+                let Some(held) = held_version(&placer, &reader, &offer.desired)? else { continue };
+                let Some(bytes) = offer.make(&run.network.client, held).await else { continue };
+                let Some(arrival) = stage(&placer, &offer.desired, &bytes) else { continue };
+                let Ok(commit) = placer.place(&offer.desired, None, arrival) else { continue };
+                set.with(|draft| draft.done(offer.desired.uri.as_str()))?;
+                self.send(commit).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn offer(action: Action) -> Option<Offer> {
+    let retrieval = action.desired.retrieval();
+    if retrieval.patches.is_empty() {
+        return None;
+    }
+    let known = |patch: &PatchLink| {
+        Some((Uri::parse(&patch.href).ok()?, PatchFormat::of(&MediaType::new(&patch.media_type))?))
+    };
+    let version = |digests: Digests, patches: &[PatchLink]| Version {
+        digests,
+        patches: patches.iter().filter_map(known).collect(),
+    };
+    let step = |step: &PatchStep| version(Digests::parse(&step.hash, |_| {}), &step.patches);
+    let last = version(action.desired.facts.digests.clone(), &retrieval.patches);
+    let way = retrieval.steps.iter().map(step).chain([last]).collect();
+    Some(Offer { desired: action.desired, way })
+}
+
+impl Offer {
+    /// Returns what the patches make of the held version, one after the other: exactly what is desired, by its digest.
+    async fn make(&self, client: &Client, held: HeldBytes) -> Option<Vec<u8>> {
+        let HeldBytes { mut bytes, digests } = held;
+        // A patch lies within the scope of its resource.
+        let speaker = Origin::parse(self.desired.uri.as_str()).ok()?;
+        let is_held = |version: &Version| version.digests.agrees_with(&digests) == Some(true);
+        let begin = self.way.iter().rposition(is_held).map_or(0, |at| at + 1);
+        if self.way[begin..].iter().any(|version| version.patches.is_empty()) {
+            return None;
+        }
+        for version in &self.way[begin..] {
+            bytes = version.made_of(&bytes, client, &speaker).await?;
+        }
+        Some(bytes)
+    }
+}
+
+impl Version {
+    /// Returns what the first patch that fits makes of the version before.
+    async fn made_of(&self, before: &[u8], client: &Client, speaker: &Origin) -> Option<Vec<u8>> {
+        for (uri, format) in &self.patches {
+            let request = Request::get(uri.clone()).on_behalf_of(speaker.clone());
+            let Ok(response) = client.send(&request).await else { continue };
+            let Ok(mut response) = response.successful() else { continue };
+            let Ok(Some(patch)) = response.body.read_up_to(MOST_BYTES).await else { continue };
+            match format.apply(before, &patch, &self.digests, MOST_BYTES) {
+                Ok(bytes) => return Some(bytes),
+                Err(error) => tracing::debug!(%uri, %error, "the patch is not used"),
+            }
+        }
+        None
+    }
+}
+
+/// A held version in memory.
+pub(super) struct HeldBytes {
+    pub(super) bytes: Vec<u8>,
+    digests: Digests,
+}
+
+/// Returns the held version. `None` if it is too large to be patched in memory, or cannot be read.
+pub(super) fn held_version(
+    placer: &Placer,
+    reader: &State,
+    desired: &Desired,
+) -> Result<Option<HeldBytes>, Error> {
+    let Some(held) = reader.held(desired.uri.as_str())? else { return Ok(None) };
+    let small = held.facts.length.is_some_and(|length| length <= MOST_BYTES as u64);
+    let Ok(file) = placer.store.read(&held.path) else { return Ok(None) };
+    let mut bytes = Vec::new();
+    let read = file.take(MOST_BYTES as u64).read_to_end(&mut bytes);
+    Ok((small && read.is_ok()).then_some(HeldBytes { bytes, digests: held.facts.digests }))
+}
+
+pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Option<Arrival> {
+    let algorithms: Vec<_> =
+        desired.facts.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
+    let mut file = placer.store.stage(&algorithms).ok()?;
+    file.write(bytes).ok()?;
+    let staged = file.finish(desired.facts.lastmod).ok()?;
+    Some(Arrival { staged, verified: true, validators: Validators::default(), media_type: None })
+}

@@ -1,0 +1,141 @@
+//! The pipeline of a transfer: the thread that commits, and the ways to and from it.
+
+use std::sync::Arc;
+
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task::JoinHandle,
+};
+
+use crate::{
+    Error, Event,
+    commit::{Bunch, Commit, CommitError, Committer, Flushed},
+    run::{Run, SetRun, is_outcome},
+    state::{Action, ActionKind, Checkpoint, DocumentRecord, SetId},
+};
+
+/// Rows of the plan read at a time.
+pub(super) const PAGE: usize = 500;
+
+/// Batches of commits that wait while a group is committed, and commits in all of them: as many as keep everybody else from
+/// waiting, and no more, however slow the disk is.
+const BATCHES: usize = 128;
+const ROOM: usize = 4_096;
+
+/// The thread that commits, and the ways to and from it.
+pub(super) struct Pipeline {
+    commits: mpsc::Sender<Bunch>,
+    room: Arc<Semaphore>,
+    pub(super) flushed: mpsc::UnboundedReceiver<Flushed>,
+    committing: JoinHandle<(Committer, Result<(), CommitError>)>,
+    /// Actions that came to an outcome.
+    done: u64,
+}
+
+impl Pipeline {
+    /// Lends the committer of the copy to a thread of its own.
+    pub(super) fn open(run: &mut Run<'_>) -> Result<Self, Error> {
+        let mut committer = run.copy.lend()?;
+        let (commits, mut received) = mpsc::channel(BATCHES);
+        let (reports, flushed) = mpsc::unbounded_channel();
+        let committing = tokio::task::spawn_blocking(move || {
+            // Nobody receives any more only if the run has ended already.
+            let result = committer.run(&mut received, &mut |group| drop(reports.send(group)));
+            (committer, result)
+        });
+        Ok(Self { commits, room: Arc::new(Semaphore::new(ROOM)), flushed, committing, done: 0 })
+    }
+
+    /// Hands something to the thread that commits. Why it does not take it, [`Self::close`] returns.
+    pub(super) async fn send(&mut self, commit: Commit) -> Result<(), Error> {
+        self.send_all(vec![commit]).await
+    }
+
+    /// Hands several things to the thread that commits, in their order.
+    pub(super) async fn send_all(&mut self, commits: Vec<Commit>) -> Result<(), Error> {
+        let ended = || Error::Task { source: "nothing is committed any more".into() };
+        if commits.is_empty() {
+            return Ok(());
+        }
+        self.done += commits.iter().filter(|commit| is_outcome(commit)).count() as u64;
+        let places = u32::try_from(commits.len().min(ROOM)).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.room).acquire_many_owned(places).await.map_err(|_| ended())?;
+        self.commits.send(Bunch { commits, room }).await.map_err(|_| ended())
+    }
+
+    /// Reports what was committed meanwhile.
+    pub(super) fn report_committed(&mut self, run: &mut Run<'_>) {
+        while let Ok(group) = self.flushed.try_recv() {
+            run.reporter.committed(group);
+        }
+    }
+
+    /// Commits what is left and ends the thread.
+    pub(super) async fn close(mut self, run: &mut Run<'_>) -> Result<(), Error> {
+        drop(self.commits);
+        run.tally.done += self.done;
+        while let Some(group) = self.flushed.recv().await {
+            run.reporter.committed(group);
+        }
+        let (committer, result) = self.committing.await?;
+        run.copy.take_back(committer);
+        Ok(result?)
+    }
+
+    /// Remembers what was read, and how far that leads (invariant 5).
+    pub(super) async fn remember(
+        &mut self,
+        set: SetId,
+        records: Vec<DocumentRecord>,
+        checkpoint: Checkpoint,
+    ) -> Result<(), Error> {
+        for record in records {
+            self.send(Commit::Document(record)).await?;
+        }
+        self.send(Commit::Checkpoint(set, checkpoint)).await
+    }
+
+    /// Writes down the new links of resources whose bytes are current.
+    pub(super) async fn note(&mut self, run: &Run<'_>, set: &SetRun) -> Result<(), Error> {
+        if set.with(|draft| draft.actions().totals(ActionKind::Note).0) == 0 {
+            return Ok(());
+        }
+        let reader = run.state().reader()?;
+        let mut after = 0;
+        loop {
+            let page = set.with(|draft| draft.actions().of_kind_after(ActionKind::Note, after, PAGE))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            let mut commits = Vec::with_capacity(page.len());
+            for Action { desired, .. } in page {
+                let held = reader.held(desired.uri.as_str())?;
+                if let Some(path) = held.as_ref().map(|held| held.path.as_str()) {
+                    run.reporter.monitor.event(Event::Noted { uri: desired.uri.as_str(), path });
+                }
+                commits.push(Commit::Noted { uri: desired.uri, facts: desired.facts, set: set.id });
+            }
+            self.send_all(commits).await?;
+        }
+    }
+
+    /// Removes what the plan says is gone, in its order, unless the guard refuses it.
+    pub(super) async fn delete(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+        if set.refused.is_some() {
+            return Ok(());
+        }
+        for kind in [ActionKind::Leave, ActionKind::Delete] {
+            let mut after = 0;
+            loop {
+                let page = set.with(|draft| draft.actions().of_kind_after(kind, after, PAGE))?;
+                let Some(last) = page.last() else { break };
+                after = last.sequence;
+                let deletion = |action: Action| Commit::Deletion { uri: action.desired.uri, set: set.id };
+                self.send_all(page.into_iter().map(deletion).collect()).await?;
+                if run.ending().is_some() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}

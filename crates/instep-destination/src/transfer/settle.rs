@@ -1,0 +1,172 @@
+//! What came of one resource.
+
+use std::sync::Arc;
+
+use resourcesync::{MediaType, Uri};
+
+use super::Unexplained;
+use crate::{
+    Error, ProblemKind,
+    commit::{Commit, NewFile},
+    error::story,
+    fetch::{Arrival, FetchError, Outcome, Task},
+    http::HttpError,
+    map::{CopyPath, MapError, Mapper},
+    plan::{Desired, VersionKey},
+    run::Run,
+    state::{Action, ActionKind, Facts, Owed, SetId},
+    store::Store,
+};
+
+/// An action while its resource is fetched.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) action: Action,
+    /// What is held, if the plan could not tell whether it is current.
+    pub(super) held: Option<Facts>,
+}
+
+/// Why a resource was not had.
+pub(super) struct Failure {
+    kind: ProblemKind,
+    what: String,
+    /// Whether a change that was published meanwhile may explain it (D39).
+    explicable: bool,
+}
+
+/// What is committed for it. What could not be had is owed; what nobody can explain yet is told later.
+pub(super) fn settle(
+    run: &mut Run<'_>,
+    set: SetId,
+    task: Task<Pending>,
+    outcome: Outcome,
+    unexplained: &mut Unexplained,
+) -> Result<Option<Commit>, Error> {
+    let failure = match outcome {
+        Outcome::Staged(arrival) if is_a_page_instead(&task.context.action.desired, &arrival) => {
+            run.copy.store.discard(&[arrival.staged.name]);
+            run.login_page.page(&task.uri, arrival.staged.length);
+            let what = "It came as a page instead of what the Source lists".to_owned();
+            Failure { kind: ProblemKind::Mismatch, what, explicable: false }
+        }
+        Outcome::Staged(arrival) => {
+            run.login_page.right();
+            let Pending { action, held } = &task.context;
+            match Placer::new(run, set).place(&action.desired, held.as_ref(), arrival) {
+                Ok(mut commit) => {
+                    if let Commit::File(file) = &mut commit {
+                        file.is_new = action.kind == ActionKind::Create;
+                    }
+                    run.reporter.report.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
+                    return Ok(Some(commit));
+                }
+                Err(failure) => failure,
+            }
+        }
+        Outcome::NotModified => {
+            run.reporter.report.unchanged += 1;
+            let desired = task.context.action.desired;
+            return Ok(Some(Commit::Current { uri: desired.uri, facts: desired.facts, set }));
+        }
+        Outcome::Gone { status } => Failure {
+            kind: ProblemKind::Missing,
+            what: format!("the Source lists it and answers {status}"),
+            explicable: true,
+        },
+        Outcome::Failed(FetchError::Store(error)) => return Err(error.into()),
+        Outcome::Failed(error) => {
+            if let FetchError::Mismatch(mismatch) = &error {
+                run.login_page.wrong(&task.uri, mismatch);
+            }
+            failure(&error)
+        }
+    };
+    let desired = task.context.action.desired;
+    let uri = desired.uri.as_str().to_owned();
+    if failure.explicable && unexplained.len() < MOST_UNEXPLAINED {
+        unexplained.insert(uri, (failure.kind, failure.what.clone()));
+    } else {
+        run.reporter.failed(failure.kind, &uri, &failure.what);
+    }
+    let owed = Owed::new(desired, format!("{}: {}", failure.kind.as_str(), failure.what));
+    Ok(Some(Commit::Owed(set, owed)))
+}
+
+/// More than so many at a time are told at once.
+const MOST_UNEXPLAINED: usize = 10_000;
+
+/// Gives what arrived its place: on any thread.
+#[derive(Clone, Debug)]
+pub(super) struct Placer {
+    pub(super) mapper: Arc<Mapper>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) set: SetId,
+}
+
+impl Placer {
+    pub(super) fn new(run: &Run<'_>, set: SetId) -> Self {
+        Self { mapper: Arc::clone(&run.copy.mapper), store: Arc::clone(&run.copy.store), set }
+    }
+
+    /// Where a resource lies, or a version of one.
+    pub(super) fn path(&self, uri: &Uri) -> Result<CopyPath, MapError> {
+        match VersionKey::parse(uri) {
+            Some(version) => self.mapper.map_version(uri, version.moment()),
+            None => self.mapper.map(uri),
+        }
+    }
+
+    /// What is committed for an arrival; equal bytes need no place.
+    pub(super) fn place(
+        &self,
+        desired: &Desired,
+        held: Option<&Facts>,
+        arrival: Arrival,
+    ) -> Result<Commit, Failure> {
+        let mut facts = desired.facts.clone();
+        let validators = &arrival.validators;
+        facts.etag = validators.etag.clone().or_else(|| validators.last_modified.clone());
+        if facts.media_type.is_none() {
+            facts.media_type = arrival.media_type.as_deref().map(MediaType::new);
+        }
+        if held.is_some_and(|held| held.digests.agrees_with(&arrival.staged.digests) == Some(true)) {
+            self.store.discard(&[arrival.staged.name]);
+            return Ok(Commit::Current { uri: desired.uri.clone(), facts, set: self.set });
+        }
+        match self.path(&desired.uri) {
+            Ok(path) => {
+                Ok(Commit::File(NewFile::new(desired.uri.clone(), path, arrival.staged, facts, self.set)))
+            }
+            Err(error) => {
+                self.store.discard(&[arrival.staged.name]);
+                Err(Failure { kind: ProblemKind::Storage, what: story(&error), explicable: false })
+            }
+        }
+    }
+}
+
+/// Whether HTML came for something else, and neither length nor digest could tell (D31).
+fn is_a_page_instead(desired: &Desired, arrival: &Arrival) -> bool {
+    let is_html =
+        |text: &str| matches!(MediaType::new(text).essence(), "text/html" | "application/xhtml+xml");
+    let facts = &desired.facts;
+    !arrival.verified
+        && facts.length.is_none()
+        && facts.media_type.as_ref().is_some_and(|listed| !is_html(listed.as_str()))
+        && arrival.media_type.as_deref().is_some_and(is_html)
+}
+
+fn failure(error: &FetchError) -> Failure {
+    let what = story(error);
+    let (kind, explicable) = match error {
+        FetchError::Mismatch(_) | FetchError::Coding { .. } => (ProblemKind::Mismatch, true),
+        FetchError::Http(HttpError::Refused { .. }) => (ProblemKind::OutOfScope, false),
+        FetchError::Http(error) => match error.status().map(|status| status.as_u16()) {
+            Some(401 | 403) => (ProblemKind::Denied, false),
+            Some(404 | 410) => (ProblemKind::Missing, true),
+            _ => (ProblemKind::Unreachable, false),
+        },
+        _ => (ProblemKind::Storage, false),
+    };
+    Failure { kind, what, explicable }
+}

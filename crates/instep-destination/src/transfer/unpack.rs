@@ -1,0 +1,215 @@
+//! Resources that come in packages: of dumps, or of batches asked for.
+
+use resourcesync::{Entry, Relation, patch::PatchFormat};
+use tokio::sync::mpsc;
+
+use super::{
+    carrier::Carrier,
+    fit::{Fit, promise},
+    patches,
+    pipeline::Pipeline,
+    settle::Placer,
+    versions,
+};
+use crate::{
+    Error,
+    commit::Commit,
+    documents::{Document, Entries},
+    draft::Draft,
+    fetch::Arrival,
+    package::{OpenPackage, Packages},
+    plan::Desired,
+    read::DumpPackage,
+    run::{Run, SetRun},
+    state::SetId,
+};
+
+/// What a plan takes from a package.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) commits: Vec<Commit>,
+    pub(super) unchanged: u64,
+}
+
+/// Resources unpacked before they are handed on, and how often before those are committed.
+const AT_A_TIME: usize = 256;
+const AHEAD: usize = 2;
+
+impl Pipeline {
+    /// Transfers what does not come by a request for each resource; what a carrier does not have stays in the plan.
+    pub(super) async fn bring(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        carrier: Carrier,
+    ) -> Result<(), Error> {
+        let packages = run.network.packages();
+        match carrier {
+            Carrier::Requests => self.patch(run, set).await,
+            Carrier::Packages(dumped) => {
+                self.unpack_dumps(run, set, &packages, dumped).await?;
+                self.patch(run, set).await
+            }
+            Carrier::Batch(endpoint) => {
+                self.patch(run, set).await?;
+                self.fetch_batches(run, set, &packages, &endpoint).await
+            }
+        }
+    }
+
+    /// Takes from packages of dumps what the plan wants. One is fetched only if it holds something of that.
+    async fn unpack_dumps(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        packages: &Packages,
+        dumped: Vec<DumpPackage>,
+    ) -> Result<(), Error> {
+        let versions = run.versions;
+        for mut package in dumped {
+            let keep = versions.filter(|_| package.changes);
+            if run.ending().is_some() {
+                return Ok(());
+            }
+            if keep.is_none() && !set.work(|draft| draft.fetches_anything()).await? {
+                continue;
+            }
+            package.look_at_contents(packages).await;
+            let fit = if package.changes { Fit::Changes } else { Fit::Inventory };
+            if let Some(manifest) = package.manifest.clone()
+                && keep.is_none()
+                && !set.work(move |draft| holds_something_desired(draft, &manifest, fit)).await?
+            {
+                continue;
+            }
+            // What is taken early is not committed yet when the other states are looked at.
+            let early = keep.is_none().then_some(fit);
+            let open = self.bring_package(run, set, packages, &mut package, early).await?;
+            if let Some(open) = open {
+                self.unpack(run, set, open, fit, keep).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stages, on one thread that may block, what the plan wants of a package, and commits it meanwhile.
+    pub(super) async fn unpack(
+        &mut self,
+        run: &mut Run<'_>,
+        set: &SetRun,
+        open: OpenPackage,
+        fit: Fit,
+        keep: Option<SetId>,
+    ) -> Result<(), Error> {
+        let unpacking = Unpacking { placer: Placer::new(run, set.id), fit, keep };
+        let (sender, receiver) = mpsc::channel::<Taken>(AHEAD);
+        let work = set.work(move |draft| {
+            let (mut entries, mut package) = (open.manifest.read()?, open);
+            while let Some(taken) = unpacking.take_some(draft, &mut package, &mut entries)? {
+                if sender.blocking_send(taken).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        let commit = async {
+            // Where this ends early, its end of the channel goes, and the thread ends too.
+            let mut receiver = receiver;
+            while let Some(taken) = receiver.recv().await {
+                run.reporter.report.unchanged += taken.unchanged;
+                self.send_all(taken.commits).await?;
+                run.reporter.progress(run.network.fetcher.bytes());
+                self.report_committed(run);
+                // A budget that is spent does not cost what is here already.
+                if run.options.shutdown.is_requested() {
+                    break;
+                }
+            }
+            Ok::<(), Error>(())
+        };
+        let (worked, committed) = tokio::join!(work, commit);
+        worked.and(committed)
+    }
+}
+
+/// How a package is unpacked.
+struct Unpacking {
+    placer: Placer,
+    fit: Fit,
+    /// The set that keeps states which the plan does not want, if versions are kept.
+    keep: Option<SetId>,
+}
+
+impl Unpacking {
+    /// Stages the next resources of a package that the plan wants. `None` at the end of the package.
+    fn take_some(
+        &self,
+        draft: &mut Draft,
+        package: &mut OpenPackage,
+        entries: &mut Entries,
+    ) -> Result<Option<Taken>, Error> {
+        let mut taken = Taken::default();
+        let mut entry = Entry::default();
+        for _ in 0..AT_A_TIME {
+            if !entries.read_entry(&mut entry).map_err(|error| package.manifest.unreadable(error))? {
+                return Ok((!taken.commits.is_empty()).then_some(taken));
+            }
+            let action =
+                draft.fetch_of(entry.loc.as_str())?.filter(|action| self.fit.accepts(&entry, action));
+            let Some(action) = action else {
+                if let Some(set) = self.keep {
+                    taken.commits.extend(versions::packed(draft, package, &entry, &self.placer, set)?);
+                }
+                continue;
+            };
+            promise(&mut entry, &action);
+            // What does not come out right is fetched by its own URI.
+            let Some(arrival) = self.arrival(draft, package, &entry)? else { continue };
+            if let Ok(commit) = self.placer.place(&action.desired, None, arrival) {
+                draft.done(entry.loc.as_str())?;
+                taken.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
+                taken.commits.push(commit);
+            }
+        }
+        Ok(Some(taken))
+    }
+
+    /// Stages the bitstream of an entry, or what its patch in the package makes of the held version (CDM-11).
+    fn arrival(
+        &self,
+        draft: &Draft,
+        package: &mut OpenPackage,
+        entry: &Entry,
+    ) -> Result<Option<Arrival>, Error> {
+        if entry.metadata.path.is_some() {
+            return Ok(package.stage(entry).ok());
+        }
+        let mut desired = Desired::new(entry.loc.clone());
+        (desired.facts.digests, desired.facts.lastmod) = (entry.metadata.hash.clone(), entry.lastmod);
+        let Some(held) = patches::held_version(&self.placer, draft.state(), &desired)? else {
+            return Ok(None);
+        };
+        for link in entry.links_for(&Relation::Patch) {
+            let format = link.media_type.as_ref().and_then(PatchFormat::of);
+            let patch = link.path.as_ref().and_then(|path| package.read(path, patches::MOST_BYTES));
+            if let (Some(format), Some(patch)) = (format, patch)
+                && let Ok(bytes) =
+                    format.apply(&held.bytes, &patch, &desired.facts.digests, patches::MOST_BYTES)
+            {
+                return Ok(patches::stage(&self.placer, &desired, &bytes));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn holds_something_desired(draft: &mut Draft, manifest: &Document, fit: Fit) -> Result<bool, Error> {
+    let mut entries = manifest.read()?;
+    let mut entry = Entry::default();
+    while entries.read_entry(&mut entry).map_err(|error| manifest.unreadable(error))? {
+        if draft.fetch_of(entry.loc.as_str())?.is_some_and(|action| fit.accepts(&entry, &action)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

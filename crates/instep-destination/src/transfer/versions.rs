@@ -1,0 +1,114 @@
+//! Versions that the copy is about to lose, and states in a package that it does not want: kept beside it.
+
+use std::io::Read as _;
+
+use resourcesync::{Algorithm, Change, Entry};
+
+use super::{pipeline::Pipeline, settle::Placer};
+use crate::{
+    Error,
+    commit::{Commit, NewFile},
+    draft::Draft,
+    package::OpenPackage,
+    plan::{Desired, DesiredPresence, VersionKey},
+    run::{Run, SetRun},
+    state::{Action, ActionKind, Held, SetId},
+    store::{Staged, StoreError},
+    versions::is_held,
+};
+
+/// Held files copied before they are handed on.
+const AT_A_TIME: usize = 64;
+
+impl Pipeline {
+    /// Keeps what the plan replaces or removes, before it does.
+    pub(super) async fn keep_versions(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+        let Some(id) = run.versions else { return Ok(()) };
+        let placer = Placer::new(run, id);
+        for kind in [ActionKind::Update, ActionKind::Check, ActionKind::Delete] {
+            let mut after = 0;
+            while run.ending().is_none() {
+                let placer = placer.clone();
+                let (commits, last) = set.work(move |draft| keep_some(draft, kind, after, &placer)).await?;
+                let Some(last) = last else { break };
+                after = last;
+                for commit in commits {
+                    self.send(commit).await?;
+                }
+                self.report_committed(run);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is held of the next resources that are to change, and where the plan goes on after them.
+fn keep_some(
+    draft: &mut Draft,
+    kind: ActionKind,
+    after: i64,
+    placer: &Placer,
+) -> Result<(Vec<Commit>, Option<i64>), Error> {
+    let page = draft.actions().of_kind_after(kind, after, AT_A_TIME)?;
+    let last = page.last().map(|action| action.sequence);
+    let mut commits = Vec::new();
+    for Action { desired, .. } in page {
+        let Some(held) = draft.state().held(desired.uri.as_str())? else { continue };
+        let Some(version) = VersionKey::of(&held.uri, &held.facts).map(VersionKey::into_uri) else {
+            continue;
+        };
+        if draft.state().held(version.as_str())?.is_some() {
+            continue;
+        }
+        // What is damaged is no version.
+        let Ok(Some(staged)) = copy(placer, &held) else { continue };
+        let Ok(path) = placer.path(&version) else { continue };
+        commits.push(Commit::File(NewFile::new(version, path, staged, held.facts, placer.set)));
+    }
+    Ok((commits, last))
+}
+
+/// A staged copy of a held file, if that is still what the state says.
+fn copy(placer: &Placer, held: &Held) -> Result<Option<Staged>, StoreError> {
+    let algorithms: Vec<Algorithm> =
+        held.facts.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
+    let mut from = placer.store.read(&held.path)?;
+    let mut to = placer.store.stage(&algorithms)?;
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read =
+            from.read(&mut buffer).map_err(|error| StoreError::io("read", held.path.as_str(), error))?;
+        if read == 0 {
+            break;
+        }
+        to.write(&buffer[..read])?;
+    }
+    let staged = to.finish(held.facts.lastmod)?;
+    if staged.digests.agrees_with(&held.facts.digests) == Some(false) {
+        placer.store.discard(&[staged.name]);
+        return Ok(None);
+    }
+    Ok(Some(staged))
+}
+
+/// A state in a package of changes that the plan does not want, as a version that is not held yet.
+pub(super) fn packed(
+    draft: &mut Draft,
+    package: &mut OpenPackage,
+    entry: &Entry,
+    placer: &Placer,
+    set: SetId,
+) -> Result<Option<Commit>, Error> {
+    let is_state = entry.metadata.path.is_some() && entry.metadata.change != Some(Change::Deleted);
+    if !is_state || !draft.selects(package.manifest.origin().as_ref(), entry) {
+        return Ok(None);
+    }
+    let facts = Desired::of_entry(entry, DesiredPresence::Present).facts;
+    let Some(version) = VersionKey::of(&entry.loc, &facts) else { return Ok(None) };
+    if is_held(draft.state(), &version)? {
+        return Ok(None);
+    }
+    let version = version.into_uri();
+    let (Ok(arrival), Ok(path)) = (package.stage(entry), placer.path(&version)) else { return Ok(None) };
+    Ok(Some(Commit::File(NewFile::new(version, path, arrival.staged, facts, set))))
+}

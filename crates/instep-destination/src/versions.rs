@@ -1,0 +1,60 @@
+//! Versions beside the copy (`--all-versions`): what was held before, what Change Dumps pack, and what `memento`, `timemap`
+//! and `timegate` links lead to (§14.6). A version is held under its resource's URI with the moment as fragment, which no resource has,
+//! in a set of its own; its file lies in `.instep/versions/`.
+
+use resourcesync::{Entry, Link, Relation, Uri};
+
+use crate::{
+    plan::{Desired, Facts, Retrieval, VersionKey},
+    state::{State, StateError},
+};
+
+/// The name of the set of all versions.
+pub(crate) const SET: &str = "urn:instep:versions";
+
+/// Returns `true` if a version is held, beside the copy or as the resource itself.
+pub(crate) fn is_held(state: &State, version: &VersionKey) -> Result<bool, StateError> {
+    if state.held(version.as_uri().as_str())?.is_some() {
+        return Ok(true);
+    }
+    let resource = state.held(version.resource())?;
+    Ok(resource.is_some_and(|held| VersionKey::of(&held.uri, &held.facts).as_ref() == Some(version)))
+}
+
+/// Returns what links of an entry lead to: a version, or a place that lists versions.
+pub(crate) fn linked(entry: &Entry) -> impl Iterator<Item = Desired> {
+    entry.links.iter().filter_map(|link| {
+        let href = Some(link.href.as_str().to_owned());
+        let retrieval = match link.rel {
+            Relation::Memento => return memento(entry, link),
+            Relation::TimeMap => Retrieval { timemap: href, ..Retrieval::default() },
+            Relation::TimeGate => Retrieval { timegate: href, ..Retrieval::default() },
+            _ => return None,
+        };
+        let mut desired = Desired::new(entry.loc.clone());
+        desired.set_retrieval(retrieval);
+        Some(desired)
+    })
+}
+
+fn memento(entry: &Entry, link: &Link) -> Option<Desired> {
+    let mut facts = Facts::new();
+    facts.lastmod = link.modified.or(entry.lastmod);
+    (facts.length, facts.digests) = (link.length, link.hash.clone());
+    facts.media_type.clone_from(&link.media_type);
+    version_at(&entry.loc, &link.href, facts)
+}
+
+/// Returns a version that lies at a URI of its own. `None` if nothing tells it from other versions.
+pub(crate) fn version_at(resource: &Uri, href: &Uri, facts: Facts) -> Option<Desired> {
+    let mut desired = Desired::new(VersionKey::of(resource, &facts)?.into_uri());
+    desired.set_retrieval(Retrieval { lies_at: Some(href.as_str().to_owned()), ..Retrieval::default() });
+    desired.facts = facts;
+    Some(desired)
+}
+
+/// Returns how many resources are held, their versions not counted.
+pub(crate) fn resources_held(state: &State) -> Result<u64, StateError> {
+    let versions = state.known_set(SET)?.map_or(Ok(0), |set| state.held_count(Some(set)))?;
+    Ok(state.held_count(None)? - versions)
+}
