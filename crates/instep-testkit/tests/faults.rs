@@ -39,7 +39,7 @@ trait Scene: Sync {
     /// The run that is killed or fails.
     fn command(&self, place: &Path) -> Command;
 
-    /// What others do during the run.
+    /// Changes that others make during the run.
     fn meanwhile(&self, _: &Path) {}
 
     /// Everything that is wrong after the run, and after the next one.
