@@ -3,6 +3,7 @@
 mod error;
 mod figures;
 mod ledger;
+mod rebase;
 mod record;
 mod row;
 mod schema;
@@ -33,6 +34,9 @@ pub(crate) use stamps::{Known, Stamps};
 pub use timeline::{Clock, system_clock};
 pub(crate) use versions::Keep;
 pub use versions::Version;
+
+/// A value under a name; `None` removes the name.
+pub(crate) type NamedValue = (String, Option<Vec<u8>>);
 
 /// Observations on their way into the catalogue.
 pub(crate) type Recording = writer::Pending<Recorded>;
@@ -155,12 +159,24 @@ impl Catalogue {
     /// If the file cannot be written.
     pub(crate) fn set_meta_and_forget(
         &self,
-        values: Vec<(String, Option<Vec<u8>>)>,
+        values: Vec<NamedValue>,
         through: u64,
     ) -> Result<bool, CatalogueError> {
         self.writer.run(move |ledger| {
             ledger.set_meta(&values)?;
             ledger.forget(through)
+        })
+    }
+
+    /// Replaces the beginning of URIs by another one, in resources, changes and versions, and sets values with it.
+    ///
+    /// # Errors
+    /// If the file cannot be written; then nothing has moved.
+    pub(crate) fn rebase(&self, from: &str, to: &str, values: Vec<NamedValue>) -> Result<(), CatalogueError> {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.writer.run(move |ledger| {
+            ledger.rebase(&from, &to)?;
+            ledger.set_meta(&values)
         })
     }
 

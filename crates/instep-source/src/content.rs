@@ -1,5 +1,6 @@
 //! The places of bitstreams: folders, manifests, and suppliers of an application.
 
+mod deletions;
 mod describe;
 mod filter;
 mod look;
@@ -20,15 +21,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use instep_store::RootFolder;
 use resourcesync::Change;
 
 use crate::{
-    Content, Error, PublishOptions,
-    catalogue::{Catalogue, ChangeRecord, Resource, Snapshot},
+    Content, Error, Monitor, Problem, PublishOptions,
+    catalogue::{Catalogue, ChangeRecord, NamedValue, Resource, Snapshot},
     records::CONTENT,
     render::Place,
 };
 
+pub(crate) use deletions::RecentDeletions;
 use describe::Describer;
 use filter::Filter;
 pub(crate) use look::{Look, look};
@@ -57,6 +60,7 @@ struct HoldingsShared {
     /// By the number of the set.
     describers: Vec<Describer>,
     looking: Mutex<()>,
+    deletions: Mutex<RecentDeletions>,
 }
 
 impl Holdings {
@@ -103,13 +107,36 @@ impl Holdings {
             roots,
             manifests,
             describers: describers?,
-            looking: Mutex::new(()),
+            looking: Mutex::default(),
+            deletions: Mutex::default(),
         })))
     }
 
-    /// The folders, to be watched.
-    pub fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.0.roots.iter().filter(|root| root.supply.is_none()).map(|root| root.folder.as_path())
+    /// Returns the folders that can be watched, and how often each was replaced by another one.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = (PathBuf, u64)> {
+        let roots = self.0.roots.iter().filter(|root| root.supply.is_none());
+        roots.map(|root| (root.folder(), root.replaced()))
+    }
+
+    /// Opens each folder again by its name: somebody may have put another one in its place.
+    pub(crate) fn refresh(&self, monitor: &dyn Monitor) -> Result<(), Error> {
+        for root in self.0.roots.iter().filter(|root| root.supply.is_none()) {
+            if root.refresh().map_err(Error::read(root.folder()))? {
+                let what = "was replaced by another folder, which is published now";
+                monitor.problem(&Problem::warning(root.folder().display().to_string(), what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the folder with a number, held open; `None` if there is none.
+    pub(crate) fn handle(&self, number: u8) -> Option<Arc<RootFolder>> {
+        self.0.roots.iter().find(|root| root.number == number).map(Root::handle)
+    }
+
+    /// Returns the deletions of the last hour.
+    pub(crate) fn recent_deletions(&self) -> MutexGuard<'_, RecentDeletions> {
+        self.0.deletions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the key in the catalogue that the resource with this URI has, or would have, unless a manifest names it.
@@ -242,6 +269,7 @@ fn add_root(
     set: u8,
     filter: Filter,
 ) -> Result<(), Error> {
+    let named = std::path::absolute(folder).map_err(Error::read(folder))?;
     let folder = folder.canonicalize().map_err(Error::read(folder))?;
     let below = |root: &Root| root.leads_to(&folder, &prefix).filter(|_| supply.is_none());
     if let Some((index, below)) = roots.iter().enumerate().find_map(|(at, root)| Some((at, below(root)?))) {
@@ -249,9 +277,9 @@ fn add_root(
         return Ok(());
     }
     match roots.iter_mut().find(|root| root.prefix == prefix) {
-        Some(root) if root.folder == folder && root.supply.as_ref() == supply => root.add_set(set, filter),
-        Some(root) => return Err(root::claimed_twice(&prefix, &root.folder, &folder)),
-        None => roots.push(Root::new(folder, supply.cloned(), prefix, set, filter)?),
+        Some(root) if root.folder() == folder && root.supply.as_ref() == supply => root.add_set(set, filter),
+        Some(root) => return Err(root::claimed_twice(&prefix, &root.folder(), &folder)),
+        None => roots.push(Root::new(named, folder, supply.cloned(), prefix, set, filter)?),
     }
     Ok(())
 }
@@ -268,6 +296,17 @@ fn add_manifest(
         Some(manifest) => manifest.add_set(set, filter),
         None => manifests.push(Manifest::new(path, folder, base, set, filter)),
     }
+}
+
+/// Returns the numbers of folders and manifests as they are kept once the Source has another base URL.
+pub(crate) fn rebased_numbers(catalogue: &Catalogue, from: &str, to: &str) -> Result<Vec<NamedValue>, Error> {
+    let numbers = CONTENT.read(&catalogue.snapshot()?)?.unwrap_or_default();
+    let rebase = |name: String| match name.strip_prefix(from) {
+        Some(rest) => format!("{to}{rest}"),
+        None => name,
+    };
+    let numbers = numbers.into_iter().map(|(name, number)| (rebase(name), number)).collect();
+    Ok(vec![CONTENT.write(&numbers)])
 }
 
 /// Gives each root and manifest the number it has always had, and a new one the next number; sorts by number.

@@ -25,6 +25,39 @@ pub enum Error {
         /// Who holds it.
         holder: String,
     },
+    /// The publication would announce more resources as deleted than the guard allows. Nothing of that was recorded.
+    #[error("{}", deletions_refused(set, *deletions, *resources, *limit, *empty))]
+    DeletionsRefused {
+        /// The set of resources.
+        set: String,
+        /// The resources that were published and are not there.
+        deletions: u64,
+        /// The resources of the set, these among them.
+        resources: u64,
+        /// The most deletions allowed.
+        limit: u64,
+        /// `true` if no resource of the set would be left.
+        empty: bool,
+    },
+    /// Files cannot be published because of their mode, and the operator wants that to stop the publication.
+    #[error("{count} files or folders are not readable by everybody, {first} among them")]
+    UnreadableRefused {
+        /// Their number.
+        count: u64,
+        /// The first of them.
+        first: String,
+    },
+    /// The Source was published with another base URL.
+    #[error(
+        "This Source was published at {published}, and is now given the base URL {given}: readers would take all its \
+         resources for deleted"
+    )]
+    BaseUrlChanged {
+        /// The base URL until now.
+        published: String,
+        /// The base URL now.
+        given: String,
+    },
     /// Something cannot be read.
     #[error("Cannot read {}", path.display())]
     Read {
@@ -142,6 +175,8 @@ pub enum ErrorKind {
     Storage,
     /// The state is that of a newer version.
     NewerState,
+    /// A guard refused the publication; the operator decides.
+    Refused,
     /// The request cannot be served as it is.
     Request,
     /// Anything else.
@@ -156,6 +191,9 @@ impl Error {
             Self::Locked { .. } => ErrorKind::Locked,
             Self::Write { .. } | Self::Catalogue { .. } => ErrorKind::Storage,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
+            Self::DeletionsRefused { .. } | Self::UnreadableRefused { .. } | Self::BaseUrlChanged { .. } => {
+                ErrorKind::Refused
+            }
             Self::UnknownResources { .. } | Self::TooMuch { .. } | Self::TooEarly { .. } => {
                 ErrorKind::Request
             }
@@ -198,4 +236,18 @@ fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
     causes
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| matches!(cause.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull))
+}
+
+fn deletions_refused(set: &str, deletions: u64, resources: u64, limit: u64, empty: bool) -> String {
+    let set = if set.is_empty() { String::new() } else { format!(" of the set {set}") };
+    match empty {
+        true => format!(
+            "All {resources} resources{set} are gone, as if a folder was emptied or a disk is not mounted; nothing is \
+             published as deleted"
+        ),
+        false => format!(
+            "{deletions} of {resources} resources{set} are gone, more than the {limit} that may be published as deleted \
+             at once; nothing is published as deleted"
+        ),
+    }
 }

@@ -18,10 +18,13 @@ mod status;
 
 pub use dump::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches, BuiltDumps, DumpJob};
 pub use error::{Error, ErrorKind};
-pub use monitor::{Monitor, Phase, Problem, Progress, Seen, TestMonitor, VoidMonitor};
+pub use monitor::{
+    LeftOut, LeftOutCounts, Monitor, Phase, Problem, Progress, Seen, TestMonitor, VoidMonitor,
+};
 pub use options::{
-    Archives, CodingRule, Content, DumpOptions, DumpPolicy, FrequencyRule, GenericRule, LinkRule,
-    ListOptions, PatchOptions, PublishOptions, Rotation, SetOptions, VersionOptions,
+    Archives, CodingRule, Content, DeletionGuard, DumpOptions, DumpPolicy, FrequencyRule, GenericRule,
+    LinkRule, ListOptions, MaxDeletions, PatchOptions, PublishOptions, Rotation, SetOptions, Unreadable,
+    VersionOptions,
 };
 pub use publish::{
     Backup, Compaction, PublishReport, Publisher, backup, check, is_published, preview, publish, restore,

@@ -16,14 +16,14 @@ use std::{
 use tokio::sync::watch as state;
 
 use crate::{
-    Error, Monitor, Overview, Problem, PublishReport, Publisher,
+    Error, ErrorKind, Monitor, Overview, Problem, PublishReport, Publisher,
     publish::{Announce, Scope},
     status,
 };
 use dumps::Dumps;
 use message::Message;
 pub(crate) use message::PublicationRequests;
-use settle::{Settle, Work};
+use settle::{Settle, Touch, Work};
 use watch::Watches;
 
 /// Messages that may wait; when there are more, everything is looked at instead.
@@ -75,14 +75,24 @@ impl Live {
         let watches = watch(&publisher, &options, &sender, &*monitor);
         suppliers::watch_suppliers(&publisher, &sender);
         let (overview, overview_seen) = state::channel(Arc::default());
-        let mut announcements = Announcements { overview, channels };
+        let unwatched = watches.unwatched().len();
+        let mut announcements = Announcements { overview, channels, unwatched, refusal: None };
         publisher.run(Scope::Everything, &mut announcements, &*monitor)?;
         let scan_every =
             if watches.stand() { options.scan_every } else { options.scan_every.min(WITHOUT_WATCHES) };
         let dumps = Dumps::new(sender.clone(), Arc::clone(&monitor));
         let interval = options.interval;
-        let publication =
-            PublicationLoop { dumps, publisher, watches, announcements, monitor, interval, scan_every };
+        let mut publication = PublicationLoop {
+            dumps,
+            replaced: 0,
+            publisher,
+            watches,
+            announcements,
+            monitor,
+            interval,
+            scan_every,
+        };
+        publication.watch_replaced();
         let thread = thread::Builder::new()
             .name("publish".to_owned())
             .spawn(move || publication.run(&receiver))
@@ -129,14 +139,15 @@ fn watch(
     if !options.watch {
         return Watches::none();
     }
-    let Ok(mut watches) = Watches::new(own_output(publisher), messages.clone()) else {
-        return Watches::none();
-    };
-    for folder in publisher.holdings().folders() {
-        if let Err(failure) = watches.add(folder) {
-            monitor.problem(&Problem::warning(failure.folder.to_string_lossy(), failure.advice()));
+    let mut watches = match Watches::new(own_output(publisher), messages.clone()) {
+        Ok(watches) => watches,
+        Err(error) => {
+            monitor.problem(&Problem::warning("content", watch::advice(&error)));
             return Watches::none();
         }
+    };
+    for (folder, _) in publisher.holdings().folders() {
+        watches.add(&folder, monitor);
     }
     watches
 }
@@ -152,11 +163,17 @@ fn own_output(publisher: &Publisher) -> Vec<PathBuf> {
 struct Announcements {
     overview: state::Sender<Arc<Overview>>,
     channels: Box<dyn Announce + Send>,
+    /// The number of folders that are scanned because they cannot be watched.
+    unwatched: usize,
+    /// Why the guard refused the last scan of everything; publications of single paths do not settle that.
+    refusal: Option<String>,
 }
 
 impl Announce for Announcements {
     fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error> {
-        let current = status::overview(publisher, &self.overview.borrow())?;
+        let mut current = status::overview(publisher, &self.overview.borrow())?;
+        current.unwatched_folders = self.unwatched;
+        current.failure.clone_from(&self.refusal);
         self.overview.send_replace(Arc::new(current));
         self.channels.announce(publisher, report)
     }
@@ -165,6 +182,8 @@ impl Announce for Announcements {
 /// The thread that publishes.
 struct PublicationLoop {
     dumps: Dumps,
+    /// How often folders were replaced by others when they were last watched.
+    replaced: u64,
     publisher: Publisher,
     watches: Watches,
     announcements: Announcements,
@@ -177,10 +196,13 @@ impl PublicationLoop {
     fn run(mut self, messages: &mpsc::Receiver<Message>) {
         let mut settle = Settle::default();
         let mut next_scan = Instant::now() + self.scan_every;
+        let mut next_unwatched = Instant::now() + WITHOUT_WATCHES;
         self.dumps.start_if_due(&self.publisher);
         loop {
             let now = Instant::now();
-            let until_scan = next_scan.saturating_duration_since(now);
+            let has_unwatched = !self.watches.unwatched().is_empty();
+            let until = if has_unwatched { next_scan.min(next_unwatched) } else { next_scan };
+            let until_scan = until.saturating_duration_since(now);
             let wait = settle.wait(now).map_or(until_scan, |wait| wait.min(until_scan));
             match messages.recv_timeout(wait) {
                 Ok(Message::End) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
@@ -196,6 +218,11 @@ impl PublicationLoop {
             let now = Instant::now();
             if now >= next_scan {
                 settle.look_at_everything();
+            } else if has_unwatched && now >= next_unwatched {
+                for folder in self.watches.unwatched() {
+                    settle.touch(folder.clone(), Touch::Whole, now);
+                }
+                next_unwatched = now + WITHOUT_WATCHES;
             }
             if let Some(work) = settle.take(now) {
                 if work == Work::Everything {
@@ -209,6 +236,8 @@ impl PublicationLoop {
                 };
                 match self.publish(scope) {
                     Ok(()) => self.dumps.start_if_due(&self.publisher),
+                    // Another try would come to the same; the next scan of everything is one.
+                    Err(error) if error.kind() == ErrorKind::Refused => {}
                     Err(_) => {
                         settle.look_at_everything();
                         settle.rest_until(Instant::now() + AFTER_FAILURE);
@@ -230,8 +259,7 @@ impl PublicationLoop {
             Message::EventsLost => {
                 let what = "events of the file system were lost; everything is looked at";
                 self.monitor.problem(&Problem::warning("content", what));
-                let folders: Vec<PathBuf> = self.publisher.holdings().folders().map(Into::into).collect();
-                folders.iter().for_each(|folder| self.watch(folder));
+                self.watch_all();
                 settle.look_at_everything();
             }
             Message::ScanEverything => settle.look_at_everything(),
@@ -247,19 +275,38 @@ impl PublicationLoop {
     }
 
     fn watch(&mut self, folder: &Path) {
-        if let Err(failure) = self.watches.add(folder) {
-            self.scan_every = self.scan_every.min(WITHOUT_WATCHES);
-            self.monitor.problem(&Problem::warning(failure.folder.to_string_lossy(), failure.advice()));
+        self.watches.add(folder, &*self.monitor);
+        self.announcements.unwatched = self.watches.unwatched().len();
+    }
+
+    fn watch_all(&mut self) {
+        let folders: Vec<_> = self.publisher.holdings().folders().collect();
+        folders.iter().for_each(|(folder, _)| self.watch(folder));
+    }
+
+    /// Watches the folders again if another one has taken the place of any.
+    fn watch_replaced(&mut self) {
+        let replaced = self.publisher.holdings().folders().map(|(_, replaced)| replaced).sum();
+        if std::mem::replace(&mut self.replaced, replaced) != replaced {
+            self.watch_all();
         }
     }
 
     /// Publishes; a failure is reported and shown in the overview.
     fn publish(&mut self, scope: Scope<'_>) -> Result<(), Error> {
+        let was_everything = matches!(scope, Scope::Everything);
+        if was_everything {
+            self.announcements.refusal = None;
+        }
         let published = self.publisher.run(scope, &mut self.announcements, &*self.monitor);
+        self.watch_replaced();
         published.map(drop).inspect_err(|error| {
             let overview = &self.announcements.overview;
             let failed = status::failed(&overview.borrow(), error);
             let reason = failed.failure.clone().unwrap_or_default();
+            if error.kind() == ErrorKind::Refused {
+                self.announcements.refusal = Some(reason.clone());
+            }
             self.monitor.problem(&Problem::warning("publication", reason));
             overview.send_replace(Arc::new(failed));
         })

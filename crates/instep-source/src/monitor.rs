@@ -15,6 +15,9 @@ pub trait Monitor: Send + Sync {
     /// A change was published.
     fn change(&self, _change: &Change, _uri: &Uri) {}
 
+    /// A file or folder is not published because of its mode, its kind or its name. Called for each in every scan.
+    fn left_out(&self, _path: &str, _reason: LeftOut) {}
+
     /// A document or package was put in place.
     fn document(&self, _name: &str, _bytes: u64) {}
 
@@ -23,6 +26,34 @@ pub trait Monitor: Send + Sync {
 
     /// Something is not as it should be; the work goes on.
     fn problem(&self, _problem: &Problem) {}
+}
+
+/// Why a file or folder is not published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum LeftOut {
+    /// Not everybody may read it.
+    Private,
+    /// It is a symbolic link.
+    Link,
+    /// It is neither a file nor a folder.
+    Special,
+    /// Its name is hidden, or that of an editor's backup.
+    Name,
+}
+
+/// The number of files and folders that are not published, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOutCounts {
+    /// Not everybody may read them.
+    pub private: u64,
+    /// They are symbolic links.
+    pub links: u64,
+    /// They are neither files nor folders.
+    pub special: u64,
+    /// Their names are hidden, or those of editors' backups.
+    pub names: u64,
 }
 
 /// What a publication does, in this order.

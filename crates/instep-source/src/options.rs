@@ -1,5 +1,6 @@
 //! What the operator decides.
 
+mod guard;
 mod lists;
 mod packages;
 mod patches;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
+pub use guard::{DeletionGuard, MaxDeletions, Unreadable};
 pub use lists::{Archives, ListOptions, Rotation};
 pub use packages::{DumpOptions, DumpPolicy};
 pub use patches::PatchOptions;
@@ -55,6 +57,13 @@ pub struct PublishOptions {
     pub patches: Option<PatchOptions>,
     /// Whether prior versions are kept and linked to (§14.6); only [`crate::serve`] answers for them.
     pub versions: Option<VersionOptions>,
+    /// The guard against deletions that nobody meant.
+    pub guard: DeletionGuard,
+    /// What is done with files that cannot be published because of their mode.
+    pub unreadable: Unreadable,
+    /// The base URL that the Source is moved from; `None` if it stays where it is. A Source with another base URL than
+    /// the one it was published with is refused: readers would take all its resources for deleted.
+    pub rebase_from: Option<String>,
 }
 
 impl PublishOptions {
@@ -79,6 +88,9 @@ impl PublishOptions {
             keep_bytes: 1 << 30,
             patches: None,
             versions: None,
+            guard: DeletionGuard::default(),
+            unreadable: Unreadable::default(),
+            rebase_from: None,
         }
     }
 }

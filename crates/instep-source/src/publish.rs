@@ -9,6 +9,7 @@ mod needed;
 mod patches;
 mod present_states;
 mod published;
+mod rebase;
 mod remembered;
 mod report;
 mod sets;
@@ -124,6 +125,7 @@ impl Publisher {
         lock::refuse_content(&options)?;
         let lock = lock::take(&options.state)?;
         let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
+        rebase::settle(&options, &catalogue)?;
         sets::number(&mut options.sets, &catalogue)?;
         let context = SourceContext::new(options, catalogue)?;
         remembered::keep(&context.options, &context.catalogue)?;
@@ -347,7 +349,7 @@ impl Publisher {
         }
         report.count(scanned);
         report.completed = now.completed;
-        report.host = host_setup(&self.context.policy);
+        report.host = host_setup(&self.context.policy, &rebase::former_base_urls(self.catalogue())?);
         Ok(report)
     }
 }

@@ -39,6 +39,8 @@ pub(crate) const OPENED_WITH: RecordKind<OpenedWith> = RecordKind::new("opened-w
 pub(crate) const SETS: RecordKind<Vec<String>> = RecordKind::new("sets", 1);
 /// The numbers of the folders and manifests, by the prefix of their URIs or their names.
 pub(crate) const CONTENT: RecordKind<BTreeMap<String, u8>> = RecordKind::new("content", 1);
+/// The base URLs that the Source had before, the last one at the end.
+pub(crate) const FORMER_BASE_URLS: RecordKind<Vec<String>> = RecordKind::new("former-base-urls", 1);
 /// The algorithms of the last complete scan.
 pub(crate) const ALGORITHMS: RecordKind<Vec<String>> = RecordKind::new("algorithms", 1);
 /// The sets whose present resources have versions, as a mask, and the last change that has one.
@@ -136,7 +138,12 @@ impl<T: Serialize + DeserializeOwned> RecordKind<T> {
 
     /// Returns what takes the record away, under its name.
     pub(crate) fn forget(&self) -> (String, Option<Vec<u8>>) {
-        (self.name.to_owned(), None)
+        self.forget_part("")
+    }
+
+    /// Returns what takes the record of a part away, under its name.
+    pub(crate) fn forget_part(&self, part: &str) -> (String, Option<Vec<u8>>) {
+        (format!("{}{part}", self.name), None)
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<T, String> {

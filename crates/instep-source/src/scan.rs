@@ -12,6 +12,7 @@ mod options;
 mod pipeline;
 mod reported;
 mod supplied;
+mod withheld;
 
 use std::path::PathBuf;
 
@@ -38,8 +39,9 @@ pub fn scan(
     let _alone = holdings.look_alone();
     monitor.phase(Phase::Scan);
     let record = |batch| catalogue.record(batch);
-    let report =
-        observe(catalogue, options, monitor, false, &record, |merge| complete_look(merge, holdings))?;
+    let report = observe(holdings, catalogue, options, monitor, false, &record, |merge| {
+        complete_look(merge, holdings)
+    })?;
     algorithms::complete(catalogue, options)?;
     Ok(report)
 }

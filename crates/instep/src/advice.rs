@@ -73,6 +73,17 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         SourceError::Locked { .. } => Some(
             "Wait until the other run has ended; changes can be reported to a running server: instep change",
         ),
+        SourceError::DeletionsRefused { empty: true, .. } => Some(
+            "Mount the disk or restore the folder; if the resources are really gone, allow it with --allow-empty \
+             --max-delete 100%",
+        ),
+        SourceError::DeletionsRefused { .. } => Some("If they are really gone, allow it with --max-delete N"),
+        SourceError::UnreadableRefused { .. } => Some(
+            "Let everybody read them (chmod o+r), leave them out with --exclude, or give --publish-unreadable skip",
+        ),
+        SourceError::BaseUrlChanged { .. } => Some(
+            "Give the base URL it was published at; if the Source has moved: instep publish DIR --rebase OLD NEW",
+        ),
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
         SourceError::Listen { .. } => Some("Choose another address with --listen; port 0 takes any free one"),
         _ => None,

@@ -73,6 +73,7 @@ impl Exit {
                 ErrorKind::Locked => Self::Locked,
                 ErrorKind::Storage => Self::Storage,
                 ErrorKind::NewerState => Self::NewerState,
+                ErrorKind::Refused => Self::Refused,
                 _ => Self::Failed,
             },
             None => Self::Usage,

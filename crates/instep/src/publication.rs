@@ -7,7 +7,7 @@ use std::{
 };
 
 use instep_source::{
-    Error, PublishOptions, PublishReport,
+    Error, HostSetup, LeftOutCounts, PublishOptions, PublishReport,
     serve::{self, ServeOptions},
 };
 use serde_json::json;
@@ -98,12 +98,37 @@ fn show(output: &Output, report: &PublishReport, is_first: bool) {
         elapsed(report.elapsed)
     ));
     output.closing(format!("Source Description: {}", report.source_description));
+    show_left_out(output, report.left_out);
     if let Some(kept) = report.kept_states {
         let states = counted(kept.states, "past and present state");
         output.closing(format!("Kept for Change Dumps and patches: {states}, {}", bytes(kept.bytes)));
     }
+    if !report.documents.is_empty() {
+        for moved in &report.host.moved {
+            let (from, to) = (&moved.from, &moved.to);
+            output.note(format!("The Source has moved: redirect (301) each path below {from} to the same path below {to}"));
+        }
+    }
     if is_first {
         output.note("Next: set up the host once; add --host-setup nginx, apache or caddy to see how");
+    }
+}
+
+/// Shows how many files are not published because of their mode, kind or name.
+fn show_left_out(output: &Output, left_out: LeftOutCounts) {
+    let reasons = [
+        (left_out.private, "not readable by everybody"),
+        (left_out.links, "symbolic links"),
+        (left_out.special, "neither file nor folder"),
+        (left_out.names, "hidden names or editors' backups"),
+    ];
+    let reasons: Vec<_> = reasons
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, reason)| format!("{} {reason}", count(number)))
+        .collect();
+    if !reasons.is_empty() {
+        output.closing(format!("Not published: {} (-v lists them)", reasons.join(", ")));
     }
 }
 
@@ -115,6 +140,12 @@ fn summary(command: &str, report: &PublishReport) -> serde_json::Value {
         "deleted": report.deleted,
         "unchanged": report.unchanged,
         "skipped": report.skipped,
+        "left_out": {
+            "private": report.left_out.private,
+            "links": report.left_out.links,
+            "special": report.left_out.special,
+            "names": report.left_out.names,
+        },
         "resources": report.resources,
         "bytes": report.bytes,
         "documents": report.documents,
@@ -125,8 +156,13 @@ fn summary(command: &str, report: &PublishReport) -> serde_json::Value {
         "host": {
             "well_known": report.host.well_known.as_ref().map(|redirect| redirect.to.as_str()),
             "robots": report.host.robots,
+            "moved": moved(&report.host),
             "nginx": report.host.nginx,
         },
         "seconds": report.elapsed.as_secs_f64(),
     })
+}
+
+fn moved(host: &HostSetup) -> Vec<serde_json::Value> {
+    host.moved.iter().map(|moved| json!({ "from": moved.from, "to": moved.to.as_str() })).collect()
 }

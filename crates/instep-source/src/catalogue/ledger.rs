@@ -145,6 +145,7 @@ impl<'a> Ledger<'a> {
                 }
                 Observation::Changed(resource) => self.found(resource, &mut recorded, |_| false)?,
                 Observation::Gone { key } => self.gone(key, &mut recorded)?,
+                Observation::Moved { key } => drop(self.remove(key)?),
             }
         }
         recorded.sequence = self.head.sequence;
@@ -212,11 +213,18 @@ impl<'a> Ledger<'a> {
     }
 
     fn gone(&mut self, key: &[u8], recorded: &mut Recorded) -> Result<(), CatalogueError> {
-        let Some(held) = self.held(key)? else { return Ok(()) };
+        let Some(held) = self.remove(key)? else { return Ok(()) };
         recorded.deleted += 1;
+        self.log(&Change::Deleted, held.sets, &held.uri, (Some(&held.state), &State::new()))
+    }
+
+    /// Removes the row of a resource, and returns it.
+    fn remove(&mut self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
+        let Some(held) = self.held(key)? else { return Ok(None) };
         self.prepare("DELETE FROM resource WHERE key = ?1")?.execute([key]).doing(RECORDING)?;
         self.tally(&held, -1);
-        self.log(&Change::Deleted, held.sets, &held.uri, (Some(&held.state), &State::new()))
+        self.head.revision += 1;
+        Ok(Some(held))
     }
 
     /// For a set that a resource enters it is created, for one that it leaves it is deleted; a new URI is both.

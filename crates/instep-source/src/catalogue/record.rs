@@ -175,6 +175,11 @@ pub enum Observation {
     },
     /// It is said to have changed, whether or not its state shows it.
     Changed(Resource),
+    /// It is there no longer, and another resource has its URI: for readers nothing is gone.
+    Moved {
+        /// Its key.
+        key: Vec<u8>,
+    },
     /// It is there no longer.
     Gone {
         /// Its key.
@@ -189,7 +194,7 @@ impl Observation {
             Self::Found(resource) | Self::Changed(resource) | Self::Rehashed { resource, .. } => {
                 &resource.key
             }
-            Self::Gone { key } => key,
+            Self::Gone { key } | Self::Moved { key } => key,
         }
     }
 }

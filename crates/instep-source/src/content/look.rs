@@ -12,22 +12,22 @@ use super::{
 };
 use crate::catalogue::FileStamp;
 
-/// The answer to a look at a path.
+/// The result of looking at a path.
 #[derive(Debug)]
 pub(crate) enum Look {
     /// A file to publish, and the sets that take it.
     File(FileStamp, u64),
     /// A folder that a walk would enter.
     Folder,
-    /// Nothing that is published: it is gone, hidden, private, left out or a link.
+    /// Nothing that is published: it is gone, hidden, left out or a link.
     Nothing,
-    /// It cannot be told.
+    /// A file or folder that cannot be read, or not by everybody.
     Unknown,
 }
 
 /// Looks at a path of a root, and at the folders that lead to it.
 pub(crate) fn look(root: &Root, path: &[u8], private_too: bool) -> Look {
-    let mut at = 0;
+    let (mut at, handle) = (0, root.handle());
     for name in path.split(|byte| *byte == b'/') {
         let end = at + name.len();
         let (here, last) = (&path[..end], end == path.len());
@@ -35,15 +35,14 @@ pub(crate) fn look(root: &Root, path: &[u8], private_too: bool) -> Look {
         if filter::is_left_out(name) || root.is_left_out(here) {
             return Look::Nothing;
         }
-        let stat = match statat(&root.handle, here, AtFlags::SYMLINK_NOFOLLOW) {
+        let stat = match statat(&*handle, here, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT | Errno::NOTDIR) => return Look::Nothing,
             Err(_) => return Look::Unknown,
         };
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory if root.prunes(here) || !(private_too || stat.st_mode & 0o001 != 0) => {
-                return Look::Nothing;
-            }
+            FileType::Directory if root.prunes(here) => return Look::Nothing,
+            FileType::Directory if !(private_too || stat.st_mode & 0o001 != 0) => return Look::Unknown,
             FileType::Directory if last => return Look::Folder,
             FileType::Directory => {}
             FileType::RegularFile if last && (private_too || is_for_others(&stat)) => {
@@ -52,6 +51,8 @@ pub(crate) fn look(root: &Root, path: &[u8], private_too: bool) -> Look {
                     sets => Look::File(stamp(&stat), sets),
                 };
             }
+            // What was published stays published: a mode that changed is no deletion.
+            FileType::RegularFile if last => return Look::Unknown,
             _ => return Look::Nothing,
         }
     }

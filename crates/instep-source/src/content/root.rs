@@ -6,6 +6,7 @@ use std::{
     io,
     os::{fd::OwnedFd, unix::ffi::OsStrExt},
     path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
 };
 
 use instep_store::RootFolder;
@@ -24,31 +25,82 @@ use crate::{Error, catalogue::FileStamp};
 #[derive(Debug)]
 pub(crate) struct Root {
     pub(crate) number: u8,
-    pub(crate) folder: PathBuf,
+    /// The path that the operator gave; it may lead over links.
+    named: PathBuf,
+    place: RwLock<RootPlace>,
     pub(crate) supply: Option<Supply>,
     pub(super) prefix: String,
-    /// The folder, held open: beneath it no link is followed (S1).
-    pub(super) handle: RootFolder,
     sets: Vec<(u8, Filter)>,
     left_out: Vec<Vec<u8>>,
 }
 
+/// The folder that stands at the path of a root.
+#[derive(Debug)]
+struct RootPlace {
+    /// Its path without links.
+    folder: PathBuf,
+    /// The folder, held open: beneath it no link is followed (S1).
+    handle: Arc<RootFolder>,
+    /// How often another folder has taken the path.
+    replaced: u64,
+}
+
 impl Root {
     pub(super) fn new(
+        named: PathBuf,
         folder: PathBuf,
         supply: Option<Supply>,
         prefix: String,
         set: u8,
         filter: Filter,
     ) -> Result<Self, Error> {
-        let handle = RootFolder::open(&folder).map_err(Error::read(&folder))?;
+        let handle = Arc::new(RootFolder::open(&folder).map_err(Error::read(&folder))?);
+        let place = RwLock::new(RootPlace { folder, handle, replaced: 0 });
         let sets = vec![(set, filter)];
-        Ok(Self { number: 0, folder, supply, prefix, handle, sets, left_out: Vec::new() })
+        Ok(Self { number: 0, named, place, supply, prefix, sets, left_out: Vec::new() })
+    }
+
+    fn place(&self) -> RwLockReadGuard<'_, RootPlace> {
+        self.place.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the path of the folder, without links.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.place().folder.clone()
+    }
+
+    /// Returns the folder, held open.
+    pub(crate) fn handle(&self) -> Arc<RootFolder> {
+        Arc::clone(&self.place().handle)
+    }
+
+    /// Returns how often another folder has taken the place of this one.
+    pub(super) fn replaced(&self) -> u64 {
+        self.place().replaced
+    }
+
+    /// Opens the folder again by its name; returns `true` if it is another one. A folder that is held open stays
+    /// readable after it was renamed or removed, so without this the old tree would be published for ever.
+    pub(super) fn refresh(&self) -> io::Result<bool> {
+        let folder = self.named.canonicalize()?;
+        let handle = RootFolder::open(&folder)?;
+        let identity = |root: &RootFolder| io::Result::Ok(rustix::fs::fstat(root.folder(b"")?)?);
+        let (old, new) = (identity(&self.handle())?, identity(&handle)?);
+        let mut place = self.place.write().unwrap_or_else(PoisonError::into_inner);
+        if (old.st_dev, old.st_ino) == (new.st_dev, new.st_ino) && place.folder == folder {
+            return Ok(false);
+        }
+        *place = RootPlace { folder, handle: Arc::new(handle), replaced: place.replaced + 1 };
+        Ok(true)
     }
 
     /// Returns the path below this root of a folder that is served there too, with its final slash.
     pub(super) fn leads_to(&self, folder: &Path, prefix: &str) -> Option<Vec<u8>> {
-        let below = folder.strip_prefix(&self.folder).ok().filter(|_| self.supply.is_none())?;
+        let below = folder
+            .strip_prefix(&self.place().folder)
+            .ok()
+            .map(Path::to_owned)
+            .filter(|_| self.supply.is_none())?;
         let path = below.as_os_str().as_bytes();
         let is_walked = !path.split(|byte| *byte == b'/').any(filter::is_left_out);
         let is_there = !path.is_empty() && self.path_of_uri(prefix).as_deref() == Some(path);
@@ -64,7 +116,7 @@ impl Root {
     /// both are those of documents), and the configuration of the program.
     pub(super) fn leave_out(&mut self, out: &Path, state: &Path) {
         let own = ["resourcesync", ".well-known", "robots.txt", "instep.toml"];
-        let folders = [out.to_owned(), self.folder.clone()];
+        let folders = [out.to_owned(), self.folder()];
         let documents = folders.iter().flat_map(|folder| own.map(|name| folder.join(name)));
         for path in documents.chain([state.to_owned()]) {
             if let Some(path) = self.relative(&path) {
@@ -117,12 +169,12 @@ impl Root {
 
     /// Returns the place of a path in the file system.
     pub(crate) fn path(&self, path: &[u8]) -> PathBuf {
-        self.folder.join(OsStr::from_bytes(path))
+        self.place().folder.join(OsStr::from_bytes(path))
     }
 
     /// A file's path relative to this root; none outside of it. The last name need not exist.
     pub(crate) fn relative(&self, path: &Path) -> Option<Vec<u8>> {
-        let within = |path: &Path| path.strip_prefix(&self.folder).ok().map(Path::to_owned);
+        let within = |path: &Path| path.strip_prefix(self.folder()).ok().map(Path::to_owned);
         let resolved = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
         let path = within(path).or_else(|| within(&resolved()?))?;
         Some(path.as_os_str().as_bytes().to_vec())
@@ -131,18 +183,18 @@ impl Root {
     /// Opens a file below the folder, through no link, or what stands for it.
     pub(crate) fn open(&self, path: &[u8]) -> io::Result<File> {
         let supplied = self.supply.as_ref().and_then(|supply| supply.0.open(path));
-        supplied.unwrap_or_else(|| self.handle.entry(path))
+        supplied.unwrap_or_else(|| self.handle().entry(path))
     }
 
     /// Returns the stamp of a file below the folder.
     pub(crate) fn stamp(&self, path: &[u8]) -> io::Result<FileStamp> {
-        let stat = rustix::fs::fstat(self.handle.entry(path)?)?;
+        let stat = rustix::fs::fstat(self.handle().entry(path)?)?;
         Ok(stat::stamp(&stat))
     }
 
     /// Opens a folder below the folder, through no link.
     pub(super) fn open_folder(&self, path: &[u8]) -> io::Result<OwnedFd> {
-        self.handle.folder(path)
+        self.handle().folder(path)
     }
 }
 

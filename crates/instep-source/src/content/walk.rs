@@ -12,7 +12,7 @@ use super::{
     root::Root,
     stat::{is_for_others, stamp},
 };
-use crate::{Monitor, Problem, catalogue::FileStamp};
+use crate::{LeftOut, LeftOutCounts, Monitor, Problem, catalogue::FileStamp};
 
 /// The next step of a walk.
 #[derive(Debug)]
@@ -147,9 +147,12 @@ impl<'a> Walk<'a> {
             FileType::RegularFile if self.private_too || is_for_others(&stat) => {
                 Some(Found::File(stamp(&stat), sets))
             }
-            FileType::RegularFile => self.skips.private.add(&self.path),
-            FileType::Symlink => self.skips.links.add(&self.path),
-            _ => self.skips.special.add(&self.path),
+            FileType::RegularFile => {
+                self.leave_out(LeftOut::Private, b"");
+                Some(Found::Unknown)
+            }
+            FileType::Symlink => self.leave_out(LeftOut::Link, b""),
+            _ => self.leave_out(LeftOut::Special, b""),
         }
     }
 
@@ -158,22 +161,23 @@ impl<'a> Walk<'a> {
         let name = &self.path[folder.path_length..self.path.len() - 1];
         let opened = openat(&folder.handle, name, FOLDER, Mode::empty()).and_then(|handle| self.read(handle));
         match opened {
-            Ok(()) => None,
+            Ok(true) => None,
+            Ok(false) => Some(Found::Unknown),
             Err(error) => self.unreadable(error),
         }
     }
 
-    /// Opens the folder at the path and sorts what is in it.
-    fn read(&mut self, handle: OwnedFd) -> Result<(), Errno> {
+    /// Opens the folder at the path and sorts what is in it; returns `false` if not everybody may enter it.
+    fn read(&mut self, handle: OwnedFd) -> Result<bool, Errno> {
         if !self.path.is_empty() && !self.private_too && fstat(&handle)?.st_mode & 0o001 == 0 {
-            let _ = self.skips.private.add(&self.path);
-            return Ok(());
+            self.leave_out(LeftOut::Private, b"");
+            return Ok(false);
         }
         let (mut names, mut sorted) = self.spare.pop().unwrap_or_default();
         self.list(&handle, &mut names, &mut sorted)?;
         sorted.sort_unstable_by(|a, b| a.of(&names).cmp(b.of(&names)));
         self.open.push(Folder { handle, names, sorted, next: 0, path_length: self.path.len() });
-        Ok(())
+        Ok(true)
     }
 
     fn list(&mut self, handle: &OwnedFd, names: &mut Vec<u8>, sorted: &mut Vec<Name>) -> Result<(), Errno> {
@@ -182,7 +186,11 @@ impl<'a> Walk<'a> {
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
             if filter::is_left_out(name) {
+                self.leave_out(LeftOut::Name, name);
                 continue;
             }
             let kind = match entry.file_type() {
@@ -192,8 +200,12 @@ impl<'a> Walk<'a> {
             let slash: &[u8] = match kind {
                 FileType::Directory => b"/",
                 FileType::RegularFile => b"",
-                other => {
-                    self.pass_over(other, name);
+                FileType::Symlink => {
+                    self.leave_out(LeftOut::Link, name);
+                    continue;
+                }
+                _ => {
+                    self.leave_out(LeftOut::Special, name);
                     continue;
                 }
             };
@@ -205,12 +217,21 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn pass_over(&mut self, kind: FileType, name: &[u8]) {
+    /// Counts a file or folder that is not published: the one at the path, or a name in the folder there.
+    fn leave_out(&mut self, reason: LeftOut, name: &[u8]) -> Option<Found> {
         let path = [&self.path, name].concat();
-        let _ = match kind {
-            FileType::Symlink => self.skips.links.add(&path),
-            _ => self.skips.special.add(&path),
+        if reason == LeftOut::Name && self.root.is_left_out(&path) {
+            return None;
+        }
+        self.monitor.left_out(&self.root.path(&path).display().to_string(), reason);
+        let skipped = match reason {
+            LeftOut::Private => &mut self.skips.private,
+            LeftOut::Link => &mut self.skips.links,
+            LeftOut::Special => &mut self.skips.special,
+            LeftOut::Name => &mut self.skips.names,
         };
+        skipped.add(&path);
+        None
     }
 
     fn leave(&mut self) {
@@ -257,6 +278,7 @@ pub(crate) struct Skips {
     pub(crate) private: Skipped,
     pub(crate) links: Skipped,
     pub(crate) special: Skipped,
+    pub(crate) names: Skipped,
     pub(crate) unreadable: u64,
 }
 
@@ -266,12 +288,20 @@ impl Skips {
         self.private.merge(&other.private);
         self.links.merge(&other.links);
         self.special.merge(&other.special);
+        self.names.merge(&other.names);
         self.unreadable += other.unreadable;
     }
 
-    /// Returns their number.
+    /// Returns the number of those that were not meant to be left out: a hidden name is.
     pub(crate) fn count(&self) -> u64 {
         self.private.count + self.links.count + self.special.count + self.unreadable
+    }
+}
+
+impl From<&Skips> for LeftOutCounts {
+    fn from(skips: &Skips) -> Self {
+        let Skips { private, links, special, names, .. } = skips;
+        Self { private: private.count, links: links.count, special: special.count, names: names.count }
     }
 }
 
@@ -283,13 +313,11 @@ pub(crate) struct Skipped {
 }
 
 impl Skipped {
-    /// Counts one; there is nothing to publish.
-    fn add(&mut self, path: &[u8]) -> Option<Found> {
+    fn add(&mut self, path: &[u8]) {
         if self.count == 0 {
             self.first = path.to_vec();
         }
         self.count += 1;
-        None
     }
 
     fn merge(&mut self, other: &Self) {

@@ -21,7 +21,7 @@ pub(super) fn watch_suppliers(publisher: &Publisher, messages: &mpsc::SyncSender
                 }
                 ReportedPath::Everything => drop(messages.send(Message::ScanEverything)),
             };
-            supply.0.watch(ChangeReporter::new(&root.folder, report));
+            supply.0.watch(ChangeReporter::new(&root.folder(), report));
         }
     }
 }

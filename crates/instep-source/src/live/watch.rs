@@ -1,6 +1,7 @@
 //! The content, watched: each folder by a watch of its own, so that a new one is looked at after its watch stands.
 
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
     sync::{
@@ -16,12 +17,14 @@ use notify::{
 };
 
 use super::{message::Message, settle::Touch};
+use crate::{Monitor, Problem};
 
 /// Watches over the folders of the content.
 pub(super) struct Watches {
     watcher: Option<RecommendedWatcher>,
     own: Arc<[PathBuf]>,
     lost: Arc<AtomicBool>,
+    unwatched: BTreeSet<PathBuf>,
 }
 
 impl Watches {
@@ -38,61 +41,86 @@ impl Watches {
                 }
             }
         })?;
-        Ok(Self { watcher: Some(watcher), own, lost })
+        Ok(Self { watcher: Some(watcher), own, lost, unwatched: BTreeSet::new() })
     }
 
-    /// No watches: periodic scans see what changed.
+    /// No watches: periodic scans find what changed.
     pub(super) fn none() -> Self {
-        Self { watcher: None, own: Arc::default(), lost: Arc::default() }
+        Self { watcher: None, own: Arc::default(), lost: Arc::default(), unwatched: BTreeSet::new() }
     }
 
-    /// Whether events were lost since the last call.
+    /// Returns `true` if events were lost since the last call.
     pub(super) fn take_lost(&self) -> bool {
         self.lost.swap(false, Ordering::Acquire)
     }
 
-    /// Whether there are watches at all.
+    /// Returns `true` if there are watches at all.
     pub(super) fn stand(&self) -> bool {
         self.watcher.is_some()
     }
 
-    /// Watches a folder and the folders below it; no link is followed, nothing hidden is watched.
-    pub(super) fn add(&mut self, folder: &Path) -> Result<(), WatchFailure> {
-        let Some(watcher) = &mut self.watcher else { return Ok(()) };
+    /// Returns the folders that cannot be watched, each with all that lies below it.
+    pub(super) fn unwatched(&self) -> &BTreeSet<PathBuf> {
+        &self.unwatched
+    }
+
+    /// Watches a folder and the folders below it; no link is followed, nothing hidden is watched. What cannot be watched
+    /// is left to scans, and all else is watched.
+    pub(super) fn add(&mut self, folder: &Path, monitor: &dyn Monitor) {
+        let Some(watcher) = &mut self.watcher else { return };
+        self.unwatched.retain(|unwatched| !unwatched.starts_with(folder));
+        let mut failures = 0;
         let mut folders = vec![folder.to_owned()];
         while let Some(folder) = folders.pop() {
             match watcher.watch(&folder, RecursiveMode::NonRecursive) {
                 Ok(()) => {}
                 Err(error) if is_gone(&error) => continue,
-                Err(error) => return Err(WatchFailure { folder, error }),
+                Err(error) => {
+                    if failures == 0 {
+                        let subject = folder.to_string_lossy();
+                        monitor.problem(&Problem::warning(subject, advice(&error)));
+                    }
+                    failures += 1;
+                    self.unwatched.insert(folder);
+                    continue;
+                }
             }
             let Ok(entries) = fs::read_dir(&folder) else { continue };
             let inner = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
             folders.extend(inner.map(|entry| entry.path()).filter(|path| !is_own(path, &self.own)));
         }
-        Ok(())
-    }
-}
-
-/// A folder that cannot be watched.
-pub(super) struct WatchFailure {
-    pub(super) folder: PathBuf,
-    pub(super) error: notify::Error,
-}
-
-impl WatchFailure {
-    /// What went wrong, and what to do.
-    pub(super) fn advice(&self) -> String {
-        match self.error.kind {
-            notify::ErrorKind::MaxFilesWatch => {
-                "the limit of watches is reached: raise fs.inotify.max_user_watches; \
-                 until then changes are found by scans"
-                    .to_owned()
-            }
-            _ => format!("cannot be watched: {}; changes are found by scans", self.error),
+        // Scans of very many folders, one by one, cost more than one of the folder that has them all.
+        if self.unwatched.len() > MOST_UNWATCHED {
+            self.unwatched = BTreeSet::from([folder.to_owned()]);
+        }
+        if failures > 1 {
+            let what =
+                format!("and {} more folders cannot be watched; they are scanned instead", failures - 1);
+            monitor.problem(&Problem::warning(folder.to_string_lossy(), what));
         }
     }
 }
+
+/// Folders that are scanned one by one because they cannot be watched.
+const MOST_UNWATCHED: usize = 1_000;
+
+/// Says what went wrong, and what to do.
+pub(super) fn advice(error: &notify::Error) -> String {
+    match &error.kind {
+        notify::ErrorKind::MaxFilesWatch => "cannot be watched, as the limit of watches is reached: raise \
+                                             fs.inotify.max_user_watches; until then its changes are found by scans"
+            .to_owned(),
+        notify::ErrorKind::Io(source) if source.raw_os_error() == Some(OUT_OF_INSTANCES) => {
+            "cannot be watched, as the limit of watchers is reached: raise fs.inotify.max_user_instances; until then \
+             changes are found by scans"
+                .to_owned()
+        }
+        _ => format!("cannot be watched: {error}; its changes are found by scans"),
+    }
+}
+
+/// The error of `inotify_init` beyond `max_user_instances`.
+const OUT_OF_INSTANCES: i32 = rustix::io::Errno::MFILE.raw_os_error();
 
 fn is_gone(error: &notify::Error) -> bool {
     match &error.kind {
@@ -156,7 +184,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (sender, receiver) = mpsc::sync_channel(1);
         let mut watches = Watches::new(Vec::new(), sender).unwrap();
-        assert!(watches.add(folder.path()).is_ok());
+        watches.add(folder.path(), &crate::VoidMonitor);
+        assert!(watches.unwatched().is_empty());
         fs::write(folder.path().join("a"), "a").unwrap();
         let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
         while !watches.take_lost() && std::time::Instant::now() < until {

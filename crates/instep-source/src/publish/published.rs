@@ -4,7 +4,7 @@ use std::mem;
 
 use crate::{
     Error,
-    catalogue::{Catalogue, Snapshot},
+    catalogue::{Catalogue, NamedValue, Snapshot},
     records::{ARCHIVE, ArchivedDocuments, PLACING, PUBLISHED, PublishedSet, PublishedSource},
     render::Before,
 };
@@ -49,4 +49,10 @@ pub(super) fn complete(catalogue: &Catalogue, mut next: PublishedSource, needed:
         catalogue.forget_changes(needed)?;
     }
     Ok(())
+}
+
+/// Returns the record as it is kept, and the names of archives that are dropped with it.
+pub(super) fn written_with_archives_dropped(published: &PublishedSource) -> Vec<NamedValue> {
+    let archives = published.sets.keys().map(|set| ARCHIVE.forget_part(set));
+    archives.chain([PUBLISHED.write(published), PLACING.forget()]).collect()
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use resourcesync::{DateTime, Uri};
 
 use crate::{
+    LeftOutCounts,
     content::Kept,
     render::{HostSetup, Place},
     scan::ScanReport,
@@ -24,6 +25,8 @@ pub struct PublishReport {
     pub unchanged: u64,
     /// Files that cannot be published; each went to the monitor.
     pub skipped: u64,
+    /// Files and folders that are not published because of their mode, kind or name.
+    pub left_out: LeftOutCounts,
     /// Names, below `out`, of the documents and packages written, in the order they were put in place.
     pub documents: Vec<String>,
     /// Resources of the Source.
@@ -52,6 +55,7 @@ impl PublishReport {
             deleted: 0,
             unchanged: 0,
             skipped: 0,
+            left_out: LeftOutCounts::default(),
             documents: Vec::new(),
             resources: 0,
             bytes: 0,
@@ -70,6 +74,7 @@ impl PublishReport {
         self.updated = scanned.recorded.updated;
         self.deleted = scanned.recorded.deleted;
         self.skipped = scanned.skipped;
+        self.left_out = scanned.left_out;
         self.unchanged = self.resources.saturating_sub(self.created + self.updated);
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CATALOGUE, Publisher, needed::needed_after, published, remembered, sets};
+use super::{CATALOGUE, Publisher, needed::needed_after, published, rebase, remembered, sets};
 use crate::{
     Error, Monitor, PublishOptions,
     catalogue::{Catalogue, Recorded},
@@ -95,6 +95,7 @@ pub fn preview(
         true => Catalogue::beside(&file)?,
         false => Catalogue::open(&nowhere.path().join(CATALOGUE))?,
     };
+    rebase::check(&options, &catalogue)?;
     sets::number(&mut options.sets, &catalogue)?;
     let holdings = Holdings::new(&options, &catalogue)?;
     scan::check(&holdings, &catalogue, &ScanOptions::new(&options), false, monitor, differs)
@@ -105,7 +106,7 @@ pub fn preview(
 /// # Errors
 /// If an option cannot be followed.
 pub fn setup(options: &PublishOptions) -> Result<HostSetup, Error> {
-    Ok(host_setup(&Policy::new(options)?))
+    Ok(host_setup(&Policy::new(options)?, &[]))
 }
 
 /// The same as [`Publisher::compact`], for who has only the catalogue.

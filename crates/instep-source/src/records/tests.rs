@@ -5,8 +5,8 @@ use std::{fmt::Debug, fs, path::Path};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    ALGORITHMS, ARCHIVE, CONTENT, OPENED_WITH, PATCHED, PLACING, PUBLISHED, RecordKind, SETS, STATES_KEPT,
-    VERSIONED,
+    ALGORITHMS, ARCHIVE, CONTENT, FORMER_BASE_URLS, OPENED_WITH, PATCHED, PLACING, PUBLISHED, RecordKind,
+    SETS, STATES_KEPT, VERSIONED,
 };
 use crate::{
     Error,
@@ -41,6 +41,7 @@ fn each_version_of_each_record_is_read_for_ever() {
     is_read_and_written(&OPENED_WITH);
     is_read_and_written(&SETS);
     is_read_and_written(&CONTENT);
+    is_read_and_written(&FORMER_BASE_URLS);
     is_read_and_written(&ALGORITHMS);
     is_read_and_written(&VERSIONED);
     is_read_and_written(&PATCHED);

@@ -9,7 +9,11 @@ use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path
 use percent_encoding::percent_decode_str;
 use resourcesync::Uri;
 
-use super::{Policy, place::SOURCE_DESCRIPTION, robots};
+use super::{
+    Policy,
+    place::{Place, SOURCE_DESCRIPTION},
+    robots,
+};
 use crate::{CodingRule, content::MediaTypes};
 
 /// The settings an operator adds to the host, so that resources and a Source below a path lead to the documents.
@@ -20,6 +24,8 @@ pub struct HostSetup {
     pub well_known: Option<Redirect>,
     /// Lines for the host's `robots.txt` (DISC-5); empty if it was written.
     pub robots: Vec<String>,
+    /// Redirects from the base URLs that the Source had before: each path below `from` leads to the same one below `to`.
+    pub moved: Vec<Redirect>,
     /// Directives for the `server` block of nginx.
     pub nginx: String,
     /// Directives for a virtual host of the Apache HTTP Server; needs mod_alias and mod_headers.
@@ -32,7 +38,7 @@ pub struct HostSetup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Redirect {
-    /// The path that is requested.
+    /// The path or URL that is requested.
     pub from: String,
     /// The URI it leads to.
     pub to: Uri,
@@ -63,7 +69,7 @@ struct CodedFiles {
 const STATE_FOLDERS: &str = r"/\.instep(/|$)";
 
 /// Returns the settings for the host of a Source.
-pub(crate) fn host_setup(policy: &Policy) -> HostSetup {
+pub(crate) fn host_setup(policy: &Policy, former: &[String]) -> HostSetup {
     let place = &policy.place;
     let at_root = place.is_host_root();
     let well_known = (!at_root)
@@ -90,9 +96,14 @@ pub(crate) fn host_setup(policy: &Policy) -> HostSetup {
         nginx: nginx::directives(&directives),
         apache: apache::directives(&directives),
         caddy: caddy::directives(&directives),
+        moved: former.iter().filter_map(|base| moved(base, place)).collect(),
         well_known,
         robots,
     }
+}
+
+fn moved(former: &str, place: &Place) -> Option<Redirect> {
+    Some(Redirect { from: former.to_owned(), to: Uri::parse(place.base()).ok()? })
 }
 
 fn origin(policy: &Policy) -> &str {

@@ -201,7 +201,7 @@ fn another_base_url_rewrites_everything() {
     source.policy = Policy::new(&PublishOptions::new("/nowhere", "https://example.org/data")).unwrap();
     let written = source.publish();
     assert!(FIRST[..6].iter().all(|name| written.iter().any(|it| it == name)), "{written:?}");
-    insta::assert_debug_snapshot!(host_setup(&source.policy));
+    insta::assert_debug_snapshot!(host_setup(&source.policy, &[]));
 }
 
 #[test]

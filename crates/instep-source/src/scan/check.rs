@@ -50,7 +50,7 @@ pub fn check(
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();
-    let options = ScanOptions { spool: None, ..options.clone() };
+    let options = ScanOptions { spool: None, guard: None, ..options.clone() };
     let differs = Mutex::new(differs);
     let compare = |batch: Vec<Observation>| {
         let snapshot = catalogue.snapshot()?;
@@ -62,14 +62,18 @@ pub fn check(
         }
         Ok::<_, CatalogueError>(Recorded::default())
     };
-    observe(catalogue, &options, monitor, every_file, &compare, |merge| complete_look(merge, holdings))
+    observe(holdings, catalogue, &options, monitor, every_file, &compare, |merge| {
+        complete_look(merge, holdings)
+    })
 }
 
 fn difference(observation: Observation, held: Option<Resource>) -> Option<Difference> {
     let different = |uri, kind| Some(Difference { uri, kind });
     match (observation, held) {
-        (Observation::Gone { .. }, Some(held)) => different(held.uri, DifferenceKind::Missing),
-        (Observation::Gone { .. }, None) => None,
+        (Observation::Gone { .. } | Observation::Moved { .. }, Some(held)) => {
+            different(held.uri, DifferenceKind::Missing)
+        }
+        (Observation::Gone { .. } | Observation::Moved { .. }, None) => None,
         (Observation::Rehashed { resource, also }, Some(held)) => match held.state.digests.agrees_with(&also)
         {
             Some(true) => None,

@@ -28,6 +28,9 @@ const COARSE_NS: i64 = 10_000_000;
 const LEAST_TICK: Duration = Duration::from_millis(4);
 const MOST_TICK: Duration = Duration::from_millis(20);
 const BUFFER: usize = 256 * 1024;
+/// Bytes of a file after which it is looked at whether it still rests. One that is appended to all the time must not
+/// hold up the others: it is set aside after this much, not after the whole of it.
+const LOOK_EVERY: u64 = 32 << 20;
 
 /// The digests to compute.
 #[derive(Clone, Debug)]
@@ -133,11 +136,22 @@ impl<'a> FileHasher<'a> {
             let now = now_ns();
             let mut hasher = Hasher::new(&self.algorithms);
             let mut draft = spool.map(Spool::draft).transpose()?;
-            let length = read(&mut open, before.length, &mut self.buffer, |bytes| {
-                hasher.update(bytes);
-                draft.as_mut().map_or(Ok(()), |draft| draft.write(bytes))
-            })?;
-            let after = stamp(&rustix::fs::fstat(&open)?);
+            let (mut length, mut after) = (0, before);
+            while length < before.length && after == before {
+                let part = LOOK_EVERY.min(before.length - length);
+                let read = read(&mut open, part, &mut self.buffer, |bytes| {
+                    hasher.update(bytes);
+                    draft.as_mut().map_or(Ok(()), |draft| draft.write(bytes))
+                })?;
+                length += read;
+                after = stamp(&rustix::fs::fstat(&open)?);
+                if read < part {
+                    break;
+                }
+            }
+            if before.length == 0 {
+                after = stamp(&rustix::fs::fstat(&open)?);
+            }
             self.done.hashed_bytes += length;
             if before == after && length == after.length {
                 self.done.hashed += 1;
@@ -205,7 +219,8 @@ fn read(
 ) -> io::Result<u64> {
     let mut length = 0;
     while length < expected {
-        match file.read(buffer) {
+        let wanted = buffer.len().min(usize::try_from(expected - length).unwrap_or(usize::MAX));
+        match file.read(&mut buffer[..wanted]) {
             Ok(0) => break,
             Ok(read) => {
                 take(&buffer[..read])?;

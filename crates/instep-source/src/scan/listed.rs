@@ -25,7 +25,7 @@ impl Merge<'_, '_> {
         self.skips.unreadable += listing.wrong;
         listing.for_each(|listed, sets| {
             if let Some((root, _)) = holdings.root_of_uri(listed.uri.as_str()) {
-                return self.leave_to(&root.folder, &listed.uri);
+                return self.leave_to(&root.folder(), &listed.uri);
             }
             let key = manifest.key(listed.uri.as_str());
             self.pass_to_listed(&key, listing.complete, &mut held)?;
@@ -33,7 +33,10 @@ impl Merge<'_, '_> {
             self.listed(key, listed, sets, known)
         })?;
         if listing.complete {
-            held.try_for_each(|row| self.gone(row?.key))?;
+            held.try_for_each(|row| {
+                let row = row?;
+                self.gone(&row.key, row.sets)
+            })?;
         }
         Ok(())
     }
@@ -56,7 +59,7 @@ impl Merge<'_, '_> {
         while let Some(row) = held.next_if(|row| row.as_ref().map_or(true, |row| row.key.as_slice() < key)) {
             let row = row?;
             if complete {
-                self.gone(row.key)?;
+                self.gone(&row.key, row.sets)?;
             }
         }
         Ok(())
@@ -71,7 +74,11 @@ impl Merge<'_, '_> {
     ) -> Result<(), Error> {
         self.saw_one();
         if listed.change == Some(Change::Deleted) {
-            return if held.is_some() { self.gone(key) } else { Ok(()) };
+            // The manifest says so itself: nothing to guard against.
+            return match held {
+                Some(_) => self.pipeline.observe(Observation::Gone { key }),
+                None => Ok(()),
+            };
         }
         let mut resource = Resource::new(key, listed.uri);
         resource.history = held.as_ref().map(|held| held.history).unwrap_or_default();

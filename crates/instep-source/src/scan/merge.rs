@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{candidate::Candidate, options::ScanOptions, pipeline::Pipeline};
+use super::{candidate::Candidate, options::ScanOptions, pipeline::Pipeline, withheld::WithheldDeletions};
 use crate::{
     Error, Monitor, Phase, Progress,
-    catalogue::{Catalogue, FileStamp, Known, Observation, Stamps},
+    catalogue::{Catalogue, FileStamp, Known, Stamps},
     content::{Look, Root, Skips, Spool, Step, Walk, look},
 };
 
@@ -29,6 +29,7 @@ pub(super) struct Merge<'a, 'p> {
     /// The number of states that went there.
     pub(super) kept: u64,
     pub(super) skips: Skips,
+    pub(super) withheld: WithheldDeletions,
 }
 
 impl<'a, 'p> Merge<'a, 'p> {
@@ -41,7 +42,19 @@ impl<'a, 'p> Merge<'a, 'p> {
     ) -> Self {
         let (told, skips) = (Instant::now(), Skips::default());
         let (spool, kept) = (None, 0);
-        Self { catalogue, options, rehash_all, monitor, pipeline, told, seen: 0, spool, kept, skips }
+        Self {
+            catalogue,
+            options,
+            rehash_all,
+            monitor,
+            pipeline,
+            told,
+            seen: 0,
+            spool,
+            kept,
+            skips,
+            withheld: WithheldDeletions::new(),
+        }
     }
 
     /// All of a root.
@@ -50,7 +63,7 @@ impl<'a, 'p> Merge<'a, 'p> {
             return self.supplied(root, &*supply.0);
         }
         let walk =
-            Walk::new(root, self.options.private_too, self.monitor).map_err(Error::read(&root.folder))?;
+            Walk::new(root, self.options.private_too, self.monitor).map_err(Error::read(root.folder()))?;
         let known = self.catalogue.stamps(root.key(b""), vec![root.number + 1])?;
         self.merge(root, walk, known)
     }
@@ -123,7 +136,7 @@ impl<'a, 'p> Merge<'a, 'p> {
     fn pass_to(&mut self, path: &[u8], known: &mut Stamps) -> Result<Option<Known>, Error> {
         while let Some((key, held)) = known.peek() {
             match key[1..].cmp(path) {
-                Ordering::Less => self.gone(key.to_vec())?,
+                Ordering::Less => self.gone(key, held.sets)?,
                 Ordering::Equal => {
                     known.advance()?;
                     return Ok(Some(held));
@@ -160,13 +173,14 @@ impl<'a, 'p> Merge<'a, 'p> {
         }
     }
 
-    pub(super) fn gone(&mut self, key: Vec<u8>) -> Result<(), Error> {
-        self.pipeline.observe(Observation::Gone { key })
+    /// Withholds a deletion until the whole scan is done.
+    pub(super) fn gone(&mut self, key: &[u8], sets: u64) -> Result<(), Error> {
+        self.withheld.add(key, sets).map_err(Error::write("temporary file"))
     }
 
     fn gone_all(&mut self, mut known: Stamps) -> Result<(), Error> {
-        while let Some((key, _)) = known.peek() {
-            self.gone(key.to_vec())?;
+        while let Some((key, held)) = known.peek() {
+            self.gone(key, held.sets)?;
             known.advance()?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::{
     pipeline::{self, Record},
 };
 use crate::{
-    Error, Monitor, Problem,
+    Error, Monitor, Problem, Unreadable,
     catalogue::Catalogue,
     content::{Holdings, Skipped, Skips},
 };
@@ -30,6 +30,7 @@ pub(super) fn complete_look<'a>(merge: &mut Merge<'a, '_>, holdings: &'a Holding
 
 /// Runs `look` with threads that hash and one that records behind it; `every_file` is hashed, or those that moved.
 pub(super) fn observe<'a>(
+    holdings: &'a Holdings,
     catalogue: &'a Catalogue,
     options: &'a ScanOptions,
     monitor: &'a dyn Monitor,
@@ -38,17 +39,21 @@ pub(super) fn observe<'a>(
     look: impl for<'p> FnOnce(&mut Merge<'a, 'p>) -> Result<(), Error>,
 ) -> Result<ScanReport, Error> {
     catalogue.settle()?;
+    holdings.refresh(monitor)?;
     let at = catalogue.now();
     let hashing = algorithms::hashing(catalogue, options)?;
-    let ((seen, skips, kept), done) =
+    let ((seen, skips, kept, mut withheld), mut done) =
         pipeline::run(catalogue, &hashing, options.threads, monitor, record, |pipeline| {
             let rehash_all = every_file || !hashing.before.is_empty();
             let mut merge = Merge::new(catalogue, options, rehash_all, monitor, pipeline);
             merge.spool.clone_from(&hashing.spool);
             look(&mut merge)?;
-            Ok((merge.seen, merge.skips, merge.kept))
+            Ok((merge.seen, merge.skips, merge.kept, merge.withheld))
         })?;
     report_skips(&skips, monitor);
+    refuse_unreadable(&skips, done.unreadable, options)?;
+    withheld.check(catalogue, holdings, options)?;
+    done.recorded.add(&withheld.record(catalogue, holdings, record)?);
     if let Some(spool) = hashing.spool.filter(|_| done.kept + kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;
     }
@@ -59,6 +64,7 @@ pub(super) fn observe<'a>(
         hashed: done.hashed,
         hashed_bytes: done.hashed_bytes,
         skipped: skips.count() + done.unreadable,
+        left_out: (&skips).into(),
         recorded: done.recorded,
     })
 }
@@ -71,7 +77,10 @@ fn report_skips(skips: &Skips, monitor: &dyn Monitor) {
             monitor.problem(&Problem::warning(first, format!("{what}; {} in all", skipped.count)));
         }
     };
-    report(&skips.private, "is not readable by everybody, so it is not published");
+    report(
+        &skips.private,
+        "is not readable by everybody, so it is not published; what was published stays as it was",
+    );
     report(&skips.links, "is a symbolic link, so it is not published");
     report(&skips.special, "is no regular file, so it is not published");
 }
@@ -86,7 +95,7 @@ pub(super) fn observe_paths(
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();
     let record = |batch| catalogue.record(batch);
-    observe(catalogue, options, monitor, false, &record, |merge| {
+    observe(holdings, catalogue, options, monitor, false, &record, |merge| {
         for path in paths {
             for root in holdings.roots() {
                 if let Some(path) = root.relative(path) {
@@ -96,4 +105,15 @@ pub(super) fn observe_paths(
         }
         Ok(())
     })
+}
+
+fn refuse_unreadable(skips: &Skips, unreadable: u64, options: &ScanOptions) -> Result<(), Error> {
+    let count = skips.private.count + skips.unreadable + unreadable;
+    match options.unreadable == Unreadable::Fail && count > 0 {
+        true => {
+            let first = String::from_utf8_lossy(&skips.private.first).into_owned();
+            Err(Error::UnreadableRefused { count, first })
+        }
+        false => Ok(()),
+    }
 }

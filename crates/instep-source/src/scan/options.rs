@@ -4,7 +4,9 @@ use std::thread;
 
 use resourcesync::{Algorithm, DateTime};
 
-use crate::{PublishOptions, catalogue::Recorded, content::Spool};
+use crate::{
+    DeletionGuard, PublishOptions, Unreadable, catalogue::Recorded, content::Spool, monitor::LeftOutCounts,
+};
 
 /// Options of a scan.
 #[derive(Clone, Debug)]
@@ -18,6 +20,12 @@ pub struct ScanOptions {
     pub private_too: bool,
     /// The sets of the Source: their baseline is complete after a scan of everything.
     pub sets: u64,
+    /// The names of the sets, by their numbers.
+    pub set_names: Vec<String>,
+    /// The guard of deletions; `None` if each deletion is meant.
+    pub guard: Option<DeletionGuard>,
+    /// What is done with files that not everybody may read.
+    pub unreadable: Unreadable,
     /// The spool that each new state of a resource is copied to; the baseline is not.
     pub spool: Option<Spool>,
 }
@@ -29,6 +37,9 @@ impl ScanOptions {
             algorithms: options.hash.clone(),
             threads: thread::available_parallelism().map_or(1, |threads| threads.get().min(8)),
             private_too: false,
+            set_names: options.sets.iter().map(|set| set.name.clone()).collect(),
+            guard: Some(options.guard),
+            unreadable: options.unreadable,
             sets: mask(options.sets.len()),
             spool: Spool::of(options),
         }
@@ -51,6 +62,8 @@ pub struct ScanReport {
     pub hashed_bytes: u64,
     /// Files that are passed over: private, links, devices, unreadable.
     pub skipped: u64,
+    /// What is not published because of its mode, its kind or its name; the first of these counts as skipped.
+    pub left_out: LeftOutCounts,
     /// The changes that were recorded.
     pub recorded: Recorded,
 }

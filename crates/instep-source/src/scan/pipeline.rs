@@ -154,7 +154,8 @@ fn record_all(record: &Record<'_>, waiting: &Receiver<Vec<Observation>>) -> Resu
         if batch.len() >= GROUP || (last && !batch.is_empty()) {
             // In the order of the table, and so that equal changes give equal logs; what is gone first, for its URI may
             // be that of something new.
-            let is_there = |it: &Observation| !matches!(it, Observation::Gone { .. });
+            let is_there =
+                |it: &Observation| !matches!(it, Observation::Gone { .. } | Observation::Moved { .. });
             batch.sort_unstable_by(|one, other| {
                 is_there(one).cmp(&is_there(other)).then_with(|| one.key().cmp(other.key()))
             });

@@ -145,7 +145,9 @@ fn record_files<'a>(
     drop(alone);
     let mut recorded = recording.wait()?;
     if !folders.is_empty() {
-        recorded.add(&observe_paths(holdings, catalogue, &folders, options, monitor)?.recorded);
+        // The application names what is gone: nothing to guard against.
+        let options = ScanOptions { guard: None, ..options.clone() };
+        recorded.add(&observe_paths(holdings, catalogue, &folders, &options, monitor)?.recorded);
     }
     if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;

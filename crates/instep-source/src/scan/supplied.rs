@@ -26,7 +26,7 @@ impl Beside<'_> {
         if self.last.as_deref().is_some_and(|last| last >= path) {
             let what =
                 format!("{} comes too late: paths are supplied in order", String::from_utf8_lossy(path));
-            return Err(Error::read(&root.folder)(io::Error::new(io::ErrorKind::InvalidData, what)));
+            return Err(Error::read(root.folder())(io::Error::new(io::ErrorKind::InvalidData, what)));
         }
         self.last = Some(path.to_vec());
         Ok(())
@@ -48,8 +48,11 @@ impl<'a> Merge<'a, '_> {
             if taken.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         taken?;
-        listed.map_err(Error::read(&root.folder))?;
-        beside.held.try_for_each(|row| self.gone(row?.key))
+        listed.map_err(Error::read(root.folder()))?;
+        beside.held.try_for_each(|row| {
+            let row = row?;
+            self.gone(&row.key, row.sets)
+        })
     }
 
     fn next_supplied(
@@ -78,12 +81,12 @@ impl<'a> Merge<'a, '_> {
     ) -> Result<(), Error> {
         let known = self.catalogue.snapshot()?.resource(&root.key(path))?;
         let sets = root.sets_taking(path);
-        let supplied = supplier.at(path).map_err(Error::read(&root.folder))?.filter(|_| sets != 0);
+        let supplied = supplier.at(path).map_err(Error::read(root.folder()))?.filter(|_| sets != 0);
         match (supplied, known) {
             (Some(supplied), known) => {
                 self.take_supplied(root, supplied, sets, known, &mut MediaTypes::default())
             }
-            (None, Some(known)) => self.gone(known.key),
+            (None, Some(known)) => self.gone(&known.key, known.sets),
             (None, None) => Ok(()),
         }
     }

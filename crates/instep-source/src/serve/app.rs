@@ -166,7 +166,7 @@ impl Shared {
             "" | "resourcesync/" => ("text/html; charset=utf-8", page::front(&overview)),
             "resourcesync/live.js" => ("text/javascript; charset=utf-8", page::LIVE.to_owned()),
             "healthz" => ("text/plain; charset=utf-8", "alive\n".to_owned()),
-            "readyz" => ("text/plain; charset=utf-8", overview.readiness().to_owned()),
+            "readyz" => ("text/plain; charset=utf-8", overview.readiness()),
             "status" => ("application/json", overview.to_json()),
             "metrics" => ("text/plain; version=0.0.4", self.observer.metrics.exposition(&overview)),
             _ => return None,

@@ -28,6 +28,7 @@ pub(crate) struct Metrics {
     resource_bytes: metrics::Gauge,
     publications: metrics::Counter,
     last_success: metrics::Gauge,
+    unwatched: metrics::Gauge,
     request_number: AtomicU64,
 }
 
@@ -54,6 +55,10 @@ impl Metrics {
                 "instep_last_success_timestamp_seconds",
                 "When documents were last current"
             );
+            metrics::describe_gauge!(
+                "instep_unwatched_folders",
+                "Folders that are scanned because they cannot be watched"
+            );
             let class = |class| metrics::counter!("instep_http_requests_total", "class" => class);
             Self {
                 exposition,
@@ -63,6 +68,7 @@ impl Metrics {
                 resource_bytes: metrics::gauge!("instep_resource_bytes"),
                 publications: metrics::counter!("instep_publications_total"),
                 last_success: metrics::gauge!("instep_last_success_timestamp_seconds"),
+                unwatched: metrics::gauge!("instep_unwatched_folders"),
                 request_number: AtomicU64::new(1),
             }
         })
@@ -75,6 +81,7 @@ impl Metrics {
         self.publications.absolute(overview.publications);
         let published = overview.published.map_or(0, |published| published.unix_micros());
         self.last_success.set(published as f64 / 1e6);
+        self.unwatched.set(overview.unwatched_folders as f64);
         self.exposition.render()
     }
 

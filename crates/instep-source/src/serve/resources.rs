@@ -1,9 +1,8 @@
 //! The resources, as the catalogue knows them.
 
-use std::{fs::File, io};
+use std::{fs::File, io, os::unix::fs::PermissionsExt};
 
 use http::HeaderValue;
-use instep_store::RootFolder;
 use resourcesync::Uri;
 
 use super::{
@@ -50,7 +49,7 @@ impl Resources {
             let Some(prefix) = root.uri(b"").as_str().strip_prefix(place.base()).map(str::to_owned) else {
                 continue;
             };
-            folders.push((prefix, Files::new(InFolder::open(root, known.clone())?)));
+            folders.push((prefix, Files::new(InFolder::new(root, known.clone()))));
         }
         folders.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
         let holdings = publisher.holdings().clone();
@@ -101,23 +100,28 @@ impl Known {
 /// The files below one folder, by their path.
 #[derive(Debug)]
 struct InFolder {
-    root: RootFolder,
     supply: Option<Supply>,
     number: u8,
     known: Known,
 }
 
 impl InFolder {
-    fn open(root: &content::Root, known: Known) -> Result<Self, Error> {
-        let folder = RootFolder::open(&root.folder).map_err(Error::read(&root.folder))?;
-        Ok(Self { root: folder, supply: root.supply.clone(), number: root.number, known })
+    fn new(root: &content::Root, known: Known) -> Self {
+        Self { supply: root.supply.clone(), number: root.number, known }
     }
 }
 
 impl Shelf for InFolder {
     fn open(&self, name: &[u8]) -> io::Result<File> {
         let supplied = self.supply.as_ref().and_then(|supply| supply.0.open(name));
-        supplied.unwrap_or_else(|| self.root.entry(name))
+        supplied.unwrap_or_else(|| {
+            let folder = self.known.holdings.handle(self.number).ok_or(io::ErrorKind::NotFound)?;
+            let file = folder.entry(name)?;
+            // The scan publishes what everybody may read; a mode that was taken away since holds here at once. A
+            // supplier decides by itself.
+            let is_private = self.supply.is_none() && file.metadata()?.permissions().mode() & 0o004 == 0;
+            if is_private { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
+        })
     }
 
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {

@@ -24,6 +24,7 @@ pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overv
         hours: snapshot.changes_by(HOUR, HOURS)?,
         published: Some(snapshot.at()),
         publications: before.publications + 1,
+        unwatched_folders: before.unwatched_folders,
         failure: None,
     };
     for (number, set) in (0_u8..).zip(&publisher.options().sets) {

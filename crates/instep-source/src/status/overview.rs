@@ -23,6 +23,8 @@ pub struct Overview {
     pub published: Option<DateTime>,
     /// Publications since the start.
     pub publications: u64,
+    /// The number of folders that cannot be watched, so that their changes are found by scans.
+    pub unwatched_folders: usize,
     /// The reason why the last publication failed; `None` if it succeeded.
     pub failure: Option<String>,
 }
@@ -69,11 +71,17 @@ impl Overview {
         self.published.is_some() && self.failure.is_none()
     }
 
-    pub(crate) fn readiness(&self) -> &'static str {
-        match (self.published, &self.failure) {
+    pub(crate) fn readiness(&self) -> String {
+        let readiness = match (self.published, &self.failure) {
             (None, _) => "not published yet\n",
             (Some(_), Some(_)) => "the last publication failed; see /status\n",
             (Some(_), None) => "ready\n",
+        };
+        match self.unwatched_folders {
+            0 => readiness.to_owned(),
+            folders => {
+                format!("{readiness}folders that are scanned because they cannot be watched: {folders}\n")
+            }
         }
     }
 

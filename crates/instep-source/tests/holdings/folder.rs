@@ -40,7 +40,9 @@ impl Folder {
         let clock = Arc::new(AtomicI64::new(1_700_000_000_000_000));
         let catalogue = open(state.path(), &clock);
         let holdings = Holdings::new(&publish, &catalogue).unwrap();
-        let options = ScanOptions::new(&publish);
+        let mut options = ScanOptions::new(&publish);
+        // These tests are about what is recorded; tests/guard.rs is about what is refused.
+        options.guard = None;
         Self { root, state, publish, clock, options, catalogue, holdings }
     }
 

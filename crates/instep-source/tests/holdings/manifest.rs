@@ -48,7 +48,7 @@ fn what_a_manifest_names_no_longer_is_gone_and_what_it_describes_anew_is_updated
     folder.scan();
     folder.write("list.csv", "uri,length\nhttp://x/d,1\nhttp://x/c,4\nhttp://x/a,1\n");
     folder.scan();
-    assert_eq!(folder.log(), ["deleted b", "updated c", "created d"]);
+    assert_eq!(folder.log(), ["updated c", "created d", "deleted b"]);
     assert_eq!(folder.scan().recorded.sequence, 0);
 }
 

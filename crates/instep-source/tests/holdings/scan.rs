@@ -50,7 +50,7 @@ fn created_updated_and_deleted_files_are_logged_once() {
     folder.write("sub/born", "4");
     folder.scan();
     folder.scan();
-    assert_eq!(folder.log(), ["deleted gone", "updated new", "created sub/born"]);
+    assert_eq!(folder.log(), ["updated new", "created sub/born", "deleted gone"]);
     folder.check();
 }
 
@@ -250,7 +250,7 @@ fn several_roots_have_their_own_prefixes_and_the_inner_one_hides_the_outer() {
     assert_eq!(folder.uris(), ["a", "inner/c"]);
     folder.remove_content();
     folder.scan();
-    assert_eq!(folder.log(), ["deleted inner/c", "created inner/hidden"]);
+    assert_eq!(folder.log(), ["created inner/hidden", "deleted inner/c"]);
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn a_check_tells_what_differs_and_records_nothing() {
 }
 
 #[test]
-fn a_uri_that_moves_to_other_content_is_deleted_before_it_is_created() {
+fn a_uri_that_moves_to_other_content_is_never_announced_as_deleted() {
     let mut folder = Folder::new();
     let elsewhere = tempfile::tempdir().unwrap();
     for number in 0..300 {
@@ -334,13 +334,9 @@ fn a_uri_that_moves_to_other_content_is_deleted_before_it_is_created() {
     folder.scan();
     folder.remove_content();
     folder.scan();
-    let mut state: std::collections::BTreeMap<_, _> =
-        (0..300).map(|number| (format!("http://x/sub/{number}"), true)).collect();
-    for change in folder.changes() {
-        let is_there = change.change.as_str() != "deleted";
-        let before = state.insert(change.uri.as_str().to_owned(), is_there);
-        assert_ne!(before, Some(is_there), "{} {}", change.change, change.uri);
-    }
-    assert!(state.into_values().all(|is_there| is_there), "the last word is that it is there");
-    assert_eq!(folder.changes().len(), 1_200);
+    let changes = folder.changes();
+    assert_eq!(changes.len(), 600);
+    assert!(changes.iter().all(|change| change.change.as_str() != "deleted"));
+    assert_eq!(folder.uris().len(), 300);
+    folder.check();
 }

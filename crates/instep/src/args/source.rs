@@ -7,7 +7,8 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use instep_source::{Archives, DumpPolicy, PatchOptions, PublishOptions};
+use instep_destination::MaxDelete;
+use instep_source::{Archives, DumpPolicy, MaxDeletions, PatchOptions, PublishOptions, Unreadable};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
@@ -93,9 +94,37 @@ pub(crate) struct Source {
     #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE",
         help_heading = PACKAGES, hide_short_help = true)]
     keep_bytes: u64,
+    /// Close the open Change List after this many changes
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..), value_name = "N",
+        help_heading = DOCUMENTS, hide_short_help = true)]
+    rotate_entries: u64,
+    /// Close the open Change List this long after its first change
+    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION",
+        help_heading = DOCUMENTS, hide_short_help = true)]
+    rotate_after: Duration,
+    /// Renew the Resource Dump with the next change when it is older than this
+    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION",
+        help_heading = PACKAGES, hide_short_help = true)]
+    dump_every: Duration,
     /// Keep closed and superseded documents, and offer archives
     #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     archives: bool,
+    /// Keep at most this many documents in each archive
+    #[arg(long, default_value_t = 10_000, value_name = "N", help_heading = PACKAGES, hide_short_help = true)]
+    archive_count: usize,
+    /// Keep archived documents for this long
+    #[arg(long, default_value = "2160h", value_parser = values::duration, value_name = "DURATION",
+        help_heading = PACKAGES, hide_short_help = true)]
+    archive_age: Duration,
+    /// Publish at most this many deletions at once: a number or a percentage [default: 10 or 10%, the larger]
+    #[arg(long, value_name = "N", help_heading = DOCUMENTS, hide_short_help = true)]
+    max_delete: Option<MaxDelete>,
+    /// Allow the last resource of a set to be published as deleted
+    #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
+    allow_empty: bool,
+    /// Files that not everybody may read: skip them, or fail; what was published of them before stays
+    #[arg(long, default_value = "skip", value_name = "WHAT", help_heading = WHAT_TO_PUBLISH, hide_short_help = true)]
+    publish_unreadable: WhenUnreadable,
 }
 
 /// A version of the standard.
@@ -105,6 +134,13 @@ enum Version {
     V1_0,
     #[value(name = "1.1")]
     V1_1,
+}
+
+/// What is done with files that not everybody may read.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WhenUnreadable {
+    Fail,
+    Skip,
 }
 
 /// When a Resource Dump is offered.
@@ -196,7 +232,24 @@ impl Source {
             (patches.share, patches.most_bytes) = (self.patch_share, self.patch_max);
             patches
         });
-        options.archives = self.archives.then(Archives::default);
+        options.dumps.every = self.dump_every;
+        options.lists.rotation.entries = self.rotate_entries;
+        options.lists.rotation.age = self.rotate_after;
+        options.archives = self.archives.then(|| {
+            let mut archives = Archives::default();
+            (archives.count, archives.age) = (self.archive_count, self.archive_age);
+            archives
+        });
+        options.guard.allow_empty = self.allow_empty;
+        options.guard.most = match self.max_delete.unwrap_or_default() {
+            MaxDelete::Default => MaxDeletions::Default,
+            MaxDelete::Count(count) => MaxDeletions::Count(count),
+            MaxDelete::Percent(percent) => MaxDeletions::Percent(percent),
+        };
+        options.unreadable = match self.publish_unreadable {
+            WhenUnreadable::Fail => Unreadable::Fail,
+            WhenUnreadable::Skip => Unreadable::Skip,
+        };
         options.gzip_twins = self.gzip;
         options.sitemap_twin = self.sitemap;
         options.robots = !self.no_robots;

@@ -30,8 +30,11 @@ pub(crate) struct Publish {
     #[arg(value_parser = values::path)]
     dir: PathBuf,
     /// The URL at which the folder is served
-    #[arg(long, value_name = "URL", help_heading = WHAT_TO_PUBLISH)]
-    base_url: String,
+    #[arg(long, value_name = "URL", required_unless_present = "rebase", help_heading = WHAT_TO_PUBLISH)]
+    base_url: Option<String>,
+    /// Move the Source from one base URL to another, and keep its history
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], help_heading = WHAT_TO_PUBLISH, hide_short_help = true)]
+    rebase: Vec<String>,
     /// Show what would be published; write nothing
     #[arg(short = 'n', long, help_heading = WHAT_TO_PUBLISH)]
     dry_run: bool,
@@ -72,8 +75,16 @@ impl Publish {
                  instep serve --versions"
             );
         }
-        let options =
-            self.source.options(&self.dir, &self.base_url, self.dir.clone(), DumpPolicy::Never, config)?;
+        let rebased = self.rebase.get(1).cloned();
+        if let (Some(new), Some(given)) = (&rebased, &self.base_url)
+            && new != given
+        {
+            bail!("--rebase moves the Source to {new}, but --base-url is {given}");
+        }
+        let base_url = self.base_url.or(rebased).unwrap_or_default();
+        let mut options =
+            self.source.options(&self.dir, &base_url, self.dir.clone(), DumpPolicy::Never, config)?;
+        options.rebase_from = self.rebase.into_iter().next();
         match (self.host_setup, self.dry_run) {
             (Some(server), _) => show_setup(server, &options, output),
             (None, true) => preview(&options, output),

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use instep_source::{
-    Monitor, Phase, Problem, Progress,
+    LeftOut, Monitor, Phase, Problem, Progress,
     scan::{Difference, DifferenceKind},
 };
 use resourcesync::{Change, Uri};
@@ -94,6 +94,18 @@ impl Monitor for Publishing {
                 _ => "~",
             };
             self.output.line(format!("{letter} {}", name(uri.as_str())));
+        }
+    }
+
+    fn left_out(&self, path: &str, reason: LeftOut) {
+        if self.output.verbose {
+            let why = match reason {
+                LeftOut::Private => "not readable by everybody",
+                LeftOut::Link => "a symbolic link",
+                LeftOut::Special => "neither file nor folder",
+                _ => "a hidden name or an editor's backup",
+            };
+            self.bar.suspend(|| self.output.note(format!("not published: {} ({why})", name(path))));
         }
     }
 

@@ -1,0 +1,50 @@
+//! Moves the resources and their history to another base URL.
+
+use rusqlite::params;
+
+use super::{CatalogueError, error::Doing, ledger::Ledger};
+
+const MOVING: &str = "moving to another base URL";
+
+impl Ledger<'_> {
+    /// Replaces the beginning of each URI that starts with `from` by `to`, in resources, changes and versions. Nothing is
+    /// logged: the resources are the ones they were, and their changes keep their datetimes.
+    pub(super) fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
+        self.rebase_named_keys(from, to)?;
+        for table in [
+            "UPDATE resource SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
+            "UPDATE change SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
+            "UPDATE version SET uri = ?2 || substr(uri, ?3) WHERE substr(uri, 1, ?3 - 1) = ?1",
+        ] {
+            self.prepare(table)?.execute(params![from, to, rest_of(from)]).doing(MOVING)?;
+        }
+        self.head.revision += 1;
+        Ok(())
+    }
+
+    /// The keys of what applications and manifests name hold the whole URI.
+    fn rebase_named_keys(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
+        let mut keys: Vec<(Vec<u8>, String)> = Vec::new();
+        {
+            let mut named = self.prepare(
+                "SELECT key, uri FROM resource WHERE substr(uri, 1, ?2 - 1) = ?1
+                 AND substr(key, 2) = CAST(uri AS BLOB)",
+            )?;
+            let mut rows = named.query(params![from, rest_of(from)]).doing(MOVING)?;
+            while let Some(row) = rows.next().doing(MOVING)? {
+                keys.push((row.get(0).doing(MOVING)?, row.get(1).doing(MOVING)?));
+            }
+        }
+        let mut rename = self.prepare("UPDATE resource SET key = ?2 WHERE key = ?1")?;
+        for (key, uri) in keys {
+            let moved = [&key[..1], to.as_bytes(), &uri.as_bytes()[from.len()..]].concat();
+            rename.execute(params![key, moved]).doing(MOVING)?;
+        }
+        Ok(())
+    }
+}
+
+/// The position of the first character after the beginning that is replaced; URIs are ASCII.
+fn rest_of(from: &str) -> i64 {
+    from.len() as i64 + 1
+}

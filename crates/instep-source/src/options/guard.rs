@@ -1,0 +1,47 @@
+//! The guard of a Source: what a publication may announce as deleted.
+
+/// The guard of a Source. An emptied folder or a disk that is not mounted looks like the deletion of everything; a
+/// publication that would announce more deletions than this is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeletionGuard {
+    /// The most deletions of one publication; while a Source stays open, of one hour.
+    pub most: MaxDeletions,
+    /// `true` if a set may lose its last resource.
+    pub allow_empty: bool,
+}
+
+/// A number of deletions, for each set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MaxDeletions {
+    /// The larger of 10 and 10 % of the resources.
+    #[default]
+    Default,
+    /// This number of resources.
+    Count(u64),
+    /// This percentage of the resources.
+    Percent(u8),
+}
+
+impl MaxDeletions {
+    /// Returns the most deletions among this number of resources.
+    pub(crate) fn limit(self, resources: u64) -> u64 {
+        match self {
+            Self::Default => (resources / 10).max(10),
+            Self::Count(count) => count,
+            Self::Percent(percent) => resources.saturating_mul(u64::from(percent)) / 100,
+        }
+    }
+}
+
+/// What is done with files that not everybody may read, and with what cannot be read at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// They are left out and reported. One that was published before stays published as it was.
+    #[default]
+    Skip,
+    /// The publication is refused.
+    Fail,
+}

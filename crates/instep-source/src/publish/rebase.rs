@@ -1,0 +1,65 @@
+//! A Source that moves to another base URL, and one that must not.
+
+use super::published;
+use crate::{
+    Error, PublishOptions,
+    catalogue::Catalogue,
+    content,
+    records::{ArchiveSummary, FORMER_BASE_URLS},
+    render::Place,
+};
+
+/// Moves the Source, if the options say so; refuses another base URL if they do not.
+pub(super) fn settle(options: &PublishOptions, catalogue: &Catalogue) -> Result<(), Error> {
+    match check(options, catalogue)? {
+        Some(from) => rebase(&from, Place::new(&options.base_url)?.base(), catalogue),
+        None => Ok(()),
+    }
+}
+
+/// Refuses another base URL than the one that the Source was published with: readers would take every resource for
+/// deleted and another one for created. Returns the base URL to move from; `None` if the Source stays where it is.
+pub(super) fn check(options: &PublishOptions, catalogue: &Catalogue) -> Result<Option<String>, Error> {
+    let place = Place::new(&options.base_url)?;
+    let published = published::load(&catalogue.snapshot()?)?.published;
+    let Some(before) = published.written_for.split(' ').next().filter(|before| !before.is_empty()) else {
+        return Ok(None);
+    };
+    if before == place.base() {
+        return Ok(None);
+    }
+    match options.rebase_from.as_deref().map(Place::new).transpose()? {
+        Some(from) if from.base() == before => Ok(Some(before.to_owned())),
+        Some(from) => {
+            let what = format!("this Source was published at {before}, not at {}", from.base());
+            Err(Error::option("base URL to move from", what))
+        }
+        None => {
+            let (published, given) = (before.to_owned(), place.base().to_owned());
+            Err(Error::BaseUrlChanged { published, given })
+        }
+    }
+}
+
+/// Returns the base URLs that the Source had before.
+pub(super) fn former_base_urls(catalogue: &Catalogue) -> Result<Vec<String>, Error> {
+    Ok(FORMER_BASE_URLS.read(catalogue)?.unwrap_or_default())
+}
+
+/// Moves resources, changes, versions and the numbers of folders in one transaction, and drops what cannot move: packages
+/// and archived documents have the old URIs inside. The next publication writes every document anew, with an inventory
+/// of this moment, and the Change Lists go on.
+fn rebase(from: &str, to: &str, catalogue: &Catalogue) -> Result<(), Error> {
+    let mut former = former_base_urls(catalogue)?;
+    former.retain(|base| base != to && base != from);
+    former.push(from.to_owned());
+    let mut before = published::load(&catalogue.snapshot()?)?.published;
+    for set in before.sets.values_mut() {
+        (set.resource_dump, set.change_dump, set.resource_list) = (None, None, None);
+        set.archive = ArchiveSummary::default();
+    }
+    let mut values = content::rebased_numbers(catalogue, from, to)?;
+    values.push(FORMER_BASE_URLS.write(&former));
+    values.extend(published::written_with_archives_dropped(&before));
+    Ok(catalogue.rebase(from, to, values)?)
+}
