@@ -35,10 +35,14 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     let found = source_description(&mut instep(folder.path()));
     assert_eq!(found, "http://file.example/.well-known/resourcesync");
 
+    // Another base URL over the same state is refused: each run starts as a new Source.
+    let start_anew = || fs::remove_dir_all(folder.path().join("data/.instep")).unwrap();
+    start_anew();
     let found =
         source_description(instep(folder.path()).env("INSTEP_BASE_URL", "http://environment.example/"));
     assert_eq!(found, "http://environment.example/.well-known/resourcesync");
 
+    start_anew();
     let mut command = instep(folder.path());
     command.env("INSTEP_BASE_URL", "http://environment.example/");
     let output =
@@ -141,4 +145,27 @@ fn a_rule_that_cannot_be_read_says_where_and_what() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && message.contains(said), "{message}");
     }
+}
+
+#[test]
+fn c1_c2_a_refused_publication_exits_6_and_says_what_to_do() {
+    let folder = folder("");
+    let publish = |arguments: &[&str]| {
+        let output = instep(folder.path()).args(["publish", "data"]).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(publish(&["--base-url", "http://old.example/"]).0, Some(0));
+    let (code, message) = publish(&["--base-url", "http://new.example/"]);
+    assert_eq!(code, Some(6), "{message}");
+    assert!(message.contains("http://old.example/") && message.contains("--rebase OLD NEW"), "{message}");
+    let (code, message) = publish(&["--rebase", "http://old.example/", "http://new.example/"]);
+    assert_eq!(code, Some(0), "{message}");
+    assert!(message.contains("redirect (301) each path below http://old.example/"), "{message}");
+
+    fs::remove_file(folder.path().join("data/a.txt")).unwrap();
+    let (code, message) = publish(&["--base-url", "http://new.example/"]);
+    assert_eq!(code, Some(6), "{message}");
+    assert!(message.contains("--allow-empty"), "{message}");
+    let (code, message) = publish(&["--base-url", "http://new.example/", "--allow-empty"]);
+    assert_eq!(code, Some(0), "{message}");
 }

@@ -4,16 +4,12 @@ mod line;
 mod listing;
 
 use std::{
-    fs::File,
-    io::{self, BufRead, BufReader},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::AtomicBool,
 };
 
 use super::filter::Filter;
-use crate::{Error, Monitor};
 pub(crate) use line::Listed;
-pub(crate) use listing::Listing;
 
 /// One resource as a line of JSON has it, without a file: what an application says may not name one.
 pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
@@ -64,19 +60,6 @@ impl Manifest {
     /// The key of a resource that it names.
     pub(crate) fn key(&self, uri: &str) -> Vec<u8> {
         [&[self.number], uri.as_bytes()].concat()
-    }
-
-    /// Reads it, sorted; nothing where it is standard input and was read before.
-    ///
-    /// # Errors
-    /// If it cannot be read, or its header line is wrong. A wrong line is reported and left out.
-    pub(crate) fn read(&self, monitor: &dyn Monitor) -> Result<Option<Listing<'_>>, Error> {
-        let input: Box<dyn BufRead> = match self.path.as_os_str() == "-" {
-            true if self.taken.swap(true, Ordering::SeqCst) => return Ok(None),
-            true => Box::new(BufReader::new(io::stdin())),
-            false => Box::new(BufReader::new(File::open(&self.path).map_err(Error::read(&self.path))?)),
-        };
-        Listing::read(self, input, monitor).map(Some)
     }
 
     /// The sets that a resource belongs to: globs are held against its path below the base URL, or else its whole URI.

@@ -163,7 +163,7 @@ impl Shared {
         }
         let overview = Arc::clone(&self.overview.borrow());
         let (content_type, text) = match path {
-            "" | "resourcesync/" => ("text/html; charset=utf-8", page::front(&overview)),
+            "" | "resourcesync/" => ("text/html; charset=utf-8", page::front_page(&overview)),
             "resourcesync/live.js" => ("text/javascript; charset=utf-8", page::LIVE.to_owned()),
             "healthz" => ("text/plain; charset=utf-8", "alive\n".to_owned()),
             "readyz" => ("text/plain; charset=utf-8", overview.readiness()),

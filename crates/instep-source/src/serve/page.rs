@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, html};
 use resourcesync::{Change, DateTime, Uri};
 
 pub(crate) use browse::routes;
-pub(crate) use front::front;
+pub(crate) use front::front_page;
 
 /// What a page may load: its own style, the script and the events of this host.
 pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; \

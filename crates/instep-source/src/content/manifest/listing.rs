@@ -1,6 +1,10 @@
 //! The lines of a manifest in the order of the catalogue, sorted outside of memory.
 
-use std::io::{self, BufRead};
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    sync::atomic::Ordering,
+};
 
 use rusqlite::{Connection, params};
 
@@ -23,12 +27,23 @@ pub(crate) struct Listing<'a> {
     pub(crate) wrong: u64,
 }
 
+impl Manifest {
+    /// Reads the lines, sorted; returns `None` if they come from standard input and were read before.
+    ///
+    /// # Errors
+    /// If it cannot be read, or its header line is wrong. A wrong line is reported and left out.
+    pub(crate) fn read(&self, monitor: &dyn Monitor) -> Result<Option<Listing<'_>>, Error> {
+        let input: Box<dyn BufRead> = match self.is_standard_input() {
+            true if self.taken.swap(true, Ordering::SeqCst) => return Ok(None),
+            true => Box::new(BufReader::new(io::stdin())),
+            false => Box::new(BufReader::new(File::open(&self.path).map_err(Error::read(&self.path))?)),
+        };
+        Listing::read(self, input, monitor).map(Some)
+    }
+}
+
 impl<'a> Listing<'a> {
-    pub(super) fn read(
-        manifest: &'a Manifest,
-        input: Box<dyn BufRead>,
-        monitor: &dyn Monitor,
-    ) -> Result<Self, Error> {
+    fn read(manifest: &'a Manifest, input: Box<dyn BufRead>, monitor: &dyn Monitor) -> Result<Self, Error> {
         let sorted = Connection::open("").map_err(|error| manifest.failed(&error))?;
         sorted
             .execute_batch(

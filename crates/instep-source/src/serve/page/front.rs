@@ -7,7 +7,7 @@ use super::{change_kind, chart, copyable, figures, layout, moment, path, search_
 use crate::{Overview, Place, SetOverview};
 
 /// What is here, how much, what changed last, how to keep a copy.
-pub(crate) fn front(overview: &Overview) -> String {
+pub(crate) fn front_page(overview: &Overview) -> String {
     let address = overview.base_url.split_once("://").map_or(overview.base_url.as_str(), |(_, rest)| rest);
     let published = overview.published.map(|moment| moment.to_string()).unwrap_or_default();
     let at = |name: &str| path(&overview.base_url, name);
@@ -109,7 +109,7 @@ mod tests {
         let change = RecentChange { uri, change: Change::Created, datetime: DateTime::from_unix_seconds(0) };
         overview.changes.push(change);
         overview.failure = Some("<script>alert(1)</script>".into());
-        let page = front(&overview);
+        let page = front_page(&overview);
         assert!(!page.contains("<script>alert"));
         assert!(page.contains("instep sync http://example.com/"));
     }
