@@ -106,7 +106,9 @@ fn show(output: &Output, report: &PublishReport, is_first: bool) {
     if !report.documents.is_empty() {
         for moved in &report.host.moved {
             let (from, to) = (&moved.from, &moved.to);
-            output.note(format!("The Source has moved: redirect (301) each path below {from} to the same path below {to}"));
+            output.note(format!(
+                "The Source has moved: redirect (301) each path below {from} to the same path below {to}"
+            ));
         }
     }
     if is_first {
