@@ -52,8 +52,8 @@ fn audit_as_sync(options: &AuditOptions) -> SyncOptions {
     sync
 }
 
-/// What the Source has: its Resource List, or the manifests of its Resource Dump, and the changes since then. Whether that is
-/// all; where it is and nothing else is to be named, what it does not name is surplus.
+/// Reads the Source's Resource List, or the manifests of its Resource Dump, and the changes since then. Returns `true` if
+/// that is the complete inventory; then the held resources that it does not name, and nothing else is to name, are surplus.
 async fn read_inventory(
     run: &mut Run<'_>,
     found: &CapabilitySet,
@@ -80,7 +80,7 @@ fn hash(options: &AuditOptions, copy: &LocalCopy, state: State) -> Hashed {
     hashing.begin(state)
 }
 
-/// What a run's copy holds, by the URIs of the originals.
+/// Returns the resources that a run's copy holds, by the URIs of their originals.
 fn origins(run: &Run<'_>) -> Result<(State, TempDir), Error> {
     let spool = run.copy.spool();
     let failed = |source| StateError::Scratch { path: spool.to_owned(), source };
@@ -92,7 +92,7 @@ struct Audit<'a> {
     monitor: &'a dyn Monitor,
     report: AuditReport,
     plans: Vec<SetRun>,
-    /// What is held by the URIs of the originals, while they are compared; and the folder that it lies in.
+    /// The held resources by the URIs of their originals while they are compared, and the folder of that temporary state.
     origins: Option<(State, TempDir)>,
 }
 
@@ -134,7 +134,7 @@ impl Audit<'_> {
             };
             named = by_origin.then(|| set.with(Draft::named));
             self.tell_plan(&set)?;
-            // A plan without an action has no word about anything.
+            // A plan without actions names no resource that a later check of files must leave out.
             if set.with(|draft| draft.actions().last())? > 0 {
                 self.plans.push(set);
             }
@@ -143,7 +143,7 @@ impl Audit<'_> {
         Ok((hashed, run.copy))
     }
 
-    /// All that a Source without an inventory tells of: what it does not name cannot be audited.
+    /// Audits the resources that changes name, if the Source has no inventory: others cannot be audited.
     async fn read_changes(
         &mut self,
         run: &mut Run<'_>,
@@ -201,7 +201,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// One line for each resource: what the Source has to say about it has been told.
+    /// Reports the result for one held file, unless a difference of its resource from the Source was reported already.
     fn judge(&mut self, uri: &str, verdict: Verdict) -> Result<(), Error> {
         for plan in &self.plans {
             if plan.with(|draft| draft.changes_bytes_of(uri))? {

@@ -1,4 +1,4 @@
-//! Changes of the copy, for those who act on them: an index to feed, a cache to purge.
+//! Changes of the copy, for applications that act on them, such as an index or a cache.
 
 use std::{fmt, io};
 
@@ -8,13 +8,13 @@ use resourcesync::{Change, DateTime, Digests};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CopyChange {
-    /// Its place among all changes of this copy: it rises, and one that is told twice has the same.
+    /// Its number among all changes of this copy. Numbers rise; a change that is delivered twice keeps its number.
     pub sequence: i64,
     /// Created, updated or deleted. A file that makes room for a folder of its name is updated: its path is new.
     pub change: Change,
     /// The resource.
     pub uri: String,
-    /// Where it lies or lay, relative to the copy.
+    /// Its path in the copy, or the one it had before it was deleted.
     pub path: String,
     /// Bytes.
     pub length: Option<u64>,
@@ -26,7 +26,7 @@ pub struct CopyChange {
     pub datetime: Option<DateTime>,
 }
 
-/// Hears of each change of a copy, at least once and in order.
+/// Receives each change of a copy, at least once and in order.
 ///
 /// # Contract
 /// Changes come after their commit. Success says that all of them are taken: they do not come again. After a failure the same ones

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use resourcesync::DateTime;
 
-/// Returns the time by this machine's clock: for the log of runs and the age of a Source, never to tell what is newer.
+/// Returns the time by this machine's clock: for the log of runs and the age of a Source, never to decide which version is newer.
 pub fn now() -> DateTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     DateTime::from_unix_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))

@@ -76,7 +76,7 @@ impl Committer {
         Ok((committer, recovered))
     }
 
-    /// Has a hook told before each step.
+    /// Calls a hook before each step.
     #[must_use]
     pub fn with_hook(mut self, hook: StepHook) -> Self {
         self.hook = Some(hook);
@@ -196,7 +196,7 @@ impl Committer {
             // Bytes before the intent: an intent that survives a power loss must find whole files to place.
             self.store.sync_staged(&work.staged())?;
             self.step(Step::WriteIntent)?;
-            // The one wait of the state in a group: after it, whatever happens, a start can tell what was under way.
+            // The only wait of the state in a group: after it, the next start knows every step that may be under way.
             self.state.set_waits(self.waits(Waits::Disk))?;
             intent = Some(self.state.write_intent(&work.operations)?);
             work.refuse(self.perform(&work.operations)?);
@@ -205,11 +205,11 @@ impl Committer {
             self.store.sync_names()?;
         }
         self.step(Step::CommitGroup)?;
-        // No wait: if this commit is lost with the power, the intent is still there and tells the same.
+        // No wait: if a power failure loses this commit, the intent is still there and has the same information.
         self.state.set_waits(self.waits(Waits::Order))?;
         self.state.commit_group(intent, work.done(), &work.ledger)?;
         self.step(Step::Discard)?;
-        // Last: until the state has the group, recovery may need a removed file to tell what became of it.
+        // Last: until the state has the group, recovery may need a removed file to decide if its step was taken.
         self.store.discard(&work.leftovers);
         let mut flushed = work.conclude();
         flushed.untold = self.tell_changes()?;

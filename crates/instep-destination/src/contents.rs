@@ -1,4 +1,4 @@
-//! What a copy holds, for who reads it beside the runs that keep it.
+//! Read access to a copy, for applications that use it beside the runs that maintain it.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Whether a folder holds a copy.
+    /// Returns `true` if a folder holds a copy.
     pub fn are_at(folder: &Path) -> bool {
         LocalCopy::is_at(folder)
     }
@@ -42,7 +42,7 @@ impl Contents {
         &self.folder
     }
 
-    /// Whether some set was brought in step to its end at least once.
+    /// Returns `true` if a baseline synchronization of at least one set was completed.
     ///
     /// # Errors
     /// When the state cannot be read.
@@ -55,7 +55,8 @@ impl Contents {
         Ok(false)
     }
 
-    /// What is held, versions beside it not, in the order of the bytes of the paths, until `each` says no. Memory does not grow with it.
+    /// Visits the held resources in the byte order of their paths until `each` returns `false`. Versions kept beside the copy are
+    /// left out. Memory does not grow with the number of resources.
     ///
     /// # Errors
     /// When the state cannot be read.
@@ -63,7 +64,7 @@ impl Contents {
         Ok(self.state.held_by_path(&mut |held| held.is_version() || each(held))?)
     }
 
-    /// What lies at a path.
+    /// Returns the resource at a path; `None` if none is held there.
     ///
     /// # Errors
     /// When the state cannot be read.
@@ -75,7 +76,7 @@ impl Contents {
         }
     }
 
-    /// What is held of a URI.
+    /// Returns the resource that is held of a URI; `None` if none is.
     ///
     /// # Errors
     /// When the state cannot be read.

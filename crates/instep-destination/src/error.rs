@@ -1,4 +1,4 @@
-//! What can go wrong at a Destination.
+//! The errors of a Destination, and the kinds that decide the exit code.
 
 mod convert;
 
@@ -25,7 +25,7 @@ pub enum Error {
     /// The Source does not answer, or not with a document.
     #[error("Cannot reach {url}")]
     Unreachable {
-        /// What was asked for.
+        /// The URL that was requested.
         url: String,
         /// Why.
         #[source]
@@ -36,7 +36,7 @@ pub enum Error {
     NotResourceSync {
         /// The operator's URL.
         url: String,
-        /// What was looked at.
+        /// The place that was searched.
         what: String,
     },
     /// A document of the Source cannot be used.
@@ -44,7 +44,7 @@ pub enum Error {
     InvalidDocument {
         /// The document.
         url: String,
-        /// What is wrong, and where.
+        /// The fault, and its place in the document.
         what: String,
     },
     /// A guard refuses.
@@ -52,7 +52,7 @@ pub enum Error {
     Refused {
         /// Which guard.
         guard: Guard,
-        /// What it found, and how to lift it.
+        /// The finding, and the way to allow it.
         what: String,
     },
     /// Another run has the copy.
@@ -66,7 +66,7 @@ pub enum Error {
     /// The copy cannot be read or written.
     #[error("Cannot {action} {}", path.display())]
     Storage {
-        /// What was tried: `write`.
+        /// The operation that failed, for example `write`.
         action: &'static str,
         /// Where.
         path: PathBuf,
@@ -102,7 +102,7 @@ pub enum Error {
     },
 }
 
-/// What kind of error it is: one exit code each.
+/// The kind of an error. Each has its own exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -124,7 +124,7 @@ pub enum ErrorKind {
     NewerState,
 }
 
-/// What refuses.
+/// The guard that refuses a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Guard {
@@ -159,7 +159,7 @@ impl fmt::Display for Guard {
 }
 
 impl Error {
-    /// What kind it is.
+    /// Returns the kind of this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Usage { .. } | Self::SeveralSets { .. } => ErrorKind::Usage,
@@ -187,7 +187,7 @@ impl Error {
         }
     }
 
-    /// Whether the same run may succeed later without anybody doing anything.
+    /// Returns `true` if the same run may succeed later without any change by the operator.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind(), ErrorKind::Unreachable | ErrorKind::InvalidDocument | ErrorKind::Locked)
     }

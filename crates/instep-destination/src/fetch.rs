@@ -134,7 +134,7 @@ impl Fetcher {
         {
             return staged;
         }
-        // Without a digest nothing tells whether another place has the version that is wanted.
+        // Without a digest nothing proves that another location has the wanted version.
         if task.expected.digests.strongest().is_none() {
             return outcome;
         }

@@ -18,15 +18,15 @@ use crate::{
 /// EntrySender that wait for the reader of a stream.
 const AHEAD: usize = 1_000;
 
-/// How a Source is listed.
+/// Options for listing a Source.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct StreamOptions {
     /// The sets of resources, by the URI or the last part of the URI of their Capability List; all if none is named.
     pub sets: Vec<String>,
-    /// How the network is used.
+    /// Options of access to the network.
     pub access: AccessOptions,
-    /// Where large documents are put aside while they are read; the system's temporary folder if `None`.
+    /// The folder for large documents while they are read; the system's temporary folder if `None`.
     pub spool: Option<PathBuf>,
 }
 
@@ -112,7 +112,7 @@ struct EntryListing {
 impl EntryListing {
     async fn run(self, entries: EntrySender) {
         if let Err(error) = self.list(&entries).await {
-            // Nobody is told if nobody listens any more.
+            // Ignores the result: a receiver that was dropped needs no more entries.
             let _ = entries.send(Err(error)).await;
         }
     }

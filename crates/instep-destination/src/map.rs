@@ -137,7 +137,7 @@ pub(crate) fn climbs(uri: &Uri) -> bool {
     path.split('/').skip(3).any(|segment| segment.to_ascii_lowercase().replace("%2e", ".") == "..")
 }
 
-/// The URI without its fragment: what tells resources apart (D6).
+/// Returns the URI without its fragment, which does not identify a resource (D6).
 pub fn without_fragment(uri: &Uri) -> &str {
     uri.as_str().split('#').next().unwrap_or_default()
 }

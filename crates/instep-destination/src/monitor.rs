@@ -1,4 +1,4 @@
-//! What a Destination tells while it works.
+//! Events that a Destination reports while it works.
 
 use std::{fmt, sync::Mutex, time::Duration};
 
@@ -6,7 +6,7 @@ use resourcesync::Uri;
 
 use crate::http::{InFlight, Traffic};
 
-/// Hears of everything that happens in a run; nothing comes back by it.
+/// Receives the events of a run, and cannot influence it.
 ///
 /// # Contract
 /// `event` is called from several threads, in the order of commits for items. It must return soon.
@@ -25,7 +25,7 @@ pub enum Event<'a> {
     Note(&'a str),
     /// The plan is complete.
     Planned(PlanTotals),
-    /// One action of the plan, or one difference found: told by a dry run and by an audit.
+    /// One action of the plan in a dry run, or one difference in an audit.
     Itemized(Item<'a>),
     /// A resource reached its final state in the copy and in the state.
     Committed(Item<'a>),
@@ -33,21 +33,21 @@ pub enum Event<'a> {
     Noted {
         /// Its URI.
         uri: &'a str,
-        /// Where it lies in the copy.
+        /// Its path in the copy.
         path: &'a str,
     },
     /// Bytes of resources arrived.
     Progress {
-        /// How many, since the last such event.
+        /// The number of bytes since the last such event.
         bytes: u64,
     },
     /// The topics that are subscribed to at hubs, each with what is left of its lease (CN-14): at the end of each look.
     Leases(&'a [(Uri, Duration)]),
-    /// What a host was asked for, since the last such event about it.
+    /// The requests to a host since the last such event about it.
     Traffic {
         /// Scheme, host and port.
         host: &'a str,
-        /// What came of it.
+        /// The counts of those requests and their results.
         traffic: &'a Traffic,
     },
     /// Requests whose answers are arriving, and hosts that are not asked for a while: about once a second (D6).
@@ -68,7 +68,7 @@ pub enum Event<'a> {
     Warning(Problem<'a>),
 }
 
-/// What the run is doing.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
@@ -87,7 +87,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// One word.
+    /// Returns its name, one lower-case word or several with hyphens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Discovering => "discovering",
@@ -100,7 +100,7 @@ impl Phase {
     }
 }
 
-/// What is to be done.
+/// The number of actions in a plan, and the bytes that they will transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlanTotals {
@@ -110,7 +110,7 @@ pub struct PlanTotals {
     pub deletions: u64,
     /// Resources that are current.
     pub unchanged: u64,
-    /// Bytes to fetch, as far as the lists tell.
+    /// Bytes to fetch, as far as the lists state lengths.
     pub bytes: u64,
 }
 
@@ -125,13 +125,13 @@ impl PlanTotals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Item<'a> {
-    /// What happens.
+    /// The kind of action.
     pub letter: Letter,
     /// Its URI.
     pub uri: &'a str,
     /// Its size, where it is known.
     pub bytes: Option<u64>,
-    /// Where it lies in the copy, or lay; of what is committed.
+    /// The path in the copy, for an item that was committed; of a deletion, the former path.
     pub path: Option<&'a str>,
     /// Why, where that is not plain: `length 5 instead of 7`.
     pub detail: Option<&'a str>,
@@ -171,17 +171,17 @@ impl fmt::Display for Letter {
     }
 }
 
-/// What went wrong, where, and what to do.
+/// A problem: the subject, the fault and the remedy.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Problem<'a> {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: ProblemKind,
     /// The resource or document.
     pub uri: &'a str,
-    /// What happened.
+    /// The fault.
     pub what: &'a dyn fmt::Display,
-    /// What to do about it.
+    /// The remedy, if one is known.
     pub hint: Option<&'a str>,
 }
 
@@ -227,7 +227,7 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
-    /// One word.
+    /// Returns its name, one lower-case word or several with hyphens.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mismatch => "mismatch",
@@ -241,7 +241,7 @@ impl ProblemKind {
         }
     }
 
-    /// The kind of a word that [`Self::as_str`] gave.
+    /// Returns the kind with a name from [`Self::as_str`]; `None` if there is no such kind.
     pub fn parse(text: &str) -> Option<Self> {
         [
             Self::Mismatch,
@@ -258,7 +258,7 @@ impl ProblemKind {
     }
 }
 
-/// Hears nothing.
+/// A monitor that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VoidMonitor;
 
@@ -266,11 +266,11 @@ impl Monitor for VoidMonitor {
     fn event(&self, _: Event<'_>) {}
 }
 
-/// Counts, and remembers each item and problem in words: for tests.
+/// A monitor that records events, for tests.
 #[derive(Debug, Default)]
 pub struct TestMonitor(Mutex<Heard>);
 
-/// What a [`TestMonitor`] heard.
+/// The events that a [`TestMonitor`] recorded.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Heard {
@@ -297,12 +297,12 @@ pub struct Heard {
 }
 
 impl TestMonitor {
-    /// Has heard nothing.
+    /// Creates a monitor without recorded events.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was heard so far.
+    /// Returns the events recorded up to now.
     pub fn heard(&self) -> Heard {
         self.0.lock().map(|heard| heard.clone()).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What the operator decides.
+//! The options of a run, an audit and a following Destination.
 
 mod access;
 mod selection;
@@ -10,7 +10,7 @@ pub use access::{AccessOptions, Credential, Secret};
 use resourcesync::DateTime;
 pub use selection::SelectionOptions;
 
-/// How a copy is made and refreshed.
+/// Options for making a copy and keeping it up to date.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SyncOptions {
@@ -18,13 +18,13 @@ pub struct SyncOptions {
     pub url: String,
     /// The folder of the copy.
     pub dir: PathBuf,
-    /// Whether what the Source no longer has is removed from the copy (DST-4).
+    /// Deletes resources that the Source no longer has (DST-4).
     pub delete: bool,
-    /// How many deletions one run may do.
+    /// The largest number of deletions in one run.
     pub max_delete: MaxDelete,
-    /// Whether an empty inventory may empty the copy.
+    /// Allows an empty inventory to empty the copy.
     pub allow_empty: bool,
-    /// Whether the plan is made and told, and nothing is done.
+    /// Plans and reports, and changes nothing.
     pub dry_run: bool,
     /// Which digests are verified.
     pub verify: Verify,
@@ -34,9 +34,9 @@ pub struct SyncOptions {
     pub selection: SelectionOptions,
     /// `URI=PATH` pairs: resources below the URI lie below the path, relative to the copy.
     pub maps: Vec<(String, String)>,
-    /// How a commit reaches the disk.
+    /// The durability of a commit.
     pub durability: Durability,
-    /// Where what is replaced or removed is kept; below the copy's own folder unless absolute.
+    /// The folder that keeps replaced and deleted files; relative paths begin at the copy's own folder.
     pub backup_dir: Option<PathBuf>,
     /// After how long the run commits and ends.
     pub max_duration: Option<Duration>,
@@ -44,9 +44,9 @@ pub struct SyncOptions {
     pub max_transfer: Option<u64>,
     /// A state older than this is refused (D37).
     pub max_age: Option<Duration>,
-    /// Whether held files are hashed and mended, however current the state says they are.
+    /// Hashes held files and repairs damaged ones, even if the state says that they are current.
     pub repair: bool,
-    /// Whether files that lie where a resource belongs are hashed and kept instead of fetched.
+    /// Hashes files that are already at the path of a resource, and keeps them instead of fetching if they match.
     pub adopt: bool,
     /// `true` if a first run may put the copy between files that the folder holds. They stay as they are: a resource whose
     /// place one of them has is pending.
@@ -55,17 +55,17 @@ pub struct SyncOptions {
     pub add_source: bool,
     /// The copy as it was then.
     pub as_of: Option<DateTime>,
-    /// Whether each observed version is kept.
+    /// Keeps each observed version.
     pub all_versions: bool,
-    /// Whether the run stays in step until it is told to end.
+    /// Keeps running after the first synchronization, and applies changes until it is shut down.
     pub follow: bool,
     /// The shortest and the longest pause between two looks while following.
     pub poll: (Duration, Duration),
-    /// Who is told of each change of the copy; only changes made while somebody is are kept for it.
+    /// The receiver of each change of the copy. Changes are recorded only in runs that have one.
     pub changes: Option<Arc<dyn ChangeSink>>,
-    /// How hubs reach this Destination while it follows; none are asked without.
+    /// The address at which hubs reach this Destination while it follows; it subscribes to no hub if `None`.
     pub callbacks: Option<CallbackOptions>,
-    /// How the network is used.
+    /// Options of access to the network.
     pub access: AccessOptions,
     /// Asks the run to commit what is in flight and to end.
     pub shutdown: Shutdown,
@@ -115,7 +115,7 @@ impl SyncOptions {
     }
 }
 
-/// How hubs reach a Destination that follows (WebSub).
+/// Callbacks by which hubs reach a following Destination (WebSub).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallbackOptions {
@@ -123,7 +123,7 @@ pub struct CallbackOptions {
     pub url: String,
     /// Address and port to listen on; none: those of the URL.
     pub listen: Option<String>,
-    /// Whether deliveries may be signed with SHA-1.
+    /// Accepts deliveries that are signed with SHA-1.
     pub sha1: bool,
     /// The lease that hubs are asked for; each grants what it likes (CN-11).
     pub lease: Duration,
@@ -136,7 +136,7 @@ impl CallbackOptions {
     }
 }
 
-/// How a copy is compared with its Source.
+/// Options for comparing a copy with its Source.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AuditOptions {
@@ -144,7 +144,7 @@ pub struct AuditOptions {
     pub url: Option<String>,
     /// The folder of the copy.
     pub dir: PathBuf,
-    /// Whether each resource is compared under the URI that its `via` names (LN-21): the Source is the original one.
+    /// Compares each resource under the URI that its `via` names, with the original Source (LN-21).
     pub origin: bool,
     /// The part of the held resources that is hashed, in (0, 1].
     pub sample: f64,
@@ -152,7 +152,7 @@ pub struct AuditOptions {
     pub verify: Verify,
     /// Which resources are compared.
     pub selection: SelectionOptions,
-    /// How the network is used.
+    /// Options of access to the network.
     pub access: AccessOptions,
     /// Asks the audit to end.
     pub shutdown: Shutdown,
@@ -200,7 +200,7 @@ pub enum Via {
     Changes,
 }
 
-/// How a commit reaches the disk.
+/// The durability of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// Each group is synced as a whole.
@@ -212,15 +212,15 @@ pub enum Durability {
     None,
 }
 
-/// How many deletions one run may do.
+/// The largest number of deletions in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaxDelete {
     /// The larger of 10 and 10 % of what is held.
     #[default]
     Default,
-    /// So many.
+    /// An absolute number.
     Count(u64),
-    /// So many per cent of what is held.
+    /// A percentage of the held resources.
     Percent(u8),
 }
 

@@ -116,7 +116,7 @@ impl OpenPackage {
         Ok(Self { manifest, zip, store, verify })
     }
 
-    /// A member that is not a bitstream, such as a patch: none where it is larger, not there or damaged.
+    /// Reads a member that is not a bitstream, such as a patch. `None` if it is larger than `most`, missing or damaged.
     pub fn read(&mut self, path: &PackagePath, most: usize) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         let member = self.zip.bitstream(path).ok()?;
@@ -124,7 +124,7 @@ impl OpenPackage {
         (bytes.len() <= most).then_some(bytes)
     }
 
-    /// Whether a member that was read before the directory was there is as the directory has it.
+    /// Returns `true` if the package's directory describes the member as it was read before the directory arrived.
     pub(crate) fn has(&mut self, member: &Member) -> bool {
         self.zip.has(member).unwrap_or(false)
     }

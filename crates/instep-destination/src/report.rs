@@ -1,4 +1,4 @@
-//! What a run did.
+//! Reports: the results of a run and of an audit, and the status of a copy.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -6,7 +6,7 @@ use resourcesync::DateTime;
 
 use crate::plan::{Accounting, Coverage, Strategy};
 
-/// What a run of [`crate::sync`] did.
+/// The result of a run of [`crate::sync`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SyncReport {
@@ -34,17 +34,17 @@ pub struct SyncReport {
     pub bytes: u64,
     /// Requests sent.
     pub requests: u64,
-    /// Wall time.
+    /// Elapsed real time.
     pub elapsed: Duration,
     /// The Source's time up to which everything is committed or owed.
     pub checkpoint: Option<DateTime>,
-    /// What became of the entries that were read: each is counted as read and in one other field.
+    /// The entries that were read: each counts as read and in exactly one other field.
     pub entries: Accounting,
     /// Held resources that are gone at the Source, and that the operator keeps.
     pub kept: u64,
-    /// How much of the Source the copy accounts for, the least of all sets. `None` if no set was looked at.
+    /// The part of the Source that the copy accounts for, the least of all sets. `None` if no set was examined.
     pub coverage: Option<Coverage>,
-    /// How it ended.
+    /// The outcome of the run.
     pub outcome: Outcome,
 }
 
@@ -81,7 +81,7 @@ impl SyncReport {
             && self.coverage.is_none_or(Coverage::is_complete)
     }
 
-    /// Whether something is left to do or was left out.
+    /// Returns `true` if something is left to do or was left out.
     pub fn has_problems(&self) -> bool {
         self.failed + self.owed + self.skipped > 0
     }
@@ -97,21 +97,21 @@ impl SyncReport {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// Everything was tried.
     Complete,
-    /// The plan was told, nothing was done.
+    /// The plan was reported, and nothing was changed.
     Planned,
-    /// It was told to end; what was in flight is committed.
+    /// It was shut down; transfers that were complete by then are committed.
     Interrupted,
     /// `max_duration` or `max_transfer` is used up; the rest is left for the next run.
     BudgetSpent,
 }
 
-/// What [`crate::audit`] found.
+/// The result of [`crate::audit`].
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct AuditReport {
@@ -129,9 +129,9 @@ pub struct AuditReport {
     pub unauditable: u64,
     /// Bytes hashed.
     pub bytes: u64,
-    /// Wall time.
+    /// Elapsed real time.
     pub elapsed: Duration,
-    /// Whether it was told to end before it was through.
+    /// `true` if the audit was shut down before it was complete.
     pub interrupted: bool,
 }
 
@@ -147,7 +147,7 @@ impl AuditReport {
     }
 }
 
-/// What a copy is.
+/// The status of a copy.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Status {
@@ -161,26 +161,26 @@ pub struct Status {
     pub bytes: u64,
     /// Resources owed.
     pub owed: u64,
-    /// What is owed, by the kind of its problem.
+    /// The number of owed resources, by the kind of problem.
     pub problems: BTreeMap<String, u64>,
     /// The Source's time up to which everything is committed or owed.
     pub checkpoint: Option<DateTime>,
     /// When the last run ended, by this machine's clock.
     pub last_run: Option<DateTime>,
-    /// How the last run that ended did.
+    /// The exit code of the last run that ended.
     pub last_exit_code: Option<u8>,
-    /// What it did and why, or what ended it.
+    /// The summary of the last run, or the error that ended it.
     pub last_summary: Option<String>,
     /// The problems it had, by kind: how many, and what was said about the first.
     pub last_problems: BTreeMap<String, (u64, String)>,
     /// Bytes that are free where the copy lies.
     pub free: Option<u64>,
-    /// Whether a run has the copy now.
+    /// `true` if a run is using the copy now.
     pub running: bool,
 }
 
 impl Status {
-    /// How long ago the state was that the copy is in step with; `now` is this machine's clock.
+    /// Returns the age of the Source's state that the copy matches; `now` is this machine's clock.
     pub fn lag(&self, now: DateTime) -> Option<Duration> {
         let micros = now.unix_micros() - self.checkpoint?.unix_micros();
         Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))

@@ -1,4 +1,4 @@
-//! How a caller ends work that goes on.
+//! The signal by which a caller ends work that is in progress.
 
 use tokio_util::sync::CancellationToken;
 

@@ -1,4 +1,4 @@
-//! What a copy is.
+//! The status of a copy, read from its state alone.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::{
 /// Rows read at a time.
 const PAGE: usize = 1_000;
 
-/// What is held, how far behind it is, what is owed. The network is not used, and a run may go on meanwhile.
+/// Returns what a copy holds and owes, and how far it is behind. It does not use the network, and works while a run uses the copy.
 ///
 /// # Errors
 /// When the folder holds no copy, or the state cannot be read.
@@ -31,7 +31,7 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
     status.owed = state.owed_count()?;
     for (set, _) in state.sets()? {
         let reached = state.checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
-        // The set that is furthest behind tells how far the copy is.
+        // The copy is as far as the set that is furthest behind.
         status.checkpoint = match (status.checkpoint, reached) {
             (Some(a), Some(b)) => Some(if b.instant() < a.instant() { b } else { a }),
             (a, b) => a.or(b),

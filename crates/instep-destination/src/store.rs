@@ -200,7 +200,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Tells what is in the way of one resource from what is wrong with the disk.
+    /// Separates an obstacle to one resource from a fault of the disk, which concerns all of them.
     pub(crate) fn of(doing: &'static str, path: &str, error: impl Into<io::Error>) -> Self {
         let error = error.into();
         match Obstacle::of(&error) {

@@ -45,7 +45,7 @@ fn memento(entry: &Entry, link: &Link) -> Option<Desired> {
     version_at(&entry.loc, &link.href, facts)
 }
 
-/// Returns a version that lies at a URI of its own. `None` if nothing tells it from other versions.
+/// Returns a version that lies at a URI of its own. `None` if it cannot be distinguished from other versions.
 pub(crate) fn version_at(resource: &Uri, href: &Uri, facts: Facts) -> Option<Desired> {
     let mut desired = Desired::new(VersionKey::of(resource, &facts)?.into_uri());
     desired.set_retrieval(Retrieval { lies_at: Some(href.as_str().to_owned()), ..Retrieval::default() });

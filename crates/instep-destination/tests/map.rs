@@ -327,7 +327,7 @@ fn any_uri() -> impl Strategy<Value = String> {
     })
 }
 
-/// What two URIs must share to be one resource here: authority, octets of each segment, and the query but for needless escapes.
+/// Returns the parts that make two URIs one resource here: authority, octets of each segment, and the query without needless escapes.
 fn identity(text: &str) -> (String, Vec<Vec<u8>>, Option<Vec<u8>>) {
     let (scheme, rest) = text.split_once("://").unwrap();
     let (authority, rest) = rest.split_once('/').unwrap();

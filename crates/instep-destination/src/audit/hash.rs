@@ -19,16 +19,16 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// What a held file turned out to be.
+/// The result of checking one held file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// What the state says.
+    /// It matches the state.
     Same,
     /// Nothing.
     Missing,
     /// Something else.
     Differs(String),
-    /// Nobody can tell.
+    /// The file could not be checked, for this reason.
     Failed(String),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Hashed {
 }
 
 impl Hashed {
-    /// Tells what became of each. Whether it came to the end.
+    /// Reports the result of each file. Returns `true` if all were checked, `false` if it was stopped before.
     pub(crate) async fn each(
         mut self,
         tell: &mut (dyn FnMut(Looked) -> Result<(), Error> + Send),

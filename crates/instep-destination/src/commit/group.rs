@@ -33,7 +33,7 @@ pub(super) struct Group {
     /// Staged files that later versions in the same group have replaced.
     pub(super) superseded: Vec<StagedName>,
     pub(super) ledger: Ledger,
-    /// What something in the copy blocks.
+    /// The resources that a foreign file or folder in the copy blocks.
     pub(super) refused: Vec<(Uri, StoreError)>,
     pub(super) since: Option<Instant>,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! The place of a resource: names that clash are told apart, and a file makes room for a folder of its name.
+//! The place of a resource: clashing names get distinct paths, and a file makes room for a folder of its name.
 
 use std::borrow::Cow;
 
@@ -81,7 +81,7 @@ impl Committer {
         Ok(())
     }
 
-    /// A name as the store tells names apart.
+    /// A name as the store compares names.
     fn name<'p>(&self, path: &'p str) -> Cow<'p, str> {
         if self.store.folds_names() { Cow::Owned(map::folded(path)) } else { Cow::Borrowed(path) }
     }

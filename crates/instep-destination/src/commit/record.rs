@@ -93,7 +93,7 @@ pub enum Commit {
     },
     /// The resource could not be had; the checkpoint may pass it.
     Owed(SetId, Owed),
-    /// What was pending for a set is settled otherwise.
+    /// A pending retry of a set is no longer needed.
     Settled(SetId, Uri),
     /// Everything up to here was added before.
     Checkpoint(SetId, Checkpoint),
@@ -173,7 +173,7 @@ pub struct Recovered {
     pub lost: usize,
 }
 
-/// Told before each step of a group; an error stops the group there. For tests of what a crash leaves.
+/// Called before each step of a group; an error stops the group there. For tests of crashes.
 pub type StepHook = Arc<dyn Fn(Step) -> Result<(), StoreError> + Send + Sync>;
 
 /// The steps of a group, in their order.

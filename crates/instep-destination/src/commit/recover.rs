@@ -69,7 +69,7 @@ impl Committer {
     fn fate_of_name(&self, uri: &Uri, path: &CopyPath, new: &Facts) -> Result<Fate, CommitError> {
         let held = self.state.held(uri.as_str())?;
         let old = held.iter().flat_map(|held| &held.facts.digests);
-        // Both versions may have the same length: the bytes tell them apart.
+        // Both versions may have the same length, so that only the bytes identify them.
         let algorithms: Vec<Algorithm> =
             new.digests.iter().chain(old).map(|digest| digest.algorithm.clone()).collect();
         let found = match digest_file(&*self.store, path, &algorithms) {

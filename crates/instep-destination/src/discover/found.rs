@@ -45,7 +45,7 @@ impl Discovered {
 pub struct CapabilitySet {
     /// Its Capability List. `None` if a list stands alone.
     pub capability_list: Option<Uri>,
-    /// What was asked for to find it: what it is known by, wherever a redirect leads to (B15).
+    /// The URI that was requested to find it. The document keeps this identity if the request is redirected (B15).
     pub(crate) asked_for: Option<Uri>,
     /// Links of the Capability List: its description, ways of batch transfer, hubs.
     pub links: Vec<Link>,
@@ -126,7 +126,7 @@ impl Way {
     const ALL: [Self; 6] =
         [Self::Itself, Self::WellKnown, Self::LinkHeader, Self::Page, Self::Robots, Self::Guess];
 
-    /// Returns one word, for a later run.
+    /// Returns its name, which a later run reads from the state.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Itself => "itself",
@@ -138,7 +138,7 @@ impl Way {
         }
     }
 
-    /// Returns the way of a word that [`Self::as_str`] returned.
+    /// Returns the way with a name from [`Self::as_str`].
     pub(crate) fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|way| way.as_str() == word)
     }

@@ -1,3 +1,5 @@
+//! Conversion of the errors of each area into [`Error`]: the exit code depends on the kind chosen here.
+
 use std::path::PathBuf;
 
 use instep_store::database::DatabaseError;

@@ -94,7 +94,7 @@ impl Partial {
     }
 
     /// Returns `true` if a response brings the bytes that follow, of the same version: the same total, and the same strong validator, or
-    /// none at all where a digest will tell (B7).
+    /// none at all if a digest will decide (B7).
     pub(super) fn continues_with(&self, response: &Response, has_digest: bool) -> bool {
         let Some(range) = response.content_range() else { return false };
         let same_total = self.total.is_none() || range.total.is_none() || range.total == self.total;

@@ -122,7 +122,7 @@ impl<'a> Transfer<'a> {
         self.partial.as_ref().map_or(0, Partial::bytes)
     }
 
-    /// Asks for the bytes after those that have arrived, if a validator or a digest will tell whether the parts belong together (D32).
+    /// Asks for the bytes after those that have arrived, if a validator or a digest can prove that the parts belong together (D32).
     fn ask_for_the_rest(&mut self) {
         let has_digest = self.expected.digests.strongest().is_some();
         let partial = self.partial.as_ref().filter(|partial| partial.can_continue(has_digest));

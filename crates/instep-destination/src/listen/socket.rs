@@ -48,7 +48,7 @@ impl Socket {
                 tracing::debug!(%uri, %error, "the channel is closed");
             }
             let well = if self.state.set_connected(false) {
-                // It may have gone for good: the Capability List tells (FN-6).
+                // The channel may be gone for good: the Capability List is the authority (FN-6).
                 self.inbox.look();
                 began.elapsed()
             } else {

@@ -56,7 +56,7 @@ pub(super) fn is_short(name: &str) -> bool {
     name.len() <= LONGEST_NAME
 }
 
-/// The name, cut and told apart by its digest where it is too long (D9).
+/// Returns the name; if it is too long, cut and made unique by its digest (D9).
 pub(super) fn shortened(name: &str) -> Cow<'_, str> {
     if is_short(name) {
         return Cow::Borrowed(name);

@@ -44,7 +44,7 @@ impl Authority {
         Ok(Self { https, user, host, port })
     }
 
-    /// The folder of what does not lie below the base: `@host_port`, with the scheme where the port does not tell it.
+    /// Returns the folder of resources that are not below the base: `@host_port`, with the scheme if the port does not imply it.
     /// A user is there only as a digest: a password is no file name.
     pub(super) fn name(&self) -> String {
         let scheme = match (self.https, self.port) {

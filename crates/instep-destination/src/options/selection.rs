@@ -1,3 +1,5 @@
+//! Options that select resources of a Source: sets, paths, times and metadata.
+
 use resourcesync::DateTime;
 
 /// Which of the Source's resources are wanted; everything where nothing is said.
@@ -36,7 +38,7 @@ pub struct SelectionOptions {
 }
 
 impl SelectionOptions {
-    /// Whether some resources may be left out, so that what is not selected says nothing about its existence.
+    /// Returns `true` if some resources may be left out. The absence of an unselected resource is then no evidence that it is gone.
     pub fn is_partial(&self) -> bool {
         let Self { sets, with_links, prefer_types, .. } = Self::default();
         Self { sets, with_links, prefer_types, ..self.clone() } != Self::default()

@@ -21,7 +21,7 @@ use crate::{
     store::{StagedName, StagingFile},
 };
 
-/// How much of a file is there.
+/// The number of bytes of a file that have arrived.
 #[derive(Debug, Default)]
 struct Progress {
     arrived: Mutex<Arrived>,
@@ -48,7 +48,7 @@ impl Progress {
     }
 }
 
-/// Tells the end, however it comes.
+/// Marks the end when it is dropped, so that a reader never waits for a writer that failed.
 struct Writing(Arc<Progress>);
 
 impl Drop for Writing {
@@ -162,13 +162,13 @@ impl Packages {
 }
 
 impl Arriving {
-    /// What is read of it, and the rest of the way.
+    /// Splits it into a reader of the bytes that arrived and the rest of the transfer.
     pub(crate) fn split(self) -> (PackageReader, Rest) {
         (self.reader, Rest { whole: self.whole, uri: self.uri })
     }
 }
 
-/// What is still to arrive.
+/// The part of a package that has not arrived.
 pub(crate) struct Rest {
     whole: JoinHandle<Result<StagedName, PackageError>>,
     uri: Uri,
@@ -192,7 +192,7 @@ pub(crate) struct PackageReader {
 
 impl PackageReader {
     /// The next member and the entry it belongs to. None where the package cannot be read on before its directory is there: a manifest
-    /// that does not come first, another order, a member that does not tell its length.
+    /// that does not come first, another order, a member without a stated length.
     pub(crate) fn next_bitstream(&mut self) -> Option<(Entry, Member)> {
         if self.read.is_none() {
             self.read = Some(self.manifest()?);

@@ -1,3 +1,5 @@
+//! Batches: packages that a Source makes on request, of resources named in the request.
+
 use bytes::Bytes;
 use http::StatusCode;
 use resourcesync::Uri;

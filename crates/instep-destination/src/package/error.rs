@@ -1,3 +1,5 @@
+//! Errors of packages that cannot be fetched or used.
+
 use resourcesync::package::PackageError as ZipError;
 
 use crate::{documents::DocumentError, fetch::FetchError, http::HttpError, store::StoreError};
@@ -14,7 +16,7 @@ pub enum PackageError {
     Unsafe {
         /// The package.
         uri: String,
-        /// What is wrong with it.
+        /// The fault.
         #[source]
         source: ZipError,
     },

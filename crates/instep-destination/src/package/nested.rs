@@ -36,7 +36,7 @@ pub(super) fn joined(
             usable += 1;
             writer.write_entry(&entry).map_err(unwritten)?;
         }
-        // What could not be used would be lost without a word: the resources are fetched one by one instead.
+        // An unusable entry would be lost silently: the resources are fetched one by one instead.
         if part.entries_read() != usable {
             let what = format!("the manifest {path} has entries without a usable loc");
             return Err(failed(io::Error::new(io::ErrorKind::InvalidData, what)));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::metadata::WrittenFacts;
 use crate::{map::CopyPath, state::Facts};
 
-/// One step of a group: written down before it is taken, so that a start after a crash can tell what became of it.
+/// One step of a group: recorded before it is taken, so that a start after a crash can find out if it was.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
     /// A staged file gets its final name, replacing what is there. The key is what the mapped path is to a store that

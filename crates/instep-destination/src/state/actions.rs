@@ -1,3 +1,5 @@
+//! The actions of a plan, kept in a temporary database so that memory does not grow with their number.
+
 use std::{
     cell::Cell,
     path::{Path, PathBuf},
@@ -8,7 +10,7 @@ use rusqlite::{CachedStatement, Connection, Row, params};
 use super::{StateError, codec};
 use crate::{plan::Desired, records::WrittenFacts};
 
-/// What is to be done for one resource.
+/// An action for one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ActionKind {
@@ -27,7 +29,7 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
-    /// Whether the Source is asked for the resource.
+    /// Returns `true` if the action requests the resource from the Source.
     pub(crate) fn asks(self) -> bool {
         !matches!(self, Self::Delete | Self::Note | Self::Leave)
     }
@@ -42,7 +44,7 @@ impl ActionKind {
 pub struct Action {
     /// Its place in the run; given when it is added.
     pub sequence: i64,
-    /// What to do.
+    /// The action to take.
     pub kind: ActionKind,
     /// The state that it leads to.
     pub desired: Desired,
@@ -55,10 +57,10 @@ impl Action {
     }
 }
 
-/// How many actions of each kind there are, and how many bytes their lengths promise.
+/// The number of actions of each kind, and the sum of their stated lengths.
 type Totals = [(u64, u64); ActionKind::ALL.len()];
 
-/// How the names of plans begin.
+/// The beginning of the names of plans.
 const PREFIX: &str = "plan-";
 
 /// The actions of one run, in a file of their own that goes with them: a plan of any length takes no memory.
@@ -230,7 +232,7 @@ impl Actions {
         forget().map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    /// How many actions of a kind there are, and how many bytes their lengths promise.
+    /// Returns the number of actions of a kind, and the sum of their stated lengths.
     pub fn totals(&self, kind: ActionKind) -> (u64, u64) {
         self.totals.get()[kind as usize]
     }

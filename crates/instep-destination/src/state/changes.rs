@@ -1,4 +1,4 @@
-//! Changes of the copy that somebody wants to be told of: kept in the transaction that makes them, until they are taken.
+//! Changes of the copy, recorded in the transaction that makes them and kept until a change sink has accepted them.
 
 use resourcesync::Change;
 use rusqlite::{Connection, Row, params};

@@ -29,8 +29,8 @@ pub(crate) enum Waits {
 /// The changes of the state that are recorded together with a group, in the same transaction (invariant 5).
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// What is pending, or is not any more (`None`), by set and URI. What was said last within a group counts (B24), and what one
-    /// set has got says nothing about another (B16).
+    /// The changes of pending retries, by set and URI; `None` removes one. The last change within a group counts (B24). Sets are
+    /// apart: success for one set settles nothing for another (B16).
     pub(crate) debts: BTreeMap<(SetId, String), Option<Owed>>,
     pub(crate) refreshed: Vec<(Uri, Facts)>,
     pub(crate) linked: Vec<(Uri, Vec<Link>)>,
@@ -99,7 +99,7 @@ impl State {
     }
 
     /// Takes a group over and forgets its intent. Only the last of a run need be durable: until the next intent is,
-    /// the group's own intent tells a start after a crash the same.
+    /// the group's own intent has the same information for a start after a crash.
     pub(crate) fn commit_group<'o>(
         &mut self,
         intent: Option<IntentId>,

@@ -1,3 +1,5 @@
+//! The merge of an inventory with the held resources, both in the order of their URIs.
+
 use std::cmp::Ordering;
 
 use resourcesync::Uri;

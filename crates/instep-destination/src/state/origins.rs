@@ -10,8 +10,8 @@ use super::{Facts, Held, State, StateError, held::Putting};
 const PAGE: usize = 4_096;
 
 impl State {
-    /// The same resources in a state of its own in a new file, each under the URI that its `via` names (LN-21), with the
-    /// last modification that the original had; what came first hand keeps its URI. They belong to every set.
+    /// Copies the held resources to a state in a new file, each under the URI that its `via` names (LN-21) and with the last
+    /// modification of the original. A resource without `via` keeps its URI. They belong to every set.
     ///
     /// # Errors
     /// When this state cannot be read, or the file cannot be made.

@@ -1,3 +1,5 @@
+//! Owed entries: resources that a set wants and whose retry is left to the next run.
+
 use resourcesync::Change;
 use rusqlite::{Connection, named_params};
 
@@ -32,7 +34,7 @@ impl State {
         page().map_err(|source| self.error(source))
     }
 
-    /// How many entries are owed, by all sets.
+    /// Returns the number of owed entries of all sets.
     ///
     /// # Errors
     /// When the state cannot be read.

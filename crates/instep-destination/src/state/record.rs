@@ -1,3 +1,5 @@
+//! The records of the state: sets, held resources, owed entries, checkpoints and documents.
+
 use resourcesync::{Change, DateTime, Digests, Uri};
 
 use crate::{
@@ -10,7 +12,7 @@ use crate::{
 pub struct SetId(pub(crate) u8);
 
 impl SetId {
-    /// How many sets one copy can follow.
+    /// The largest number of sets that one copy can follow.
     pub const MOST: u8 = 63;
 
     /// The set's bit in a row's mask.
@@ -36,16 +38,16 @@ pub(crate) struct HeldFile {
 pub struct Held {
     /// Its URI as written, without fragment.
     pub uri: Uri,
-    /// Where it lies.
+    /// Its path in the copy.
     pub path: CopyPath,
-    /// What is held: length and digests are those of the bytes on disk.
+    /// Its metadata; length and digests are those of the bytes on disk.
     pub facts: Facts,
     pub(crate) id: i64,
     pub(crate) sets: i64,
 }
 
 impl Held {
-    /// Whether a set holds it.
+    /// Returns `true` if a set holds it.
     pub fn is_in(&self, set: SetId) -> bool {
         self.sets & set.mask() != 0
     }
@@ -55,7 +57,7 @@ impl Held {
         VersionKey::parse(&self.uri).is_some()
     }
 
-    /// Whether no other set than this holds it, so that it goes when this set drops it.
+    /// Returns `true` if no other set holds it, so that it is deleted once this set drops it.
     pub fn is_only_in(&self, set: SetId) -> bool {
         self.sets & !set.mask() == 0
     }
@@ -80,7 +82,7 @@ impl Owed {
     }
 }
 
-/// How far a set has been followed (invariant 5).
+/// The point up to which a set has been followed (invariant 5).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
@@ -90,7 +92,7 @@ pub struct Checkpoint {
     pub last: Option<PassedEntry>,
     /// The Change List that entry stood in.
     pub document: Option<Uri>,
-    /// How many entries of that document are passed.
+    /// The number of entries of that document that were applied.
     pub position: u64,
     /// The newest `at`, `from` or `until` of any document applied: an older one is not applied any more (D36).
     pub newest: Option<DateTime>,
@@ -103,18 +105,18 @@ impl Checkpoint {
     }
 }
 
-/// What tells one entry of a Change List from others.
+/// The fields that identify an entry of a Change List.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedEntry {
     /// Its URI.
     pub uri: Uri,
     /// Its time.
     pub datetime: Option<DateTime>,
-    /// What happened.
+    /// The kind of change.
     pub change: Change,
 }
 
-/// What a document of the Source was like when it was last read to its end.
+/// The identity of a document of the Source when it was last read completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocumentRecord {

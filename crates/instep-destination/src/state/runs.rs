@@ -17,7 +17,7 @@ pub struct Run {
     pub id: RunId,
     /// When it began, by our clock.
     pub started: DateTime,
-    /// When it ended; none where it was killed or goes on.
+    /// The time at which it ended; `None` if it was killed or is in progress.
     pub finished: Option<DateTime>,
     /// Its kind: baseline, incremental.
     pub what: String,

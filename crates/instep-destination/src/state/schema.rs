@@ -6,7 +6,7 @@ use instep_store::database::Schema;
 /// last one becomes durable when the log is folded back at the end of a run. That happens every 8,000 pages too: seldom enough
 /// that a group costs one sync of the log.
 pub(super) const SCHEMA: Schema = Schema {
-    // "inst", so that `file` and people can tell.
+    // "inst", so that `file` can identify it.
     application_id: 0x696e_7374,
     steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
@@ -74,7 +74,7 @@ UPDATE setting SET name = 'policy ' || replace(replace(name, 'policy SetId(', ''
     WHERE name LIKE 'policy SetId(%';
 "#;
 
-/// What is pending is kept for each set: two sets may want one resource, and one may get it while the other does not.
+/// Pending retries are kept for each set: two sets may want one resource, and one may get it while the other does not.
 const VERSION_6: &str = "
 ALTER TABLE owed RENAME TO owed_4;
 CREATE TABLE owed (

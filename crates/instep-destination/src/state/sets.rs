@@ -1,3 +1,5 @@
+//! The sets that a copy follows, with the checkpoint and the documents of each.
+
 use resourcesync::Uri;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
@@ -61,7 +63,7 @@ impl State {
         all().map_err(|source| self.error(source))
     }
 
-    /// How far a set has been followed; none before its first baseline is complete.
+    /// Returns the checkpoint of a set; `None` before its first baseline synchronization is complete.
     ///
     /// # Errors
     /// When the state cannot be read.
@@ -75,7 +77,7 @@ impl State {
         checkpoint.optional().map_err(|source| self.error(source))
     }
 
-    /// What a document was like when it was last read to its end.
+    /// Returns the identity of a document when it was last read completely.
     ///
     /// # Errors
     /// When the state cannot be read.

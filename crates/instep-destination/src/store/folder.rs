@@ -160,7 +160,7 @@ impl FolderStore {
         ))
     }
 
-    /// Bytes that are free where a copy lies, if that can be told.
+    /// Returns the free bytes on the disk of the copy; `None` if the system does not report them.
     pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
         let space = rustix::fs::statvfs(path).ok()?;
         Some(space.f_bavail.saturating_mul(space.f_frsize))

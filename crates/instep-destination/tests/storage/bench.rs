@@ -1,4 +1,4 @@
-//! What the tests of storage work with: a copy, and resources whose bytes tell their version.
+//! Helpers for the storage tests: a copy, and resources whose bytes state their version.
 
 use std::{path::Path, sync::Arc};
 

@@ -35,7 +35,7 @@ impl ChangeSink for Listener {
 }
 
 impl Listener {
-    /// What a copy holds that made all the changes heard.
+    /// Returns the contents of a copy that applied all reported changes.
     fn index(&self) -> BTreeMap<String, Digests> {
         let mut index = BTreeMap::new();
         let heard = self.heard.lock().unwrap();

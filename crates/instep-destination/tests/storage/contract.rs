@@ -1,3 +1,5 @@
+//! The contract of a store, for a folder and for memory alike.
+
 use std::io::Read as _;
 
 use instep_destination::{

@@ -1,3 +1,5 @@
+//! Crashes and power losses after each step of a commit: the next start finds the group done or undone.
+
 use std::{
     path::Path,
     sync::{
@@ -13,7 +15,7 @@ use instep_destination::{
 
 use super::bench::{Copy, open};
 
-/// What every file may hold: the bytes before the group, or after it.
+/// The permitted contents of every file: its bytes before the group, or after it.
 const OLD: [(&str, &[u8]); 4] =
     [("http://h/a", b"a1"), ("http://h/b", b"b1"), ("http://h/d/c", b"c1"), ("http://h/same", b"same")];
 const NEW: [(&str, &[u8]); 5] = [

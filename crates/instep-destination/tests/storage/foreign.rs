@@ -1,4 +1,4 @@
-//! What is not ours: a folder in the place of a file, backups among resources, leftovers of a killed run.
+//! Files that belong to others: a folder at the path of a file, backups among resources, remains of a killed run.
 
 use instep_destination::{
     state::Actions,

@@ -1,3 +1,5 @@
+//! Groups of commits: atomic, in order, and recorded together with the state.
+
 use std::sync::Arc;
 
 use instep_destination::{

@@ -1,3 +1,5 @@
+//! Symbolic links in a copy: none is followed, whenever it appears.
+
 use std::{
     os::unix::fs::symlink,
     sync::{

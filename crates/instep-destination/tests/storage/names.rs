@@ -1,3 +1,5 @@
+//! Names that clash: the result does not depend on the order of arrival.
+
 use std::sync::Arc;
 
 use instep_destination::store::MemoryStore;

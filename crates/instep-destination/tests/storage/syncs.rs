@@ -1,4 +1,4 @@
-//! How often a group waits for the disk, counted at the system calls: `strace` says.
+//! The number of times that a group waits for the disk, counted as system calls by `strace`.
 
 use std::{path::Path, process::Command};
 

@@ -61,7 +61,7 @@ impl World {
         };
     }
 
-    /// Whether a message that is published now reaches the subscriber.
+    /// Returns `true` if a message published now reaches the subscriber.
     fn is_reached(&self) -> bool {
         let due = self.subscribed.iter().filter(|(_, expires)| **expires > self.now);
         let taken = |token: &str| matches!(self.lease.delivered(token, self.now), Delivery::Taken { .. });
