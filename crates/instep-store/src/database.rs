@@ -6,20 +6,13 @@
 mod error;
 mod file;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempPath;
 
 pub use error::{DatabaseError, is_storage_failure};
-pub use file::{backup_path, compact};
-
-/// The time that a statement waits for another process before it fails. Writers hold the file for one transaction only, and the
-/// longest of those, a large migration, takes seconds.
-pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+pub use file::{BUSY_TIMEOUT, backup_path, compact};
 
 /// For a connection that reads once from front to back.
 const SMALL_CACHE_KIB: u32 = 512;

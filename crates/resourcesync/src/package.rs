@@ -36,8 +36,8 @@ use std::io::{self, BufReader, Read, Seek};
 
 pub use arriving::ArrivingPackage;
 pub(crate) use directory::Directory;
-pub use directory::{Member, PackageLimits, Problem};
-pub use member::MemberReader;
+pub use directory::{PackageLimits, Problem};
+pub use member::{MANIFEST, Member, MemberReader};
 pub use writer::PackageWriter;
 
 use member::Inflater;
@@ -48,9 +48,6 @@ use crate::{
     value::{PackagePath, PackagePathError},
     xml::{Decoded, DocumentReader, ReadOptions},
 };
-
-/// The name of the manifest in a package (ZIP-3).
-pub const MANIFEST: &str = "manifest.xml";
 
 /// The reason why a package cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -3,12 +3,17 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempPath;
 
-use super::{BUSY_TIMEOUT, DatabaseError};
+use super::error::DatabaseError;
+
+/// The time that a statement waits for another process before it fails. Writers hold the file for one transaction only, and the
+/// longest of those, a large migration, takes seconds.
+pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Opens a file that no link has the name of. The way to its folder is the operator's and may have links.
 pub(super) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {

@@ -1,6 +1,6 @@
 //! The header of a document: its root element, and the metadata and links under it.
 
-use super::{Link, Metadata};
+use super::{Entry, Link, Metadata};
 use crate::{
     dialect::Dialect,
     finding::Places,
@@ -84,5 +84,23 @@ impl Header {
     /// Returns the description of the Source or of the set of resources.
     pub fn describedby(&self) -> Option<&Uri> {
         self.link_for(&Relation::DescribedBy).map(|link| &link.href)
+    }
+
+    /// Returns `true` if the entries are Capability Lists: in a Source Description, and in the Capability List Index that
+    /// drafts had in its place (DIA-2).
+    pub fn lists_capability_lists(&self) -> bool {
+        match self.capability() {
+            Some(Capability::Description) => self.form == Form::List,
+            Some(Capability::CapabilityList) => self.form == Form::Index,
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if an entry is a member of an index: always below a `sitemapindex`; below a `urlset` if it states
+    /// the document's own capability, as indexes published with the wrong root do.
+    pub fn is_member(&self, entry: &Entry) -> bool {
+        self.form == Form::Index
+            || (entry.metadata.capability.is_some()
+                && entry.metadata.capability.as_ref() == self.capability())
     }
 }

@@ -15,8 +15,8 @@ use entries::DirectoryEntries;
 use spans::Spans;
 
 use super::{
-    MANIFEST,
     entry::DirectoryEntry,
+    member::{MANIFEST, Member},
     records::{End, read_at, read_end},
 };
 
@@ -42,31 +42,6 @@ impl PackageLimits {
 impl Default for PackageLimits {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// A member of a package.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Member {
-    /// The name. It is looked up within the package only, and never becomes a file name.
-    pub name: Box<str>,
-    /// The length in bytes, decompressed.
-    pub length: u64,
-    /// The length in bytes in the package.
-    pub compressed: u64,
-    /// The CRC-32 of the decompressed bytes.
-    pub crc: u32,
-    /// `true` if the member is compressed with deflate, `false` if it is stored.
-    pub deflated: bool,
-    /// The offset of its first byte in the package.
-    pub data_start: u64,
-}
-
-impl Member {
-    /// Returns `true` if the member only represents a folder.
-    pub fn is_folder(&self) -> bool {
-        self.name.ends_with('/')
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek};
 
 use super::{
-    Member,
+    member::Member,
     records::{RecordFields, read_at},
 };
 use crate::value::PackagePath;

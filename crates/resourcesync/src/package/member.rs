@@ -1,4 +1,4 @@
-//! Reading the bytes of a member.
+//! The members of a package, and reading their bytes.
 
 use std::{
     fmt,
@@ -7,7 +7,33 @@ use std::{
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-use super::Member;
+/// The name of the manifest in a package (ZIP-3).
+pub const MANIFEST: &str = "manifest.xml";
+
+/// A member of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Member {
+    /// The name. It is looked up within the package only, and never becomes a file name.
+    pub name: Box<str>,
+    /// The length in bytes, decompressed.
+    pub length: u64,
+    /// The length in bytes in the package.
+    pub compressed: u64,
+    /// The CRC-32 of the decompressed bytes.
+    pub crc: u32,
+    /// `true` if the member is compressed with deflate, `false` if it is stored.
+    pub deflated: bool,
+    /// The offset of its first byte in the package.
+    pub data_start: u64,
+}
+
+impl Member {
+    /// Returns `true` if the member only represents a folder.
+    pub fn is_folder(&self) -> bool {
+        self.name.ends_with('/')
+    }
+}
 
 /// The bytes of a member, decompressed. Another length or checksum than announced is an error at the end.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! Validation of entries: each by itself, and in the order they come.
 
 mod kinds;
+mod single;
 
 use std::collections::BTreeSet;
 
-use self::kinds::{check_framework, check_times, check_upper};
+use self::single::{check_framework, check_times, check_upper};
 use super::{findings::Findings, header::check_pairs};
 use crate::{
     dialect::Dialect,

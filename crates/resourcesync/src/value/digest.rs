@@ -1,226 +1,13 @@
 //! The `hash` attribute: digests with their algorithms.
 
+mod algorithm;
 mod item;
+mod spelling;
 
-use std::{convert::Infallible, fmt, fmt::Write as _, str::FromStr};
+use std::{fmt, fmt::Write as _, str::FromStr};
 
-/// A digest algorithm of the `hash` attribute (ATT-12); names are read without regard to case.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Algorithm {
-    /// `md5`
-    Md5,
-    /// `sha-1`
-    Sha1,
-    /// `sha-256`
-    Sha256,
-    /// `sha-384`
-    Sha384,
-    /// `sha-512`
-    Sha512,
-    /// An algorithm that cannot be computed here; kept as written.
-    Other(Box<str>),
-}
-
-impl Algorithm {
-    /// Every algorithm that can be computed here, weakest first.
-    pub const KNOWN: [Self; 5] = [Self::Md5, Self::Sha1, Self::Sha256, Self::Sha384, Self::Sha512];
-
-    /// Reads a name, with or without its hyphen: `sha-256`, `SHA256`.
-    pub fn parse(text: &str) -> Self {
-        match text {
-            "md5" => return Self::Md5,
-            "sha-1" => return Self::Sha1,
-            "sha-256" => return Self::Sha256,
-            _ => {}
-        }
-        let same = |known: &Self| {
-            text.eq_ignore_ascii_case(known.as_str())
-                || known.as_str().split_once('-').is_some_and(|(head, tail)| {
-                    text.len() == head.len() + tail.len()
-                        && text.is_ascii()
-                        && text[..head.len()].eq_ignore_ascii_case(head)
-                        && &text[head.len()..] == tail
-                })
-        };
-        Self::KNOWN.into_iter().find(same).unwrap_or_else(|| Self::Other(text.into()))
-    }
-
-    /// Returns the name as a document has it.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Md5 => "md5",
-            Self::Sha1 => "sha-1",
-            Self::Sha256 => "sha-256",
-            Self::Sha384 => "sha-384",
-            Self::Sha512 => "sha-512",
-            Self::Other(text) => text,
-        }
-    }
-
-    /// Returns the length of a digest in bytes; `None` if the algorithm is not known here.
-    pub fn digest_bytes(&self) -> Option<usize> {
-        Some(match self {
-            Self::Md5 => 16,
-            Self::Sha1 => 20,
-            Self::Sha256 => 32,
-            Self::Sha384 => 48,
-            Self::Sha512 => 64,
-            Self::Other(_) => return None,
-        })
-    }
-}
-
-impl FromStr for Algorithm {
-    type Err = Infallible;
-
-    /// Reads any text: one that is not known here is kept as written.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self::parse(text))
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// One item of a `hash` attribute.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Digest {
-    /// The algorithm that the digest was computed with.
-    pub algorithm: Algorithm,
-    /// The value.
-    pub value: DigestValue,
-}
-
-/// The value of a digest.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DigestValue {
-    /// Bytes of the length that digests of the algorithm have.
-    Bytes(DigestBytes),
-    /// A text that is no digest of its algorithm, so that it cannot be verified (ATT-13).
-    Opaque(Box<str>),
-}
-
-/// The bytes of a digest, held without an allocation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct DigestBytes {
-    length: u8,
-    bytes: [u8; 64],
-}
-
-impl DigestBytes {
-    /// Copies a digest of at most 64 bytes; `None` if there are more.
-    pub fn new(bytes: &[u8]) -> Option<Self> {
-        let mut value = Self { length: u8::try_from(bytes.len()).ok()?, bytes: [0; 64] };
-        value.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        Some(value)
-    }
-
-    /// Returns the bytes.
-    pub fn as_slice(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
-    }
-}
-
-impl fmt::Debug for DigestBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for DigestBytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0; 128];
-        for (place, byte) in text.chunks_exact_mut(2).zip(self.as_slice()) {
-            place.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
-        }
-        f.write_str(std::str::from_utf8(&text[..2 * usize::from(self.length)]).unwrap_or_default())
-    }
-}
-
-impl Digest {
-    /// Creates a digest of known bytes; `None` if the length is not that of the algorithm.
-    pub fn new(algorithm: Algorithm, bytes: &[u8]) -> Option<Self> {
-        if algorithm.digest_bytes().is_some_and(|length| length != bytes.len()) {
-            return None;
-        }
-        Some(Self { algorithm, value: DigestValue::Bytes(DigestBytes::new(bytes)?) })
-    }
-
-    /// Returns the bytes; `None` if the value is no digest of its algorithm.
-    pub fn bytes(&self) -> Option<&[u8]> {
-        match &self.value {
-            DigestValue::Bytes(bytes) => Some(bytes.as_slice()),
-            DigestValue::Opaque(_) => None,
-        }
-    }
-}
-
-impl FromStr for Digest {
-    type Err = DigestError;
-
-    /// Reads one item, `algorithm:digest`, whose algorithm is known here.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let digests: Digests = text.parse()?;
-        let no_digest = || DigestError::NoAlgorithm { item: text.to_owned() };
-        digests.0.into_iter().next().ok_or_else(no_digest)
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.value {
-            DigestValue::Bytes(bytes) => write!(f, "{}:{bytes}", self.algorithm),
-            DigestValue::Opaque(text) => write!(f, "{}:{text}", self.algorithm),
-        }
-    }
-}
-
-/// A fault of one item of a `hash` attribute; the other items are kept (ATT-12).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DigestError {
-    /// An item without a colon (ATT-12).
-    #[error("{item:?} has no algorithm")]
-    NoAlgorithm {
-        /// The item.
-        item: String,
-    },
-    /// The value is not hexadecimal (ATT-13).
-    #[error("{item:?} is not a hexadecimal digest of its algorithm")]
-    NotHexadecimal {
-        /// The item.
-        item: String,
-    },
-    /// The value is hexadecimal, but shorter or longer than digests of an algorithm that ATT-13 names are.
-    #[error("{item:?} has another length than digests of its algorithm")]
-    Length {
-        /// The item.
-        item: String,
-    },
-    /// The value is a digest, but written in base64 or as a URN; it is taken.
-    #[error("{item:?} is a digest, but not written as algorithm:hexadecimal")]
-    Spelled {
-        /// The item.
-        item: String,
-    },
-    /// The algorithm occurs a second time; the first item is kept (ATT-14).
-    #[error("{algorithm} occurs twice")]
-    Repeated {
-        /// The algorithm.
-        algorithm: Algorithm,
-    },
-    /// The algorithm is not known here; the item is kept (ATT-12).
-    #[error("The algorithm {algorithm} is not known")]
-    UnknownAlgorithm {
-        /// The algorithm.
-        algorithm: Algorithm,
-    },
-}
+pub use algorithm::Algorithm;
+pub use item::{Digest, DigestBytes, DigestError, DigestValue};
 
 /// The digests of one `hash` attribute, in the order written (ATT-12).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -242,9 +29,9 @@ impl Digests {
     /// Replaces the digests by those of a list and keeps the buffer.
     pub(crate) fn read(&mut self, text: &str, report: &mut dyn FnMut(DigestError)) {
         self.0.clear();
-        for item in item::words(text) {
+        for item in spelling::words(text) {
             let held = self.0.len();
-            if !item::read(item, &mut self.0, report) {
+            if !spelling::read(item, &mut self.0, report) {
                 report(DigestError::NoAlgorithm { item: item.to_owned() });
             } else if let (earlier, [digest]) = self.0.split_at(held)
                 && earlier.iter().any(|earlier| earlier.algorithm == digest.algorithm)
@@ -327,6 +114,17 @@ impl FromStr for Digests {
             fault.get_or_insert(error);
         });
         fault.map_or(Ok(digests), Err)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    /// Reads one item, `algorithm:digest`, whose algorithm is known here.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digests: Digests = text.parse()?;
+        let no_digest = || DigestError::NoAlgorithm { item: text.to_owned() };
+        digests.0.into_iter().next().ok_or_else(no_digest)
     }
 }
 

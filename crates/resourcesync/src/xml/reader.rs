@@ -1,12 +1,15 @@
 //! The engine: pieces of XML in, a header and entries out, and findings beside them.
 
 mod content;
+mod element;
+mod errors;
 mod events;
 mod references;
+mod root;
 
 use std::io::BufRead;
 
-use events::Element;
+use element::Element;
 
 use super::{
     Limits,

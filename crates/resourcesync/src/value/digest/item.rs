@@ -1,104 +1,130 @@
-//! The items of a `hash` attribute, in the spellings that Sources use.
+//! A digest, and the faults that one can have.
 
-use super::{Algorithm, Digest, DigestBytes, DigestError, DigestValue};
+use std::fmt;
 
-/// Returns the items of a white-space list. XML has turned white space into blanks, unless it was escaped.
-pub(super) fn words(mut rest: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        rest = rest.trim_ascii_start();
-        let end = memchr::memchr3(b' ', b'\t', b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let (word, after) = rest.split_at(end);
-        rest = after;
-        (!word.is_empty()).then(|| word.trim_ascii_end())
-    })
+use super::algorithm::Algorithm;
+
+/// One item of a `hash` attribute.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest {
+    /// The algorithm that the digest was computed with.
+    pub algorithm: Algorithm,
+    /// The value.
+    pub value: DigestValue,
 }
 
-/// Reads one item into the list; returns `false` if it has no algorithm.
-pub(super) fn read(item: &str, digests: &mut Vec<Digest>, report: &mut dyn FnMut(DigestError)) -> bool {
-    let urn = item.get(..4).is_some_and(|head| head.eq_ignore_ascii_case("urn:"));
-    let plain = if urn { &item[4..] } else { item };
-    let Some(colon) = plain.bytes().position(|byte| byte == b':').filter(|colon| *colon > 0) else {
-        return false;
-    };
-    let (name, text) = (&plain[..colon], &plain[colon + 1..]);
-    let algorithm = Algorithm::parse(name);
-    let Some(length) = algorithm.digest_bytes() else {
-        report(DigestError::UnknownAlgorithm { algorithm: algorithm.clone() });
-        digests.push(Digest { algorithm, value: DigestValue::Opaque(text.into()) });
-        return true;
-    };
-    if let (Some(bytes), false) = (hexadecimal(text, length), urn) {
-        digests.push(Digest { algorithm, value: DigestValue::Bytes(bytes) });
-        return true;
+/// The value of a digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DigestValue {
+    /// Bytes of the length that digests of the algorithm have.
+    Bytes(DigestBytes),
+    /// A text that is no digest of its algorithm, so that it cannot be verified (ATT-13).
+    Opaque(Box<str>),
+}
+
+/// The bytes of a digest, held without an allocation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DigestBytes {
+    pub(super) length: u8,
+    pub(super) bytes: [u8; 64],
+}
+
+impl DigestBytes {
+    /// Copies a digest of at most 64 bytes; `None` if there are more.
+    pub fn new(bytes: &[u8]) -> Option<Self> {
+        let mut value = Self { length: u8::try_from(bytes.len()).ok()?, bytes: [0; 64] };
+        value.bytes.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(value)
     }
-    let value = match hexadecimal(text, length).or_else(|| base64(text, length)) {
-        Some(bytes) => {
-            report(DigestError::Spelled { item: item.to_owned() });
-            DigestValue::Bytes(bytes)
+
+    /// Returns the bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl fmt::Debug for DigestBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for DigestBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0; 128];
+        for (place, byte) in text.chunks_exact_mut(2).zip(self.as_slice()) {
+            place.copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
         }
-        None => {
-            let named = matches!(algorithm, Algorithm::Md5 | Algorithm::Sha1 | Algorithm::Sha256);
-            let digits = named && !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-            let item = item.to_owned();
-            report(if digits { DigestError::Length { item } } else { DigestError::NotHexadecimal { item } });
-            DigestValue::Opaque(text.into())
-        }
-    };
-    digests.push(Digest { algorithm, value });
-    true
+        f.write_str(std::str::from_utf8(&text[..2 * usize::from(self.length)]).unwrap_or_default())
+    }
 }
 
-/// Reads a digest in base64 with its padding, as early clients wrote it. Its length cannot be that of a hexadecimal one.
-fn base64(text: &str, length: usize) -> Option<DigestBytes> {
-    if text.len() != length.div_ceil(3) * 4 {
-        return None;
+impl Digest {
+    /// Creates a digest of known bytes; `None` if the length is not that of the algorithm.
+    pub fn new(algorithm: Algorithm, bytes: &[u8]) -> Option<Self> {
+        if algorithm.digest_bytes().is_some_and(|length| length != bytes.len()) {
+            return None;
+        }
+        Some(Self { algorithm, value: DigestValue::Bytes(DigestBytes::new(bytes)?) })
     }
-    let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
-    let mut value = DigestBytes { length: length as u8, bytes: [0; 64] };
-    let (mut bits, mut held, mut at) = (0u32, 0, 0);
-    for digit in digits.bytes() {
-        let digit = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(digit);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            *value.bytes.get_mut(at).filter(|_| at < length)? = (bits >> held) as u8;
-            at += 1;
+
+    /// Returns the bytes; `None` if the value is no digest of its algorithm.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.value {
+            DigestValue::Bytes(bytes) => Some(bytes.as_slice()),
+            DigestValue::Opaque(_) => None,
         }
     }
-    (at == length).then_some(value)
 }
 
-fn hexadecimal(text: &str, length: usize) -> Option<DigestBytes> {
-    if text.len() != length * 2 || length > 64 {
-        return None;
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            DigestValue::Bytes(bytes) => write!(f, "{}:{bytes}", self.algorithm),
+            DigestValue::Opaque(text) => write!(f, "{}:{text}", self.algorithm),
+        }
     }
-    let mut nibbles = [0_u8; 128];
-    let nibbles = &mut nibbles[..text.len()];
-    // Two plain loops without an early exit: the compiler turns both into vector instructions.
-    for (nibble, digit) in nibbles.iter_mut().zip(text.bytes()) {
-        *nibble = nibble_of(digit);
-    }
-    let mut value = DigestBytes { length: length as u8, bytes: [0; 64] };
-    let mut seen = 0;
-    for (byte, pair) in value.bytes[..length].iter_mut().zip(nibbles.chunks_exact(2)) {
-        let pair = u16::from_le_bytes([pair[0], pair[1]]);
-        seen |= pair;
-        *byte = (pair << 4 | pair >> 8) as u8;
-    }
-    (seen & 0xf0f0 == 0).then_some(value)
 }
 
-/// Returns the value of a hexadecimal digit; 255 for any other character.
-fn nibble_of(digit: u8) -> u8 {
-    let (number, letter) = (digit.wrapping_sub(b'0'), (digit | 0x20).wrapping_sub(b'a'));
-    let letter = if letter < 6 { letter + 10 } else { 255 };
-    if number < 10 { number } else { letter }
+/// A fault of one item of a `hash` attribute; the other items are kept (ATT-12).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// An item without a colon (ATT-12).
+    #[error("{item:?} has no algorithm")]
+    NoAlgorithm {
+        /// The item.
+        item: String,
+    },
+    /// The value is not hexadecimal (ATT-13).
+    #[error("{item:?} is not a hexadecimal digest of its algorithm")]
+    NotHexadecimal {
+        /// The item.
+        item: String,
+    },
+    /// The value is hexadecimal, but shorter or longer than digests of an algorithm that ATT-13 names are.
+    #[error("{item:?} has another length than digests of its algorithm")]
+    Length {
+        /// The item.
+        item: String,
+    },
+    /// The value is a digest, but written in base64 or as a URN; it is taken.
+    #[error("{item:?} is a digest, but not written as algorithm:hexadecimal")]
+    Spelled {
+        /// The item.
+        item: String,
+    },
+    /// The algorithm occurs a second time; the first item is kept (ATT-14).
+    #[error("{algorithm} occurs twice")]
+    Repeated {
+        /// The algorithm.
+        algorithm: Algorithm,
+    },
+    /// The algorithm is not known here; the item is kept (ATT-12).
+    #[error("The algorithm {algorithm} is not known")]
+    UnknownAlgorithm {
+        /// The algorithm.
+        algorithm: Algorithm,
+    },
 }

@@ -8,17 +8,19 @@ use quick_xml::{
     events::{BytesRef, BytesText},
 };
 
-use super::{DocumentReader, Next, push};
+use super::{
+    DocumentReader, Next,
+    element::{Element, kind_of, stray_namespace},
+    push,
+};
 use crate::{
-    document::Form,
-    error::{LimitKind, ReadError, SyntaxError, SyntaxErrorKind},
+    error::{LimitKind, ReadError, SyntaxErrorKind},
     finding::{Finding, Severity},
     xml::{
         attributes::Reading,
         names::{Namespace, RS, is_draft},
         scan::XmlPiece,
         tag::Tag,
-        window::Stop,
     },
 };
 
@@ -27,21 +29,6 @@ pub(super) enum ReadStep {
     Start { kind: Element, empty: bool },
     End,
     Text,
-}
-
-/// The role of an element in a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
-    Root(Form),
-    Entry(Form),
-    Loc,
-    LastMod,
-    ChangeFreq,
-    Priority,
-    Md,
-    Ln,
-    OtherSitemap,
-    Foreign,
 }
 
 /// The depth of the text in an entry's elements.
@@ -288,47 +275,6 @@ impl<R: BufRead> DocumentReader<R> {
     pub(super) fn locate(&mut self, offset: u64) {
         self.at = self.window.position(offset);
     }
-
-    pub(super) fn report(
-        &mut self,
-        rule: &'static str,
-        severity: Severity,
-        found: impl Into<String>,
-        expected: impl Into<String>,
-    ) {
-        let finding = Finding::new(rule, severity, self.at, found, expected);
-        push(&mut self.findings, &mut self.findings_dropped, &self.options, finding);
-    }
-
-    pub(super) fn syntax(&self, kind: SyntaxErrorKind) -> ReadError {
-        SyntaxError { kind, position: self.at }.into()
-    }
-
-    pub(super) fn ill_formed(&self, what: &str) -> ReadError {
-        self.syntax(SyntaxErrorKind::NotWellFormed(what.into()))
-    }
-
-    fn not_well_formed(&self, error: IllFormedError) -> ReadError {
-        self.ill_formed(&quick_xml::Error::from(error).to_string())
-    }
-
-    fn stopped(&mut self, stop: Stop) -> ReadError {
-        self.locate(self.step_start.max(self.at.offset));
-        match stop {
-            Stop::Io(error) => ReadError::Io(error),
-            Stop::Limit(limit, most) => self.syntax(SyntaxErrorKind::Limit { limit, most }),
-            Stop::Forbidden(offset) => {
-                self.locate(offset);
-                self.ill_formed("a character that XML does not allow")
-            }
-            Stop::Encoding(offset) => {
-                self.locate(offset);
-                self.ill_formed("bytes that are no UTF-8")
-            }
-            Stop::Unclosed => self.syntax(SyntaxErrorKind::Truncated),
-            Stop::Reference => self.not_well_formed(IllFormedError::UnclosedReference),
-        }
-    }
 }
 
 /// Appends a piece of a leaf's text; elsewhere a piece replaces the one before.
@@ -353,33 +299,6 @@ fn resolve_reference(reference: &BytesRef<'_>, text: &mut String) -> Result<(), 
         },
     }
     Ok(())
-}
-
-fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Element {
-    match (namespace, local) {
-        (Namespace::Sitemap, "urlset") => Element::Root(Form::List),
-        (Namespace::Sitemap, "sitemapindex") => Element::Root(Form::Index),
-        _ if depth == 0 => Element::Foreign,
-        (Namespace::Sitemap, "url") => Element::Entry(Form::List),
-        (Namespace::Sitemap, "sitemap") => Element::Entry(Form::Index),
-        (Namespace::Sitemap, "loc") => Element::Loc,
-        (Namespace::Sitemap, "lastmod") => Element::LastMod,
-        (Namespace::Sitemap, "changefreq") => Element::ChangeFreq,
-        (Namespace::Sitemap, "priority") => Element::Priority,
-        (Namespace::Sitemap, _) => Element::OtherSitemap,
-        (namespace, "md") if namespace.is_rs() => Element::Md,
-        (namespace, "ln") if namespace.is_rs() => Element::Ln,
-        _ => Element::Foreign,
-    }
-}
-
-/// Describes an element with a name of ResourceSync's and without its namespace (GEN-2).
-fn stray_namespace(kind: Element, namespace: &Namespace, local: &str) -> Option<String> {
-    let without = kind == Element::OtherSitemap || kind == Element::Foreign && *namespace == Namespace::None;
-    (without && matches!(local, "md" | "ln")).then(|| match namespace {
-        Namespace::None => format!("{local} without a namespace"),
-        namespace => format!("{local} in the namespace {}", namespace.uri()),
-    })
 }
 
 fn is_xml_char(character: char) -> bool {

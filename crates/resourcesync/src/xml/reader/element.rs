@@ -1,0 +1,46 @@
+//! The roles of elements, by their names.
+
+use crate::{document::Form, xml::names::Namespace};
+
+/// The role of an element in a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    Root(Form),
+    Entry(Form),
+    Loc,
+    LastMod,
+    ChangeFreq,
+    Priority,
+    Md,
+    Ln,
+    OtherSitemap,
+    Foreign,
+}
+
+/// Returns the role of an element by its namespace, its local name and its depth.
+pub(super) fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Element {
+    match (namespace, local) {
+        (Namespace::Sitemap, "urlset") => Element::Root(Form::List),
+        (Namespace::Sitemap, "sitemapindex") => Element::Root(Form::Index),
+        _ if depth == 0 => Element::Foreign,
+        (Namespace::Sitemap, "url") => Element::Entry(Form::List),
+        (Namespace::Sitemap, "sitemap") => Element::Entry(Form::Index),
+        (Namespace::Sitemap, "loc") => Element::Loc,
+        (Namespace::Sitemap, "lastmod") => Element::LastMod,
+        (Namespace::Sitemap, "changefreq") => Element::ChangeFreq,
+        (Namespace::Sitemap, "priority") => Element::Priority,
+        (Namespace::Sitemap, _) => Element::OtherSitemap,
+        (namespace, "md") if namespace.is_rs() => Element::Md,
+        (namespace, "ln") if namespace.is_rs() => Element::Ln,
+        _ => Element::Foreign,
+    }
+}
+
+/// Describes an element with a name of ResourceSync's and without its namespace (GEN-2).
+pub(super) fn stray_namespace(kind: Element, namespace: &Namespace, local: &str) -> Option<String> {
+    let without = kind == Element::OtherSitemap || kind == Element::Foreign && *namespace == Namespace::None;
+    (without && matches!(local, "md" | "ln")).then(|| match namespace {
+        Namespace::None => format!("{local} without a namespace"),
+        namespace => format!("{local} in the namespace {}", namespace.uri()),
+    })
+}
