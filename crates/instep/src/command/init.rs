@@ -1,6 +1,7 @@
 //! `instep init`: writes a commented `instep.toml` after looking at a folder or a Source.
 
 mod copy;
+mod draft;
 mod source;
 
 use std::{
@@ -41,13 +42,6 @@ pub(crate) struct Init {
     force: bool,
     #[command(flatten)]
     access: Access,
-}
-
-/// A configuration, and the commands that use it.
-struct Draft {
-    kind: &'static str,
-    text: String,
-    next: Vec<String>,
 }
 
 impl Init {

@@ -8,16 +8,16 @@ use instep_destination::{
 use instep_net::Client;
 use resourcesync::{Capability, Uri};
 
-use super::Draft;
+use super::draft::ConfigDraft;
 use crate::{
     args::folders,
     runtime,
     ui::format::{bytes, counted, name},
 };
 
-/// The offer of a Source.
+/// The sets, capabilities and size that a Source offers.
 #[derive(Debug, Default)]
-struct Offer {
+struct SourceOffers {
     sets: Vec<String>,
     capabilities: Vec<String>,
     resources: u64,
@@ -27,25 +27,25 @@ struct Offer {
 /// Returns a configuration for a copy of a Source.
 ///
 /// Errors: the Source cannot be reached, or offers nothing.
-pub(super) fn draft(url: &Uri, access: AccessOptions) -> anyhow::Result<Draft> {
+pub(super) fn draft(url: &Uri, access: AccessOptions) -> anyhow::Result<ConfigDraft> {
     let http = access.http_options(url.as_str()).map_err(instep_destination::Error::from)?;
     let spool = tempfile::tempdir()?;
     let client = Client::new(http).map_err(instep_destination::Error::from)?;
     let documents = Documents::new(client, spool.path());
     let root =
         runtime::start()?.block_on(explore(url, &documents)).map_err(instep_destination::Error::from)?;
-    let mut offer = Offer::default();
+    let mut offer = SourceOffers::default();
     gather(&root, &mut offer);
     let dir = folders::copy(url.as_str()).display().to_string();
     let command = format!("instep sync {url} {dir}");
-    Ok(Draft {
+    Ok(ConfigDraft {
         kind: "copy",
         text: text(url, &command, &offer),
         next: vec![format!("{command} --dry-run"), command],
     })
 }
 
-fn gather(node: &Node, offer: &mut Offer) {
+fn gather(node: &Node, offer: &mut SourceOffers) {
     if let Some(capability) = &node.capability {
         let name = capability.as_str().to_owned();
         match capability {
@@ -64,8 +64,8 @@ fn gather(node: &Node, offer: &mut Offer) {
     node.children.iter().for_each(|child| gather(child, offer));
 }
 
-fn text(url: &Uri, command: &str, offer: &Offer) -> String {
-    let Offer { sets, capabilities, resources, bytes: size } = offer;
+fn text(url: &Uri, command: &str, offer: &SourceOffers) -> String {
+    let SourceOffers { sets, capabilities, resources, bytes: size } = offer;
     let mut text = format!(
         "# instep: copy {}\n\
          # It offers {}: {}, {}.\n\

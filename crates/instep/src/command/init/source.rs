@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, bail};
 
-use super::Draft;
+use super::draft::ConfigDraft;
 use crate::ui::format::{bytes, counted};
 
 /// Files that are looked at; a larger folder is described by these.
@@ -16,9 +16,9 @@ const SMALL: u64 = 1 << 30;
 /// Names of folders and endings of files that are often not meant for readers.
 const DOUBTFUL: [&str; 8] = ["drafts", "tmp", "cache", "node_modules", "*.tmp", "*.bak", "*.part", "*.log"];
 
-/// The content of a folder.
+/// The files of a folder, as far as they matter for its configuration.
 #[derive(Debug, Default)]
-struct Contents {
+struct FolderSurvey {
     files: u64,
     bytes: u64,
     /// Files that not everybody may read.
@@ -29,7 +29,7 @@ struct Contents {
 /// Returns a configuration for a folder.
 ///
 /// Errors: the folder cannot be read.
-pub(super) fn draft(folder: &Path) -> anyhow::Result<Draft> {
+pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     if !folder.is_dir() {
         bail!(
             "{} is not a folder; give a folder to publish or the URL of a Source to copy",
@@ -86,11 +86,11 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<Draft> {
         bytes(contents.bytes)
     ));
     let next = vec![format!("instep publish {shown} --dry-run"), format!("instep serve {shown}")];
-    Ok(Draft { kind: "source", text, next })
+    Ok(ConfigDraft { kind: "source", text, next })
 }
 
-fn look(folder: &Path) -> anyhow::Result<Contents> {
-    let mut contents = Contents::default();
+fn look(folder: &Path) -> anyhow::Result<FolderSurvey> {
+    let mut contents = FolderSurvey::default();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let items = fs::read_dir(&folder).with_context(|| format!("Cannot read {}", folder.display()))?;

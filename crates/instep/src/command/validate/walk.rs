@@ -1,7 +1,10 @@
 //! A Source over HTTP: one document, or everything that can be reached from it.
 
+mod answers;
 mod discovery;
+mod observed;
 mod resources;
+mod target;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -15,13 +18,14 @@ use instep_destination::{
 };
 use instep_net::Origin;
 use resourcesync::{
-    Algorithm, Capability, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
-    validate::{Child, DocumentSet, Report, ValidateOptions, Validator, check_closed, check_up_target},
+    Algorithm, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
+    validate::{DocumentSet, Report, ValidateOptions, Validator, check_closed, check_up_target},
 };
 
 use self::{
-    discovery::Page,
-    resources::{Sample, facts},
+    answers::http_answer,
+    observed::{ComparedResource, LinkingPage},
+    target::{WalkTarget, targets},
 };
 use super::{
     files::is_zip,
@@ -44,38 +48,8 @@ pub(super) struct Walk {
     set: DocumentSet,
     headers: BTreeMap<Uri, Header>,
     /// Pages and resources that link to a Capability List.
-    pages: Vec<Page>,
-    samples_seen: Vec<Sample>,
-}
-
-/// Something to look at, and who led to it.
-#[derive(Default)]
-struct Lead {
-    uri: Uri,
-    from: Option<(Uri, Child)>,
-    /// The document whose `up` leads here.
-    up_of: Option<Uri>,
-    /// The kind of the document that led here.
-    parent: Option<(Form, Option<Capability>)>,
-}
-
-impl Lead {
-    fn to(uri: Uri) -> Self {
-        Self { uri, ..Self::default() }
-    }
-
-    /// Returns `true` if a Capability List or an index says that a Change List is there.
-    fn is_change_list(&self) -> bool {
-        let said = self.from.as_ref().and_then(|(_, child)| child.metadata.capability.as_ref());
-        let of_index = matches!(&self.parent, Some((Form::Index, Some(Capability::ChangeList))));
-        said == Some(&Capability::ChangeList) || of_index
-    }
-
-    /// `true` if a dump led here.
-    fn is_package(&self) -> bool {
-        matches!(&self.parent, Some((Form::List, Some(Capability::ResourceDump | Capability::ChangeDump))))
-            && self.from.is_some()
-    }
+    pages: Vec<LinkingPage>,
+    comparisons: Vec<ComparedResource>,
 }
 
 impl Walk {
@@ -91,7 +65,7 @@ impl Walk {
             set: DocumentSet::new(),
             headers: BTreeMap::new(),
             pages: Vec::new(),
-            samples_seen: Vec::new(),
+            comparisons: Vec::new(),
         }
     }
 
@@ -103,14 +77,14 @@ impl Walk {
     pub(super) async fn judge(mut self, url: &Uri) -> anyhow::Result<Judgement> {
         let follow = self.most > 1;
         let mut starts = VecDeque::from(if follow { self.top(url).await? } else { vec![url.clone()] });
-        let (mut queue, mut last) = (VecDeque::<Lead>::new(), VecDeque::<Lead>::new());
+        let (mut queue, mut last) = (VecDeque::<WalkTarget>::new(), VecDeque::<WalkTarget>::new());
         let mut seen = BTreeSet::new();
         let mut looked = 0;
         // What a walk from the top does not come by is looked at last: then nothing is known of who leads there.
-        while let Some(lead) =
-            queue.pop_front().or_else(|| last.pop_front()).or_else(|| starts.pop_front().map(Lead::to))
+        while let Some(target) =
+            queue.pop_front().or_else(|| last.pop_front()).or_else(|| starts.pop_front().map(WalkTarget::to))
         {
-            if !seen.insert(lead.uri.clone()) {
+            if !seen.insert(target.uri.clone()) {
                 continue;
             }
             if looked == self.most {
@@ -126,11 +100,11 @@ impl Walk {
                 break;
             }
             looked += 1;
-            let leads = self.look(&lead).await?;
+            let targets = self.look(&target).await?;
             if follow {
                 // Change Lists last: read after a list and a dump, they have every change between the two (CAP-9).
                 let (of_changes, others): (Vec<_>, Vec<_>) =
-                    leads.into_iter().partition(Lead::is_change_list);
+                    targets.into_iter().partition(WalkTarget::is_change_list);
                 queue.extend(others);
                 last.extend(of_changes);
             }
@@ -169,43 +143,43 @@ impl Walk {
     }
 
     /// Looks at one document or package; gives what it leads to.
-    async fn look(&mut self, lead: &Lead) -> anyhow::Result<Vec<Lead>> {
-        let speaker = lead.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
-        let download = match self.get(&lead.uri, speaker.as_ref()).await {
+    async fn look(&mut self, target: &WalkTarget) -> anyhow::Result<Vec<WalkTarget>> {
+        let speaker = target.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
+        let download = match self.get(&target.uri, speaker.as_ref()).await {
             Ok(download) => download,
             Err(error) if self.most == 1 => return Err(Error::from(error).into()),
             Err(error) => {
-                self.judge_dead_end(lead, &error);
+                self.judge_dead_end(target, &error);
                 return Ok(Vec::new());
             }
         };
         let is_page = download.media_type().is_some_and(|of| of == "text/html");
         if is_page && self.most == 1 {
-            let what = format!("{} is a web page; --follow walks the Source that it leads to", lead.uri);
+            let what = format!("{} is a web page; --follow walks the Source that it leads to", target.uri);
             return Err(anyhow::Error::new(Exit::Unreachable).context(what));
         }
-        if lead.is_package() || is_zip(&mut download.read()?)? {
-            self.look_at_package(lead, &download).await?;
+        if target.is_package() || is_zip(&mut download.read()?)? {
+            self.look_at_package(target, &download).await?;
             return Ok(Vec::new());
         }
-        let report = self.report(lead, &download)?;
-        self.judgement.add_report(lead.uri.as_str(), &report);
-        self.check_channels(&lead.uri, &report, &download).await?;
+        let report = self.report(target, &download)?;
+        self.judgement.add_report(target.uri.as_str(), &report);
+        self.check_channels(&target.uri, &report, &download).await?;
         if let Some(header) = &report.header {
-            self.headers.insert(lead.uri.clone(), header.clone());
+            self.headers.insert(target.uri.clone(), header.clone());
         }
-        self.sample(&lead.uri, &report, &download).await?;
-        let leads = leads(&lead.uri, &report);
-        self.set.insert(lead.uri.clone(), report);
-        Ok(leads)
+        self.sample(&target.uri, &report, &download).await?;
+        let targets = targets(&target.uri, &report);
+        self.set.insert(target.uri.clone(), report);
+        Ok(targets)
     }
 
     /// A link leads to nothing: upwards (NAV-1), downwards (NAV-3), or at the start of the walk.
-    fn judge_dead_end(&mut self, lead: &Lead, error: &DocumentError) {
-        let (document, rule, position) = match (&lead.from, &lead.up_of) {
+    fn judge_dead_end(&mut self, target: &WalkTarget, error: &DocumentError) {
+        let (document, rule, position) = match (&target.from, &target.up_of) {
             (Some((parent, child)), _) => (parent, "NAV-3", child.position),
             (None, Some(below)) => (below, "NAV-1", Position::default()),
-            (None, None) => (&lead.uri, "NAV-3", Position::default()),
+            (None, None) => (&target.uri, "NAV-3", Position::default()),
         };
         let finding = Finding::new(
             rule,
@@ -217,43 +191,43 @@ impl Walk {
         self.judgement.add(document.as_str(), finding);
     }
 
-    fn report(&self, lead: &Lead, download: &Download) -> anyhow::Result<Report> {
+    fn report(&self, target: &WalkTarget, download: &Download) -> anyhow::Result<Report> {
         let mut options = self.options.clone();
         options.base = Some(download.uri.clone());
-        options.below_index = lead.parent.as_ref().is_some_and(|(form, _)| *form == Form::Index);
-        options.expected = lead.from.as_ref().and_then(|(_, child)| child.metadata.capability.clone());
+        options.below_index = target.parent.as_ref().is_some_and(|(form, _)| *form == Form::Index);
+        options.expected = target.from.as_ref().and_then(|(_, child)| child.metadata.capability.clone());
         Validator::new(options)
             .document(download.read()?)
-            .with_context(|| format!("Cannot read {}", lead.uri))
+            .with_context(|| format!("Cannot read {}", target.uri))
     }
 
     /// Looks at a package, or at what a dump says is one.
-    async fn look_at_package(&mut self, lead: &Lead, download: &Download) -> anyhow::Result<()> {
+    async fn look_at_package(&mut self, target: &WalkTarget, download: &Download) -> anyhow::Result<()> {
         let mut file = tempfile::tempfile_in(&self.spool)?;
         std::io::copy(&mut download.read()?, &mut file)?;
-        let served = facts(download, Some(is_zip(&mut download.read()?)?));
-        let claim = lead.from.as_ref().map(|(parent, child)| Claim {
+        let served = http_answer(download, Some(is_zip(&mut download.read()?)?));
+        let claim = target.from.as_ref().map(|(parent, child)| Claim {
             dump: parent.to_string(),
-            capability: lead.parent.as_ref().and_then(|(_, capability)| capability.clone()),
+            capability: target.parent.as_ref().and_then(|(_, capability)| capability.clone()),
             child: child.clone(),
         });
         let copy = match claim.as_ref().and_then(|claim| claim.child.contents.clone()) {
-            Some(contents) => self.contents(&contents, lead).await,
+            Some(contents) => self.contents(&contents, target).await,
             None => None,
         };
         let validator = Validator::new(self.options.clone());
-        let name = lead.uri.as_str();
+        let name = target.uri.as_str();
         let manifest =
             judge_package(name, &file, &validator, claim.as_ref(), (served, copy), &mut self.judgement)?;
         if let Some(manifest) = manifest {
-            self.set.insert(lead.uri.clone(), manifest);
+            self.set.insert(target.uri.clone(), manifest);
         }
         Ok(())
     }
 
     /// The copy of a package's manifest that `contents` leads to.
-    async fn contents(&mut self, contents: &Uri, lead: &Lead) -> Option<Document> {
-        let speaker = lead.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
+    async fn contents(&mut self, contents: &Uri, target: &WalkTarget) -> Option<Document> {
+        let speaker = target.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
         let copy = self.get(contents, speaker.as_ref()).await.ok()?;
         Document::read(copy.read().ok()?, ReadOptions::for_base(copy.uri.clone())).ok()
     }
@@ -267,26 +241,4 @@ impl Walk {
             }
         }
     }
-}
-
-/// The targets of a document, with what it says about them.
-fn leads(uri: &Uri, report: &Report) -> Vec<Lead> {
-    let Some(header) = &report.header else { return Vec::new() };
-    let parent = Some((header.form, header.capability().cloned()));
-    let is_document = |child: &&Child| {
-        child.loc.as_str().starts_with("http") && !child.metadata.capability.as_ref().is_some_and(is_channel)
-    };
-    let down = report.children.iter().filter(is_document).map(|child| Lead {
-        uri: child.loc.clone(),
-        from: Some((uri.clone(), child.clone())),
-        parent: parent.clone(),
-        ..Lead::default()
-    });
-    let up = header.up().map(|up| Lead { uri: up.clone(), up_of: Some(uri.clone()), ..Lead::default() });
-    down.chain(up).collect()
-}
-
-/// Returns `true` if a capability is a channel, which leads to no document that stays.
-fn is_channel(capability: &Capability) -> bool {
-    [Capability::ChangeNotification, Capability::FrameworkNotification].contains(capability)
 }

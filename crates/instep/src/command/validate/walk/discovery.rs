@@ -13,17 +13,10 @@ use resourcesync::{
     validate::{Report, check_discovered, check_page, check_source},
 };
 
-use super::{Walk, is_channel, resources::fields};
+use super::{Walk, answers::header_links, observed::LinkingPage, target::is_channel};
 
 /// Bytes of a page or a robots.txt that are looked at.
 const MOST_TEXT: usize = 1 << 20;
-
-/// A page or resource that links to a Capability List.
-pub(super) struct Page {
-    uri: Uri,
-    list: Uri,
-    in_head: bool,
-}
 
 impl Walk {
     /// The beginning of the walk: the Source Description, if discovery finds one, and what the operator named.
@@ -69,7 +62,7 @@ impl Walk {
 
     /// The links by which a page or resource leads to its Capability List, in its headers and in its head (DISC-7).
     pub(super) async fn check_links_of(&mut self, uri: &Uri, download: &Download) {
-        let in_header = fields(download, uri).filter(|link| link.is(&Relation::ResourceSync, uri));
+        let in_header = header_links(download, uri).filter(|link| link.is(&Relation::ResourceSync, uri));
         let mut links: Vec<_> = in_header.map(|link| (link.target, true)).collect();
         if download.media_type().is_some_and(|of| of == "text/html" || of == "application/xhtml+xml") {
             let text = download.start(MOST_TEXT).unwrap_or_default();
@@ -80,7 +73,7 @@ impl Walk {
             if let Some(finding) = check_discovered(true, header.as_ref()) {
                 self.judgement.add(uri.as_str(), finding);
             }
-            self.pages.push(Page { uri: uri.clone(), list, in_head });
+            self.pages.push(LinkingPage { uri: uri.clone(), list, in_head });
         }
     }
 
@@ -107,7 +100,7 @@ impl Walk {
     /// nothing.
     pub(super) fn check_pages(&mut self) {
         let reports: BTreeMap<&Uri, &Report> = self.set.iter().collect();
-        for Page { uri, list, in_head } in &self.pages {
+        for LinkingPage { uri, list, in_head } in &self.pages {
             let below = lists_below(list, &reports);
             if below.is_empty() {
                 continue;

@@ -4,21 +4,16 @@ use instep_destination::documents::Download;
 use instep_net::Origin;
 use resourcesync::{
     Capability, Entry, Finding, Form, Severity, Uri,
-    discovery::{HeaderLink, parse_link_header},
-    validate::{HttpAnswer, Report, check_channel, check_http},
+    validate::{Report, check_channel, check_http},
 };
 
 use super::{
     super::packages::{algorithms, digests},
-    Walk, is_channel,
+    Walk,
+    answers::{header_links, http_answer},
+    observed::ComparedResource,
+    target::is_channel,
 };
-
-/// The result of comparing a resource with its entry in a list.
-pub(super) struct Sample {
-    list: Uri,
-    loc: Uri,
-    findings: Vec<Finding>,
-}
 
 impl Walk {
     /// Fetches a few resources of a list, and compares the answers with the entries.
@@ -55,25 +50,25 @@ impl Walk {
         let speaker = Origin::parse(list.as_str()).ok();
         match self.documents.get(&entry.loc, speaker.as_ref()).await {
             Ok(resource) => {
-                let mut facts = facts(&resource, None);
+                let mut answer = http_answer(&resource, None);
                 let algorithms = algorithms(&entry.metadata.hash);
-                facts.digests = digests(resource.read_coded(), &algorithms)?;
-                if facts.content_encoding.is_some() {
-                    facts.decoded = digests(resource.read()?, &algorithms)?;
+                answer.digests = digests(resource.read_coded(), &algorithms)?;
+                if answer.content_encoding.is_some() {
+                    answer.decoded = digests(resource.read()?, &algorithms)?;
                 }
                 self.check_links_of(&entry.loc, &resource).await;
-                let mut findings = check_http(&entry.metadata, entry.position, &facts, None);
+                let mut findings = check_http(&entry.metadata, entry.position, &answer, None);
                 if self.is_newer(list, &resource) {
                     findings.iter_mut().for_each(|finding| finding.severity = Severity::Info);
                 }
                 let loc = entry.loc.clone();
-                self.samples_seen.push(Sample { list: list.clone(), loc, findings });
+                self.comparisons.push(ComparedResource { list: list.clone(), loc, findings });
             }
             Err(error) => {
                 let (found, expected) = (error.to_string(), "a resource that can be fetched");
                 let finding = Finding::new("RL-8", Severity::Warning, entry.position, found, expected);
                 let (list, loc) = (list.clone(), entry.loc.clone());
-                self.samples_seen.push(Sample { list, loc, findings: vec![finding] });
+                self.comparisons.push(ComparedResource { list, loc, findings: vec![finding] });
             }
         }
         Ok(())
@@ -89,7 +84,7 @@ impl Walk {
 
     /// Keeps what the samples showed, unless a Change List tells why.
     pub(super) fn judge_samples(&mut self) {
-        for Sample { list, loc, findings } in std::mem::take(&mut self.samples_seen) {
+        for ComparedResource { list, loc, findings } in std::mem::take(&mut self.comparisons) {
             if self.set.iter().any(|(_, report)| report.has_change_of(&loc)) {
                 continue;
             }
@@ -119,28 +114,11 @@ impl Walk {
         let speaker = Origin::parse(uri.as_str()).ok();
         for channel in channels {
             let answer = self.documents.get(&channel.loc, speaker.as_ref()).await;
-            let links: Vec<_> = answer.iter().flat_map(|answer| fields(answer, &channel.loc)).collect();
+            let links: Vec<_> = answer.iter().flat_map(|answer| header_links(answer, &channel.loc)).collect();
             for finding in check_channel(&channel.loc, &links, &channel) {
                 self.judgement.add(uri.as_str(), finding);
             }
         }
         Ok(())
     }
-}
-
-/// The links of an answer's `Link` fields.
-pub(super) fn fields(download: &Download, resource: &Uri) -> impl Iterator<Item = HeaderLink> {
-    let fields = download.headers.get_all("link").into_iter().filter_map(|field| field.to_str().ok());
-    fields.flat_map(|field| parse_link_header(field, resource))
-}
-
-pub(super) fn facts(download: &Download, is_zip: Option<bool>) -> HttpAnswer {
-    let text =
-        |name: &str| download.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let mut facts = HttpAnswer::new(200);
-    facts.content_length = text("content-length").and_then(|length| length.parse().ok());
-    facts.content_encoding = text("content-encoding");
-    facts.content_type = text("content-type");
-    facts.is_zip = is_zip;
-    facts
 }

@@ -1,0 +1,17 @@
+//! Observations of a walk that can be judged only at its end.
+
+use resourcesync::{Finding, Uri};
+
+/// A page or resource that links to a Capability List.
+pub(super) struct LinkingPage {
+    pub(super) uri: Uri,
+    pub(super) list: Uri,
+    pub(super) in_head: bool,
+}
+
+/// The result of comparing a resource with its entry in a list.
+pub(super) struct ComparedResource {
+    pub(super) list: Uri,
+    pub(super) loc: Uri,
+    pub(super) findings: Vec<Finding>,
+}

@@ -1,0 +1,62 @@
+//! The targets of a walk, and who led to them.
+
+use resourcesync::{
+    Capability, Form, Uri,
+    validate::{Child, Report},
+};
+
+/// Something to look at, and who led to it.
+#[derive(Default)]
+pub(super) struct WalkTarget {
+    pub(super) uri: Uri,
+    pub(super) from: Option<(Uri, Child)>,
+    /// The document whose `up` leads here.
+    pub(super) up_of: Option<Uri>,
+    /// The kind of the document that led here.
+    pub(super) parent: Option<(Form, Option<Capability>)>,
+}
+
+impl WalkTarget {
+    pub(super) fn to(uri: Uri) -> Self {
+        Self { uri, ..Self::default() }
+    }
+
+    /// Returns `true` if a Capability List or an index says that a Change List is there.
+    pub(super) fn is_change_list(&self) -> bool {
+        let said = self.from.as_ref().and_then(|(_, child)| child.metadata.capability.as_ref());
+        let of_index = matches!(&self.parent, Some((Form::Index, Some(Capability::ChangeList))));
+        said == Some(&Capability::ChangeList) || of_index
+    }
+
+    /// Returns `true` if a dump led here.
+    pub(super) fn is_package(&self) -> bool {
+        matches!(&self.parent, Some((Form::List, Some(Capability::ResourceDump | Capability::ChangeDump))))
+            && self.from.is_some()
+    }
+}
+
+/// Returns the targets of a document, with what it says about them.
+pub(super) fn targets(uri: &Uri, report: &Report) -> Vec<WalkTarget> {
+    let Some(header) = &report.header else { return Vec::new() };
+    let parent = Some((header.form, header.capability().cloned()));
+    let is_document = |child: &&Child| {
+        child.loc.as_str().starts_with("http") && !child.metadata.capability.as_ref().is_some_and(is_channel)
+    };
+    let down = report.children.iter().filter(is_document).map(|child| WalkTarget {
+        uri: child.loc.clone(),
+        from: Some((uri.clone(), child.clone())),
+        parent: parent.clone(),
+        ..WalkTarget::default()
+    });
+    let up = header.up().map(|up| WalkTarget {
+        uri: up.clone(),
+        up_of: Some(uri.clone()),
+        ..WalkTarget::default()
+    });
+    down.chain(up).collect()
+}
+
+/// Returns `true` if a capability is a channel, which leads to no document that stays.
+pub(super) fn is_channel(capability: &Capability) -> bool {
+    [Capability::ChangeNotification, Capability::FrameworkNotification].contains(capability)
+}
