@@ -35,6 +35,9 @@ pub use timeline::{Clock, system_clock};
 pub(crate) use versions::Keep;
 pub use versions::Version;
 
+/// The file of the catalogue in the state folder.
+pub(crate) const CATALOGUE: &str = "catalogue.db";
+
 /// A value under a name; `None` removes the name.
 pub(crate) type NamedValue = (String, Option<Vec<u8>>);
 

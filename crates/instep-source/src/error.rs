@@ -1,4 +1,4 @@
-//! What can go wrong at a Source.
+//! The errors of a Source, and the kinds that a caller decides by.
 
 use std::{io, path::PathBuf};
 
@@ -14,7 +14,7 @@ pub enum Error {
     Options {
         /// Which one.
         option: String,
-        /// What is wrong, and what would be right.
+        /// A sentence that says what is wrong and what would be right.
         what: String,
     },
     /// Another publisher holds the Source.
@@ -111,7 +111,7 @@ pub enum Error {
         path: PathBuf,
         /// Where.
         line: u64,
-        /// What is wrong.
+        /// A sentence that says what is wrong.
         what: String,
     },
     /// A package cannot be made.
@@ -163,7 +163,7 @@ pub enum Error {
     },
 }
 
-/// What a caller decides by.
+/// The kind of an error, for a caller that decides what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -184,7 +184,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What a caller decides by.
+    /// The kind of an error, for a caller that decides what to do next.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Options { .. } | Self::Manifest { .. } => ErrorKind::Usage,

@@ -28,21 +28,21 @@ use watch::Watches;
 
 /// Messages that may wait; when there are more, everything is looked at instead.
 const BACKLOG: usize = 16_384;
-/// How long after a failure it is tried again.
+/// The delay after a failed publication before the next attempt.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// How often everything is looked at where watches are missing.
+/// The interval of complete scans while folders are left that cannot be watched.
 const WITHOUT_WATCHES: Duration = Duration::from_secs(30);
 
-/// How a Source is kept current.
+/// Options for keeping a Source current.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LiveOptions {
-    /// Whether the content is watched; otherwise scans alone find changes.
+    /// Watches the content for changes; without it, scans alone find them.
     pub watch: bool,
-    /// How often everything is looked at, watched or not; 10 min.
+    /// The interval of complete scans, watched or not; 10 min. A watch can lose events, a scan finds what they were.
     pub scan_every: Duration,
     /// The least time between the begins of two publications; the first change after it is published at once. 500 ms,
-    /// so that each change is told within a second.
+    /// so that each change is announced within a second.
     pub interval: Duration,
 }
 
@@ -159,7 +159,7 @@ fn own_output(publisher: &Publisher) -> Vec<PathBuf> {
     vec![out.join(publisher.place().set("").name("")), out.join("robots.txt"), state]
 }
 
-/// What follows each publication: the overview first, so that whoever is notified finds it current.
+/// The steps after each publication: the overview first, so that a client that is notified finds it current.
 struct Announcements {
     overview: state::Sender<Arc<Overview>>,
     channels: Box<dyn Announce + Send>,
@@ -182,7 +182,7 @@ impl Announce for Announcements {
 /// The thread that publishes.
 struct PublicationLoop {
     dumps: Dumps,
-    /// How often folders were replaced by others when they were last watched.
+    /// The count of folders replaced by others, as of the last time they were watched.
     replaced: u64,
     publisher: Publisher,
     watches: Watches,

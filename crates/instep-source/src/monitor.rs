@@ -1,4 +1,4 @@
-//! What a Source tells while it works.
+//! Reports of a Source while it works: phases, progress and problems.
 
 use std::{net::SocketAddr, sync::Mutex};
 
@@ -9,7 +9,7 @@ pub trait Monitor: Send + Sync {
     /// A phase begins.
     fn phase(&self, _phase: Phase) {}
 
-    /// How far the phase is; at most a few times a second.
+    /// Reports the progress of a phase, at most a few times a second.
     fn progress(&self, _progress: Progress) {}
 
     /// A change was published.
@@ -56,7 +56,7 @@ pub struct LeftOutCounts {
     pub names: u64,
 }
 
-/// What a publication does, in this order.
+/// The phases of a publication, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Phase {
@@ -70,7 +70,7 @@ pub enum Phase {
     Commit,
 }
 
-/// How far a phase is.
+/// The progress of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -85,7 +85,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// So many resources and bytes of an unknown total.
+    /// Returns the progress of a phase whose total is not known.
     pub fn new(phase: Phase, done: u64, bytes: u64) -> Self {
         Self { phase, done, total: None, bytes }
     }
@@ -97,9 +97,9 @@ impl Progress {
 pub struct Problem {
     /// The file, URI or document it is about.
     pub subject: String,
-    /// What is wrong, and what to do.
+    /// A sentence that says what is wrong and what to do.
     pub what: String,
-    /// Whether a resource is left out because of it.
+    /// `true` if a resource is left out because of it.
     pub skipped: bool,
 }
 
@@ -115,7 +115,7 @@ impl Problem {
     }
 }
 
-/// Hears nothing.
+/// A monitor that ignores every report.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VoidMonitor;
 
@@ -127,7 +127,7 @@ pub struct TestMonitor {
     seen: Mutex<Seen>,
 }
 
-/// What a [`TestMonitor`] has seen.
+/// The reports that a [`TestMonitor`] has received.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Seen {
@@ -147,7 +147,7 @@ impl TestMonitor {
         Self::default()
     }
 
-    /// What was seen until now.
+    /// Returns the reports received until now.
     pub fn seen(&self) -> Seen {
         self.with(|seen| seen.clone())
     }

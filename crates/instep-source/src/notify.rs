@@ -89,7 +89,7 @@ struct SetChannels {
     framework: Arc<Channel>,
     /// The time up to which the set's changes are announced.
     until: DateTime,
-    told: AnnouncedDocuments,
+    announced: AnnouncedDocuments,
 }
 
 /// A set that is no longer published. Its framework channel keeps one last message for late listeners (FN-2).
@@ -119,8 +119,8 @@ impl Announcer {
                 let [changes, framework] = KINDS.map(|kind| Channel::new(&place, &kind, hubs.clone()));
                 let documents = fs::read_dir(publisher.options().out.join(place.name("")));
                 let names = documents.into_iter().flatten().flatten().map(|entry| entry.file_name());
-                let told = AnnouncedDocuments::new(names.filter_map(|name| name.into_string().ok()));
-                SetChannels { place, changes, framework, until, told }
+                let announced = AnnouncedDocuments::new(names.filter_map(|name| name.into_string().ok()));
+                SetChannels { place, changes, framework, until, announced }
             })
             .collect();
         let mut transports: Vec<Box<dyn Transport>> = vec![Box::new(Listeners)];
@@ -175,8 +175,8 @@ impl Announcer {
         routes.route(&format!("/{EVENTS}"), get(events))
     }
 
-    fn tell(&mut self, snapshot: &Snapshot, report: &PublishReport) -> Result<(), Error> {
-        let gone = self.tell_withdrawal(snapshot)?;
+    fn announce_changes(&mut self, snapshot: &Snapshot, report: &PublishReport) -> Result<(), Error> {
+        let gone = self.announce_withdrawal(snapshot)?;
         for (number, set) in (0_u32..).zip(&mut self.sets) {
             let changes = snapshot.changes(1 << number, self.sequence);
             let entries = changes.map(|change| Ok(change_entry(change?)));
@@ -187,20 +187,20 @@ impl Announcer {
             // What was left out leaves a gap, which shows in the next message.
             let end = if burst.is_cut { snapshot.head().datetime } else { Some(burst.until) };
             set.until = end.unwrap_or(set.until);
-            let mut written = set.told.written(&set.place, &report.documents);
+            let mut written = set.announced.written(&set.place, &report.documents);
             written.extend_from_slice(&gone);
             let message = payload::framework_notification(&set.place, &written, snapshot.at())?;
             if let Some(message) = message {
                 self.transports.iter().try_for_each(|transport| transport.send(&set.framework, &message))?;
             }
         }
-        self.tell_people(snapshot)?;
+        self.announce_on_pages(snapshot)?;
         self.sequence = snapshot.head().sequence;
         Ok(())
     }
 
     /// Announces once on their own channels that sets are gone. Returns what the other channels have to announce about it.
-    fn tell_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<Written>, Error> {
+    fn announce_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<Written>, Error> {
         if std::mem::replace(&mut self.is_withdrawal_told, true) {
             return Ok(Vec::new());
         }
@@ -215,7 +215,7 @@ impl Announcer {
     }
 
     /// Sends the newest changes to the pages that are open.
-    fn tell_people(&self, snapshot: &Snapshot) -> Result<(), Error> {
+    fn announce_on_pages(&self, snapshot: &Snapshot) -> Result<(), Error> {
         const MOST: u64 = 50;
         let last = snapshot.head().sequence;
         if last == self.sequence || self.recent.receiver_count() == 0 {
@@ -245,7 +245,7 @@ impl Announce for Announcer {
         }
         let announced = publisher.catalogue().snapshot().map_err(Error::from);
         // Subscribers see the gap in the next message, and read the Change List: no reason to publish once more.
-        if let Err(error) = announced.and_then(|snapshot| self.tell(&snapshot, report)) {
+        if let Err(error) = announced.and_then(|snapshot| self.announce_changes(&snapshot, report)) {
             tracing::warn!(%error, "a publication could not be announced");
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What the operator decides.
+//! The options of a publication.
 
 mod guard;
 mod lists;
@@ -26,9 +26,9 @@ pub struct PublishOptions {
     pub base_url: String,
     /// The sets of resources; each has its own Capability List (CAP-10).
     pub sets: Vec<SetOptions>,
-    /// Where documents go: `resourcesync/`, `.well-known/resourcesync` and `robots.txt` below it.
+    /// The folder for documents: `resourcesync/`, `.well-known/resourcesync` and `robots.txt` are written below it.
     pub out: PathBuf,
-    /// Where the catalogue and the lock are; created with mode 0700.
+    /// The folder of the catalogue and the lock; created with mode 0700.
     pub state: PathBuf,
     /// The digests to compute.
     pub hash: Vec<Algorithm>,
@@ -36,30 +36,29 @@ pub struct PublishOptions {
     pub described_by: Option<Uri>,
     /// For readers of which version the documents are (DIA-8).
     pub spec_version: SpecVersion,
-    /// How lists are made and renewed.
+    /// Options for Resource Lists and Change Lists.
     pub lists: ListOptions,
-    /// How packages are made.
+    /// Options for Resource Dumps and Change Dumps.
     pub dumps: DumpOptions,
-    /// Whether closed and superseded documents are kept and advertised (Archives §2); none: they are not.
+    /// Keeps and advertises closed and superseded documents (Archives §2); `None` if they are not kept.
     pub archives: Option<Archives>,
-    /// Whether a `.xml.gz` twin lies beside each document.
+    /// Writes a `.xml.gz` twin beside each document.
     pub gzip_twins: bool,
-    /// Whether a Sitemap without ResourceSync elements is written, and named in `robots.txt` instead of the Resource
-    /// List.
+    /// Writes a Sitemap without ResourceSync elements, and names it in `robots.txt` instead of the Resource List.
     pub sitemap_twin: bool,
-    /// Whether `robots.txt` gets `Sitemap:` lines (DISC-5).
+    /// Writes `Sitemap:` lines to `robots.txt` (DISC-5).
     pub robots: bool,
-    /// Whether past states are kept, for change dumps, patches and versions; their bytes lie in `state`.
+    /// Keeps past states, for Change Dumps, patches and versions; their bytes are stored in `state`.
     pub keep_states: bool,
-    /// How many bytes of past states are kept at most; 1 GiB. The oldest go first.
+    /// The most bytes of past states that are kept; 1 GiB. The oldest are removed first.
     pub keep_bytes: u64,
-    /// Whether changed resources are offered as patches too (§14.4); none: they are not.
+    /// Offers patches for changed resources (§14.4); `None` if there are none.
     pub patches: Option<PatchOptions>,
-    /// Whether prior versions are kept and linked to (§14.6); only [`crate::serve`] answers for them.
+    /// Keeps prior versions and links to them (§14.6); only [`crate::serve`] can serve them.
     pub versions: Option<VersionOptions>,
     /// The guard against deletions that nobody meant.
     pub guard: DeletionGuard,
-    /// What is done with files that cannot be published because of their mode.
+    /// The treatment of files that cannot be published because of their mode.
     pub unreadable: Unreadable,
     /// The base URL that the Source is moved from; `None` if it stays where it is. A Source with another base URL than
     /// the one it was published with is refused: readers would take all its resources for deleted.

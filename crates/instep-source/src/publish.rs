@@ -27,7 +27,7 @@ use instep_store::Lock;
 
 use crate::{
     Error, Monitor, Phase, PublishOptions,
-    catalogue::{Catalogue, Clock, Snapshot, system_clock},
+    catalogue::{CATALOGUE, Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
     dump::{BatchLimits, Batches, BuiltDumps, DumpJob},
     records::{PublishedSet, PublishedSource},
@@ -42,9 +42,6 @@ pub use report::PublishReport;
 pub(crate) use upkeep::compact;
 pub use upkeep::{Compaction, check, preview, setup};
 pub(crate) use version_place::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
-
-/// The file of the catalogue in the state folder.
-const CATALOGUE: &str = "catalogue.db";
 
 /// Publishes once: scans the content, records what changed, and writes the documents that change with it.
 ///

@@ -27,11 +27,11 @@ pub(crate) use published::{
 pub(crate) use rules::rules_id;
 pub(crate) use span::Span;
 
-/// What is published.
+/// The state of the last publication that is complete.
 pub(crate) const PUBLISHED: RecordKind<PublishedSource> = RecordKind::new("published", 1);
-/// What was about to be put in place; it is there only while that happens, or when it was interrupted.
+/// The publication that is being put in place. It exists only while that happens, or after an interruption.
 pub(crate) const PLACING: RecordKind<PublishedSource> = RecordKind::new("placing", 1);
-/// What the archives of a set keep; the name of the set is the part.
+/// The documents in the archives of a set, whose name is the part.
 pub(crate) const ARCHIVE: RecordKind<ArchivedDocuments> = RecordKind::new("archive:", 1);
 /// The options that the Source was opened with last.
 pub(crate) const OPENED_WITH: RecordKind<OpenedWith> = RecordKind::new("opened-with", 1);
@@ -57,7 +57,7 @@ pub(crate) struct RecordKind<T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// Where records are read from.
+/// A source of records: a snapshot of the catalogue, or a test.
 pub(crate) trait Records {
     /// Returns the bytes under a name.
     fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError>;

@@ -146,7 +146,7 @@ impl Source {
         Ok(Self { live, app, ending, admin })
     }
 
-    /// What is served.
+    /// Returns the application, which answers the requests.
     pub fn app(&self) -> &App {
         &self.app
     }

@@ -265,7 +265,7 @@ fn a_change_dump_holds_each_observed_state_and_grows_by_packages() {
     assert_eq!(header.capability(), Some(&Capability::ChangeDump));
     assert_eq!((packages.len(), packages[0].metadata.from), (2, header.metadata.unwrap().from));
     assert_eq!(packages[0].metadata.until, packages[1].metadata.from);
-    let told = packages.iter().flat_map(|package| states(&options, package)).collect::<Vec<_>>();
+    let packed = packages.iter().flat_map(|package| states(&options, package)).collect::<Vec<_>>();
     let expected = [
         ("a", "updated", "first"),
         ("a", "updated", "second"),
@@ -273,7 +273,7 @@ fn a_change_dump_holds_each_observed_state_and_grows_by_packages() {
         ("c", "created", "new"),
     ];
     let expected = expected.map(|(name, change, text)| (uri(name), Change::parse(change), text.to_owned()));
-    assert_eq!(told, expected);
+    assert_eq!(packed, expected);
     let (_, offered) = read(&options, "capabilitylist.xml");
     assert!(offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ChangeDump)));
 }
@@ -290,9 +290,9 @@ fn what_has_no_file_is_told_once_and_costs_a_dump_nothing() {
     publish(&options, &monitor).unwrap();
     let (_, packages) = read(&options, "resourcedump.xml");
     assert_eq!(unpack(&options, &packages[0]).len(), 1);
-    let told = monitor.seen().problems;
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].what.ends_with("20000 in all"), "{told:?}");
+    let problems = monitor.seen().problems;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].what.ends_with("20000 in all"), "{problems:?}");
 }
 
 #[test]

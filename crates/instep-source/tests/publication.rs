@@ -73,7 +73,7 @@ impl Site {
         read(&self.path(name)).unwrap()
     }
 
-    /// The resources, as the Resource List and the changes since its `at` tell them.
+    /// The resources, as the Resource List and the changes since its `at` list them.
     fn listed(&self) -> BTreeMap<String, Option<u64>> {
         let (header, entries) = self.read("resourcelist.xml");
         let at = header.metadata.unwrap().at.unwrap();
@@ -354,8 +354,8 @@ fn s6_lists_join_and_datetimes_grow_although_the_clock_steps_back() {
     let mut site = Site::new(&[("a", "0")]);
     site.options.lists.rotation.entries = 2;
     let clock = Arc::new(AtomicI64::new(1_700_000_000_000_000));
-    let told = Arc::clone(&clock);
-    let clock_of_site = Arc::new(move || told.load(Ordering::SeqCst));
+    let now = Arc::clone(&clock);
+    let clock_of_site = Arc::new(move || now.load(Ordering::SeqCst));
     let mut publisher = Publisher::with_clock(site.options.clone(), clock_of_site).unwrap();
     publisher.publish(&VoidMonitor).unwrap();
     for round in 1..12 {

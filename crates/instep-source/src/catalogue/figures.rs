@@ -10,7 +10,7 @@ const READING: &str = "counting";
 
 impl Snapshot {
     /// Returns the number of changes that were recorded in each of the last `count` spans of time, the oldest first; the last one has
-    /// not ended. No row is read for it: the sequence has no gaps, so two moments tell the number between them.
+    /// not ended. No row is read for it: the sequence has no gaps, so the number between two moments is a difference.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -29,18 +29,18 @@ impl Snapshot {
         Ok(counts)
     }
 
-    /// Tells the length of each resource of the sets in the mask whose length is known.
+    /// Calls the function with the length of each resource of the sets in the mask, if it is known.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub fn for_each_length(&self, sets: u64, mut tell: impl FnMut(u64)) -> Result<(), CatalogueError> {
+    pub fn for_each_length(&self, sets: u64, mut visit: impl FnMut(u64)) -> Result<(), CatalogueError> {
         let mut statement = self
             .connection()?
             .prepare_cached("SELECT length FROM resource WHERE sets & ?1 != 0 AND length IS NOT NULL")
             .doing(READING)?;
         let mut rows = statement.query([sets as i64]).doing(READING)?;
         while let Some(row) = rows.next().doing(READING)? {
-            tell(row.get::<_, i64>(0).doing(READING)? as u64);
+            visit(row.get::<_, i64>(0).doing(READING)? as u64);
         }
         Ok(())
     }

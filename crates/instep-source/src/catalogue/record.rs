@@ -170,7 +170,7 @@ pub enum Observation {
     Rehashed {
         /// With the digests to publish.
         resource: Resource,
-        /// Digests of the same bytes by the algorithms chosen before: they tell whether anything changed.
+        /// Digests of the same bytes by the algorithms chosen before: they show if anything changed.
         also: Digests,
     },
     /// It is said to have changed, whether or not its state shows it.

@@ -11,7 +11,7 @@ use std::{
 
 use resourcesync::DateTime;
 
-/// Tells the time in microseconds since 1970.
+/// A clock that returns the time in microseconds since 1970.
 pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// The system's clock.

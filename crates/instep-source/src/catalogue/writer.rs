@@ -130,7 +130,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // A panic over there has already been told to those who waited.
+            // A panic of the thread has already been reported to those who waited for it.
             let _ = thread.join();
         }
     }

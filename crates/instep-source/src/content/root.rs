@@ -41,7 +41,7 @@ struct RootPlace {
     folder: PathBuf,
     /// The folder, held open: beneath it no link is followed (S1).
     handle: Arc<RootFolder>,
-    /// How often another folder has taken the path.
+    /// The number of times that another folder has taken the path.
     replaced: u64,
 }
 

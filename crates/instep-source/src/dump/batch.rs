@@ -1,3 +1,5 @@
+//! Batches: one package with the resources that a client asks for, or with those that changed since a moment.
+
 use std::{collections::BTreeMap, fs::File};
 
 use resourcesync::{Capability, Change, DateTime, Form, Header, Link, Relation, Uri};
@@ -14,23 +16,23 @@ use crate::{
     render::{Policy, SetPolicy},
 };
 
-/// What a reader asks to have in one package.
+/// A request for resources in one package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchRequest {
     /// The set, by its number.
     pub set: u8,
-    /// What of it.
+    /// The part of the set.
     pub selection: BatchSelection,
 }
 
-/// What of a set is asked for.
+/// The part of a set that is requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BatchSelection {
     /// These resources, as a package with a Resource Dump Manifest (§11.2).
     Resources(Vec<Uri>),
-    /// What changed since then, as a package with a Change Dump Manifest (§13.2): for each resource its last change.
+    /// The changes since then, as a package with a Change Dump Manifest (§13.2): for each resource its last change.
     Since(DateTime),
 }
 
@@ -41,7 +43,7 @@ impl BatchRequest {
     }
 }
 
-/// How much one batch holds.
+/// The limits of one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchLimits {
@@ -63,14 +65,14 @@ pub struct Batches {
     pub(crate) policy: Policy,
     pub(crate) catalogue: Catalogue,
     pub(crate) holdings: Holdings,
-    /// How much one batch holds.
+    /// The limits of one batch.
     pub limits: BatchLimits,
 }
 
 /// A batch that was selected and not yet built.
 #[derive(Debug)]
 pub struct Batch {
-    /// The same for requests that get the same package, so that they can share one build.
+    /// A key that is equal for requests with the same package, so that they can share one build.
     pub key: String,
     /// Resources in it.
     pub resources: usize,

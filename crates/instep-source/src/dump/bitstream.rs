@@ -1,3 +1,5 @@
+//! The bytes of a resource on their way into a package: read, hashed, and set aside if they change too often.
+
 use std::{
     fs::File,
     io::{self, BufReader, Read, Write},
@@ -61,8 +63,8 @@ pub(super) fn strongest(state: &State) -> Option<Algorithm> {
     state.digests.strongest().map(|digest| digest.algorithm.clone())
 }
 
-/// The state of a resource as its file is now, with the digests it is published with; none where it is gone or
-/// changes under our hands. The bytes go to `copy`.
+/// Copies the bytes of a resource to `copy`, and returns its state with the digests it is published with; `None` if the
+/// file is gone or changes while it is read.
 pub(super) fn observe(
     holdings: &Holdings,
     resource: &Resource,

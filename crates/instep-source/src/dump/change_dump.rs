@@ -1,3 +1,5 @@
+//! Change Dumps (§13): packages of the changes, each state with its bytes.
+
 use std::{collections::BTreeMap, path::Path};
 
 use resourcesync::{Capability, Change, Form, Header, Link, Relation};
@@ -20,7 +22,7 @@ pub(crate) struct ChangePackages<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) holdings: &'a Holdings,
     pub(crate) spool: &'a Spool,
-    /// Where documents are, patches among them.
+    /// The folder of documents, patches among them.
     pub(crate) out: &'a Path,
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) monitor: &'a dyn Monitor,
@@ -28,7 +30,7 @@ pub(crate) struct ChangePackages<'a> {
 }
 
 impl ChangePackages<'_> {
-    /// How many changes no package has yet, and when the first of them was.
+    /// Returns the number of changes that no package has yet, and the time of the first; `None` if there are none.
     pub(crate) fn pending(
         &self,
         set: u8,

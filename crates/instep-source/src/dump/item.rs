@@ -1,3 +1,5 @@
+//! Items of a package: a manifest entry each, with the bytes that belong to it.
+
 use std::{
     collections::BTreeSet,
     fs::File,
@@ -13,7 +15,7 @@ use crate::{
     render::{change_entry, resource_entry},
 };
 
-/// What one line of a manifest says.
+/// The content of one manifest entry.
 #[derive(Debug)]
 pub(super) enum Content {
     /// A resource as it is.

@@ -1,3 +1,5 @@
+//! Packages of a dump: staged with their manifests, and started again if a file changes while it is packed.
+
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -25,17 +27,17 @@ use crate::{
 
 /// A package is tried so often with a file that changes while it is packed; then the file is left out.
 const ATTEMPTS: u8 = 3;
-/// How often a package starts again before the bytes of all its resources are set aside: some Sources change all the time.
+/// The restarts of a package before the bytes of all its resources are set aside: some Sources change all the time.
 const RESTARTS: u32 = 2;
 /// Bytes that are set aside for a package of a dump, at most; a larger one starts again until nothing changes.
 const MOST_ASIDE: u64 = 256 << 20;
 
-/// What packages are made of and how.
+/// Builds packages from the resources of a Source.
 pub(super) struct Packer<'a> {
     pub(super) holdings: &'a Holdings,
-    /// Where past states are.
+    /// The bytes of past states, if they are kept.
     pub(super) spool: Option<&'a Spool>,
-    /// Where documents are, patches among them.
+    /// The folder of documents, patches among them.
     pub(super) out: Option<&'a Path>,
     pub(super) base: &'a str,
     pub(super) write: &'a WriteOptions,
@@ -126,7 +128,7 @@ impl Packer<'_> {
         }
     }
 
-    /// Those that are more than a name: what an application only tells of is not packed.
+    /// Returns the contents that have bytes: a resource that an application only reports is not packed.
     fn with_files(&self, mut contents: Vec<Content>) -> Vec<Content> {
         let all = contents.len();
         let mut first = None;
@@ -144,7 +146,7 @@ impl Packer<'_> {
         contents
     }
 
-    /// Where one file is gone, others may be: one more beginning is enough for all of them.
+    /// Leaves out every item whose file is gone. If one is gone, others may be too: a single restart is enough for all.
     fn leave_out_gone(&self, items: &mut Vec<Item>) {
         items.retain(|item| {
             let opened = item.path.as_ref().map(|_| item.open(self.holdings, self.spool).map(drop));

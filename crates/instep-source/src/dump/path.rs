@@ -1,3 +1,5 @@
+//! The paths of bitstreams in a package.
+
 use std::collections::BTreeSet;
 
 use resourcesync::{PackagePath, Uri, package::MANIFEST};

@@ -1,3 +1,5 @@
+//! Resource Dumps (§11): packages of all resources of a set, built beside the publications that go on.
+
 use std::collections::BTreeMap;
 
 use resourcesync::{Capability, Form, Header, Link, Relation};

@@ -9,7 +9,7 @@ use std::{
 use super::message::Message;
 use crate::{Error, Monitor, Problem, Publisher, dump::BuiltDumps};
 
-/// How long after a failure dumps are tried again.
+/// The delay after a failed build of dumps before the next attempt.
 const AFTER_FAILURE: Duration = Duration::from_secs(600);
 
 /// At most one build at a time, on a thread of its own.
@@ -48,7 +48,7 @@ impl Dumps {
         }
     }
 
-    /// Takes what was built; none where that failed.
+    /// Returns the dumps that were built; `None` if the build failed. The failure is reported.
     pub(super) fn take(&mut self, built: Result<Box<BuiltDumps>, Error>) -> Option<Box<BuiltDumps>> {
         self.is_building = false;
         built.map_err(|error| self.failed(&error.to_string())).ok()

@@ -6,14 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a file must be quiet whose writer does not say when it is done.
+/// The time without an event after which a file counts as written, if its writer does not close it.
 const QUIET: Duration = Duration::from_millis(100);
-/// How long such a file is waited for at most.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The longest wait for such a file: one that is written all the time is published too.
+const MOST_WAIT: Duration = Duration::from_secs(1);
 /// More paths than this are cheaper to find by a scan of everything.
 const MOST_PATHS: usize = 10_000;
 
-/// What happened to a path.
+/// An event of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
     /// Closed after writing, or renamed: whole.
@@ -22,12 +22,12 @@ pub(super) enum Touch {
     Moving,
 }
 
-/// What there is to look at.
+/// The paths to scan next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     /// Everything.
     Everything,
-    /// These files and folders; none where changes were recorded by somebody else.
+    /// These files and folders; empty if an application has recorded the changes.
     Paths(Vec<PathBuf>),
 }
 
@@ -55,14 +55,14 @@ impl Settle {
         let waiting = self.paths.entry(path).or_insert(Waiting { since: now, until: now });
         waiting.until = match touch {
             Touch::Whole => now,
-            Touch::Moving => (now + QUIET).min(waiting.since + PATIENCE),
+            Touch::Moving => (now + QUIET).min(waiting.since + MOST_WAIT),
         };
         if self.paths.len() > MOST_PATHS {
             self.look_at_everything();
         }
     }
 
-    /// Events are missing: only a look at everything tells what happened.
+    /// Events are missing: only a complete scan finds what happened.
     pub(super) fn look_at_everything(&mut self) {
         self.paths.clear();
         self.everything = true;
@@ -78,7 +78,7 @@ impl Settle {
         self.not_before = Some(moment);
     }
 
-    /// How long until there is something to take; none while nothing waits.
+    /// Returns the time until a path is due; `None` if no path waits.
     pub(super) fn wait(&self, now: Instant) -> Option<Duration> {
         let settled = match self.everything {
             true => Some(now),

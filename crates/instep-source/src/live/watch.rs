@@ -130,7 +130,7 @@ fn is_gone(error: &notify::Error) -> bool {
     }
 }
 
-/// Whether a path is the Source's own, or hidden.
+/// Returns `true` if a path is the Source's own, or hidden.
 fn is_own(path: &Path, own: &[PathBuf]) -> bool {
     let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     hidden || own.iter().any(|own| path.starts_with(own))

@@ -7,7 +7,7 @@ use resourcesync::{Capability, Change};
 use super::payload::Written;
 use crate::render::SetPlace;
 
-/// Remembers which Change Lists and Change Dumps were told of.
+/// The Change Lists and Change Dumps that were announced.
 #[derive(Debug, Default)]
 pub(super) struct AnnouncedDocuments {
     newest_list: String,
@@ -25,15 +25,15 @@ const FAMILIES: [(&str, Capability); 4] = [
 impl AnnouncedDocuments {
     /// Names that are there already when telling begins.
     pub(super) fn new(present: impl IntoIterator<Item = String>) -> Self {
-        let mut told = Self::default();
+        let mut announced = Self::default();
         let present: BTreeSet<String> = present.into_iter().collect();
         for name in present.iter().filter(|name| !present.contains(&package_of(name))) {
-            told.remember(name);
+            announced.remember(name);
         }
-        told
+        announced
     }
 
-    /// What to tell about documents of a set, by their names below `out`.
+    /// Returns the notifications for documents of a set, by their names below `out`.
     pub(super) fn written(&mut self, place: &SetPlace, names: &[String]) -> Vec<Written> {
         let mut written = Vec::new();
         let folder = place.name("");
@@ -137,10 +137,10 @@ mod tests {
     use super::*;
     use crate::render::Place;
 
-    fn told(told: &mut AnnouncedDocuments, names: &[&str]) -> Vec<String> {
+    fn announced(state: &mut AnnouncedDocuments, names: &[&str]) -> Vec<String> {
         let place = Place::new("http://example.com/").unwrap().set("");
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let written = told.written(&place, &names);
+        let written = state.written(&place, &names);
         let name = |uri: &resourcesync::Uri| uri.as_str().rsplit('/').next().unwrap().to_owned();
         let line = |written: &Written| {
             let index = written.index.as_ref().map_or(String::new(), |index| format!(" < {}", name(index)));
@@ -152,8 +152,8 @@ mod tests {
     #[test]
     fn one_resource_list_is_created_whatever_happened_to_the_one_before() {
         let mut state = AnnouncedDocuments::default();
-        assert_eq!(told(&mut state, &["resourcesync/resourcelist.xml"]), ["created resourcelist.xml"]);
-        assert_eq!(told(&mut state, &["resourcesync/resourcelist.xml"]), ["created resourcelist.xml"]);
+        assert_eq!(announced(&mut state, &["resourcesync/resourcelist.xml"]), ["created resourcelist.xml"]);
+        assert_eq!(announced(&mut state, &["resourcesync/resourcelist.xml"]), ["created resourcelist.xml"]);
     }
 
     #[test]
@@ -164,26 +164,26 @@ mod tests {
             "resourcesync/resourcelist.xml",
         ];
         let expected = ["created resourcelist-20261121T000000Z-0001.xml < resourcelist.xml"];
-        assert_eq!(told(&mut AnnouncedDocuments::default(), &names), expected);
+        assert_eq!(announced(&mut AnnouncedDocuments::default(), &names), expected);
     }
 
     #[test]
     fn a_change_list_is_created_once_and_updated_afterwards() {
         let mut state = AnnouncedDocuments::new(["changelist-000001.xml".to_owned()]);
         let first = "resourcesync/changelist-000001.xml";
-        assert_eq!(told(&mut state, &[first]), ["updated changelist-000001.xml < changelist.xml"]);
+        assert_eq!(announced(&mut state, &[first]), ["updated changelist-000001.xml < changelist.xml"]);
         let both = [first, "resourcesync/changelist-000002.xml", "resourcesync/changelist.xml"];
         let expected = [
             "updated changelist-000001.xml < changelist.xml",
             "created changelist-000002.xml < changelist.xml",
         ];
-        assert_eq!(told(&mut state, &both), expected);
+        assert_eq!(announced(&mut state, &both), expected);
     }
 
     #[test]
     fn the_only_change_list_is_updated() {
         assert_eq!(
-            told(&mut AnnouncedDocuments::default(), &["resourcesync/changelist.xml"]),
+            announced(&mut AnnouncedDocuments::default(), &["resourcesync/changelist.xml"]),
             ["updated changelist.xml"]
         );
     }
@@ -199,7 +199,7 @@ mod tests {
             "resourcesync/changedump.xml",
         ];
         let expected = ["created resourcedump.xml", "updated changedump.xml"];
-        assert_eq!(told(&mut AnnouncedDocuments::default(), &names), expected);
+        assert_eq!(announced(&mut AnnouncedDocuments::default(), &names), expected);
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
             "robots.txt",
         ];
         assert_eq!(
-            told(&mut AnnouncedDocuments::default(), &names),
+            announced(&mut AnnouncedDocuments::default(), &names),
             ["updated capabilitylist.xml", "updated resourcesync"]
         );
     }

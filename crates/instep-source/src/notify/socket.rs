@@ -60,7 +60,7 @@ pub(crate) async fn topic(
             // From here on nothing is missed, whatever the handshake takes.
             let messages = topic.channel.listen();
             let first = topic.channel.last().filter(|_| topic.has_ended);
-            upgrade.on_upgrade(move |socket| feed(socket, first, messages, topic.ending))
+            upgrade.on_upgrade(move |socket| send_messages(socket, first, messages, topic.ending))
         }
         Err(_) if method != Method::GET && method != Method::HEAD => {
             (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response()
@@ -118,7 +118,7 @@ async fn end(mut ending: watch::Receiver<bool>) {
 }
 
 /// Sends each message to one listener until either side has enough.
-async fn feed(
+async fn send_messages(
     mut socket: WebSocket,
     first: Option<Utf8Bytes>,
     mut messages: broadcast::Receiver<Utf8Bytes>,
@@ -165,7 +165,7 @@ async fn feed(
     send(&mut socket, Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
 }
 
-/// Whether the listener took a message in time.
+/// Sends a message. Returns `true` if the client took it in time.
 async fn send(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(SEND_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }

@@ -35,7 +35,7 @@ impl MaxDeletions {
     }
 }
 
-/// What is done with files that not everybody may read, and with what cannot be read at all.
+/// The treatment of files that not everybody may read, and of files that cannot be read at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unreadable {

@@ -1,16 +1,18 @@
+//! Options for Resource Lists, Change Lists and archives.
+
 use std::time::Duration;
 
-/// How lists are made and renewed.
+/// Options for Resource Lists and Change Lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListOptions {
-    /// Whether the Resource List is renewed now, needed or not.
+    /// Renews the Resource List now, needed or not.
     pub snapshot: bool,
     /// The age at which a Resource List that is not renewed at each change is renewed together with the next one; 24 h.
     pub snapshot_every: Duration,
-    /// The same for a Resource List that fits one document; zero: it is renewed whenever something changed.
+    /// The shortest time between renewals of a Resource List that fits one document; zero: each change renews it.
     pub small_snapshot_every: Duration,
-    /// Whether there is one plain Change List instead of an index over lists.
+    /// Writes one plain Change List instead of an index over lists.
     pub single_changelist: bool,
     /// When the open Change List closes.
     pub rotation: Rotation,
@@ -20,7 +22,7 @@ pub struct ListOptions {
     pub entries: u64,
     /// Bytes of a document; 50 MB (GEN-12, AMB-B37).
     pub bytes: u64,
-    /// How long a document that nothing refers to any more stays for readers on their way; 1 h.
+    /// The time that a document stays in place after the last reference to it, for readers that have just seen that; 1 h.
     pub grace: Duration,
 }
 
@@ -56,8 +58,8 @@ impl Default for Rotation {
     }
 }
 
-/// How long archives keep a document (Archives §1): until it is older than `age`, or more than `count` newer ones
-/// are there.
+/// The retention of archives (Archives §1): a document is kept until it is older than `age`, or more than `count`
+/// newer ones exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Archives {

@@ -1,10 +1,12 @@
+//! Options for Resource Dumps and Change Dumps.
+
 use std::time::Duration;
 
-/// How packages are made.
+/// Options for Resource Dumps and Change Dumps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DumpOptions {
-    /// Whether there is a Resource Dump (§11).
+    /// Decides if there is a Resource Dump (§11).
     pub policy: DumpPolicy,
     /// With [`DumpPolicy::Auto`]: bytes of resources up to which there is one; 1 GiB.
     pub auto_bytes: u64,
@@ -14,7 +16,7 @@ pub struct DumpOptions {
     pub part_entries: u64,
     /// The age at which a Resource Dump is renewed together with the next change; 24 h.
     pub every: Duration,
-    /// Whether there is a Change Dump (§13); it needs the past states of the resources.
+    /// Publishes a Change Dump (§13); it needs the past states of the resources.
     pub changes: bool,
     /// The age of the oldest change at which those that no package has are packed. Without it [`crate::publish`] packs
     /// them at once, as there may be no later moment, and a Source that stays open every hour.
@@ -35,7 +37,7 @@ impl Default for DumpOptions {
     }
 }
 
-/// Whether there is a Resource Dump.
+/// The condition under which there is a Resource Dump.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DumpPolicy {

@@ -1,3 +1,5 @@
+//! Options for patches.
+
 use serde::{Deserialize, Serialize};
 
 /// Patches (§14.4): they need the states before, present ones too, and so the bytes of all resources once more.
@@ -17,7 +19,7 @@ impl Default for PatchOptions {
 }
 
 impl PatchOptions {
-    /// How long a patch for a resource of this many bytes may be.
+    /// Returns the greatest length of a patch that is offered for a resource of this many bytes.
     pub(crate) fn longest(self, resource: u64) -> u64 {
         (resource.saturating_mul(u64::from(self.share.min(100))) / 100).saturating_sub(1)
     }

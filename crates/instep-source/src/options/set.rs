@@ -1,3 +1,5 @@
+//! A set of resources: its content, capabilities, links and rules.
+
 use std::path::{Path, PathBuf};
 
 use resourcesync::{ChangeFreq, Entry, Link, MediaType, Relation, Uri};
@@ -11,7 +13,7 @@ pub struct SetOptions {
     /// Its name, a folder below `resourcesync/`; empty for the only set of a Source, whose documents lie in
     /// `resourcesync/` itself.
     pub name: String,
-    /// Where its resources come from; nothing where an application records each change itself.
+    /// The origins of its resources; empty if an application reports each change itself.
     pub content: Vec<Content>,
     /// Globs over paths relative to the root; without any, everything is included.
     pub include: Vec<String>,
@@ -19,13 +21,13 @@ pub struct SetOptions {
     pub exclude: Vec<String>,
     /// A description of the set (SD-9, CAP-4); without it a small page is written.
     pub described_by: Option<Uri>,
-    /// Whether there is a Resource List (§10).
+    /// Publishes a Resource List (§10).
     pub resource_list: bool,
-    /// Whether there is a Change List (§12).
+    /// Publishes a Change List (§12).
     pub change_list: bool,
     /// Links of resources to related ones (§14).
     pub links: Vec<LinkRule>,
-    /// How often resources change.
+    /// Rules for the change frequency of resources.
     pub frequencies: Vec<FrequencyRule>,
     /// Files that are stored coded, and served so.
     pub codings: Vec<CodingRule>,
@@ -70,7 +72,7 @@ impl Default for SetOptions {
     }
 }
 
-/// Where the resources of a set come from.
+/// An origin of the resources of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Content {
@@ -81,14 +83,14 @@ pub enum Content {
         /// The URI the folder is served at; none for the base URL.
         prefix: Option<String>,
     },
-    /// What a CSV or JSON Lines file names; `-` for standard input.
+    /// The resources that a CSV or JSON Lines file names; `-` for standard input.
     Manifest {
         /// The file.
         path: PathBuf,
         /// The folder that its relative paths start from.
         root: PathBuf,
     },
-    /// What somebody else has and knows.
+    /// Resources that another program keeps and describes.
     Supplied {
         /// Who.
         supply: Supply,
@@ -103,7 +105,7 @@ pub enum Content {
 pub struct LinkRule {
     /// The path below the base URL, with at most one `*`.
     pub resource: String,
-    /// How the target is related.
+    /// The relation of the target to the resource.
     pub rel: Relation,
     /// The target: a path below the base URL or a URI; its `*` is what the resource's `*` stands for.
     pub target: String,
@@ -120,13 +122,13 @@ impl LinkRule {
     }
 }
 
-/// How often matching resources change (GEN-16).
+/// A rule for the change frequency of matching resources (GEN-16).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrequencyRule {
     /// The path below the base URL, with at most one `*`.
     pub resource: String,
-    /// How often; none: as often as the catalogue has seen them change.
+    /// The frequency; `None` if it follows from the changes in the catalogue.
     pub frequency: Option<ChangeFreq>,
 }
 
@@ -167,7 +169,7 @@ pub struct GenericRule {
     pub generic: String,
     /// The paths of the resources, whose `*` is what that of the generic one stands for; the preferred one first.
     pub specific: Vec<String>,
-    /// Whether a client that accepts none of them gets the first one, and not 406.
+    /// Serves the first one to a client that accepts none of them, instead of 406.
     pub default: bool,
 }
 

@@ -1,3 +1,5 @@
+//! Options for prior versions.
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};

@@ -12,8 +12,11 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
 
-use super::{CATALOGUE, lock, remembered};
-use crate::{Error, catalogue::Catalogue};
+use super::{lock, remembered};
+use crate::{
+    Error,
+    catalogue::{CATALOGUE, Catalogue},
+};
 
 /// The databases of a state folder; the first one is always there.
 const DATABASES: [&str; 2] = [CATALOGUE, "hub.db"];

@@ -1,4 +1,4 @@
-//! What every step of a publication works with.
+//! The context that each step of a publication works with.
 
 use std::path::Path;
 

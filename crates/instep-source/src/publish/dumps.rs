@@ -15,11 +15,11 @@ use crate::{
     sink::FolderSink,
 };
 
-/// How often changes are packed while a Source stays open, unless the operator says otherwise.
+/// The interval at which changes are packed while a Source stays open, unless the operator sets another.
 const CHANGES_EVERY: Duration = Duration::from_secs(3_600);
 
 impl SourceContext {
-    /// The Resource Dumps that are due; none where there are none. The job runs beside further publications.
+    /// Returns the Resource Dumps that are due; `None` if none is. The job runs beside further publications.
     ///
     /// # Errors
     /// When the catalogue cannot be read.

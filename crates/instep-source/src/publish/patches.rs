@@ -80,7 +80,7 @@ impl SourceContext {
 /// The folder of patches among the documents.
 const PATCHES: &str = "patches";
 
-/// What was tried already; at first, what no open list would show.
+/// Returns the last change for which a patch was tried; at first, the last that no open list shows.
 fn tried(snapshot: &Snapshot) -> Result<u64, Error> {
     if let Some(tried) = PATCHED.read(snapshot)? {
         return Ok(tried);
@@ -98,7 +98,7 @@ fn stage(sink: &mut FolderSink, sequence: u64, format: PatchFormat, bytes: &[u8]
         PatchFormat::Xml => "xml-patch",
         _ => "vcdiff",
     };
-    // Numbers begin again where a catalogue does; bytes tell old and new apart.
+    // The numbers begin again with a new catalogue; the digest of the bytes keeps old and new apart.
     let mark = &blake3::hash(bytes).to_hex()[..16];
     let name = format!("{DOCUMENTS}/{PATCHES}/{:06}/{sequence:09}-{mark}.{extension}", sequence / FOLDER);
     let write = &mut |file: &mut dyn Write| file.write_all(bytes).map_err(Error::write(&name));
@@ -112,7 +112,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// The patch of a change; none where a state was not kept, or is too large, or the patch would be.
+    /// Computes the patch of a change; `None` if a state was not kept, or if a state or the patch is too large.
     fn patch(&self, change: &ChangeRecord) -> io::Result<Option<(PatchFormat, Vec<u8>)>> {
         let state = &change.state;
         let length = state.length.filter(|length| *length <= self.options.most_bytes);

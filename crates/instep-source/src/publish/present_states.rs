@@ -54,7 +54,7 @@ impl SourceContext {
         Ok(())
     }
 
-    /// What past states cost on disk.
+    /// Returns the size of past states on disk; `None` if they are not kept.
     pub(super) fn kept_states(&self) -> Result<Option<Kept>, Error> {
         let Some(spool) = Spool::of(&self.options) else { return Ok(None) };
         spool.kept().map(Some).map_err(Error::read(spool.folder()))

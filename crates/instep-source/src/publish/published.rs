@@ -1,4 +1,4 @@
-//! What is published, kept in the catalogue.
+//! The record of what is published, kept in the catalogue.
 
 use std::mem;
 

@@ -11,7 +11,7 @@ use crate::{
     scan::ScanReport,
 };
 
-/// What a publication did.
+/// The outcome of a publication.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PublishReport {
@@ -37,13 +37,13 @@ pub struct PublishReport {
     pub at: DateTime,
     /// When the last file was looked at.
     pub completed: DateTime,
-    /// The past states that are kept, and what they cost on disk; none where none are.
+    /// The past states that are kept, and their size on disk; `None` if they are not kept.
     pub kept_states: Option<Kept>,
-    /// How long it took.
+    /// The time it took.
     pub elapsed: Duration,
     /// The Source Description's URI.
     pub source_description: Uri,
-    /// What belongs at the host's root, and to the server's configuration.
+    /// The files for the root of the host, and the configuration of its server.
     pub host: HostSetup,
 }
 
@@ -78,7 +78,7 @@ impl PublishReport {
         self.unchanged = self.resources.saturating_sub(self.created + self.updated);
     }
 
-    /// Whether nothing was recorded or written.
+    /// Returns `true` if nothing was recorded or written.
     pub fn is_nothing_new(&self) -> bool {
         self.created + self.updated + self.deleted == 0 && self.documents.is_empty()
     }

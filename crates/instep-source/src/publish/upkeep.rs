@@ -1,17 +1,17 @@
-//! What is done with a catalogue beside publishing from it.
+//! Upkeep of a catalogue: recording, compaction and checks beside publishing from it.
 
 use std::path::Path;
 
-use super::{CATALOGUE, Publisher, needed::needed_after, published, rebase, remembered, sets};
+use super::{Publisher, needed::needed_after, published, rebase, remembered, sets};
 use crate::{
     Error, Monitor, PublishOptions,
-    catalogue::{Catalogue, Recorded},
+    catalogue::{CATALOGUE, Catalogue, Recorded},
     content::Holdings,
     render::{HostSetup, Policy, host_setup},
     scan::{self, Difference, ReportedChange, ScanOptions, ScanReport, record_reported},
 };
 
-/// What a compaction gave back.
+/// The space that a compaction freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compaction {
@@ -24,7 +24,7 @@ pub struct Compaction {
 }
 
 impl Publisher {
-    /// Records what an application says, durably when this returns; the next publication tells it.
+    /// Records the changes that an application reports, durably when this returns; the next publication shows them.
     ///
     /// # Errors
     /// When the catalogue fails, or a folder of the Source cannot be read.

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Moment, Span};
 
-/// What is published: kept between publications, so that only what changes is written.
+/// The published documents of a Source, kept between publications so that only what changes is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct PublishedSource {
-    /// What all documents depend on: where another base URL or version is asked for, nothing stays as it is.
+    /// The base URL and the version that all documents depend on: with another one each of them is written anew.
     pub written_for: String,
     /// Each set, by its name.
     pub sets: BTreeMap<String, PublishedSet>,
@@ -19,7 +19,7 @@ pub(crate) struct PublishedSource {
     pub documents: BTreeMap<String, PublishedDocument>,
     /// Documents that nothing refers to any more, and since when; they go after the grace time.
     pub retired: BTreeMap<String, Moment>,
-    /// What the archives keep, of the sets where that has changed. It is kept apart from all else, as it may be large.
+    /// The archives of the sets where they have changed. They are stored apart from all else, as they may be large.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub archives: BTreeMap<String, ArchivedDocuments>,
 }
@@ -34,7 +34,8 @@ impl PublishedSource {
         names
     }
 
-    /// What may be in place when the publication of `next` was interrupted: its lists, and the documents of both.
+    /// Returns the documents that may be in place after the publication of `next` was interrupted: its lists, and the
+    /// documents of both.
     pub(crate) fn interrupted(self, next: Self) -> Self {
         let mut documents = self.documents;
         documents.extend(next.documents);
@@ -47,12 +48,12 @@ impl PublishedSource {
 pub(crate) struct PublishedDocument {
     /// Its bytes.
     pub length: u64,
-    /// What its bytes are, for documents small enough to be compared.
+    /// The digest of its bytes, for documents small enough to be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }
 
-/// What is published of one set.
+/// The published documents of one set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct PublishedSet {
@@ -66,7 +67,7 @@ pub(crate) struct PublishedSet {
     /// Its Change Dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change_dump: Option<PublishedChangeDump>,
-    /// What its archives keep, as far as each publication has to know it.
+    /// A summary of its archives, as far as each publication needs it.
     pub archive: ArchiveSummary,
 }
 
@@ -84,7 +85,7 @@ pub(crate) struct PublishedResourceList {
     pub revision: u64,
     /// Resources in it.
     pub resources: u64,
-    /// What tells the operator's rules for its entries from others.
+    /// An identifier of the operator's rules for its entries; other rules have another one.
     #[serde(default)]
     pub rules: String,
     /// The documents it consists of.
@@ -100,7 +101,7 @@ pub(crate) struct PublishedResourceList {
 pub(crate) struct PublishedChangeLists {
     /// The last change published.
     pub through: u64,
-    /// Whether there is one plain list and no index.
+    /// `true` if there is one plain list and no index.
     pub single: bool,
     /// Closed lists that the index names, oldest first.
     pub closed: Vec<Span>,
@@ -130,21 +131,21 @@ pub(crate) struct PublishedResourceDump {
 pub(crate) struct ArchiveSummary {
     /// Since when the oldest of what they keep is superseded or closed.
     pub oldest: Option<Moment>,
-    /// How much the largest of them keeps.
+    /// The number of documents in the largest of them.
     pub most: usize,
     /// The `at` of the last Resource List in them.
     pub last_list: Option<Moment>,
     /// The change that the first of their Change Lists comes after.
     pub after: Option<u64>,
-    /// What they show besides: the closed Change Lists that have not left the index, and which archives there are.
+    /// The rest that they show: the closed Change Lists that have not left the index, and which archives there are.
     pub shown: String,
     /// The documents that they consist of.
     pub documents: Vec<String>,
-    /// What they are archives of, as the Capability List names them.
+    /// The capabilities they are archives of, as the Capability List names them.
     pub offered: Vec<String>,
 }
 
-/// What the archives of a set keep, oldest first.
+/// The documents in the archives of a set, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct ArchivedDocuments {
@@ -168,7 +169,7 @@ impl ArchivedDocuments {
         snapshots.chain(dumps).chain(self.change_lists.iter().filter_map(|it| it.until)).min()
     }
 
-    /// How much the largest archive keeps.
+    /// Returns the number of documents in the largest archive.
     pub(crate) fn most(&self) -> usize {
         let snapshots = self.resource_lists.len().max(self.resource_dumps.len());
         snapshots.max(self.change_lists.len()).max(self.change_dumps.len())

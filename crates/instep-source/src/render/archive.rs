@@ -18,7 +18,7 @@ use crate::{
     sink::Rank,
 };
 
-/// What is kept of a set after it was superseded or closed. It is read only when it changes.
+/// The documents of a set that were superseded or closed. They are read only when they change.
 pub(super) struct Archive<'a> {
     policy: &'a Policy,
     set: &'a SetPolicy,
@@ -50,7 +50,7 @@ pub(super) struct SupersededSnapshot<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// The archives of a set; none where the operator does not want any.
+    /// Opens the archives of a set; `None` if the operator does not want any.
     pub(super) fn open(
         policy: &'a Policy,
         set: &'a SetPolicy,
@@ -182,7 +182,7 @@ impl<'a> Archive<'a> {
         self.held.oldest.is_some_and(is_old) || self.held.most > self.limits.count
     }
 
-    /// What the archives depend on besides what they keep.
+    /// Returns the inputs of the archives besides the documents in them.
     fn shown(&self, offers: Offers<'_>) -> String {
         let numbers = offers
             .closed_lists

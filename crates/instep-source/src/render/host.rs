@@ -2,6 +2,7 @@
 
 mod apache;
 mod caddy;
+mod directives;
 mod nginx;
 
 use std::{collections::BTreeSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::PathBuf};
@@ -15,6 +16,8 @@ use super::{
     robots,
 };
 use crate::{CodingRule, content::MediaTypes};
+pub use directives::Redirect;
+use directives::{CodedFiles, Directives};
 
 /// The settings an operator adds to the host, so that resources and a Source below a path lead to the documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,40 +36,6 @@ pub struct HostSetup {
     /// Directives for a site block of Caddy.
     pub caddy: String,
 }
-
-/// One URI that leads to another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Redirect {
-    /// The path or URL that is requested.
-    pub from: String,
-    /// The URI it leads to.
-    pub to: Uri,
-}
-
-/// What each kind of server is told, before it is written in the server's language: that state folders are not
-/// readable (C17), the redirect, the media type of the Source Description, a `Link` header that leads from each resource
-/// to its Capability List (DISC-4), and how resources that are stored coded are served (ATT-11).
-struct Directives {
-    redirect: Option<Redirect>,
-    /// Path of the Source Description.
-    description: String,
-    coded: BTreeSet<CodedFiles>,
-    links: Vec<(String, String)>,
-}
-
-/// Files that are stored with a content coding.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct CodedFiles {
-    /// A regular expression for their paths.
-    pattern: String,
-    media_type: String,
-    coding: String,
-    link: Option<String>,
-}
-
-/// A regular expression for paths of state folders, which hold the catalogue.
-const STATE_FOLDERS: &str = r"/\.instep(/|$)";
 
 /// Returns the settings for the host of a Source.
 pub(crate) fn host_setup(policy: &Policy, former: &[String]) -> HostSetup {
@@ -148,11 +117,6 @@ fn coded_files(policy: &Policy, rule: &CodingRule) -> CodedFiles {
     let media_type = MediaTypes::default().of(inner.as_bytes()).to_string();
     let pattern = format!("{path}{pattern}").chars().map(regular).collect::<String>();
     CodedFiles { pattern: format!("^{pattern}$"), media_type, coding: rule.coding.clone(), link }
-}
-
-/// Returns a path as servers compare it: decoded.
-fn decoded(path: &str) -> String {
-    percent_decode_str(path).decode_utf8_lossy().into_owned()
 }
 
 /// Returns a character of a pattern in a regular expression.

@@ -7,29 +7,29 @@ use resourcesync::{Entry, Link, Relation, Uri, WriteOptions};
 use super::{Place, SetPlace, place::archive_name};
 use crate::{Archives, CodingRule, Content, Error, ListOptions, PublishOptions, records::rules_id};
 
-/// What the documents of a Source depend on besides its content.
+/// The options that the documents of a Source depend on, besides its content.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub(crate) struct Policy {
     /// Names and URIs.
     pub place: Place,
-    /// How lists are made and renewed.
+    /// Options for Resource Lists and Change Lists.
     pub lists: ListOptions,
-    /// How documents are written.
+    /// Options for the XML of documents.
     pub write: WriteOptions,
-    /// How long archives keep a document; none: there are no archives.
+    /// The retention of archives; `None` if there are no archives.
     pub archives: Option<Archives>,
     /// A description of the Source; none: a page is written.
     pub described_by: Option<Uri>,
-    /// Whether a plain Sitemap is written beside each Resource List.
+    /// Writes a plain Sitemap beside each Resource List.
     pub sitemap_twin: bool,
-    /// Whether `robots.txt` names the lists.
+    /// Names the lists in `robots.txt`.
     pub robots: bool,
     /// The sets, in the order of the catalogue.
     pub sets: Vec<SetPolicy>,
 }
 
-/// What the documents of one set depend on besides its content.
+/// The options that the documents of one set depend on, besides its content.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub(crate) struct SetPolicy {
@@ -39,11 +39,11 @@ pub(crate) struct SetPolicy {
     pub place: SetPlace,
     /// A description of the set; none: a page is written.
     pub described_by: Option<Uri>,
-    /// Whether there is a Resource List.
+    /// Publishes a Resource List.
     pub resource_list: bool,
-    /// Whether there is a Change List.
+    /// Publishes a Change List.
     pub change_list: bool,
-    /// What tells the operator's rules for resources from others; empty where there are none.
+    /// An identifier of the operator's rules for resources; empty if there are none.
     pub rules: String,
     /// The URIs that resources of the set lie below, and the folders they are in; those of a manifest lie anywhere else.
     pub prefixes: Vec<(String, Option<PathBuf>)>,
@@ -56,7 +56,7 @@ pub(crate) struct SetPolicy {
 }
 
 impl Policy {
-    /// What the operator decided.
+    /// Derives the policy from the options of the operator.
     ///
     /// # Errors
     /// When the options contradict each other or cannot be followed.
@@ -96,7 +96,7 @@ impl Policy {
     }
 }
 
-/// What cannot be resolved is refused where the content is opened.
+/// Returns the URI prefix and the folder of a content. One that cannot be resolved is refused when the content is opened.
 fn prefix(content: &Content, base: &str) -> (String, Option<PathBuf>) {
     let (prefix, folder) = match content {
         Content::Folder { prefix, root } => (prefix.as_deref(), Some(root.clone())),

@@ -1,3 +1,5 @@
+//! Tests of the documents that each publication writes, from small sets and from random histories.
+
 mod source;
 
 use std::{collections::BTreeSet, time::Duration};

@@ -1,4 +1,4 @@
-//! What a publication is rendered from: the sets as they are now, and what is in place.
+//! The input of a publication: the sets as they are now, and the documents in place.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl Now {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub(crate) struct Before {
-    /// What is in place.
+    /// The documents in place.
     pub published: PublishedSource,
     /// `true` if the last publication was interrupted: then no document is assumed to be complete.
     pub repair: bool,

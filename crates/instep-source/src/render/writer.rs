@@ -28,7 +28,7 @@ pub(super) struct Documents<'a> {
     archived: BTreeSet<String>,
     dropped: Vec<String>,
     archives: BTreeMap<String, ArchivedDocuments>,
-    /// Whether documents are written although they were in place: after an interruption nothing is taken for granted.
+    /// Writes documents although they were in place: after an interruption nothing is taken for granted.
     repair: bool,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// What the archives of a set keep until now.
+    /// Reads the documents in the archives of a set before this publication.
     pub(super) fn archive(&mut self, set: &str) -> Result<ArchivedDocuments, Error> {
         match self.held.archives.get(set) {
             Some(interrupted) => Ok(interrupted.clone()),
@@ -59,7 +59,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// What they keep from now on; documents that they kept until now go.
+    /// Sets the documents in the archives from now on; those that they kept until now and no longer keep are removed.
     pub(super) fn keep_archive(&mut self, set: &str, before: &[String], archived: ArchivedDocuments) {
         let gone = before.iter().filter(|name| !archived.documents.contains_key(*name));
         self.dropped.extend(gone.cloned());
@@ -75,7 +75,7 @@ impl<'a> Documents<'a> {
         Ok(())
     }
 
-    /// What is known of a document that belongs to an archive from now on, or has belonged to it.
+    /// Moves a document to the archives, or keeps it there, and returns its record; `None` if it has none.
     pub(super) fn take_over(&mut self, name: &str, kept: &ArchivedDocuments) -> Option<PublishedDocument> {
         let held = self.held;
         let known = || held.documents.get(name).or_else(|| kept.documents.get(name)).cloned();
@@ -94,7 +94,7 @@ impl<'a> Documents<'a> {
         recorded.get(name).is_none_or(|fact| self.sink.holds(name, fact.length))
     }
 
-    /// Whether a document that never changes is there for the archive that keeps it.
+    /// Returns `true` if a document that never changes is in place for the archive that keeps it.
     pub(super) fn is_kept(&self, name: &str, kept: &ArchivedDocuments) -> bool {
         kept.documents.get(name).is_some_and(|fact| self.sink.holds(name, fact.length))
     }
@@ -192,8 +192,8 @@ impl<'a> Documents<'a> {
         self.sink.read(name)
     }
 
-    /// What is in place after the publication, what is not referred to any more, and the archives that have changed;
-    /// for the record of what is published.
+    /// Returns the record of what is published: the documents in place after the publication, those that nothing refers to
+    /// any more, and the archives that have changed.
     pub(super) fn finish(self, now: DateTime) -> PublishedSource {
         let held = self.held;
         // Not ours to take away: the operator's own lines are in it.

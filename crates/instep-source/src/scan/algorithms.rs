@@ -5,7 +5,7 @@ use resourcesync::Algorithm;
 use super::{hasher::Hashing, options::ScanOptions};
 use crate::{Error, catalogue::Catalogue, records::ALGORITHMS};
 
-/// Returns the digests to compute, and those that tell whether the bytes changed.
+/// Returns the digests to compute, and those that show if the bytes changed.
 pub(super) fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<Hashing, Error> {
     let kept = ALGORITHMS.read(catalogue)?.unwrap_or_default();
     let before: Vec<Algorithm> = kept.iter().map(|name| Algorithm::parse(name)).collect();

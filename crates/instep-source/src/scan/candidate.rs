@@ -13,7 +13,7 @@ use crate::{
 pub(super) enum Candidate<'a> {
     /// A file of a folder: its name says all about it.
     Walked { root: &'a Root, path: Vec<u8>, length: u64, sets: u64 },
-    /// A file that a manifest names: what the manifest says of it holds, the file tells the rest.
+    /// A file that a manifest names: the manifest takes precedence, the file adds what it leaves out.
     Listed { resource: Box<Resource>, file: PathBuf, length: u64 },
 }
 

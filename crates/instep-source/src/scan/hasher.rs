@@ -37,7 +37,7 @@ const LOOK_EVERY: u64 = 32 << 20;
 pub(super) struct Hashing {
     /// Those to publish.
     pub(super) published: Vec<Algorithm>,
-    /// Those published before, where the operator has chosen others since: only they tell whether a file changed.
+    /// Those published before, if the operator has chosen others since: only they show if a file changed.
     pub(super) before: Vec<Algorithm>,
     /// The spool that new states are copied to.
     pub(super) spool: Option<Spool>,
@@ -189,7 +189,7 @@ pub(super) fn await_tick(stamps: impl IntoIterator<Item = FileStamp>) -> bool {
 
 /// Returns `true` if a write now could leave the stamp as it is.
 ///
-/// The time of the last write does not tell by itself: a program can set it back, as `cp -p` and `rsync` do. The time of the last
+/// The time of the last write is not enough by itself: a program can set it back, as `cp -p` and `rsync` do. The time of the last
 /// change of the inode nobody can set, but on many file systems it moves by ticks as well.
 fn is_within_a_tick(stamp: FileStamp, now_ns: i64, tick: Duration) -> bool {
     let is_close = |ns: i64| i128::from(ns.saturating_sub(now_ns).unsigned_abs()) <= tick.as_nanos() as i128;
@@ -204,7 +204,7 @@ static TICK: LazyLock<Duration> = LazyLock::new(|| {
 });
 
 /// Returns `true` if a write after the hashing could leave this stamp as it is. If times are fine, [`standing`] has waited until
-/// none can. The time of the inode tells which they are, as nothing but the file system sets it.
+/// none can. The time of the inode shows if they are, as only the file system sets it.
 fn may_hide_a_write(stamp: FileStamp, hashed_ns: i64) -> bool {
     let is_coarse = stamp.ctime_ns % COARSE_NS == 0;
     is_coarse && stamp.mtime_ns.max(stamp.ctime_ns) > hashed_ns - RACY_NS

@@ -22,7 +22,7 @@ pub(super) struct Merge<'a, 'p> {
     pub(super) rehash_all: bool,
     pub(super) monitor: &'a dyn Monitor,
     pub(super) pipeline: &'p mut Pipeline<'a>,
-    told: Instant,
+    reported: Instant,
     pub(super) seen: u64,
     /// The spool for new states that are not hashed here.
     pub(super) spool: Option<Spool>,
@@ -40,7 +40,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         monitor: &'a dyn Monitor,
         pipeline: &'p mut Pipeline<'a>,
     ) -> Self {
-        let (told, skips) = (Instant::now(), Skips::default());
+        let (reported, skips) = (Instant::now(), Skips::default());
         let (spool, kept) = (None, 0);
         Self {
             catalogue,
@@ -48,7 +48,7 @@ impl<'a, 'p> Merge<'a, 'p> {
             rehash_all,
             monitor,
             pipeline,
-            told,
+            reported,
             seen: 0,
             spool,
             kept,
@@ -92,7 +92,7 @@ impl<'a, 'p> Merge<'a, 'p> {
                 let folder = [path, b"/"].concat();
                 match Walk::under(root, &folder, private_too, self.monitor) {
                     Ok(walk) => self.merge(root, walk, below),
-                    // It went away, or another look will tell.
+                    // It is gone, or the next scan finds it.
                     Err(_) => Ok(()),
                 }
             }
@@ -164,11 +164,11 @@ impl<'a, 'p> Merge<'a, 'p> {
         self.pipeline.candidate(Candidate::Walked { root, path: path.to_vec(), length: stamp.length, sets })
     }
 
-    /// Counts one, and tells now and then how far it is.
+    /// Counts one, and reports the progress now and then.
     pub(super) fn saw_one(&mut self) {
         self.seen += 1;
-        if self.seen.is_multiple_of(1_024) && self.told.elapsed() >= PROGRESS_EVERY {
-            self.told = Instant::now();
+        if self.seen.is_multiple_of(1_024) && self.reported.elapsed() >= PROGRESS_EVERY {
+            self.reported = Instant::now();
             self.monitor.progress(Progress::new(Phase::Scan, self.seen, 0));
         }
     }

@@ -24,7 +24,7 @@ pub struct ScanOptions {
     pub set_names: Vec<String>,
     /// The guard of deletions; `None` if each deletion is meant.
     pub guard: Option<DeletionGuard>,
-    /// What is done with files that not everybody may read.
+    /// The treatment of files that not everybody may read.
     pub unreadable: Unreadable,
     /// The spool that each new state of a resource is copied to; the baseline is not.
     pub spool: Option<Spool>,
@@ -62,7 +62,7 @@ pub struct ScanReport {
     pub hashed_bytes: u64,
     /// Files that are passed over: private, links, devices, unreadable.
     pub skipped: u64,
-    /// What is not published because of its mode, its kind or its name; the first of these counts as skipped.
+    /// The files left out because of their mode, their kind or their name; only the first of these count as skipped.
     pub left_out: LeftOutCounts,
     /// The changes that were recorded.
     pub recorded: Recorded,

@@ -73,7 +73,7 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// Why a receiver has gone is told by its own thread.
+/// The thread of a receiver reports the reason for which it has gone.
 fn send<T>(to: &SyncSender<Vec<T>>, batch: &mut Vec<T>) -> Result<(), Error> {
     if batch.is_empty() {
         return Ok(());

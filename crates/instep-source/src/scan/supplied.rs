@@ -142,7 +142,7 @@ impl<'a> Merge<'a, '_> {
         if known.as_ref() == Some(&resource) {
             return Ok(());
         }
-        // Nobody reads the list again for it: who follows has to be told what is linked differently now.
+        // No Destination reads the list again for that: followers need a change for each resource that is linked differently.
         let relinked = known.is_some_and(|known| known.state.links != resource.state.links);
         self.pipeline.observe(match relinked {
             true => Observation::Changed(resource),
@@ -168,8 +168,8 @@ impl<'a> Merge<'a, '_> {
     }
 
     fn is_damaged(&self, root: &Root, path: &[u8]) {
-        let what = "its bytes are not those that were verified when it came: it is published with what is known of those, and \
-                    who fetches it refuses it; instep sync --repair mends the copy";
+        let what = "its bytes are not those that were verified when it came: it is published with the \
+                    length and digests that were verified, so a Destination rejects its bytes; repair the copy";
         self.monitor.problem(&Problem::warning(root.path(path).display().to_string(), what));
     }
 

@@ -47,7 +47,7 @@ impl Reserved {
         Ok(format!("{scheme}://{}:{}/", self.host, self.address.port()))
     }
 
-    /// Whether only this machine reaches it.
+    /// Returns `true` if only this machine can connect to it.
     pub(crate) fn is_loopback(&self) -> bool {
         self.address.ip().is_loopback()
     }

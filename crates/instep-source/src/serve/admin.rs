@@ -30,10 +30,10 @@ pub(crate) use access::Access;
 const MOST_CHANGES: usize = 1_000;
 /// Bytes of one request.
 const REQUEST_BYTES: usize = 4 << 20;
-/// How long one request may take.
+/// The time limit of a request.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
 
-/// How long a compaction may take: it writes the catalogue anew.
+/// The time limit of a compaction, which writes the catalogue anew.
 const COMPACTION_TIME: Duration = Duration::from_secs(1_800);
 
 /// The listener for applications and the operator.
@@ -42,7 +42,7 @@ const COMPACTION_TIME: Duration = Duration::from_secs(1_800);
 pub struct AdminOptions {
     /// A loopback address and a port; port 0 takes any free one. `unix:PATH` is a socket there.
     pub listen: String,
-    /// What each request must bring as `Authorization: Bearer TOKEN`; without one, it is made at each start.
+    /// The token of each request, as `Authorization: Bearer TOKEN`; `None` if each start makes a new one.
     pub token: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Default for AdminOptions {
     }
 }
 
-/// What the listener's routes work with.
+/// The state of the listener's routes.
 pub(crate) struct Admin {
     pub(crate) recorder: Recorder,
     pub(crate) requests: PublicationRequests,
@@ -108,8 +108,8 @@ async fn authorize(expected: blake3::Hash, request: Request, next: Next) -> Resp
     if given != Some(expected) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, "Bearer")]).into_response();
     }
-    let patience = if request.uri().path() == "/compact" { COMPACTION_TIME } else { REQUEST_TIME };
-    timeout(patience, next.run(request)).await.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
+    let limit = if request.uri().path() == "/compact" { COMPACTION_TIME } else { REQUEST_TIME };
+    timeout(limit, next.run(request)).await.unwrap_or_else(|_| StatusCode::REQUEST_TIMEOUT.into_response())
 }
 
 /// Records what an application says, and answers when it is durable.

@@ -1,4 +1,4 @@
-//! What is served: documents, resources, and pages about them. A router to mount anywhere.
+//! The application of a Source: documents, resources, and pages about them, as a router to mount anywhere.
 
 use std::{borrow::Cow, io, path::PathBuf, sync::Arc};
 
@@ -31,7 +31,7 @@ pub struct App {
     shared: Arc<Shared>,
 }
 
-/// What an [`App`] is made of.
+/// The parts of an [`App`].
 pub(crate) struct Site {
     /// The URIs; never those of a request (S2).
     pub place: Place,
@@ -39,9 +39,9 @@ pub(crate) struct Site {
     pub documents: PathBuf,
     /// The resources.
     pub resources: Resources,
-    /// What is said about the Source on pages, in `/status` and in `/metrics`.
+    /// The state of the Source as pages, `/status` and `/metrics` show it.
     pub overview: watch::Receiver<Arc<Overview>>,
-    /// Whether a request for another host is refused.
+    /// Refuses a request for another host.
     pub strict_host: bool,
     /// Further routes below the base URL: channels, hub, batch.
     pub routes: Router,
@@ -200,7 +200,7 @@ fn empty(status: StatusCode) -> Response {
     response
 }
 
-/// What is here cannot be told now; asking again will help.
+/// Answers 503: the resource cannot be read now, but a later request may succeed.
 fn unavailable() -> Response {
     let mut response = empty(StatusCode::SERVICE_UNAVAILABLE);
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));

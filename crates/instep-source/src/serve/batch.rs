@@ -64,7 +64,7 @@ pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Resul
     Ok(routes)
 }
 
-/// What answers for one set.
+/// The state behind the route of one set.
 struct Endpoint {
     set: u8,
     batches: Batches,
@@ -72,7 +72,7 @@ struct Endpoint {
     monitor: Arc<dyn Monitor>,
 }
 
-/// What a client sends: the URIs, or the moment since which everything is asked for.
+/// The body of a request: the URIs, or the moment since which all changes are requested.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Asked {
@@ -128,7 +128,7 @@ fn selection(asked: Asked) -> Result<BatchSelection, Wrong> {
 }
 
 async fn package(endpoint: &Arc<Endpoint>, batch: Batch) -> Response {
-    /// What a manifest entry and the headers of a member take, about.
+    /// The approximate size of a manifest entry and the headers of a member.
     const OVERHEAD: u64 = 1_024;
     let bytes = batch.bytes + OVERHEAD * batch.resources as u64;
     let package = match endpoint.spool.claim(&batch.key, bytes) {

@@ -6,12 +6,12 @@ use axum::body::{Body, Bytes, to_bytes};
 use http::StatusCode;
 use tokio::time::timeout;
 
-/// How long a client may take to send a body.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time in which a client has to send a body.
+const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// Reads a body; the status of the refusal where it is too long or takes too long.
 pub(crate) async fn read(body: Body, most_bytes: usize) -> Result<Bytes, StatusCode> {
-    match timeout(PATIENCE, to_bytes(body, most_bytes)).await {
+    match timeout(BODY_TIME, to_bytes(body, most_bytes)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(_)) => Err(StatusCode::PAYLOAD_TOO_LARGE),
         Err(_) => Err(StatusCode::REQUEST_TIMEOUT),

@@ -1,4 +1,4 @@
-//! What was found out about files that are asked for often, within a bound of memory.
+//! A cache of what is known about files that are requested often, within a bound of memory.
 
 use std::{
     collections::BTreeMap,

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderValue, header};
 
-/// What tells one representation from another.
+/// The validators of a representation, its entity tag and modification time (RFC 9110 §8.8).
 #[derive(Clone, Debug)]
 pub(crate) struct Validators {
     /// A strong ETag, with its quotes.
@@ -13,7 +13,7 @@ pub(crate) struct Validators {
     pub modified: u64,
 }
 
-/// What the preconditions come to.
+/// The result of the preconditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Answer as if there were none.
@@ -41,7 +41,7 @@ pub(crate) fn outcome(headers: &HeaderMap, validators: &Validators) -> Outcome {
     if is_known { Outcome::NotModified } else { Outcome::Proceed }
 }
 
-/// Whether a `Range` may be answered: without `If-Range`, or when it names this very representation (§13.1.5).
+/// Returns `true` if a `Range` may be answered: without `If-Range`, or if it names this very representation (§13.1.5).
 pub(crate) fn range_applies(headers: &HeaderMap, validators: &Validators) -> bool {
     match headers.get(header::IF_RANGE) {
         None => true,
@@ -56,7 +56,7 @@ enum Comparison {
     Weak,
 }
 
-/// Whether a list of entity tags names this one, or is `*`.
+/// Returns `true` if a list of entity tags names this one, or is `*`.
 fn names(headers: &HeaderMap, name: header::HeaderName, etag: &HeaderValue, comparison: Comparison) -> bool {
     headers.get_all(name).iter().any(|list| {
         let list = list.as_bytes().trim_ascii();

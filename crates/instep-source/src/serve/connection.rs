@@ -27,11 +27,11 @@ pub struct Limits {
     pub connections: usize,
     /// Bytes of the headers of a request.
     pub header_bytes: usize,
-    /// How long a client may take to send the headers of a request, and to send the next one.
+    /// The time in which a client has to send the headers of a request, and to begin the next one.
     pub header_timeout: Duration,
-    /// How long a client may take without accepting any byte of an answer.
+    /// The time that a client may take without accepting any byte of an answer.
     pub stall_timeout: Duration,
-    /// How long answers in flight may take after the end was asked for.
+    /// The time that answers in flight may take after the server was asked to stop.
     pub grace: Duration,
 }
 
@@ -61,7 +61,7 @@ pub async fn run(
     run_on(listener, app, limits, tls, shutdown).await
 }
 
-/// What connections come from.
+/// An origin of connections.
 pub(crate) trait Listener: Send {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;

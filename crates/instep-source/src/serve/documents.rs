@@ -7,7 +7,7 @@ use instep_store::RootFolder;
 
 use super::{files::Shelf, representation::Description};
 
-/// Documents; their names tell what there is to say of them.
+/// Documents, whose names decide on their headers.
 #[derive(Debug)]
 pub(crate) struct Documents(RootFolder);
 
@@ -18,7 +18,7 @@ impl Documents {
     }
 }
 
-/// Whether a path below the base URL is one of documents, whatever the content has under it.
+/// Returns `true` if a path below the base URL is one of documents, even if the content has a file under it.
 pub(crate) fn owns(path: &str) -> bool {
     path.starts_with("resourcesync/") || path.starts_with(".well-known/") || path == "robots.txt"
 }
@@ -60,7 +60,7 @@ fn media_type(name: &[u8]) -> &'static str {
     }
 }
 
-/// Whether a name carries the moment of its snapshot (`20261121T140000`), so that its bytes never change.
+/// Returns `true` if a name carries the moment of its snapshot (`20261121T140000`), so that its bytes never change.
 fn is_immutable(name: &[u8]) -> bool {
     const MOMENT: usize = "20261121T140000".len();
     name.windows(MOMENT).any(|window| {

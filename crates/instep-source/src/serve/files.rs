@@ -22,13 +22,13 @@ pub(crate) trait Shelf: Send + Sync {
     /// Opens what lies under a name.
     fn open(&self, name: &[u8]) -> io::Result<File>;
 
-    /// What is to be said of the file under a name; none where it is not published.
+    /// Returns the description of the file under a name; `None` if it is not published.
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>>;
 
-    /// How long an answer may be used without asking again.
+    /// Returns the `Cache-Control` of an answer.
     fn cache_control(&self, name: &[u8]) -> HeaderValue;
 
-    /// Whether `NAME.gz` beside a file is the same in gzip, and everyone may read it from any page.
+    /// Returns `true` if these are documents: `NAME.gz` beside a file is the same in gzip, and any page may read them.
     fn is_for_documents(&self) -> bool;
 }
 
@@ -52,10 +52,10 @@ impl Files {
         Self { shelf: Box::new(shelf), cache: Cache::new(CACHE_BYTES) }
     }
 
-    /// Answers a GET or HEAD for a name; none where nothing is served under it.
+    /// Answers a GET or HEAD for a name; `None` if nothing is served under it.
     ///
     /// # Errors
-    /// When it cannot be told: that is no reason to say that the resource is gone.
+    /// If the file or its description cannot be read: that is no reason to answer that the resource is gone.
     pub(crate) fn answer(
         &self,
         method: &Method,
@@ -72,7 +72,7 @@ impl Files {
         Ok(found.map(|found| self.representation(method, &name, headers, found)))
     }
 
-    /// Whether a name is that of a folder with a page.
+    /// Returns `true` if a name is that of a folder with a page.
     pub(crate) fn has_index(&self, name: &[u8]) -> io::Result<bool> {
         Ok(self.find(&index_of(name))?.is_some())
     }
@@ -196,7 +196,7 @@ fn index_of(folder: &[u8]) -> Vec<u8> {
     if folder.is_empty() { b"index.html".to_vec() } else { [folder, b"/index.html"].concat() }
 }
 
-/// Whether nothing can be served, as opposed to a failure that passes.
+/// Returns `true` if the error means that no such file exists, as opposed to a failure that passes.
 fn is_absence(error: &io::Error) -> bool {
     use rustix::io::Errno;
     const ABSENT: [Errno; 9] = [
@@ -228,7 +228,7 @@ fn set(response: &mut Response, name: header::HeaderName, value: &str) {
     }
 }
 
-/// Whether gzip is asked for with a quality other than 0 (RFC 9110 §12.5.3).
+/// Returns `true` if gzip is accepted with a quality other than 0 (RFC 9110 §12.5.3).
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).any(|list| {
         list.split(',').any(|offer| {

@@ -24,7 +24,7 @@ struct Generic {
 pub(crate) struct Candidate {
     /// Its path below the base URL.
     pub(crate) path: String,
-    /// Whether the client accepts it.
+    /// `true` if the client accepts it.
     pub(crate) acceptable: bool,
 }
 
@@ -60,7 +60,7 @@ impl Generics {
     }
 }
 
-/// What a client accepts: media ranges with their quality in thousandths.
+/// The media ranges that a client accepts, with their quality in thousandths.
 struct Accept(Vec<(String, u16)>);
 
 impl Accept {

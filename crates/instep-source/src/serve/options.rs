@@ -1,3 +1,5 @@
+//! Options for serving a Source.
+
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -13,23 +15,23 @@ const SMALL_SNAPSHOT_EVERY: Duration = Duration::from_secs(300);
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServeOptions {
-    /// What is published. With an empty base URL, it is that of the address listened on.
+    /// Options for the publication. An empty base URL stands for that of the address listened on.
     pub publish: PublishOptions,
     /// Host and port to listen on; port 0 takes any free one.
     pub listen: String,
     /// Certificate chain and key, both in PEM; they are read again at SIGHUP.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// How changes are found and published.
+    /// Options for finding and publishing changes.
     pub live: LiveOptions,
     /// Bounds of what clients can take.
     pub limits: Limits,
-    /// How changes are told.
+    /// The channels that announce changes.
     pub channels: ChannelOptions,
-    /// Whether many resources can be asked for at once.
+    /// Answers requests for many resources at once.
     pub batches: bool,
     /// The listener for applications and the operator; none: there is none.
     pub admin: Option<AdminOptions>,
-    /// Whether a request for another host is refused with 421.
+    /// Refuses a request for another host with 421.
     pub strict_host: bool,
 }
 

@@ -14,7 +14,7 @@ use resourcesync::{Change, DateTime, Uri};
 pub(crate) use browse::routes;
 pub(crate) use front::front_page;
 
-/// What a page may load: its own style, the script and the events of this host.
+/// The `Content-Security-Policy` of pages: they load their own style, and the script and the events of this host.
 pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; \
      img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 

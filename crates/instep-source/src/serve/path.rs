@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 pub(crate) struct Beneath<'a> {
     /// The name; empty for the root itself.
     pub name: Cow<'a, [u8]>,
-    /// Whether the request ended in `/`.
+    /// `true` if the request ended in `/`.
     pub is_folder: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What a `Range` header comes to.
+/// The part of a representation that a `Range` header selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// The whole: no range, an unknown unit, or several ranges, which are not worth a multipart answer (S8).
@@ -37,7 +37,7 @@ pub(crate) fn asked(value: &str, length: u64) -> Asked {
     }
 }
 
-/// One range of bytes; empty where it is well-formed but selects nothing, none where it is malformed.
+/// Parses one range of bytes; empty if it is well-formed but selects nothing, `None` if it is malformed.
 fn part(text: &str, length: u64) -> Option<Range<u64>> {
     let (first, last) = text.split_once('-')?;
     let (first, last) = (first.trim(), last.trim());

@@ -1,4 +1,4 @@
-//! What is said of a file in the headers of an answer, found out once for each state of it.
+//! The headers of an answer that describe a file, computed once for each state of it.
 
 use std::{
     fs::{File, Metadata},
@@ -35,12 +35,12 @@ pub(crate) struct Representation {
     pub body: Option<Bytes>,
 }
 
-/// What the Source adds to what the file system says.
+/// The description of a file by the Source, in addition to that by the file system.
 #[derive(Debug, Default)]
 pub(crate) struct Description {
-    /// What is published of it.
+    /// The state that is published.
     pub published: Option<State>,
-    /// What the file looked like when the digests of that state were taken.
+    /// The stamp of the file when the digests of that state were computed.
     pub hashed: Option<FileStamp>,
     /// `Content-Type`, where no published state says it.
     pub content_type: Option<HeaderValue>,
@@ -87,7 +87,7 @@ impl Representation {
     }
 }
 
-/// What the file system says of a file now.
+/// Returns the stamp of a file as it is now.
 pub(crate) fn stamp(metadata: &Metadata) -> FileStamp {
     let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
     FileStamp {
@@ -98,7 +98,7 @@ pub(crate) fn stamp(metadata: &Metadata) -> FileStamp {
     }
 }
 
-/// Whether a file changed so recently that its next change might leave the same times behind.
+/// Returns `true` if a file changed so recently that its next change might leave the same times behind.
 pub(crate) fn is_racy(stamp: FileStamp, now: SystemTime) -> bool {
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
     let changed = u128::try_from(stamp.mtime_ns.max(stamp.ctime_ns)).unwrap_or_default();

@@ -18,12 +18,12 @@ use crate::{
     render::Place,
 };
 
-/// What answers for resources: folders by the path they are served at, and the rest.
+/// The resources that are served: folders by the path they are served at, and the rest.
 #[derive(Debug)]
 pub(crate) struct Resources {
     /// By the path below that of the base URL: empty, or with a final slash. The longest comes first.
     pub(crate) folders: Vec<(String, Files)>,
-    /// What manifests name outside of the folders.
+    /// The files outside of the folders that manifests name.
     pub(crate) named: Files,
     /// URIs that stand for several resources.
     pub(crate) generics: Generics,
@@ -59,14 +59,14 @@ impl Resources {
     }
 }
 
-/// What the Source knows of resources.
+/// The descriptions of resources from the catalogue.
 #[derive(Clone, Debug)]
 struct Known {
     catalogue: Catalogue,
     holdings: Holdings,
     /// The Capability Lists, by the number of their set.
     capability_lists: Vec<String>,
-    /// Where versions are; none where none are kept.
+    /// The place of versions; `None` if they are not kept.
     versions: Option<VersionPlace>,
 }
 

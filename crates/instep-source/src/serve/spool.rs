@@ -34,7 +34,7 @@ struct Slot {
     last_asked: u64,
 }
 
-/// How far a package is.
+/// The progress of a package.
 #[derive(Clone, Debug)]
 pub(crate) enum Progress {
     Building,
@@ -42,7 +42,7 @@ pub(crate) enum Progress {
     Failed(Arc<str>),
 }
 
-/// What becomes of a request for a package.
+/// The decision about a request for a package.
 pub(crate) enum Claim {
     /// Somebody builds it, or it is there.
     Shared(watch::Receiver<Progress>),

@@ -17,13 +17,13 @@ use tokio::{
 #[derive(Debug)]
 pub(crate) struct StallGuard<S> {
     stream: S,
-    patience: Duration,
+    limit: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> StallGuard<S> {
-    pub(crate) fn new(stream: S, patience: Duration) -> Self {
-        Self { stream, patience, waiting: None }
+    pub(crate) fn new(stream: S, limit: Duration) -> Self {
+        Self { stream, limit, waiting: None }
     }
 
     fn judge<T>(&mut self, context: &mut Context<'_>, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -31,11 +31,11 @@ impl<S> StallGuard<S> {
             self.waiting = None;
             return progress;
         }
-        let patience = self.patience;
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let limit = self.limit;
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(limit)));
         match waiting.as_mut().poll(context) {
             Poll::Ready(()) => {
-                waiting.as_mut().reset(Instant::now() + patience);
+                waiting.as_mut().reset(Instant::now() + limit);
                 Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
             }
             Poll::Pending => Poll::Pending,

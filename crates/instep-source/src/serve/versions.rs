@@ -36,7 +36,7 @@ use link_format::{Links, http_date};
 const ACCEPT_DATETIME: HeaderName = HeaderName::from_static("accept-datetime");
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
 
-/// The routes of versions; none where the Source keeps none.
+/// Returns the routes of versions; an empty router if the Source keeps none.
 pub(crate) fn routes(publisher: &Publisher) -> Router {
     let spool = Spool::of(publisher.options()).filter(|_| publisher.options().versions.is_some());
     let Some(spool) = spool else { return Router::new() };
@@ -126,7 +126,7 @@ async fn memento(State(versions): State<Arc<Versions>>, request: Request) -> Res
     answered(versions.memento(rest(&request, MEMENTO), &request))
 }
 
-/// What follows the kind in the URI, as it is written, with its query.
+/// Returns the part of the URI after the kind, as it is written, with its query.
 fn rest<'a>(request: &'a Request, kind: &str) -> &'a str {
     let whole = request.uri().path_and_query().map_or("", |path| path.as_str());
     whole.split_once(&format!("/{DOCUMENTS}/{kind}/")).map_or("", |(_, rest)| rest)
@@ -140,7 +140,7 @@ impl Versions {
             date.map(|date| date.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()))
         });
         if asked == Some(None) {
-            return Ok(told(StatusCode::BAD_REQUEST, "Accept-Datetime is no HTTP date"));
+            return Ok(plain_answer(StatusCode::BAD_REQUEST, "Accept-Datetime is no HTTP date"));
         }
         let Some(original) = self.kept.place.original(path) else { return Ok(not_kept()) };
         let versions = self.kept.versions(&original)?;
@@ -149,7 +149,7 @@ impl Versions {
         let Some(version) = versions.iter().rev().find(is_in_time).or(versions.first()) else {
             return Ok(not_kept());
         };
-        let mut response = told(StatusCode::FOUND, "");
+        let mut response = plain_answer(StatusCode::FOUND, "");
         let location = self.kept.place.memento(&original, version.datetime);
         let location = location.and_then(|uri| HeaderValue::from_str(uri.as_str()).ok());
         let headers = response.headers_mut();
@@ -169,7 +169,7 @@ impl Versions {
             return Ok(not_kept());
         }
         let text = Links::new(&self.kept.place, &original).timemap(&versions);
-        let mut response = told(StatusCode::OK, "");
+        let mut response = plain_answer(StatusCode::OK, "");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/link-format"));
         headers.insert(header::CONTENT_LENGTH, text.len().into());
@@ -205,17 +205,17 @@ fn asked_date(text: &str) -> Option<SystemTime> {
 fn answered(answer: io::Result<Response>) -> Response {
     answer.unwrap_or_else(|error| {
         tracing::error!(%error, "a version cannot be served");
-        let mut response = told(StatusCode::SERVICE_UNAVAILABLE, "");
+        let mut response = plain_answer(StatusCode::SERVICE_UNAVAILABLE, "");
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         response
     })
 }
 
 fn not_kept() -> Response {
-    told(StatusCode::NOT_FOUND, "No version of this resource is kept")
+    plain_answer(StatusCode::NOT_FOUND, "No version of this resource is kept")
 }
 
-fn told(status: StatusCode, text: &'static str) -> Response {
+fn plain_answer(status: StatusCode, text: &'static str) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

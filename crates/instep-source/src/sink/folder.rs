@@ -183,7 +183,7 @@ impl FolderSink {
                 open.staging.place(number, folder, last).map_err(Error::write(self.path.join(&name)))?;
             }
             if !self.gzip_twins && has_twin(&name) {
-                // A twin from when they were wanted would go on to tell the old state.
+                // A twin from a publication with twins would go on to show the old state.
                 self.remove(&open.root, &twin(&name))?;
             }
             placed.push((name, length));

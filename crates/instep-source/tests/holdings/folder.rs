@@ -174,7 +174,7 @@ impl Folder {
         assert_eq!(state, self.known());
     }
 
-    /// What is known is what is on disk, and the totals count it.
+    /// Checks that the catalogue has what is on disk, and that the totals count it.
     pub(crate) fn check(&self) {
         let known = self.resources().into_iter().map(|resource| {
             let path = String::from_utf8(resource.key[1..].to_vec()).unwrap();

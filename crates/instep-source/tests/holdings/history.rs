@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::folder::Folder;
 
-/// What happens to the folder, or to the Source.
+/// An event of the folder, or of the Source.
 #[derive(Clone, Debug)]
 enum Event {
     Write(usize, u8),
@@ -82,7 +82,7 @@ proptest! {
     }
 }
 
-/// What the folder held when the first complete scan of a history was made.
+/// Returns the content of the folder at the first complete scan of a history.
 fn unlogged(before: &[Event]) -> BTreeMap<String, String> {
     let mut folder = Folder::new();
     for event in before {

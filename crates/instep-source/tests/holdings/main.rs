@@ -1,4 +1,4 @@
-//! What the Source holds: real folders, scanned into a catalogue.
+//! The content of a Source: real folders, scanned into a catalogue.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 

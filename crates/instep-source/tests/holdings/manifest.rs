@@ -101,7 +101,7 @@ fn a_folder_decides_about_its_uris_whatever_a_manifest_says_of_them() {
     let listed = Content::Manifest { path: folder.path("list.csv"), root: folder.path("") };
     folder.add_content(listed);
     for _ in 0..2 {
-        assert_eq!(folder.scan().skipped, 2, "each is told, and nothing else is lost");
+        assert_eq!(folder.scan().skipped, 2, "each is reported, and nothing else is lost");
         let resources = folder.resources();
         let named: Vec<_> = resources.iter().map(|it| (it.uri.as_str(), it.state.length.unwrap())).collect();
         assert_eq!(named, [("http://x/a", 8), ("http://x/list.csv", 57), ("urn:record:7", 3)]);

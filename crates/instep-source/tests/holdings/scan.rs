@@ -302,18 +302,18 @@ fn a_check_tells_what_differs_and_records_nothing() {
     folder.remove("missing");
     folder.write("unknown", "new");
     let before = folder.catalogue.snapshot().unwrap().head();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let report = check(&folder.holdings, &folder.catalogue, &folder.options, true, &VoidMonitor, &mut |it| {
-        told.push((it.uri.as_str()["http://x/".len()..].to_owned(), it.kind));
+        reported.push((it.uri.as_str()["http://x/".len()..].to_owned(), it.kind));
     });
     assert_eq!(report.unwrap().hashed, 3);
-    told.sort();
+    reported.sort();
     let expected = [
         ("differs".to_owned(), DifferenceKind::Differs),
         ("missing".to_owned(), DifferenceKind::Missing),
         ("unknown".to_owned(), DifferenceKind::Unknown),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let snapshot = folder.catalogue.snapshot().unwrap();
     assert_eq!(snapshot.head(), before);
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);

@@ -10,7 +10,7 @@ use super::{
 };
 
 const SITE: &str = "INSTEP_TEST_KILLED_SITE";
-/// What a publication does to the disk.
+/// The system calls by which a publication changes the disk.
 const STEPS: &str = "rename,renameat,renameat2,unlink,unlinkat,fsync,fdatasync,syncfs,ftruncate";
 /// No publication of this test has so many steps in one thread.
 const MANY: usize = 200;

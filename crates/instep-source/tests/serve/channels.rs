@@ -1,4 +1,4 @@
-//! Notifications: who listens is told, in time and in the form of the standard.
+//! Notifications reach subscribers in time and in the form of the standard.
 
 use std::{
     fs,
@@ -53,7 +53,7 @@ fn a_change_reaches_all_who_listen_after_its_documents_are_in_place() {
         assert_eq!(entries[0].metadata.length, Some(1));
     }
     let list = get(server.address, "/resourcesync/changelist-000001.xml").text();
-    assert!(list.contains("b.txt"), "told before it can be read");
+    assert!(list.contains("b.txt"), "announced before it can be read");
 }
 
 #[test]

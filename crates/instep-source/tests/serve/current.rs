@@ -1,4 +1,4 @@
-//! What changes is published, and told where people and programs look.
+//! Changes are published, and shown on pages, in `/status` and in `/metrics`.
 
 use std::{fs, time::Duration};
 

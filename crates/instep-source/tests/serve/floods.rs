@@ -65,7 +65,7 @@ fn frame(to: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
     to.extend_from_slice(payload);
 }
 
-/// Whether the server ends a connection over which these frames come: it says so, or closes it.
+/// Returns `true` if the server ends a connection that sends these frames: it says so, or closes it.
 fn is_sent_away(server: &Server, flood: &[u8]) -> bool {
     let mut stream = raw::connect(server.address);
     let mut beginning = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();

@@ -102,7 +102,7 @@ fn s2_the_host_of_a_request_is_in_no_answer() {
         for name in ["etag", "cache-control", "vary", "location", "link"] {
             assert_eq!(misled.header(name), plain.header(name), "{target}: {name}");
         }
-        // These two tell how far the Source is just now.
+        // These two show the progress of the Source at this moment.
         if !["/", "/status"].contains(&target) {
             assert_eq!((misled.status, misled.body), (plain.status, plain.body), "{target}");
         }

@@ -1,4 +1,4 @@
-//! WebSub: subscribers at their callbacks, told by the hub of the Source.
+//! WebSub: subscribers at their callbacks, notified by the hub of the Source.
 
 use std::{
     fs,
@@ -43,7 +43,7 @@ impl Call {
     }
 }
 
-/// A subscriber that answers as it is told: what it returns is the status and the body, which is the place that a redirect
+/// A subscriber that answers as the test sets it: its return value is the status and the body, which is the place that a redirect
 /// leads to.
 struct Subscriber {
     address: SocketAddr,
@@ -132,15 +132,15 @@ fn subscribed(server: &Server, subscriber: &Subscriber, more: &[(&str, &str)]) -
     subscriber.next()
 }
 
-/// Changes the file until the subscriber hears of it: the first change may come before the subscription is noted.
-fn told(server: &Server, subscriber: &Subscriber) -> Call {
+/// Changes the file until the subscriber is notified: the first change may come before the subscription is noted.
+fn notified(server: &Server, subscriber: &Subscriber) -> Call {
     for round in 0..100 {
         fs::write(server.path("a.txt"), format!("{round}")).unwrap();
         if let Ok(call) = subscriber.calls.recv_timeout(LONG / 100) {
             return call;
         }
     }
-    panic!("never told");
+    panic!("never notified");
 }
 
 #[test]
@@ -153,16 +153,19 @@ fn a_subscriber_is_asked_then_told_with_a_signature() {
     assert_eq!(intent.parameter("hub.mode").as_deref(), Some("subscribe"));
     assert_eq!(intent.parameter("hub.topic"), Some(format!("{}{TOPIC}", server.base)));
     assert_eq!(intent.parameter("hub.lease_seconds").as_deref(), Some("3600"), "W4");
-    let told = told(&server, &subscriber);
-    assert_eq!((told.method.as_str(), told.header("content-type")), ("POST", Some("application/xml")));
-    let links = told.header("link").unwrap();
+    let notified = notified(&server, &subscriber);
+    assert_eq!(
+        (notified.method.as_str(), notified.header("content-type")),
+        ("POST", Some("application/xml"))
+    );
+    let links = notified.header("link").unwrap();
     assert!(links.contains("rel=\"self\"") && links.contains("rel=\"hub\""), "{links}");
-    assert!(String::from_utf8_lossy(&told.body).contains("a.txt"));
-    let tag = told.header("x-hub-signature").unwrap().strip_prefix("sha256=").unwrap().to_owned();
+    assert!(String::from_utf8_lossy(&notified.body).contains("a.txt"));
+    let tag = notified.header("x-hub-signature").unwrap().strip_prefix("sha256=").unwrap().to_owned();
     let bytes: Vec<u8> =
         (0..tag.len()).step_by(2).map(|at| u8::from_str_radix(&tag[at..at + 2], 16).unwrap()).collect();
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-    hmac::verify(&key, &told.body, &bytes).unwrap();
+    hmac::verify(&key, &notified.body, &bytes).unwrap();
 }
 
 #[test]
@@ -175,8 +178,8 @@ fn who_unsubscribes_or_is_gone_is_told_no_more() {
     });
     subscribed(&server, &leaving, &[]);
     subscribed(&server, &gone, &[]);
-    told(&server, &leaving);
-    told(&server, &gone);
+    notified(&server, &leaving);
+    notified(&server, &gone);
     let topic = format!("{}{TOPIC}", server.base);
     let callback = leaving.callback();
     let form =
@@ -185,8 +188,8 @@ fn who_unsubscribes_or_is_gone_is_told_no_more() {
     while leaving.next().parameter("hub.mode").as_deref() != Some("unsubscribe") {}
     let witness = Subscriber::willing();
     subscribed(&server, &witness, &[]);
-    told(&server, &witness);
-    told(&server, &witness);
+    notified(&server, &witness);
+    notified(&server, &witness);
     let late = leaving.calls.try_iter().filter(|call| call.method == "POST").count();
     assert!(late <= 1, "at most what was on its way");
     assert_eq!(gone.calls.try_iter().count(), 0);
@@ -201,8 +204,8 @@ fn w8_nobody_is_subscribed_without_wanting_it() {
     subscribed(&server, &echoing_wrong, &[]);
     let witness = Subscriber::willing();
     subscribed(&server, &witness, &[]);
-    told(&server, &witness);
-    told(&server, &witness);
+    notified(&server, &witness);
+    notified(&server, &witness);
     assert_eq!(unwilling.calls.try_iter().count() + echoing_wrong.calls.try_iter().count(), 0);
     let foreign =
         [("hub.mode", "subscribe"), ("hub.topic", "http://x/t"), ("hub.callback", &unwilling.callback())];
@@ -245,7 +248,7 @@ fn w1_a_callback_leads_nowhere_else_and_each_challenge_is_new() {
     assert!(first.is_some() && first != second);
     let witness = Subscriber::willing();
     subscribed(&server, &witness, &[]);
-    told(&server, &witness);
+    notified(&server, &witness);
     assert_eq!(bystander.calls.try_iter().count(), 0);
 }
 
@@ -257,13 +260,13 @@ fn w8_nobody_is_unsubscribed_by_another() {
         _ => (200, call.parameter("hub.challenge").unwrap_or_default()),
     });
     subscribed(&server, &faithful, &[]);
-    told(&server, &faithful);
+    notified(&server, &faithful);
     let (topic, callback) = (format!("{}{TOPIC}", server.base), faithful.callback());
     let form =
         [("hub.mode", "unsubscribe"), ("hub.topic", topic.as_str()), ("hub.callback", callback.as_str())];
     assert_eq!(ask(&server, &form).status, 202);
     while faithful.next().parameter("hub.mode").as_deref() != Some("unsubscribe") {}
-    assert_eq!(told(&server, &faithful).method, "POST");
+    assert_eq!(notified(&server, &faithful).method, "POST");
 }
 
 #[test]
@@ -292,7 +295,7 @@ fn w10_a_dead_subscriber_delays_nobody() {
         subscribed(&server, subscriber, &[]);
     }
     for subscriber in &live {
-        told(&server, subscriber);
+        notified(&server, subscriber);
     }
     drop(release);
 }
@@ -319,8 +322,11 @@ fn a_hub_elsewhere_is_told_too() {
         options.channels.external_hubs = vec![uri];
     });
     fs::write(server.path("a.txt"), "changed").unwrap();
-    let told = hub.next();
-    assert_eq!((told.method.as_str(), told.header("content-type")), ("POST", Some("application/xml")));
+    let notified = hub.next();
+    assert_eq!(
+        (notified.method.as_str(), notified.header("content-type")),
+        ("POST", Some("application/xml"))
+    );
     let list = super::raw::get(server.address, "/resourcesync/capabilitylist.xml").text();
     assert!(list.contains(&hub.callback()) && list.contains("resourcesync/hub"), "{list}");
 }
@@ -343,7 +349,7 @@ fn who_subscribed_to_a_topic_that_is_gone_is_denied() {
     let subscriber = Subscriber::willing();
     let mut before = Server::start(&[("a.txt", b"a")]);
     subscribed(&before, &subscriber, &[]);
-    told(&before, &subscriber);
+    notified(&before, &subscriber);
     before.end();
     // The same hub at another address, and so with other topics.
     let folder = super::server::folder(&[("a.txt", b"a")]);

@@ -16,10 +16,10 @@ use super::{
 /// Last modification of the files that are asked for.
 const THEN: &str = "Tue, 14 Nov 2023 22:13:20 GMT";
 
-/// What stands for the ETag that the server itself gives.
+/// A placeholder for the ETag that the server itself gives.
 const ETAG: &str = "ETAG";
 
-/// How our answer relates to that of nginx.
+/// The relation of our answer to that of nginx.
 enum Expect {
     Same,
     /// Another status, with the reason.
@@ -227,7 +227,7 @@ impl Nginx {
         Self::with(root, "")
     }
 
-    /// With a snippet in its `server` block; none where there is no nginx.
+    /// Starts nginx with a snippet in its `server` block; `None` if nginx is not installed.
     pub(crate) fn with(root: TempDir, snippet: &str) -> Option<Self> {
         let state = tempfile::tempdir().unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

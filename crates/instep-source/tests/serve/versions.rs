@@ -29,7 +29,7 @@ fn path(server: &Server, uri: &str) -> String {
     uri.strip_prefix(server.base.trim_end_matches('/')).unwrap().to_owned()
 }
 
-/// What a TimeMap says of its versions: URI path and datetime.
+/// Returns the versions of a TimeMap: URI path and datetime.
 fn timemap(server: &Server, of: &str) -> Vec<(String, String)> {
     let answer = get(server.address, &format!("/resourcesync/timemap/{of}"));
     assert_eq!(answer.header("content-type"), Some("application/link-format"));

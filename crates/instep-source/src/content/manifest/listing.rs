@@ -99,7 +99,7 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    /// Keeps a line, or tells what is wrong with it.
+    /// Keeps a line, or returns what is wrong with it.
     fn take(&mut self, number: u64, line: Result<Line, String>, monitor: &dyn Monitor) -> Result<(), Error> {
         let kept = line.and_then(|line| line.listed(&self.manifest.folder).map(|_| line)).and_then(|line| {
             self.complete &= line.change.is_none();

@@ -82,8 +82,8 @@ impl Book {
         }
         let forgotten = book.oldest().saturating_sub(1);
         book.topics.values_mut().for_each(|kept| kept.forgotten = forgotten);
-        let told = book.subscriptions.values().map(|subscription| subscription.cursor).max();
-        book.last = book.last.max(told.unwrap_or(0));
+        let delivered = book.subscriptions.values().map(|subscription| subscription.cursor).max();
+        book.last = book.last.max(delivered.unwrap_or(0));
         book
     }
 

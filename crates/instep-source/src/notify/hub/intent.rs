@@ -103,7 +103,7 @@ impl Hub {
         })
     }
 
-    /// Tells a callback that it is not served, or no longer (§5.2). The answer does not matter.
+    /// Notifies a callback that it is not served, or no longer (§5.2). The answer does not matter.
     pub(super) async fn deny(&self, (topic, callback): &Key, reason: &str) {
         let parameters = [("hub.mode", "denied"), ("hub.topic", topic.as_str()), ("hub.reason", reason)];
         self.call(callback, &parameters).await;

@@ -7,9 +7,9 @@ use instep_net::Cidr;
 
 /// The verifications in a minute that one address may leave unconfirmed. Those that it confirms cost nothing.
 pub(super) const PER_ADDRESS: u32 = 30;
-/// The same for its network: whoever attacks a site can name each of its addresses.
+/// The limit for the network of an address: whoever attacks a site can name each of its addresses.
 pub(super) const PER_NETWORK: u32 = 60;
-/// The same for all together: whoever attacks through this hub can name many networks.
+/// The limit for all networks together: whoever attacks through this hub can name many of them.
 pub(super) const IN_ALL: u32 = 600;
 const MINUTE: i64 = 60_000_000;
 
@@ -21,7 +21,7 @@ pub(super) type Targets = Vec<(Cidr, u32)>;
 pub(super) enum Admission {
     /// The callback may be asked.
     Now,
-    /// So many answers are on their way that they have to come first.
+    /// The limit is reached by verifications in flight: their answers have to come first.
     Later,
     /// Too many verifications were left unconfirmed.
     Refused,

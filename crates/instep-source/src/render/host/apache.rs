@@ -1,6 +1,6 @@
 //! Directives for a virtual host of the Apache HTTP Server.
 
-use super::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded};
+use super::directives::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded};
 
 pub(super) fn directives(directives: &Directives) -> String {
     let mut text = format!("RedirectMatch 404 \"{STATE_FOLDERS}\"\n");

@@ -1,6 +1,6 @@
 //! Directives for a site block of Caddy.
 
-use super::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded};
+use super::directives::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded};
 
 pub(super) fn directives(directives: &Directives) -> String {
     let mut text = format!("@state path_regexp {STATE_FOLDERS}\nrespond @state 404\n");

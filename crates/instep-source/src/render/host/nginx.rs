@@ -1,6 +1,6 @@
 //! Directives for a `server` block of nginx.
 
-use super::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded};
+use super::directives::{CodedFiles, Directives, Redirect, STATE_FOLDERS, decoded};
 
 pub(super) fn directives(directives: &Directives) -> String {
     let mut text = format!("location ~ {STATE_FOLDERS} {{ return 404; }}\n");

@@ -103,7 +103,7 @@ pub(super) struct Source {
     pub(super) set: TestSet,
     pub(super) published: PublishedSource,
     pub(super) archives: BTreeMap<String, ArchivedDocuments>,
-    /// How often what archives keep was read.
+    /// The number of times that an archive was read.
     pub(super) archives_read: usize,
     pub(super) sink: MemorySink,
 }

@@ -1,4 +1,4 @@
-//! How the listener for applications is found: its place, its token, and the file that tells both.
+//! Access to the listener for applications: its place, its token, and the file that names both.
 
 use std::{
     fs,
@@ -25,10 +25,10 @@ use crate::{
 
 /// The file in the state folder that says where the listener is, and its token; for the operator's eyes only.
 pub const ADMIN_FILE: &str = "admin.json";
-/// What stands before the path of a socket, where an address could stand.
+/// The prefix of the path of a socket, in place of an address.
 const SOCKET: &str = "unix:";
 
-/// The place and the token, and the file that tells them; it is taken away at the end.
+/// The place and the token, and the file that names them, which is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Access {
     place: Option<Place>,
@@ -37,7 +37,7 @@ pub(crate) struct Access {
     socket: Option<PathBuf>,
 }
 
-/// Where applications connect to.
+/// The place that applications connect to.
 #[derive(Debug)]
 enum Place {
     Address(Reserved),

@@ -27,7 +27,7 @@ use crate::{
 /// Lines of a page.
 pub(super) const MOST: usize = 200;
 
-/// What the pages look into.
+/// The catalogue and the documents that the pages show.
 pub(crate) struct Browse {
     pub(super) catalogue: Catalogue,
     holdings: Holdings,
@@ -38,7 +38,7 @@ pub(crate) struct Browse {
     charts: Charts,
 }
 
-/// What is looked for.
+/// The query of a page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Wanted {
@@ -47,7 +47,7 @@ pub(super) struct Wanted {
     pub(super) name: String,
 }
 
-/// A page with its title; none where there is nothing to show.
+/// A page with its title; `None` if there is nothing to show.
 pub(super) type Page = Result<Option<(String, Markup)>, Error>;
 
 /// The pages, below the base URL.
@@ -136,7 +136,7 @@ impl Browse {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// What is published about a resource.
+    /// Shows what is published about a resource.
     fn resource(&self, wanted: &Wanted) -> Page {
         let snapshot = self.catalogue.snapshot()?;
         let Some(resource) = self.holdings.find(&snapshot, &wanted.uri)? else { return Ok(None) };

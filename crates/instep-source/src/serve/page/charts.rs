@@ -10,7 +10,7 @@ use maud::{Markup, PreEscaped, html};
 use super::{chart, size};
 use crate::{Error, catalogue::Catalogue};
 
-/// How long charts are shown before they are drawn again: the sizes are those of all resources.
+/// The time after which charts are drawn again: each drawing reads the sizes of all resources.
 const AGE: Duration = Duration::from_secs(60);
 const HOURS: usize = 48;
 const DAYS: usize = 30;

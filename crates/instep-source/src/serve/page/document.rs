@@ -59,7 +59,7 @@ impl Browse {
         )))
     }
 
-    /// The beginning of a document in place; none where there is no such document.
+    /// Reads the beginning of a document in place; `None` if there is no such document.
     fn read(&self, name: &str) -> Result<Option<(Header, Vec<Entry>)>, Error> {
         let Some(beneath) = beneath(name).filter(|_| is_document(name)) else { return Ok(None) };
         let file = match self.documents.entry(&beneath.name) {

@@ -6,7 +6,7 @@ use resourcesync::Uri;
 use super::{change_kind, chart, copyable, figures, layout, moment, path, search_form, size, thousands};
 use crate::{Overview, Place, SetOverview};
 
-/// What is here, how much, what changed last, how to keep a copy.
+/// Renders the front page: the sets, their sizes, the last changes, and the commands that keep a copy.
 pub(crate) fn front_page(overview: &Overview) -> String {
     let address = overview.base_url.split_once("://").map_or(overview.base_url.as_str(), |(_, rest)| rest);
     let published = overview.published.map(|moment| moment.to_string()).unwrap_or_default();

@@ -18,7 +18,7 @@ impl<'a> Links<'a> {
         Self { place, original }
     }
 
-    /// Where else to go from a TimeGate or a version: the first and the last one among it.
+    /// Returns the `Link` header of a TimeGate or a version: the first and the last version among the targets.
     pub(super) fn header(&self, versions: &[Version]) -> Option<HeaderValue> {
         let mut links = self.common();
         let last = versions.len().saturating_sub(1);
