@@ -30,7 +30,7 @@ pub use record::{
     ChangeRecord, FileStamp, Head, History, Observation, Patch, Recorded, Resource, State, Totals,
 };
 pub use snapshot::{Changes, Resources, Snapshot};
-pub(crate) use stamps::{Known, Stamps};
+pub(crate) use stamps::{KnownStamp, Stamps};
 pub use timeline::{Clock, system_clock};
 pub(crate) use versions::Keep;
 pub use versions::Version;
@@ -42,7 +42,7 @@ pub(crate) const CATALOGUE: &str = "catalogue.db";
 pub(crate) type NamedValue = (String, Option<Vec<u8>>);
 
 /// Observations on their way into the catalogue.
-pub(crate) type Recording = writer::Pending<Recorded>;
+pub(crate) type Recording = writer::PendingCommit<Recorded>;
 
 /// The resources of a Source and the log of their changes, in one SQLite file.
 ///

@@ -31,7 +31,7 @@ use crate::{
     render::Place,
 };
 
-pub(crate) use deletions::RecentDeletions;
+pub(crate) use deletions::DeletionWindow;
 use describe::Describer;
 use filter::Filter;
 pub(crate) use look::{Look, look};
@@ -43,7 +43,7 @@ pub use spool::{Kept, Spool};
 pub(crate) use stat::stamp;
 pub(crate) use supplier::ReportedPath;
 pub use supplier::{ChangeReporter, Supplied, Supplier, Supply};
-pub(crate) use walk::{Skipped, Skips, Step, Walk};
+pub(crate) use walk::{FolderWalk, Skipped, Skips, WalkStep};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.
 const NAMED: u8 = 0;
@@ -60,7 +60,7 @@ struct HoldingsShared {
     /// By the number of the set.
     describers: Vec<Describer>,
     looking: Mutex<()>,
-    deletions: Mutex<RecentDeletions>,
+    deletions: Mutex<DeletionWindow>,
 }
 
 impl Holdings {
@@ -135,7 +135,7 @@ impl Holdings {
     }
 
     /// Returns the deletions of the last hour.
-    pub(crate) fn recent_deletions(&self) -> MutexGuard<'_, RecentDeletions> {
+    pub(crate) fn recent_deletions(&self) -> MutexGuard<'_, DeletionWindow> {
         self.0.deletions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

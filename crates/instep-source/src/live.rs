@@ -23,7 +23,7 @@ use crate::{
 use dumps::Dumps;
 use message::Message;
 pub(crate) use message::PublicationRequests;
-use settle::{Settle, Touch, Work};
+use settle::{DueScan, Settle, Touch};
 use watch::Watches;
 
 /// Messages that may wait; when there are more, everything is looked at instead.
@@ -225,14 +225,14 @@ impl PublicationLoop {
                 next_unwatched = now + WITHOUT_WATCHES;
             }
             if let Some(work) = settle.take(now) {
-                if work == Work::Everything {
+                if work == DueScan::Everything {
                     next_scan = now + self.scan_every;
                 }
                 settle.rest_until(now + self.interval);
                 let scope = match &work {
-                    Work::Everything => Scope::Everything,
-                    Work::Paths(paths) if paths.is_empty() => Scope::Recorded,
-                    Work::Paths(paths) => Scope::Paths(paths),
+                    DueScan::Everything => Scope::Everything,
+                    DueScan::Paths(paths) if paths.is_empty() => Scope::Recorded,
+                    DueScan::Paths(paths) => Scope::Paths(paths),
                 };
                 match self.publish(scope) {
                     Ok(()) => self.dumps.start_if_due(&self.publisher),

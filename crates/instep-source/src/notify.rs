@@ -37,7 +37,7 @@ pub use hub::Signature;
 use options::HUB;
 pub use options::{ChannelOptions, Dialect};
 use outbound::ExternalHub;
-use payload::Written;
+use payload::WrittenDocument;
 use transport::{Listeners, Transport};
 
 /// The kinds of notification, each with a channel per set (CN-2).
@@ -200,7 +200,7 @@ impl Announcer {
     }
 
     /// Announces once on their own channels that sets are gone. Returns what the other channels have to announce about it.
-    fn announce_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<Written>, Error> {
+    fn announce_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<WrittenDocument>, Error> {
         if std::mem::replace(&mut self.is_withdrawal_told, true) {
             return Ok(Vec::new());
         }

@@ -141,7 +141,7 @@ impl Source {
         let recorder = Recorder::new(&publisher, &monitor);
         let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;
         let (overview, strict_host) = (live.overview(), options.strict_host);
-        let app = App::new(app::Site { place, documents, resources, overview, strict_host, routes })?;
+        let app = App::new(app::AppParts { place, documents, resources, overview, strict_host, routes })?;
         let admin = Arc::new(Admin { recorder, requests: live.requests(), overview: live.overview() });
         Ok(Self { live, app, ending, admin })
     }

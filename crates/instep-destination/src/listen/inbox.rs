@@ -44,26 +44,26 @@ pub(crate) struct Message {
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     heard: Mutex<Heard>,
-    unreadable: Mutex<Unreadable>,
+    unreadable: Mutex<UnreadableMessages>,
     news: Notify,
 }
 
 /// Messages that are not documents. Each may mean a missed change, but a channel that sends nothing else must not make a look of each.
 #[derive(Debug)]
-struct Unreadable {
+struct UnreadableMessages {
     backoff: Backoff,
     last: Option<Instant>,
     not_before: Option<Instant>,
 }
 
-impl Default for Unreadable {
+impl Default for UnreadableMessages {
     fn default() -> Self {
         let backoff = Backoff::new(UNREADABLE_PAUSES.0, UNREADABLE_PAUSES.1);
         Self { backoff, last: None, not_before: None }
     }
 }
 
-impl Unreadable {
+impl UnreadableMessages {
     /// Returns `true` if this one leads to a look.
     fn leads_to_look(&mut self, now: Instant) -> bool {
         let well = self.last.map_or(Duration::ZERO, |last| now - last);

@@ -53,10 +53,10 @@ pub(super) struct Ledger<'a> {
 }
 
 /// By how much the totals of each set change.
-type Tallies = [Tally; 64];
+type Tallies = [SetTally; 64];
 
 #[derive(Clone, Copy, Default, PartialEq)]
-struct Tally {
+struct SetTally {
     resources: i64,
     bytes: i64,
 }
@@ -70,7 +70,7 @@ impl<'a> Ledger<'a> {
             connection,
             timeline,
             head,
-            tallies: [Tally::default(); 64],
+            tallies: [SetTally::default(); 64],
             reader: StateReader::default(),
             expects_new: false,
         })
@@ -126,7 +126,7 @@ impl<'a> Ledger<'a> {
              SET resources = resources + excluded.resources, bytes = bytes + excluded.bytes",
         )?;
         for (number, tally) in
-            self.tallies.iter().enumerate().filter(|(_, tally)| **tally != Tally::default())
+            self.tallies.iter().enumerate().filter(|(_, tally)| **tally != SetTally::default())
         {
             add.execute(params![number as i64, tally.resources, tally.bytes])?;
         }

@@ -18,21 +18,21 @@ pub(crate) struct Stamps {
     from: Vec<u8>,
     to: Vec<u8>,
     keys: Vec<u8>,
-    page: Vec<Line>,
+    page: Vec<StampLine>,
     next: usize,
     complete: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct StampLine {
     start: usize,
     end: usize,
-    known: Known,
+    known: KnownStamp,
 }
 
 /// A file as the catalogue knows it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownStamp {
     /// Its stamp when it was hashed.
     pub(crate) stamp: Option<FileStamp>,
     /// `true` if it is to be hashed again whatever its stamp.
@@ -63,7 +63,7 @@ impl Stamps {
     }
 
     /// The row it stands at, with its key.
-    pub(crate) fn peek(&self) -> Option<(&[u8], Known)> {
+    pub(crate) fn peek(&self) -> Option<(&[u8], KnownStamp)> {
         let line = self.page.get(self.next)?;
         Some((&self.keys[line.start..line.end], line.known))
     }
@@ -95,7 +95,7 @@ impl Stamps {
         while let Some(row) = rows.next().doing(READING)? {
             let start = self.keys.len();
             self.keys.extend_from_slice(row.get_ref(0).doing(READING)?.as_blob().unwrap_or_default());
-            self.page.push(Line { start, end: self.keys.len(), known: known(row).doing(READING)? });
+            self.page.push(StampLine { start, end: self.keys.len(), known: known(row).doing(READING)? });
         }
         self.complete = self.page.len() < PAGE;
         Ok(())
@@ -110,7 +110,7 @@ impl Drop for Stamps {
     }
 }
 
-fn known(row: &Row<'_>) -> rusqlite::Result<Known> {
+fn known(row: &Row<'_>) -> rusqlite::Result<KnownStamp> {
     let stamp = match row.get::<_, Option<i64>>(1)? {
         None => None,
         Some(length) => Some(FileStamp {
@@ -120,5 +120,5 @@ fn known(row: &Row<'_>) -> rusqlite::Result<Known> {
             inode: row.get::<_, i64>(4)? as u64,
         }),
     };
-    Ok(Known { stamp, rehash: row.get(5)?, sets: row.get::<_, i64>(6)? as u64 })
+    Ok(KnownStamp { stamp, rehash: row.get(5)?, sets: row.get::<_, i64>(6)? as u64 })
 }

@@ -23,24 +23,24 @@ use super::{
 const GROUP: usize = 256;
 
 /// Answers the one who waits for a piece of work, once its fate is known.
-type Answer = Box<dyn FnOnce(Result<(), CatalogueError>) + Send>;
-type Work = Box<dyn FnOnce(&mut Ledger<'_>) -> Answer + Send>;
-type Task = Box<dyn FnOnce(&Connection) + Send>;
+type CommitReply = Box<dyn FnOnce(Result<(), CatalogueError>) + Send>;
+type LedgerWork = Box<dyn FnOnce(&mut Ledger<'_>) -> CommitReply + Send>;
+type ExclusiveTask = Box<dyn FnOnce(&Connection) + Send>;
 
 /// A request to the thread that writes.
-enum Job {
+enum WriterJob {
     /// It shares a transaction with others.
-    Work(Work),
+    Work(LedgerWork),
     /// It must not be in one.
-    Alone(Task),
+    Alone(ExclusiveTask),
 }
 
 /// A piece of work that was handed over.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Pending<T>(Receiver<Result<T, CatalogueError>>);
+pub(crate) struct PendingCommit<T>(Receiver<Result<T, CatalogueError>>);
 
-impl<T> Pending<T> {
+impl<T> PendingCommit<T> {
     /// Waits until it is committed, or has failed.
     pub(crate) fn wait(self) -> Result<T, CatalogueError> {
         self.0.recv().map_err(|_| CatalogueError::Closed)?
@@ -49,7 +49,7 @@ impl<T> Pending<T> {
 
 #[derive(Debug)]
 pub(super) struct Writer {
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<SyncSender<WriterJob>>,
     /// Pieces of work that are handed over and not done.
     undone: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
@@ -88,10 +88,10 @@ impl Writer {
     pub(super) fn begin<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Ledger<'_>) -> Result<T, CatalogueError> + Send + 'static,
-    ) -> Result<Pending<T>, CatalogueError> {
+    ) -> Result<PendingCommit<T>, CatalogueError> {
         let (reply, answer) = sync_channel(1);
         let undone = Arc::clone(&self.undone);
-        let work: Work = Box::new(move |ledger| {
+        let work: LedgerWork = Box::new(move |ledger| {
             let outcome = ledger.attempt(work);
             Box::new(move |committed| {
                 undone.fetch_sub(1, Ordering::SeqCst);
@@ -101,8 +101,8 @@ impl Writer {
         });
         let jobs = self.jobs.as_ref().ok_or(CatalogueError::Closed)?;
         self.undone.fetch_add(1, Ordering::SeqCst);
-        jobs.send(Job::Work(work)).map_err(|_| CatalogueError::Closed)?;
-        Ok(Pending(answer))
+        jobs.send(WriterJob::Work(work)).map_err(|_| CatalogueError::Closed)?;
+        Ok(PendingCommit(answer))
     }
 
     /// Runs a task between two transactions, and waits for it.
@@ -111,10 +111,10 @@ impl Writer {
         task: impl FnOnce(&Connection) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
         let (reply, answer) = sync_channel(1);
-        let task: Task = Box::new(move |connection| drop(reply.send(task(connection))));
+        let task: ExclusiveTask = Box::new(move |connection| drop(reply.send(task(connection))));
         let jobs = self.jobs.as_ref().ok_or(CatalogueError::Closed)?;
-        jobs.send(Job::Alone(task)).map_err(|_| CatalogueError::Closed)?;
-        Pending(answer).wait()
+        jobs.send(WriterJob::Alone(task)).map_err(|_| CatalogueError::Closed)?;
+        PendingCommit(answer).wait()
     }
 
     /// Waits until all is done that was handed over before.
@@ -136,12 +136,12 @@ impl Drop for Writer {
     }
 }
 
-fn write(connection: &Connection, waiting: &Receiver<Job>, timeline: &Timeline, gate: &Mutex<()>) {
+fn write(connection: &Connection, waiting: &Receiver<WriterJob>, timeline: &Timeline, gate: &Mutex<()>) {
     let mut next = waiting.recv().ok();
     while let Some(job) = next.take() {
         match job {
-            Job::Alone(task) => task(connection),
-            Job::Work(first) => {
+            WriterJob::Alone(task) => task(connection),
+            WriterJob::Work(first) => {
                 // Before the first datetime is given out: a snapshot waits for it, and then shows every change older than itself.
                 let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut answers = Vec::new();
@@ -150,7 +150,7 @@ fn write(connection: &Connection, waiting: &Receiver<Job>, timeline: &Timeline, 
                     // One wait for the disk serves all who came while the last one lasted.
                     while answers.len() < GROUP {
                         match waiting.try_recv() {
-                            Ok(Job::Work(work)) => answers.push(work(&mut ledger)),
+                            Ok(WriterJob::Work(work)) => answers.push(work(&mut ledger)),
                             other => {
                                 next = other.ok();
                                 break;

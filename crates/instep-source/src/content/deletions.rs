@@ -9,9 +9,9 @@ const WINDOW: Duration = Duration::from_secs(3_600);
 
 /// Deletions by set, each with the time of its publication.
 #[derive(Debug, Default)]
-pub(crate) struct RecentDeletions(VecDeque<(Instant, Vec<u64>)>);
+pub(crate) struct DeletionWindow(VecDeque<(Instant, Vec<u64>)>);
 
-impl RecentDeletions {
+impl DeletionWindow {
     /// Returns the deletions of a set within the last hour.
     pub(crate) fn of_set(&self, set: usize, now: Instant) -> u64 {
         let recent = self.0.iter().filter(|(time, _)| now.saturating_duration_since(*time) < WINDOW);
@@ -35,7 +35,7 @@ mod tests {
 
     #[test]
     fn deletions_count_for_an_hour() {
-        let (mut recent, start) = (RecentDeletions::default(), Instant::now());
+        let (mut recent, start) = (DeletionWindow::default(), Instant::now());
         recent.add(&[3, 1], start);
         recent.add(&[0, 0], start + Duration::from_secs(1));
         recent.add(&[4], start + Duration::from_secs(3_000));

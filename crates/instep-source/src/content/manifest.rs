@@ -13,7 +13,7 @@ pub(crate) use line::Listed;
 
 /// One resource as a line of JSON has it, without a file: what an application says may not name one.
 pub(crate) fn listed(json: serde_json::Value) -> Result<Listed, String> {
-    let line: line::Line = serde_json::from_value(json).map_err(|error| error.to_string())?;
+    let line: line::ManifestLine = serde_json::from_value(json).map_err(|error| error.to_string())?;
     Ok(Listed { file: None, ..line.listed(Path::new(""))? })
 }
 

@@ -130,10 +130,10 @@ impl Spool {
     }
 
     /// Begins to keep a state.
-    pub(crate) fn draft(&self) -> io::Result<Draft<'_>> {
+    pub(crate) fn draft(&self) -> io::Result<StateDraft<'_>> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.folder)?;
-        Ok(Draft { spool: self, file })
+        Ok(StateDraft { spool: self, file })
     }
 
     /// Drops the oldest states beyond the limit. Costs as much as what was kept and removed since the last time; only
@@ -213,12 +213,12 @@ struct Stored {
 
 /// A state that is being copied; it goes when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Draft<'a> {
+pub(crate) struct StateDraft<'a> {
     spool: &'a Spool,
     file: NamedTempFile,
 }
 
-impl Draft<'_> {
+impl StateDraft<'_> {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all(bytes)
     }

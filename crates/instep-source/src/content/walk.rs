@@ -16,7 +16,7 @@ use crate::{LeftOut, LeftOutCounts, Monitor, Problem, catalogue::FileStamp};
 
 /// The next step of a walk.
 #[derive(Debug)]
-pub(crate) enum Step<'a> {
+pub(crate) enum WalkStep<'a> {
     /// A file to publish.
     File {
         /// Relative to the root.
@@ -34,13 +34,13 @@ pub(crate) enum Step<'a> {
 }
 
 /// Walks one root, or a folder in it. A folder that is read holds its names in memory, and no more.
-pub(crate) struct Walk<'a> {
+pub(crate) struct FolderWalk<'a> {
     root: &'a Root,
     monitor: &'a dyn Monitor,
     private_too: bool,
     path: Vec<u8>,
     open: Vec<Folder>,
-    spare: Vec<(Vec<u8>, Vec<Name>)>,
+    spare: Vec<(Vec<u8>, Vec<FoundName>)>,
     pub(crate) skips: Skips,
 }
 
@@ -49,24 +49,24 @@ struct Folder {
     handle: OwnedFd,
     /// The names one after the other, those of folders with a slash, so that they sort as parts of a path.
     names: Vec<u8>,
-    sorted: Vec<Name>,
+    sorted: Vec<FoundName>,
     next: usize,
     path_length: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Name {
+struct FoundName {
     start: u32,
     length: u16,
 }
 
 /// A file or folder at the path of the walk.
-enum Found {
+enum FoundPath {
     File(FileStamp, u64),
     Unknown,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> FolderWalk<'a> {
     /// A walk through a whole root.
     ///
     /// # Errors
@@ -104,14 +104,14 @@ impl<'a> Walk<'a> {
     }
 
     /// The next file, later in byte order than all before it.
-    pub(crate) fn step(&mut self) -> Option<Step<'_>> {
+    pub(crate) fn step(&mut self) -> Option<WalkStep<'_>> {
         Some(match self.advance()? {
-            Found::File(stamp, sets) => Step::File { path: &self.path, stamp, sets },
-            Found::Unknown => Step::Unknown { path: &self.path },
+            FoundPath::File(stamp, sets) => WalkStep::File { path: &self.path, stamp, sets },
+            FoundPath::Unknown => WalkStep::Unknown { path: &self.path },
         })
     }
 
-    fn advance(&mut self) -> Option<Found> {
+    fn advance(&mut self) -> Option<FoundPath> {
         loop {
             let folder = self.open.last_mut()?;
             let Some(name) = folder.sorted.get(folder.next).copied() else {
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the file at the path, if it is to be published.
-    fn look(&mut self, name: Name) -> Option<Found> {
+    fn look(&mut self, name: FoundName) -> Option<FoundPath> {
         let sets = self.root.sets_of(&self.path);
         if sets == 0 || self.root.is_left_out(&self.path) {
             return None;
@@ -145,24 +145,24 @@ impl<'a> Walk<'a> {
         };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile if self.private_too || is_for_others(&stat) => {
-                Some(Found::File(stamp(&stat), sets))
+                Some(FoundPath::File(stamp(&stat), sets))
             }
             FileType::RegularFile => {
                 self.leave_out(LeftOut::Private, b"");
-                Some(Found::Unknown)
+                Some(FoundPath::Unknown)
             }
             FileType::Symlink => self.leave_out(LeftOut::Link, b""),
             _ => self.leave_out(LeftOut::Special, b""),
         }
     }
 
-    fn enter(&mut self) -> Option<Found> {
+    fn enter(&mut self) -> Option<FoundPath> {
         let folder = self.open.last()?;
         let name = &self.path[folder.path_length..self.path.len() - 1];
         let opened = openat(&folder.handle, name, FOLDER, Mode::empty()).and_then(|handle| self.read(handle));
         match opened {
             Ok(true) => None,
-            Ok(false) => Some(Found::Unknown),
+            Ok(false) => Some(FoundPath::Unknown),
             Err(error) => self.unreadable(error),
         }
     }
@@ -180,7 +180,12 @@ impl<'a> Walk<'a> {
         Ok(true)
     }
 
-    fn list(&mut self, handle: &OwnedFd, names: &mut Vec<u8>, sorted: &mut Vec<Name>) -> Result<(), Errno> {
+    fn list(
+        &mut self,
+        handle: &OwnedFd,
+        names: &mut Vec<u8>,
+        sorted: &mut Vec<FoundName>,
+    ) -> Result<(), Errno> {
         let mut buffer = [MaybeUninit::<u8>::uninit(); 32 * 1024];
         let mut entries = RawDir::new(handle, &mut buffer);
         while let Some(entry) = entries.next() {
@@ -212,13 +217,13 @@ impl<'a> Walk<'a> {
             let start = u32::try_from(names.len()).map_err(|_| Errno::FBIG)?;
             names.extend_from_slice(name);
             names.extend_from_slice(slash);
-            sorted.push(Name { start, length: (name.len() + slash.len()) as u16 });
+            sorted.push(FoundName { start, length: (name.len() + slash.len()) as u16 });
         }
         Ok(())
     }
 
     /// Counts a file or folder that is not published: the one at the path, or a name in the folder there.
-    fn leave_out(&mut self, reason: LeftOut, name: &[u8]) -> Option<Found> {
+    fn leave_out(&mut self, reason: LeftOut, name: &[u8]) -> Option<FoundPath> {
         let path = [&self.path, name].concat();
         if reason == LeftOut::Name && self.root.is_left_out(&path) {
             return None;
@@ -243,7 +248,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Passes over what has just gone; anything else may come back, so nothing is concluded from it.
-    fn unreadable(&mut self, error: Errno) -> Option<Found> {
+    fn unreadable(&mut self, error: Errno) -> Option<FoundPath> {
         if matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP) {
             return None;
         }
@@ -251,13 +256,13 @@ impl<'a> Walk<'a> {
         let path = self.root.path(&self.path);
         let what = format!("cannot be read: {error}; what is known of it stays published");
         self.monitor.problem(&Problem::skipped(path.display().to_string(), what));
-        Some(Found::Unknown)
+        Some(FoundPath::Unknown)
     }
 }
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-impl Name {
+impl FoundName {
     fn of(self, names: &[u8]) -> &[u8] {
         &names[self.start as usize..][..usize::from(self.length)]
     }

@@ -15,13 +15,13 @@ use crate::{
 };
 
 /// Hashes what is read through it.
-pub(super) struct Hashing<R> {
+pub(super) struct HashingReader<R> {
     source: R,
     hasher: Hasher,
     length: u64,
 }
 
-impl<R: Read> Hashing<R> {
+impl<R: Read> HashingReader<R> {
     pub(super) fn new(source: R, algorithms: &[Algorithm]) -> Self {
         Self { source, hasher: Hasher::new(algorithms), length: 0 }
     }
@@ -31,7 +31,7 @@ impl<R: Read> Hashing<R> {
     }
 }
 
-impl<R: Read> Read for Hashing<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(buffer)?;
         self.hasher.update(&buffer[..read]);
@@ -77,7 +77,7 @@ pub(super) fn observe(
     };
     let before = file.metadata()?;
     let algorithms: Vec<_> = resource.state.digests.iter().map(|digest| digest.algorithm.clone()).collect();
-    let mut hashing = Hashing::new(BufReader::with_capacity(1 << 18, &file), &algorithms);
+    let mut hashing = HashingReader::new(BufReader::with_capacity(1 << 18, &file), &algorithms);
     io::copy(&mut hashing, copy)?;
     let (length, digests) = hashing.finish();
     let after = file.metadata()?;

@@ -14,7 +14,7 @@ use resourcesync::{
 };
 
 use super::{
-    bitstream::{Hashing, Pinned, observe, strongest},
+    bitstream::{HashingReader, Pinned, observe, strongest},
     item::{Content, Item},
 };
 use crate::{
@@ -228,7 +228,7 @@ impl Packer<'_> {
             return Ok(false);
         };
         let algorithms: Vec<_> = strongest(state).into_iter().collect();
-        let mut bitstream = Hashing::new(file, &algorithms);
+        let mut bitstream = HashingReader::new(file, &algorithms);
         match package.add(path, state.media_type.as_ref(), length, bitstream.by_ref()) {
             Err(PackageError::Length { .. }) => return Ok(false),
             outcome => outcome?,
@@ -280,7 +280,7 @@ impl Packer<'_> {
 }
 
 fn hash(sink: &FolderSink, name: &str) -> Result<Digests, Error> {
-    let mut hashing = Hashing::new(sink.open_staged(name)?, &[Algorithm::Sha256]);
+    let mut hashing = HashingReader::new(sink.open_staged(name)?, &[Algorithm::Sha256]);
     io::copy(&mut hashing, &mut io::sink()).map_err(Error::read(name))?;
     Ok(hashing.finish().1)
 }

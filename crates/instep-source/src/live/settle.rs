@@ -24,7 +24,7 @@ pub(super) enum Touch {
 
 /// The paths to scan next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum DueScan {
     /// Everything.
     Everything,
     /// These files and folders; empty if an application has recorded the changes.
@@ -89,18 +89,18 @@ impl Settle {
     }
 
     /// Takes what has settled.
-    pub(super) fn take(&mut self, now: Instant) -> Option<Work> {
+    pub(super) fn take(&mut self, now: Instant) -> Option<DueScan> {
         if self.not_before.is_some_and(|rest| now < rest) {
             return None;
         }
         let recorded = self.recorded.take().is_some();
         if std::mem::take(&mut self.everything) {
-            return Some(Work::Everything);
+            return Some(DueScan::Everything);
         }
         let (settled, waiting): (BTreeMap<_, _>, _) =
             std::mem::take(&mut self.paths).into_iter().partition(|(_, waiting)| waiting.until <= now);
         self.paths = waiting;
-        (recorded || !settled.is_empty()).then(|| Work::Paths(settled.into_keys().collect()))
+        (recorded || !settled.is_empty()).then(|| DueScan::Paths(settled.into_keys().collect()))
     }
 }
 
@@ -110,8 +110,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn paths(names: &[&str]) -> Option<Work> {
-        Some(Work::Paths(names.iter().map(PathBuf::from).collect()))
+    fn paths(names: &[&str]) -> Option<DueScan> {
+        Some(DueScan::Paths(names.iter().map(PathBuf::from).collect()))
     }
 
     #[test]
@@ -156,10 +156,10 @@ mod tests {
             settle.touch(number.to_string().into(), Touch::Whole, start);
         }
         assert!(settle.paths.is_empty());
-        assert_eq!(settle.take(start), Some(Work::Everything));
+        assert_eq!(settle.take(start), Some(DueScan::Everything));
         settle.look_at_everything();
         assert_eq!(settle.wait(start), Some(Duration::ZERO));
-        assert_eq!(settle.take(start), Some(Work::Everything));
+        assert_eq!(settle.take(start), Some(DueScan::Everything));
         assert_eq!(settle.take(start), None);
     }
 }

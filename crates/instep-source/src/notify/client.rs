@@ -20,16 +20,16 @@ const TRANSFERS: usize = 1_024;
 
 /// Sends notifications and asks for confirmations, each once.
 #[derive(Clone, Debug)]
-pub(super) struct Client(instep_net::Client);
+pub(super) struct CallbackClient(instep_net::Client);
 
 /// The answer to a request.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct CallbackAnswer {
     pub(super) status: u16,
     pub(super) body: Bytes,
 }
 
-impl Client {
+impl CallbackClient {
     /// Returns a client for URIs that strangers name: it connects to public addresses and to the allowed networks.
     pub(super) fn guarded(allowed: Vec<Cidr>) -> Result<Self, HttpError> {
         Self::new(Scope::for_networks(allowed))
@@ -67,13 +67,13 @@ impl Client {
     }
 
     /// Sends a request; `None` if no answer came in time, or if the address is not allowed.
-    pub(super) async fn send(&self, request: Request) -> Option<Answer> {
+    pub(super) async fn send(&self, request: Request) -> Option<CallbackAnswer> {
         let answer = async {
             let mut response = match self.0.send_once(&request).await {
                 Ok(response) => response,
                 // A transient status is an answer like any other here: the hub has its own pauses.
                 Err(HttpError::Status { status, .. }) => {
-                    return Some(Answer { status: status.as_u16(), body: Bytes::new() });
+                    return Some(CallbackAnswer { status: status.as_u16(), body: Bytes::new() });
                 }
                 Err(error) => {
                     tracing::debug!(%error, "no answer from a subscriber or a hub");
@@ -83,7 +83,7 @@ impl Client {
             let status = response.status.as_u16();
             // An answer that is too long or breaks off is still an answer.
             let body = response.body.read_up_to(ANSWER_BYTES).await.ok().flatten().unwrap_or_default();
-            Some(Answer { status, body })
+            Some(CallbackAnswer { status, body })
         };
         timeout(TIMEOUT, answer).await.ok().flatten()
     }
@@ -104,10 +104,10 @@ mod tests {
     async fn w1_a_name_for_a_private_address_is_not_connected_to() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
-        let (guarded, uri) = (Client::guarded(Vec::new()).unwrap(), Uri::parse(&url).unwrap());
+        let (guarded, uri) = (CallbackClient::guarded(Vec::new()).unwrap(), Uri::parse(&url).unwrap());
         assert!(guarded.admits(&uri), "a name may be anywhere");
         assert!(guarded.send(Request::get(uri.clone())).await.is_none());
-        let open = Client::guarded(Cidr::LOOPBACK.to_vec()).unwrap();
+        let open = CallbackClient::guarded(Cidr::LOOPBACK.to_vec()).unwrap();
         let reached = async { open.send(Request::get(uri)).await };
         tokio::select! {
             _ = reached => panic!("nobody answers"),

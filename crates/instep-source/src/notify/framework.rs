@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use resourcesync::{Capability, Change};
 
-use super::payload::Written;
+use super::payload::WrittenDocument;
 use crate::render::SetPlace;
 
 /// The Change Lists and Change Dumps that were announced.
@@ -34,7 +34,7 @@ impl AnnouncedDocuments {
     }
 
     /// Returns the notifications for documents of a set, by their names below `out`.
-    pub(super) fn written(&mut self, place: &SetPlace, names: &[String]) -> Vec<Written> {
+    pub(super) fn written(&mut self, place: &SetPlace, names: &[String]) -> Vec<WrittenDocument> {
         let mut written = Vec::new();
         let folder = place.name("");
         let own: BTreeSet<&str> = names
@@ -47,7 +47,7 @@ impl AnnouncedDocuments {
             let root = format!("{family}.xml");
             let members: Vec<&str> = own.iter().copied().filter(|name| is_member(name, family)).collect();
             let index = (!members.is_empty() || self.has_members(family)).then(|| place.uri(&root));
-            let kind = |change| Written {
+            let kind = |change| WrittenDocument {
                 uri: place.uri(&root),
                 capability: capability.clone(),
                 change,
@@ -57,7 +57,7 @@ impl AnnouncedDocuments {
                 "changelist" | "changedump" if index.is_some() => {
                     for member in members {
                         let change = if self.remember(member) { Change::Created } else { Change::Updated };
-                        written.push(Written {
+                        written.push(WrittenDocument {
                             uri: place.uri(member),
                             index: index.clone(),
                             ..kind(change)
@@ -69,7 +69,11 @@ impl AnnouncedDocuments {
                 }
                 _ => match members.first() {
                     Some(first) => {
-                        written.push(Written { uri: place.uri(first), index, ..kind(Change::Created) });
+                        written.push(WrittenDocument {
+                            uri: place.uri(first),
+                            index,
+                            ..kind(Change::Created)
+                        });
                     }
                     None if own.contains(root.as_str()) => written.push(kind(Change::Created)),
                     None => {}
@@ -111,15 +115,15 @@ impl AnnouncedDocuments {
 }
 
 /// Returns the entry that reports the Capability List of a set as deleted.
-pub(super) fn withdrawn(place: &SetPlace) -> Written {
-    Written {
+pub(super) fn withdrawn(place: &SetPlace) -> WrittenDocument {
+    WrittenDocument {
         change: Change::Deleted,
         ..source_document(place.capability_list(), Capability::CapabilityList)
     }
 }
 
-fn source_document(uri: resourcesync::Uri, capability: Capability) -> Written {
-    Written { uri, capability, change: Change::Updated, index: None }
+fn source_document(uri: resourcesync::Uri, capability: Capability) -> WrittenDocument {
+    WrittenDocument { uri, capability, change: Change::Updated, index: None }
 }
 
 /// Returns the package whose manifest a document may be a copy of. Such a copy lies beside its package and is not announced.
@@ -142,7 +146,7 @@ mod tests {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let written = state.written(&place, &names);
         let name = |uri: &resourcesync::Uri| uri.as_str().rsplit('/').next().unwrap().to_owned();
-        let line = |written: &Written| {
+        let line = |written: &WrittenDocument| {
             let index = written.index.as_ref().map_or(String::new(), |index| format!(" < {}", name(index)));
             format!("{} {}{index}", written.change, name(&written.uri))
         };

@@ -28,11 +28,11 @@ use instep_net::Cidr;
 use resourcesync::Uri;
 use tokio::sync::{Notify, Semaphore};
 
-use super::{channel::Channel, client::Client, transport::Transport};
+use super::{channel::Channel, client::CallbackClient, transport::Transport};
 use crate::{Error, serve::body};
-use book::{Book, Key, Outcome};
+use book::{Book, DeliveryOutcome, Key};
 use lanes::Lanes;
-use request::Asked;
+use request::SubscriptionRequest;
 pub use signature::Signature;
 use store::Store;
 use verifications::Verifications;
@@ -48,7 +48,7 @@ pub(crate) struct Hub {
     /// The topics, with the links that a delivery carries.
     topics: BTreeMap<String, HeaderValue>,
     ledger: Mutex<Ledger>,
-    client: Client,
+    client: CallbackClient,
     signature: Signature,
     wake: Notify,
     lanes: Lanes,
@@ -79,7 +79,8 @@ impl Hub {
     ) -> Result<Arc<Self>, Error> {
         let store = Store::open(path)?;
         let book = store.book()?;
-        let client = Client::guarded(allowed).map_err(|error| Error::option("hub", error.to_string()))?;
+        let client =
+            CallbackClient::guarded(allowed).map_err(|error| Error::option("hub", error.to_string()))?;
         let verifications = Verifications::default();
         let ledger = Ledger { book, store, newest: None, verifications, slow: BTreeSet::new() };
         Ok(Arc::new(Self {
@@ -132,13 +133,13 @@ impl Hub {
         loop {
             let delivery = self.ledger().delivery(&key);
             let Some((secret, body)) = delivery else {
-                self.ledger().book.delivered(&key, Outcome::Taken, now());
+                self.ledger().book.delivered(&key, DeliveryOutcome::Taken, now());
                 return;
             };
             let is_slow = self.ledger().is_slow(&key);
             let delivery = self.deliver(&key, secret.as_deref(), body);
             let (answer, was_slow) = self.lanes.run(is_slow, delivery).await;
-            let goes_on = self.ledger().settle(&key, Outcome::of(answer), was_slow);
+            let goes_on = self.ledger().settle(&key, DeliveryOutcome::of(answer), was_slow);
             let Some(goes_on) = goes_on else {
                 self.deny(&key, "it could not be delivered to for days").await;
                 return;
@@ -160,7 +161,7 @@ impl Hub {
     }
 
     /// Warns once that a secret that is sent over http can be read on its way (W3).
-    fn warn_of_secret(&self, asked: &Asked) {
+    fn warn_of_secret(&self, asked: &SubscriptionRequest) {
         let is_open = asked.secret.is_some() && asked.topic.starts_with("http:");
         if is_open && !self.warned.swap(true, Relaxed) {
             tracing::warn!(
@@ -210,9 +211,9 @@ impl Ledger {
     }
 
     /// Records the result of a delivery. Returns `true` if the next one is in flight, `None` if the subscriber was given up.
-    fn settle(&mut self, key: &Key, outcome: Outcome, was_slow: bool) -> Option<bool> {
+    fn settle(&mut self, key: &Key, outcome: DeliveryOutcome, was_slow: bool) -> Option<bool> {
         let was_there = self.book.get(key).is_some();
-        if was_slow && was_there && outcome == Outcome::Taken {
+        if was_slow && was_there && outcome == DeliveryOutcome::Taken {
             self.slow.insert(key.clone());
         } else {
             // A subscriber that failed is known as such by the book; one that is gone need not be remembered.
@@ -220,7 +221,7 @@ impl Ledger {
         }
         let goes_on = self.book.delivered(key, outcome, now());
         self.keep(key);
-        let given_up = was_there && outcome == Outcome::Failed && self.book.get(key).is_none();
+        let given_up = was_there && outcome == DeliveryOutcome::Failed && self.book.get(key).is_none();
         (!given_up).then_some(goes_on)
     }
 
@@ -243,7 +244,7 @@ pub(crate) async fn answer(State(hub): State<Arc<Hub>>, request: Request) -> Res
     if !media_type.starts_with("application/x-www-form-urlencoded") {
         return refused(StatusCode::NOT_ACCEPTABLE, "send application/x-www-form-urlencoded");
     }
-    let asked = match body::read(body, REQUEST_BYTES).await.map(|form| Asked::parse(&form)) {
+    let asked = match body::read(body, REQUEST_BYTES).await.map(|form| SubscriptionRequest::parse(&form)) {
         Ok(Ok(asked)) => asked,
         Ok(Err(what)) => return refused(StatusCode::BAD_REQUEST, what),
         Err(status) => return refused(status, "the request is too long, or took too long"),

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, header};
 use resourcesync::Uri;
 use tokio::{runtime::Handle, sync::mpsc, time::sleep};
 
-use super::{channel::Channel, client::Client, transport::Transport};
+use super::{channel::Channel, client::CallbackClient, transport::Transport};
 use crate::Error;
 
 /// Notifications that may wait for a hub. Further ones are dropped: the hub's subscribers see the gap in the next one, and read the
@@ -26,7 +26,7 @@ impl ExternalHub {
     /// Starts the task that delivers to a hub.
     pub(super) fn start(hub: &Uri, runtime: &Handle) -> Result<Self, Error> {
         let wrong = |what: String| Error::option("hub", format!("{hub}: {what}"));
-        let client = Client::trusting(hub).map_err(|error| wrong(error.to_string()))?;
+        let client = CallbackClient::trusting(hub).map_err(|error| wrong(error.to_string()))?;
         let (messages, waiting) = mpsc::channel(BACKLOG);
         runtime.spawn(deliver(hub.clone(), client, waiting));
         Ok(Self { messages })
@@ -42,7 +42,7 @@ impl Transport for ExternalHub {
     }
 }
 
-async fn deliver(hub: Uri, client: Client, mut waiting: mpsc::Receiver<(HeaderValue, Bytes)>) {
+async fn deliver(hub: Uri, client: CallbackClient, mut waiting: mpsc::Receiver<(HeaderValue, Bytes)>) {
     while let Some((links, body)) = waiting.recv().await {
         let headers = HeaderMap::from_iter([(header::LINK, links)]);
         for pause in [Duration::ZERO].into_iter().chain(PAUSES) {

@@ -48,7 +48,7 @@ pub(super) fn change_notifications(
 /// Returns the Framework Notification about documents that were put in place; `None` if there are none.
 pub(super) fn framework_notification(
     place: &SetPlace,
-    written: &[Written],
+    written: &[WrittenDocument],
     now: DateTime,
 ) -> Result<Option<Bytes>, Error> {
     if written.is_empty() {
@@ -60,7 +60,7 @@ pub(super) fn framework_notification(
 
 /// A document that was put in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct WrittenDocument {
     pub(super) uri: Uri,
     pub(super) capability: Capability,
     pub(super) change: Change,
@@ -68,7 +68,7 @@ pub(super) struct Written {
     pub(super) index: Option<Uri>,
 }
 
-impl Written {
+impl WrittenDocument {
     fn entry(&self, now: DateTime) -> Entry {
         let mut entry = Entry::new(self.uri.clone());
         entry.metadata = Metadata::with_capability(self.capability.clone());
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_framework_notification_names_document_change_and_index() {
-        let written = Written {
+        let written = WrittenDocument {
             uri: place().uri("changelist-000002.xml"),
             capability: Capability::ChangeList,
             change: Change::Created,

@@ -26,7 +26,7 @@ impl SourceContext {
         let age = i64::try_from(options.age.as_micros()).unwrap_or(i64::MAX);
         let since = DateTime::from_unix_micros(snapshot.at().unix_micros().saturating_sub(age));
         let keep = Keep { count: options.count, since };
-        let mut recorder = Recorder { source: self, spool, keep, group: Vec::new() };
+        let mut recorder = VersionRecorder { source: self, spool, keep, group: Vec::new() };
         let (sets, through) = VERSIONED.read(&snapshot)?.unwrap_or_default();
         let after = if sets == 0 { head.sequence } else { through };
         if sets != head.baselined {
@@ -61,14 +61,14 @@ impl SourceContext {
 /// Sets and last change.
 type Progress = (u64, u64);
 
-struct Recorder<'a> {
+struct VersionRecorder<'a> {
     source: &'a SourceContext,
     spool: Spool,
     keep: Keep,
     group: Vec<(Uri, Version)>,
 }
 
-impl Recorder<'_> {
+impl VersionRecorder<'_> {
     /// Takes a version; `done` is how far it is without it.
     fn record(&mut self, uri: Uri, version: Version, done: Progress) -> Result<(), Error> {
         if self.group.len() == GROUP {

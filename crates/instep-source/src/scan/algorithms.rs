@@ -2,16 +2,16 @@
 
 use resourcesync::Algorithm;
 
-use super::{hasher::Hashing, options::ScanOptions};
+use super::{hasher::HashPlan, options::ScanOptions};
 use crate::{Error, catalogue::Catalogue, records::ALGORITHMS};
 
 /// Returns the digests to compute, and those that show if the bytes changed.
-pub(super) fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<Hashing, Error> {
+pub(super) fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<HashPlan, Error> {
     let kept = ALGORITHMS.read(catalogue)?.unwrap_or_default();
     let before: Vec<Algorithm> = kept.iter().map(|name| Algorithm::parse(name)).collect();
     let published = options.algorithms.clone();
     let baselined = catalogue.head()?.baselined & options.sets == options.sets;
-    Ok(Hashing {
+    Ok(HashPlan {
         before: if before == published { Vec::new() } else { before },
         published,
         spool: options.spool.clone().filter(|_| baselined),

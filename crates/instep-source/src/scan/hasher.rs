@@ -34,7 +34,7 @@ const LOOK_EVERY: u64 = 32 << 20;
 
 /// The digests to compute.
 #[derive(Clone, Debug)]
-pub(super) struct Hashing {
+pub(super) struct HashPlan {
     /// Those to publish.
     pub(super) published: Vec<Algorithm>,
     /// Those published before, if the operator has chosen others since: only they show if a file changed.
@@ -56,7 +56,7 @@ pub(super) struct Done {
 /// Hashes files, one after the other.
 pub(super) struct FileHasher<'a> {
     catalogue: &'a Catalogue,
-    hashing: &'a Hashing,
+    hashing: &'a HashPlan,
     algorithms: Vec<Algorithm>,
     monitor: &'a dyn Monitor,
     media_types: MediaTypes,
@@ -64,14 +64,14 @@ pub(super) struct FileHasher<'a> {
     pub(super) done: Done,
 }
 
-struct Hashed {
+struct HashedFile {
     digests: Digests,
     stamp: FileStamp,
     rehash: bool,
 }
 
 impl<'a> FileHasher<'a> {
-    pub(super) fn new(catalogue: &'a Catalogue, hashing: &'a Hashing, monitor: &'a dyn Monitor) -> Self {
+    pub(super) fn new(catalogue: &'a Catalogue, hashing: &'a HashPlan, monitor: &'a dyn Monitor) -> Self {
         let mut algorithms = hashing.published.clone();
         algorithms.extend(hashing.before.iter().filter(|it| !hashing.published.contains(it)).cloned());
         let (media_types, buffer) = (MediaTypes::default(), vec![0; BUFFER]);
@@ -97,7 +97,7 @@ impl<'a> FileHasher<'a> {
         None
     }
 
-    fn found(&mut self, file: Candidate<'_>, hashed: Hashed) -> Observation {
+    fn found(&mut self, file: Candidate<'_>, hashed: HashedFile) -> Observation {
         let digests = self.published(&hashed.digests);
         let resource = file.resource(digests, hashed.stamp, hashed.rehash, &mut self.media_types);
         match self.hashing.before.is_empty() {
@@ -112,7 +112,7 @@ impl<'a> FileHasher<'a> {
     }
 
     /// Copies a new state to the spool, where there is one: known bytes need no second reading.
-    fn keep(&mut self, file: &Candidate<'_>, hashed: Option<Hashed>) -> io::Result<Option<Hashed>> {
+    fn keep(&mut self, file: &Candidate<'_>, hashed: Option<HashedFile>) -> io::Result<Option<HashedFile>> {
         let (Some(spool), Some(seen)) = (&self.hashing.spool, &hashed) else { return Ok(hashed) };
         if !spool.takes(seen.stamp.length) {
             return Ok(hashed);
@@ -129,7 +129,7 @@ impl<'a> FileHasher<'a> {
     }
 
     /// Hashes a file until it has the same stamp before and after; nothing where it never stands still (S4).
-    fn hash(&mut self, file: &Candidate<'_>, spool: Option<&Spool>) -> io::Result<Option<Hashed>> {
+    fn hash(&mut self, file: &Candidate<'_>, spool: Option<&Spool>) -> io::Result<Option<HashedFile>> {
         for _ in 0..ATTEMPTS {
             let mut open = file.open()?;
             let before = standing(&open)?;
@@ -161,7 +161,7 @@ impl<'a> FileHasher<'a> {
                     draft.keep(&self.published(&digests))?;
                     self.done.kept += 1;
                 }
-                return Ok(Some(Hashed { digests, stamp: after, rehash }));
+                return Ok(Some(HashedFile { digests, stamp: after, rehash }));
             }
         }
         Ok(None)

@@ -8,8 +8,8 @@ use std::{
 use super::{candidate::Candidate, options::ScanOptions, pipeline::Pipeline, withheld::WithheldDeletions};
 use crate::{
     Error, Monitor, Phase, Progress,
-    catalogue::{Catalogue, FileStamp, Known, Stamps},
-    content::{Look, Root, Skips, Spool, Step, Walk, look},
+    catalogue::{Catalogue, FileStamp, KnownStamp, Stamps},
+    content::{FolderWalk, Look, Root, Skips, Spool, WalkStep, look},
 };
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -62,8 +62,8 @@ impl<'a, 'p> Merge<'a, 'p> {
         if let Some(supply) = &root.supply {
             return self.supplied(root, &*supply.0);
         }
-        let walk =
-            Walk::new(root, self.options.private_too, self.monitor).map_err(Error::read(root.folder()))?;
+        let walk = FolderWalk::new(root, self.options.private_too, self.monitor)
+            .map_err(Error::read(root.folder()))?;
         let known = self.catalogue.stamps(root.key(b""), vec![root.number + 1])?;
         self.merge(root, walk, known)
     }
@@ -90,7 +90,7 @@ impl<'a, 'p> Merge<'a, 'p> {
             Look::Folder => {
                 self.gone_all(itself)?;
                 let folder = [path, b"/"].concat();
-                match Walk::under(root, &folder, private_too, self.monitor) {
+                match FolderWalk::under(root, &folder, private_too, self.monitor) {
                     Ok(walk) => self.merge(root, walk, below),
                     // It is gone, or the next scan finds it.
                     Err(_) => Ok(()),
@@ -113,14 +113,14 @@ impl<'a, 'p> Merge<'a, 'p> {
         self.pipeline.flush()
     }
 
-    fn merge(&mut self, root: &'a Root, mut walk: Walk<'a>, mut known: Stamps) -> Result<(), Error> {
+    fn merge(&mut self, root: &'a Root, mut walk: FolderWalk<'a>, mut known: Stamps) -> Result<(), Error> {
         while let Some(step) = walk.step() {
             match step {
-                Step::File { path, stamp, sets } => {
+                WalkStep::File { path, stamp, sets } => {
                     let held = self.pass_to(path, &mut known)?;
                     self.file(root, path, stamp, sets, held)?;
                 }
-                Step::Unknown { path } => {
+                WalkStep::Unknown { path } => {
                     self.pass_to(path, &mut known)?;
                     while known.peek().is_some_and(|(key, _)| is_within(&key[1..], path)) {
                         known.advance()?;
@@ -133,7 +133,7 @@ impl<'a, 'p> Merge<'a, 'p> {
     }
 
     /// Passes over the rows before a path: they are gone. What is known of the path itself, if anything.
-    fn pass_to(&mut self, path: &[u8], known: &mut Stamps) -> Result<Option<Known>, Error> {
+    fn pass_to(&mut self, path: &[u8], known: &mut Stamps) -> Result<Option<KnownStamp>, Error> {
         while let Some((key, held)) = known.peek() {
             match key[1..].cmp(path) {
                 Ordering::Less => self.gone(key, held.sets)?,
@@ -154,10 +154,10 @@ impl<'a, 'p> Merge<'a, 'p> {
         path: &[u8],
         stamp: FileStamp,
         sets: u64,
-        held: Option<Known>,
+        held: Option<KnownStamp>,
     ) -> Result<(), Error> {
         self.saw_one();
-        let same = |held: Known| held.stamp == Some(stamp) && !held.rehash && held.sets == sets;
+        let same = |held: KnownStamp| held.stamp == Some(stamp) && !held.rehash && held.sets == sets;
         if held.is_some_and(same) && !self.rehash_all {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     candidate::Candidate,
-    hasher::{Done, FileHasher, Hashing},
+    hasher::{Done, FileHasher, HashPlan},
 };
 use crate::{
     Error, Monitor,
@@ -84,7 +84,7 @@ fn send<T>(to: &SyncSender<Vec<T>>, batch: &mut Vec<T>) -> Result<(), Error> {
 /// Runs `look` in front of the threads, and waits until all it found is hashed and recorded.
 pub(super) fn run<'a, T>(
     catalogue: &Catalogue,
-    hashing: &Hashing,
+    hashing: &HashPlan,
     threads: usize,
     monitor: &dyn Monitor,
     record: &Record<'_>,
@@ -175,14 +175,14 @@ mod tests {
     use crate::{
         VoidMonitor,
         catalogue::{Catalogue, Resource},
-        scan::{candidate::Candidate, hasher::Hashing},
+        scan::{candidate::Candidate, hasher::HashPlan},
     };
 
     #[test]
     fn a_scan_whose_records_fail_ends_with_that_failure() {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
-        let hashing = Hashing { published: vec![Algorithm::Sha256], before: Vec::new(), spool: None };
+        let hashing = HashPlan { published: vec![Algorithm::Sha256], before: Vec::new(), spool: None };
         let failing = |_| Err(CatalogueError::Damaged { what: "test", uri: String::new() });
         let outcome = run(&catalogue, &hashing, 2, &VoidMonitor, &failing, |pipeline| {
             for number in 0..50_000 {

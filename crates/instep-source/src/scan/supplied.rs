@@ -13,15 +13,15 @@ use crate::{
     content::{MediaTypes, Root, Supplied, Supplier},
 };
 
-/// The catalogue beside a list that is read, and how far both are.
-struct Beside<'a> {
+/// The position in the catalogue and in the list of a supplier, which are read side by side.
+struct SuppliedMerge<'a> {
     held: KnownRows<'a>,
     last: Option<Vec<u8>>,
     media_types: MediaTypes,
 }
 
-impl Beside<'_> {
-    /// Two orders side by side would take for gone what comes too late.
+impl SuppliedMerge<'_> {
+    /// Rejects unordered paths: the merge would record them as deleted.
     fn in_order(&mut self, root: &Root, path: &[u8]) -> Result<(), Error> {
         if self.last.as_deref().is_some_and(|last| last >= path) {
             let what =
@@ -34,10 +34,10 @@ impl Beside<'_> {
 }
 
 impl<'a> Merge<'a, '_> {
-    /// All that a supplier has; what it does not name is gone.
+    /// Merges all that a supplier has; a resource that it does not name is recorded as deleted.
     pub(super) fn supplied(&mut self, root: &'a Root, supplier: &dyn Supplier) -> Result<(), Error> {
         let snapshot = self.catalogue.snapshot()?;
-        let mut beside = Beside {
+        let mut beside = SuppliedMerge {
             held: held_with(&snapshot, root.number),
             last: None,
             media_types: MediaTypes::default(),
@@ -59,7 +59,7 @@ impl<'a> Merge<'a, '_> {
         &mut self,
         root: &Root,
         supplied: Supplied,
-        beside: &mut Beside<'_>,
+        beside: &mut SuppliedMerge<'_>,
     ) -> Result<(), Error> {
         beside.in_order(root, &supplied.path)?;
         let sets = root.sets_taking(&supplied.path);

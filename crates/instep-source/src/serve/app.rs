@@ -28,11 +28,11 @@ use crate::{
 /// A Source over HTTP. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct App {
-    shared: Arc<Shared>,
+    shared: Arc<AppState>,
 }
 
 /// The parts of an [`App`].
-pub(crate) struct Site {
+pub(crate) struct AppParts {
     /// The URIs; never those of a request (S2).
     pub place: Place,
     /// The folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`.
@@ -48,7 +48,7 @@ pub(crate) struct Site {
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct AppState {
     place: Place,
     documents: Files,
     resources: Resources,
@@ -59,13 +59,13 @@ pub(crate) struct Shared {
 
 impl App {
     /// Opens the folders of a site.
-    pub(crate) fn new(site: Site) -> Result<Self, Error> {
-        let Site { place, documents, resources, overview, strict_host, routes } = site;
+    pub(crate) fn new(site: AppParts) -> Result<Self, Error> {
+        let AppParts { place, documents, resources, overview, strict_host, routes } = site;
         let documents = Documents::open(&documents).map(Files::new).map_err(Error::read(documents))?;
         let authority = place.base().split('/').nth(2).unwrap_or_default().to_ascii_lowercase();
         let observer = Observer { metrics: Metrics::new(), only_host: strict_host.then_some(authority) };
         let observer = Arc::new(observer);
-        let shared = Shared { place, documents, resources, overview, routes, observer };
+        let shared = AppState { place, documents, resources, overview, routes, observer };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -79,7 +79,7 @@ impl App {
     }
 }
 
-impl Shared {
+impl AppState {
     fn answer(&self, method: &Method, uri: &http::Uri, headers: &HeaderMap) -> Response {
         if method == Method::OPTIONS {
             return options();
@@ -190,7 +190,7 @@ impl Shared {
     }
 }
 
-async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn answer(State(shared): State<Arc<AppState>>, request: Request) -> Response {
     shared.answer(request.method(), request.uri(), request.headers())
 }
 

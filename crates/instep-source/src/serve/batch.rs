@@ -18,7 +18,7 @@ use tokio::{sync::watch, task::spawn_blocking};
 use super::{
     body,
     file_body::FileBody,
-    spool::{Building, Claim, Progress, Spool},
+    spool::{BuildState, Building, PackageClaim, PackageSpool},
 };
 use crate::{
     Error, Monitor, PublishOptions, Publisher,
@@ -49,7 +49,7 @@ pub(crate) fn advertise(publish: &mut PublishOptions) -> Result<(), Error> {
 /// The endpoints, below the base URL.
 pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Result<Router, Error> {
     let folder = publisher.options().state.join("batches");
-    let spool = Spool::new(&folder, SPOOL_BYTES).map_err(Error::write(folder))?;
+    let spool = PackageSpool::new(&folder, SPOOL_BYTES).map_err(Error::write(folder))?;
     let mut routes = Router::new();
     for (set, options) in (0_u8..).zip(&publisher.options().sets) {
         let endpoint = Endpoint {
@@ -68,14 +68,14 @@ pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Resul
 struct Endpoint {
     set: u8,
     batches: Batches,
-    spool: Arc<Spool>,
+    spool: Arc<PackageSpool>,
     monitor: Arc<dyn Monitor>,
 }
 
 /// The body of a request: the URIs, or the moment since which all changes are requested.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Asked {
+enum BatchBody {
     Resources(Vec<String>),
     Since { since: String },
 }
@@ -111,10 +111,12 @@ enum Wrong {
     Uris(Vec<String>),
 }
 
-fn selection(asked: Asked) -> Result<BatchSelection, Wrong> {
+fn selection(asked: BatchBody) -> Result<BatchSelection, Wrong> {
     match asked {
-        Asked::Since { since } => DateTime::parse(&since).map(BatchSelection::Since).map_err(|_| Wrong::Time),
-        Asked::Resources(texts) => {
+        BatchBody::Since { since } => {
+            DateTime::parse(&since).map(BatchSelection::Since).map_err(|_| Wrong::Time)
+        }
+        BatchBody::Resources(texts) => {
             let (mut uris, mut wrong) = (Vec::with_capacity(texts.len()), Vec::new());
             for text in texts {
                 match Uri::parse(&text) {
@@ -132,9 +134,9 @@ async fn package(endpoint: &Arc<Endpoint>, batch: Batch) -> Response {
     const OVERHEAD: u64 = 1_024;
     let bytes = batch.bytes + OVERHEAD * batch.resources as u64;
     let package = match endpoint.spool.claim(&batch.key, bytes) {
-        Claim::Shared(package) => package,
-        Claim::Full => return busy(),
-        Claim::Build(building) => {
+        PackageClaim::Shared(package) => package,
+        PackageClaim::Full => return busy(),
+        PackageClaim::Build(building) => {
             let package = building.package();
             let endpoint = Arc::clone(endpoint);
             spawn_blocking(move || build(&endpoint, batch, building));
@@ -158,12 +160,12 @@ fn build(endpoint: &Endpoint, batch: Batch, building: Building) {
     }
 }
 
-async fn ready(mut package: watch::Receiver<Progress>) -> Response {
-    let progress = package.wait_for(|progress| !matches!(progress, Progress::Building)).await;
+async fn ready(mut package: watch::Receiver<BuildState>) -> Response {
+    let progress = package.wait_for(|progress| !matches!(progress, BuildState::Building)).await;
     match progress.as_deref() {
-        Ok(Progress::Ready(file)) => send(file),
-        Ok(Progress::Failed(why)) => refused(StatusCode::INTERNAL_SERVER_ERROR, why),
-        Ok(Progress::Building) | Err(_) => busy(),
+        Ok(BuildState::Ready(file)) => send(file),
+        Ok(BuildState::Failed(why)) => refused(StatusCode::INTERNAL_SERVER_ERROR, why),
+        Ok(BuildState::Building) | Err(_) => busy(),
     }
 }
 

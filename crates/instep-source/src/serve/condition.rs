@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, header};
 
 /// The validators of a representation, its entity tag and modification time (RFC 9110 §8.8).
 #[derive(Clone, Debug)]
-pub(crate) struct Validators {
+pub(crate) struct RepresentationValidators {
     /// A strong ETag, with its quotes.
     pub etag: HeaderValue,
     /// In seconds since 1970.
@@ -15,7 +15,7 @@ pub(crate) struct Validators {
 
 /// The result of the preconditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Precondition {
     /// Answer as if there were none.
     Proceed,
     /// 304
@@ -25,24 +25,24 @@ pub(crate) enum Outcome {
 }
 
 /// Evaluates the preconditions of a GET or HEAD in the order of RFC 9110 §13.2.2.
-pub(crate) fn outcome(headers: &HeaderMap, validators: &Validators) -> Outcome {
+pub(crate) fn outcome(headers: &HeaderMap, validators: &RepresentationValidators) -> Precondition {
     if headers.contains_key(header::IF_MATCH) {
         if !names(headers, header::IF_MATCH, &validators.etag, Comparison::Strong) {
-            return Outcome::Failed;
+            return Precondition::Failed;
         }
     } else if date(headers, header::IF_UNMODIFIED_SINCE).is_some_and(|limit| validators.modified > limit) {
-        return Outcome::Failed;
+        return Precondition::Failed;
     }
     let is_known = if headers.contains_key(header::IF_NONE_MATCH) {
         names(headers, header::IF_NONE_MATCH, &validators.etag, Comparison::Weak)
     } else {
         date(headers, header::IF_MODIFIED_SINCE).is_some_and(|limit| validators.modified <= limit)
     };
-    if is_known { Outcome::NotModified } else { Outcome::Proceed }
+    if is_known { Precondition::NotModified } else { Precondition::Proceed }
 }
 
 /// Returns `true` if a `Range` may be answered: without `If-Range`, or if it names this very representation (§13.1.5).
-pub(crate) fn range_applies(headers: &HeaderMap, validators: &Validators) -> bool {
+pub(crate) fn range_applies(headers: &HeaderMap, validators: &RepresentationValidators) -> bool {
     match headers.get(header::IF_RANGE) {
         None => true,
         Some(tag) if tag.as_bytes().starts_with(b"\"") => tag == validators.etag,
@@ -92,8 +92,8 @@ mod tests {
     const BEFORE: &str = "Sun, 06 Nov 1994 08:49:36 GMT";
     const AFTER: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
 
-    fn validators() -> Validators {
-        Validators { etag: HeaderValue::from_static("\"a\""), modified: 784_111_777 }
+    fn validators() -> RepresentationValidators {
+        RepresentationValidators { etag: HeaderValue::from_static("\"a\""), modified: 784_111_777 }
     }
 
     fn headers(pairs: &[(header::HeaderName, &'static str)]) -> HeaderMap {
@@ -102,9 +102,9 @@ mod tests {
 
     #[test]
     fn preconditions_in_their_order() {
-        use Outcome::{Failed, NotModified, Proceed};
+        use Precondition::{Failed, NotModified, Proceed};
         use header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE};
-        let table: &[(&[(header::HeaderName, &'static str)], Outcome)] = &[
+        let table: &[(&[(header::HeaderName, &'static str)], Precondition)] = &[
             (&[], Proceed),
             (&[(IF_NONE_MATCH, "\"a\"")], NotModified),
             (&[(IF_NONE_MATCH, "W/\"a\"")], NotModified),

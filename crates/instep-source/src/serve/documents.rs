@@ -5,7 +5,7 @@ use std::{fs::File, io, path::Path};
 use http::HeaderValue;
 use instep_store::RootFolder;
 
-use super::{files::Shelf, representation::Description};
+use super::{files::FileProvider, representation::Description};
 
 /// Documents, whose names decide on their headers.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) fn owns(path: &str) -> bool {
     path.starts_with("resourcesync/") || path.starts_with(".well-known/") || path == "robots.txt"
 }
 
-impl Shelf for Documents {
+impl FileProvider for Documents {
     fn open(&self, name: &[u8]) -> io::Result<File> {
         self.0.entry(name)
     }

@@ -7,10 +7,10 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::{
     cache::Cache,
-    condition::{self, Outcome},
+    condition::{self, Precondition},
     file_body::FileBody,
     path::Beneath,
-    range::{self, Asked},
+    range::{self, RequestedRange},
     representation::{self, Description, Representation},
 };
 
@@ -18,7 +18,7 @@ use super::{
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Files by name, and what the Source knows of them. What it does not know is not served.
-pub(crate) trait Shelf: Send + Sync {
+pub(crate) trait FileProvider: Send + Sync {
     /// Opens what lies under a name.
     fn open(&self, name: &[u8]) -> io::Result<File>;
 
@@ -34,12 +34,12 @@ pub(crate) trait Shelf: Send + Sync {
 
 /// Files that are served.
 pub(crate) struct Files {
-    shelf: Box<dyn Shelf>,
+    provider: Box<dyn FileProvider>,
     cache: Cache,
 }
 
 /// A file that is about to be served.
-struct Found {
+struct FoundFile {
     file: File,
     representation: Arc<Representation>,
     /// The media type of what a gzip twin is the gzip form of.
@@ -48,8 +48,8 @@ struct Found {
 
 impl Files {
     /// Files of a shelf.
-    pub(crate) fn new(shelf: impl Shelf + 'static) -> Self {
-        Self { shelf: Box::new(shelf), cache: Cache::new(CACHE_BYTES) }
+    pub(crate) fn new(provider: impl FileProvider + 'static) -> Self {
+        Self { provider: Box::new(provider), cache: Cache::new(CACHE_BYTES) }
     }
 
     /// Answers a GET or HEAD for a name; `None` if nothing is served under it.
@@ -78,22 +78,22 @@ impl Files {
     }
 
     /// The file under a name, or its prepared gzip form where that is asked for and not older.
-    fn negotiate(&self, name: &[u8], headers: &HeaderMap) -> io::Result<Option<Found>> {
+    fn negotiate(&self, name: &[u8], headers: &HeaderMap) -> io::Result<Option<FoundFile>> {
         let Some(plain) = self.find(name)? else { return Ok(None) };
-        if !self.shelf.is_for_documents() || !accepts_gzip(headers) {
+        if !self.provider.is_for_documents() || !accepts_gzip(headers) {
             return Ok(Some(plain));
         }
         let twin = self.find(&[name, b".gz".as_slice()].concat())?;
         let twin =
             twin.filter(|twin| twin.representation.stamp.mtime_ns >= plain.representation.stamp.mtime_ns);
         Ok(Some(match twin {
-            Some(twin) => Found { twin_of: Some(plain.representation.content_type.clone()), ..twin },
+            Some(twin) => FoundFile { twin_of: Some(plain.representation.content_type.clone()), ..twin },
             None => plain,
         }))
     }
 
-    fn find(&self, name: &[u8]) -> io::Result<Option<Found>> {
-        let file = match self.shelf.open(name) {
+    fn find(&self, name: &[u8]) -> io::Result<Option<FoundFile>> {
+        let file = match self.provider.open(name) {
             Ok(file) => file,
             Err(error) if is_absence(&error) => return Ok(None),
             Err(error) => return Err(error),
@@ -106,46 +106,52 @@ impl Files {
         if let Some(representation) =
             self.cache.get(name).filter(|representation| representation.stamp == stamp)
         {
-            return Ok(Some(Found { file, representation, twin_of: None }));
+            return Ok(Some(FoundFile { file, representation, twin_of: None }));
         }
-        let Some(description) = self.shelf.describe(name)? else { return Ok(None) };
+        let Some(description) = self.provider.describe(name)? else { return Ok(None) };
         let representation = Arc::new(Representation::of(&file, stamp, description)?);
         // A document is replaced by rename and never written in place: its stamp is enough.
-        if self.shelf.is_for_documents() || !representation::is_racy(stamp, SystemTime::now()) {
+        if self.provider.is_for_documents() || !representation::is_racy(stamp, SystemTime::now()) {
             self.cache.insert(name, Arc::clone(&representation));
         }
-        Ok(Some(Found { file, representation, twin_of: None }))
+        Ok(Some(FoundFile { file, representation, twin_of: None }))
     }
 
-    fn representation(&self, method: &Method, name: &[u8], headers: &HeaderMap, found: Found) -> Response {
+    fn representation(
+        &self,
+        method: &Method,
+        name: &[u8],
+        headers: &HeaderMap,
+        found: FoundFile,
+    ) -> Response {
         let mut response = Response::new(Body::empty());
         self.describe_representation(name, &found, response.headers_mut());
         let validators = &found.representation.validators;
         match condition::outcome(headers, validators) {
-            Outcome::Proceed => {}
-            Outcome::NotModified => {
+            Precondition::Proceed => {}
+            Precondition::NotModified => {
                 response.headers_mut().remove(header::CONTENT_TYPE);
                 *response.status_mut() = StatusCode::NOT_MODIFIED;
                 return response;
             }
-            Outcome::Failed => return without_content(response, StatusCode::PRECONDITION_FAILED),
+            Precondition::Failed => return without_content(response, StatusCode::PRECONDITION_FAILED),
         }
         let length = found.representation.stamp.length;
         let asked = match headers.get(header::RANGE).and_then(|value| value.to_str().ok()) {
             Some(value) if method == Method::GET && condition::range_applies(headers, validators) => {
                 range::asked(value, length)
             }
-            _ => Asked::Whole,
+            _ => RequestedRange::Whole,
         };
         let part = match asked {
-            Asked::Whole => 0..length,
-            Asked::Part(part) => {
+            RequestedRange::Whole => 0..length,
+            RequestedRange::Part(part) => {
                 *response.status_mut() = StatusCode::PARTIAL_CONTENT;
                 let (first, last) = (part.start, part.end - 1);
                 set(&mut response, header::CONTENT_RANGE, &format!("bytes {first}-{last}/{length}"));
                 part
             }
-            Asked::Unsatisfiable => {
+            RequestedRange::Unsatisfiable => {
                 set(&mut response, header::CONTENT_RANGE, &format!("bytes */{length}"));
                 return without_content(response, StatusCode::RANGE_NOT_SATISFIABLE);
             }
@@ -160,14 +166,14 @@ impl Files {
         response
     }
 
-    fn describe_representation(&self, name: &[u8], found: &Found, headers: &mut HeaderMap) {
+    fn describe_representation(&self, name: &[u8], found: &FoundFile, headers: &mut HeaderMap) {
         let representation = &found.representation;
         headers.reserve(12);
         headers.insert(header::CONTENT_TYPE, representation.content_type.clone());
         headers.insert(header::ETAG, representation.validators.etag.clone());
         headers.insert(header::LAST_MODIFIED, representation.last_modified.clone());
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-        headers.insert(header::CACHE_CONTROL, self.shelf.cache_control(name));
+        headers.insert(header::CACHE_CONTROL, self.provider.cache_control(name));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if let Some(link) = &representation.link {
             headers.insert(header::LINK, link.clone());
@@ -175,7 +181,7 @@ impl Files {
         if let Some(coding) = &representation.content_encoding {
             headers.insert(header::CONTENT_ENCODING, coding.clone());
         }
-        if self.shelf.is_for_documents() {
+        if self.provider.is_for_documents() {
             headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         }

@@ -21,7 +21,7 @@ struct Generic {
 
 /// A resource that may answer.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Candidate {
+pub(crate) struct GenericCandidate {
     /// Its path below the base URL.
     pub(crate) path: String,
     /// `true` if the client accepts it.
@@ -45,7 +45,7 @@ impl Generics {
 
     /// The resources that a path may stand for, those first that the client prefers; of equal ones, as the operator
     /// named them.
-    pub(crate) fn candidates(&self, path: &str, headers: &HeaderMap) -> Vec<Candidate> {
+    pub(crate) fn candidates(&self, path: &str, headers: &HeaderMap) -> Vec<GenericCandidate> {
         let found = self.0.iter().find_map(|generic| Some((generic, generic.pattern.matches(path)?)));
         let Some((generic, part)) = found else { return Vec::new() };
         let accept = Accept::read(headers);
@@ -55,7 +55,8 @@ impl Generics {
         });
         let mut weighed: Vec<_> = weighed.collect();
         weighed.sort_by_key(|(quality, _)| std::cmp::Reverse(*quality));
-        let candidate = |(quality, path)| Candidate { path, acceptable: quality > 0 || generic.default };
+        let candidate =
+            |(quality, path)| GenericCandidate { path, acceptable: quality > 0 || generic.default };
         weighed.into_iter().map(candidate).collect()
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The part of a representation that a `Range` header selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RequestedRange {
     /// The whole: no range, an unknown unit, or several ranges, which are not worth a multipart answer (S8).
     Whole,
     /// These bytes.
@@ -14,26 +14,26 @@ pub(crate) enum Asked {
 }
 
 /// Reads the value of a `Range` header for a representation of a length.
-pub(crate) fn asked(value: &str, length: u64) -> Asked {
-    let Some((unit, ranges)) = value.split_once('=') else { return Asked::Whole };
+pub(crate) fn asked(value: &str, length: u64) -> RequestedRange {
+    let Some((unit, ranges)) = value.split_once('=') else { return RequestedRange::Whole };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
-        return Asked::Whole;
+        return RequestedRange::Whole;
     }
     let mut satisfiable = Vec::new();
     for range in ranges.split(',') {
         match part(range.trim(), length) {
             Some(part) if part.is_empty() => {}
             Some(part) => satisfiable.push(part),
-            None => return Asked::Unsatisfiable,
+            None => return RequestedRange::Unsatisfiable,
         }
         if satisfiable.len() > 1 {
-            return Asked::Whole;
+            return RequestedRange::Whole;
         }
     }
     match satisfiable.pop() {
-        Some(part) => Asked::Part(part),
-        None if length == 0 => Asked::Whole,
-        None => Asked::Unsatisfiable,
+        Some(part) => RequestedRange::Part(part),
+        None if length == 0 => RequestedRange::Whole,
+        None => RequestedRange::Unsatisfiable,
     }
 }
 
@@ -62,26 +62,26 @@ mod tests {
     #[test]
     fn ranges_of_a_thousand_bytes() {
         let table = [
-            ("bytes=0-99", Asked::Part(0..100)),
-            ("bytes=0-0", Asked::Part(0..1)),
-            ("bytes=900-", Asked::Part(900..1000)),
-            ("bytes=900-5000", Asked::Part(900..1000)),
-            ("bytes=-100", Asked::Part(900..1000)),
-            ("bytes=-5000", Asked::Part(0..1000)),
-            ("bytes=0-99999999999999999999999", Asked::Part(0..1000)),
-            ("Bytes = 1-2", Asked::Part(1..3)),
-            ("bytes=0-0,5000-", Asked::Part(0..1)),
-            ("bytes=0-0,2-2", Asked::Whole),
-            ("bytes=0-999,0-999,0-999,0-999", Asked::Whole),
-            ("lines=0-1", Asked::Whole),
-            ("nonsense", Asked::Whole),
-            ("bytes=1000-", Asked::Unsatisfiable),
-            ("bytes=-0", Asked::Unsatisfiable),
-            ("bytes=5-2", Asked::Unsatisfiable),
-            ("bytes=", Asked::Unsatisfiable),
-            ("bytes=a-b", Asked::Unsatisfiable),
-            ("bytes=-", Asked::Unsatisfiable),
-            ("bytes=+1-2", Asked::Unsatisfiable),
+            ("bytes=0-99", RequestedRange::Part(0..100)),
+            ("bytes=0-0", RequestedRange::Part(0..1)),
+            ("bytes=900-", RequestedRange::Part(900..1000)),
+            ("bytes=900-5000", RequestedRange::Part(900..1000)),
+            ("bytes=-100", RequestedRange::Part(900..1000)),
+            ("bytes=-5000", RequestedRange::Part(0..1000)),
+            ("bytes=0-99999999999999999999999", RequestedRange::Part(0..1000)),
+            ("Bytes = 1-2", RequestedRange::Part(1..3)),
+            ("bytes=0-0,5000-", RequestedRange::Part(0..1)),
+            ("bytes=0-0,2-2", RequestedRange::Whole),
+            ("bytes=0-999,0-999,0-999,0-999", RequestedRange::Whole),
+            ("lines=0-1", RequestedRange::Whole),
+            ("nonsense", RequestedRange::Whole),
+            ("bytes=1000-", RequestedRange::Unsatisfiable),
+            ("bytes=-0", RequestedRange::Unsatisfiable),
+            ("bytes=5-2", RequestedRange::Unsatisfiable),
+            ("bytes=", RequestedRange::Unsatisfiable),
+            ("bytes=a-b", RequestedRange::Unsatisfiable),
+            ("bytes=-", RequestedRange::Unsatisfiable),
+            ("bytes=+1-2", RequestedRange::Unsatisfiable),
         ];
         for (value, expected) in table {
             assert_eq!(asked(value, 1000), expected, "{value}");
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn nothing_is_unsatisfiable_in_an_empty_representation() {
-        assert_eq!(asked("bytes=0-", 0), Asked::Whole);
-        assert_eq!(asked("bytes=-5", 0), Asked::Whole);
+        assert_eq!(asked("bytes=0-", 0), RequestedRange::Whole);
+        assert_eq!(asked("bytes=-5", 0), RequestedRange::Whole);
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use bytes::Bytes;
 use http::HeaderValue;
 
-use super::condition::Validators;
+use super::condition::RepresentationValidators;
 use crate::catalogue::{FileStamp, State};
 
 /// Files up to this many bytes are read at once, inside the task, and may be kept in memory.
@@ -22,7 +22,7 @@ pub(crate) struct Representation {
     /// The state.
     pub stamp: FileStamp,
     /// Its ETag and time.
-    pub validators: Validators,
+    pub validators: RepresentationValidators,
     /// `Last-Modified`
     pub last_modified: HeaderValue,
     /// `Content-Type`
@@ -60,7 +60,10 @@ impl Representation {
         let own_type = state.media_type.and_then(|kind| HeaderValue::from_str(kind.as_str()).ok());
         Ok(Self {
             stamp,
-            validators: Validators { etag: digest.unwrap_or_else(|| etag_of_stamp(stamp)), modified },
+            validators: RepresentationValidators {
+                etag: digest.unwrap_or_else(|| etag_of_stamp(stamp)),
+                modified,
+            },
             last_modified: text(&httpdate::fmt_http_date(
                 SystemTime::UNIX_EPOCH + Duration::from_secs(modified),
             )),

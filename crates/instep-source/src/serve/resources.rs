@@ -6,7 +6,7 @@ use http::HeaderValue;
 use resourcesync::Uri;
 
 use super::{
-    files::{Files, Shelf},
+    files::{FileProvider, Files},
     generic::Generics,
     representation::Description,
 };
@@ -33,7 +33,7 @@ impl Resources {
     /// Holds open the folders of a Source that lie below its base URL.
     pub(crate) fn open(publisher: &Publisher) -> Result<Self, Error> {
         let place = publisher.place();
-        let known = Known {
+        let known = KnownResources {
             catalogue: publisher.catalogue().clone(),
             holdings: publisher.holdings().clone(),
             capability_lists: publisher
@@ -61,7 +61,7 @@ impl Resources {
 
 /// The descriptions of resources from the catalogue.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownResources {
     catalogue: Catalogue,
     holdings: Holdings,
     /// The Capability Lists, by the number of their set.
@@ -70,7 +70,7 @@ struct Known {
     versions: Option<VersionPlace>,
 }
 
-impl Known {
+impl KnownResources {
     /// As it was last committed: who asks for a resource does not wait for those that record.
     fn resource(&self, key: &[u8]) -> io::Result<Option<Resource>> {
         self.catalogue.resource(key).map_err(io::Error::other)
@@ -102,16 +102,16 @@ impl Known {
 struct InFolder {
     supply: Option<Supply>,
     number: u8,
-    known: Known,
+    known: KnownResources,
 }
 
 impl InFolder {
-    fn new(root: &content::Root, known: Known) -> Self {
+    fn new(root: &content::Root, known: KnownResources) -> Self {
         Self { supply: root.supply.clone(), number: root.number, known }
     }
 }
 
-impl Shelf for InFolder {
+impl FileProvider for InFolder {
     fn open(&self, name: &[u8]) -> io::Result<File> {
         let supplied = self.supply.as_ref().and_then(|supply| supply.0.open(name));
         supplied.unwrap_or_else(|| {
@@ -141,7 +141,7 @@ impl Shelf for InFolder {
 /// The files that manifests name, by what follows the base URL in their URI, as it is written.
 #[derive(Debug)]
 struct Named {
-    known: Known,
+    known: KnownResources,
     holdings: Holdings,
     place: Place,
 }
@@ -158,7 +158,7 @@ impl Named {
     }
 }
 
-impl Shelf for Named {
+impl FileProvider for Named {
     fn open(&self, name: &[u8]) -> io::Result<File> {
         let resource = self.find(name)?.ok_or(io::ErrorKind::NotFound)?;
         self.holdings.open(&resource)

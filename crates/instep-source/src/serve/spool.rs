@@ -15,37 +15,37 @@ const BUILDS: usize = 2;
 
 /// Packages by their keys.
 #[derive(Debug)]
-pub(crate) struct Spool {
+pub(crate) struct PackageSpool {
     folder: PathBuf,
     quota_bytes: u64,
-    packages: Mutex<Packages>,
+    packages: Mutex<PackageTable>,
 }
 
 #[derive(Debug, Default)]
-struct Packages {
+struct PackageTable {
     by_key: BTreeMap<String, Slot>,
     clock: u64,
 }
 
 #[derive(Debug)]
 struct Slot {
-    package: watch::Receiver<Progress>,
+    package: watch::Receiver<BuildState>,
     bytes: u64,
     last_asked: u64,
 }
 
 /// The progress of a package.
 #[derive(Clone, Debug)]
-pub(crate) enum Progress {
+pub(crate) enum BuildState {
     Building,
     Ready(Arc<File>),
     Failed(Arc<str>),
 }
 
 /// The decision about a request for a package.
-pub(crate) enum Claim {
+pub(crate) enum PackageClaim {
     /// Somebody builds it, or it is there.
-    Shared(watch::Receiver<Progress>),
+    Shared(watch::Receiver<BuildState>),
     /// The caller builds it, into this file.
     Build(Building),
     /// There is no room at the moment.
@@ -55,12 +55,12 @@ pub(crate) enum Claim {
 /// A package that its holder builds. It is gone when it is dropped unfinished.
 #[derive(Debug)]
 pub(crate) struct Building {
-    spool: Arc<Spool>,
+    spool: Arc<PackageSpool>,
     key: String,
-    progress: watch::Sender<Progress>,
+    progress: watch::Sender<BuildState>,
 }
 
-impl Spool {
+impl PackageSpool {
     /// A spool in a folder, which is made where it is missing.
     pub(crate) fn new(folder: &Path, quota_bytes: u64) -> io::Result<Arc<Self>> {
         std::fs::create_dir_all(folder)?;
@@ -68,26 +68,26 @@ impl Spool {
     }
 
     /// Asks for the package with a key, which will take about so many bytes.
-    pub(crate) fn claim(self: &Arc<Self>, key: &str, bytes: u64) -> Claim {
+    pub(crate) fn claim(self: &Arc<Self>, key: &str, bytes: u64) -> PackageClaim {
         let mut packages = self.packages.lock().unwrap_or_else(PoisonError::into_inner);
         packages.clock += 1;
         let now = packages.clock;
         if let Some(slot) = packages.by_key.get_mut(key) {
             slot.last_asked = now;
-            return Claim::Shared(slot.package.clone());
+            return PackageClaim::Shared(slot.package.clone());
         }
         if packages.building() >= BUILDS || !packages.make_room(bytes, self.quota_bytes) {
-            return Claim::Full;
+            return PackageClaim::Full;
         }
-        let (progress, package) = watch::channel(Progress::Building);
+        let (progress, package) = watch::channel(BuildState::Building);
         packages.by_key.insert(key.to_owned(), Slot { package, bytes, last_asked: now });
-        Claim::Build(Building { spool: Arc::clone(self), key: key.to_owned(), progress })
+        PackageClaim::Build(Building { spool: Arc::clone(self), key: key.to_owned(), progress })
     }
 }
 
-impl Packages {
+impl PackageTable {
     fn building(&self) -> usize {
-        self.by_key.values().filter(|slot| matches!(*slot.package.borrow(), Progress::Building)).count()
+        self.by_key.values().filter(|slot| matches!(*slot.package.borrow(), BuildState::Building)).count()
     }
 
     /// Drops what was not asked for longest, until there is room. Who still reads a package keeps it.
@@ -97,8 +97,10 @@ impl Packages {
             if held + bytes <= quota_bytes {
                 return true;
             }
-            let finished =
-                self.by_key.iter().filter(|(_, slot)| !matches!(*slot.package.borrow(), Progress::Building));
+            let finished = self
+                .by_key
+                .iter()
+                .filter(|(_, slot)| !matches!(*slot.package.borrow(), BuildState::Building));
             let Some((oldest, _)) = finished.min_by_key(|(_, slot)| slot.last_asked) else { return false };
             let oldest = oldest.clone();
             self.by_key.remove(&oldest);
@@ -112,7 +114,7 @@ impl Building {
         tempfile::tempfile_in(&self.spool.folder)
     }
 
-    pub(crate) fn package(&self) -> watch::Receiver<Progress> {
+    pub(crate) fn package(&self) -> watch::Receiver<BuildState> {
         self.progress.subscribe()
     }
 
@@ -122,21 +124,21 @@ impl Building {
         {
             slot.bytes = metadata.len();
         }
-        self.progress.send_replace(Progress::Ready(Arc::new(file)));
+        self.progress.send_replace(BuildState::Ready(Arc::new(file)));
     }
 
     pub(crate) fn fail(self, why: &str) {
-        self.progress.send_replace(Progress::Failed(why.into()));
+        self.progress.send_replace(BuildState::Failed(why.into()));
     }
 
-    fn packages(&self) -> std::sync::MutexGuard<'_, Packages> {
+    fn packages(&self) -> std::sync::MutexGuard<'_, PackageTable> {
         self.spool.packages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Building {
     fn drop(&mut self) {
-        if !matches!(*self.progress.borrow(), Progress::Ready(_)) {
+        if !matches!(*self.progress.borrow(), BuildState::Ready(_)) {
             self.packages().by_key.remove(&self.key);
         }
     }
@@ -146,38 +148,38 @@ impl Drop for Building {
 mod tests {
     use super::*;
 
-    fn build(claim: Claim) -> Building {
-        let Claim::Build(building) = claim else { panic!("not to be built") };
+    fn build(claim: PackageClaim) -> Building {
+        let PackageClaim::Build(building) = claim else { panic!("not to be built") };
         building
     }
 
     #[test]
     fn s9_a_hundred_requests_for_the_same_are_one_build() {
         let folder = tempfile::tempdir().unwrap();
-        let spool = Spool::new(folder.path(), 1_000).unwrap();
+        let spool = PackageSpool::new(folder.path(), 1_000).unwrap();
         let building = build(spool.claim("a", 100));
         for _ in 0..100 {
-            assert!(matches!(spool.claim("a", 100), Claim::Shared(_)));
+            assert!(matches!(spool.claim("a", 100), PackageClaim::Shared(_)));
         }
         let file = building.file().unwrap();
         building.finish(file);
-        let Claim::Shared(package) = spool.claim("a", 100) else { panic!("built again") };
-        assert!(matches!(*package.borrow(), Progress::Ready(_)));
+        let PackageClaim::Shared(package) = spool.claim("a", 100) else { panic!("built again") };
+        assert!(matches!(*package.borrow(), BuildState::Ready(_)));
     }
 
     #[test]
     fn s9_builds_and_bytes_are_bounded() {
         let folder = tempfile::tempdir().unwrap();
-        let spool = Spool::new(folder.path(), 1_000).unwrap();
-        assert!(matches!(spool.claim("too large", 1_001), Claim::Full));
+        let spool = PackageSpool::new(folder.path(), 1_000).unwrap();
+        assert!(matches!(spool.claim("too large", 1_001), PackageClaim::Full));
         let (a, _b) = (build(spool.claim("a", 400)), build(spool.claim("b", 400)));
-        assert!(matches!(spool.claim("c", 1), Claim::Full), "two are being built");
+        assert!(matches!(spool.claim("c", 1), PackageClaim::Full), "two are being built");
         let file = a.file().unwrap();
         file.set_len(400).unwrap();
         a.finish(file);
         let c = build(spool.claim("c", 600));
-        assert!(matches!(spool.claim("a", 400), Claim::Full), "it made room for another one");
+        assert!(matches!(spool.claim("a", 400), PackageClaim::Full), "it made room for another one");
         c.fail("out of luck");
-        assert!(matches!(spool.claim("a", 400), Claim::Build(_)));
+        assert!(matches!(spool.claim("a", 400), PackageClaim::Build(_)));
     }
 }

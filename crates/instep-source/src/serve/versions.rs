@@ -20,7 +20,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use resourcesync::{DateTime, Uri};
 
 use super::{
-    files::{Files, Shelf},
+    files::{FileProvider, Files},
     path::Beneath,
     representation::{self, Description},
 };
@@ -31,7 +31,7 @@ use crate::{
     publish::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace},
     render::DOCUMENTS,
 };
-use link_format::{Links, http_date};
+use link_format::{VersionLinks, http_date};
 
 const ACCEPT_DATETIME: HeaderName = HeaderName::from_static("accept-datetime");
 const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime");
@@ -40,7 +40,7 @@ const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime")
 pub(crate) fn routes(publisher: &Publisher) -> Router {
     let spool = Spool::of(publisher.options()).filter(|_| publisher.options().versions.is_some());
     let Some(spool) = spool else { return Router::new() };
-    let kept = Kept {
+    let kept = VersionFiles {
         catalogue: publisher.catalogue().clone(),
         place: VersionPlace::new(publisher.place().base()),
         spool,
@@ -54,19 +54,19 @@ pub(crate) fn routes(publisher: &Publisher) -> Router {
 }
 
 struct Versions {
-    kept: Kept,
+    kept: VersionFiles,
     files: Files,
 }
 
 /// The versions whose bytes are kept.
 #[derive(Clone, Debug)]
-struct Kept {
+struct VersionFiles {
     catalogue: Catalogue,
     place: VersionPlace,
     spool: Spool,
 }
 
-impl Kept {
+impl VersionFiles {
     /// The versions of a resource that can be had, oldest first.
     fn versions(&self, original: &Uri) -> io::Result<Vec<Version>> {
         let snapshot = self.catalogue.snapshot().map_err(io::Error::other)?;
@@ -91,7 +91,7 @@ impl Kept {
     }
 }
 
-impl Shelf for Kept {
+impl FileProvider for VersionFiles {
     fn open(&self, name: &[u8]) -> io::Result<File> {
         let found = self.named(name)?.and_then(|(_, version)| version.state);
         let file = found.map(|state| self.spool.find(&state.digests)).transpose()?.flatten();
@@ -101,7 +101,7 @@ impl Shelf for Kept {
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
         let Some((original, version)) = self.named(name)? else { return Ok(None) };
         let hashed = Some(representation::stamp(&self.open(name)?.metadata()?));
-        let link = Links::new(&self.place, &original).header(&self.versions(&original)?);
+        let link = VersionLinks::new(&self.place, &original).header(&self.versions(&original)?);
         Ok(Some(Description { link, hashed, published: version.state, content_type: None }))
     }
 
@@ -155,7 +155,7 @@ impl Versions {
         let headers = response.headers_mut();
         headers.extend(location.map(|location| (header::LOCATION, location)));
         headers.extend(
-            Links::new(&self.kept.place, &original).header(&versions).map(|link| (header::LINK, link)),
+            VersionLinks::new(&self.kept.place, &original).header(&versions).map(|link| (header::LINK, link)),
         );
         headers.insert(header::VARY, HeaderValue::from_static("accept-datetime"));
         Ok(response)
@@ -168,7 +168,7 @@ impl Versions {
         if versions.is_empty() {
             return Ok(not_kept());
         }
-        let text = Links::new(&self.kept.place, &original).timemap(&versions);
+        let text = VersionLinks::new(&self.kept.place, &original).timemap(&versions);
         let mut response = plain_answer(StatusCode::OK, "");
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/link-format"));

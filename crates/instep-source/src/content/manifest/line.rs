@@ -9,7 +9,7 @@ use crate::catalogue::State;
 
 /// One line as it is written; the names are the columns of the CSV form.
 #[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Line {
+pub(super) struct ManifestLine {
     pub(super) uri: String,
     path: Option<String>,
     length: Option<u64>,
@@ -34,7 +34,7 @@ pub(crate) struct Listed {
     pub(crate) change: Option<Change>,
 }
 
-impl Line {
+impl ManifestLine {
     /// The values, or what is wrong with them.
     pub(super) fn listed(&self, folder: &Path) -> Result<Listed, String> {
         let uri = Uri::parse(&self.uri).map_err(|error| format!("{:?}: {error}", self.uri))?;

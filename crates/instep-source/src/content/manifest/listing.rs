@@ -10,7 +10,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     Manifest,
-    line::{Line, Listed},
+    line::{Listed, ManifestLine},
 };
 use crate::{Error, Monitor, Problem};
 
@@ -100,7 +100,12 @@ impl<'a> Listing<'a> {
     }
 
     /// Keeps a line, or returns what is wrong with it.
-    fn take(&mut self, number: u64, line: Result<Line, String>, monitor: &dyn Monitor) -> Result<(), Error> {
+    fn take(
+        &mut self,
+        number: u64,
+        line: Result<ManifestLine, String>,
+        monitor: &dyn Monitor,
+    ) -> Result<(), Error> {
         let kept = line.and_then(|line| line.listed(&self.manifest.folder).map(|_| line)).and_then(|line| {
             self.complete &= line.change.is_none();
             let text = serde_json::to_string(&line).map_err(|error| error.to_string())?;
@@ -134,7 +139,7 @@ impl<'a> Listing<'a> {
         loop {
             let page = self.page(&after).map_err(|error| self.manifest.failed(&error))?;
             for text in &page {
-                let line: Line =
+                let line: ManifestLine =
                     serde_json::from_str(text).map_err(|error| self.manifest.wrong(0, error.to_string()))?;
                 let listed =
                     line.listed(&self.manifest.folder).map_err(|what| self.manifest.wrong(0, what))?;

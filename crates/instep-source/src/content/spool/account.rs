@@ -22,15 +22,15 @@ pub struct Kept {
 /// The account of a spool. Clones share what is not written down yet; others of the same process settle one after
 /// the other.
 #[derive(Clone, Debug)]
-pub(super) struct Account(Arc<Shared>);
+pub(super) struct Account(Arc<SharedAccount>);
 
 #[derive(Debug)]
-struct Shared {
+struct SharedAccount {
     file: PathBuf,
     open: Mutex<Open>,
 }
 
-impl Drop for Shared {
+impl Drop for SharedAccount {
     /// Forgets the sum if work has ended without a settlement: nobody knows it any more.
     fn drop(&mut self) {
         if *self.open.get_mut().unwrap_or_else(PoisonError::into_inner) != Open::default() {
@@ -49,7 +49,7 @@ struct Open {
 /// The account on disk: the sum, and the time of the folder's last change then. A process that is killed between a
 /// change and its settlement leaves another time.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct AccountRecord {
     kept: Kept,
     changed_ns: i128,
 }
@@ -59,7 +59,7 @@ static SETTLING: Mutex<()> = Mutex::new(());
 impl Account {
     pub(super) fn beside(folder: &Path) -> Self {
         let file = folder.with_extension("kept");
-        Self(Arc::new(Shared { file, open: Mutex::default() }))
+        Self(Arc::new(SharedAccount { file, open: Mutex::default() }))
     }
 
     /// A state came (1) or went (-1).
@@ -97,7 +97,7 @@ impl Account {
             bytes: written.kept.bytes.saturating_add_signed(open.bytes),
         });
         let kept = judge(accounted)?;
-        let written = Written { kept, changed_ns: changed_ns(folder) };
+        let written = AccountRecord { kept, changed_ns: changed_ns(folder) };
         // Numbers: nothing that JSON cannot hold. Torn by a crash, it is as if nobody knew.
         if folder.exists() {
             fs::write(&self.0.file, serde_json::to_vec(&written).unwrap_or_default())?;
@@ -105,7 +105,7 @@ impl Account {
         Ok(kept)
     }
 
-    fn written(&self) -> io::Result<Option<Written>> {
+    fn written(&self) -> io::Result<Option<AccountRecord>> {
         match fs::read(&self.0.file) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -31,7 +31,7 @@ pub(super) struct Subscription {
 
 /// The result of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum DeliveryOutcome {
     /// The subscriber answered with a 2xx.
     Taken,
     /// The subscriber answered with 410 and wants no more.
@@ -40,7 +40,7 @@ pub(super) enum Outcome {
     Failed,
 }
 
-impl Outcome {
+impl DeliveryOutcome {
     /// Returns the result for the status of an answer; `None` stands for no answer.
     pub(super) fn of(status: Option<u16>) -> Self {
         match status {
@@ -56,13 +56,13 @@ impl Outcome {
 pub(super) struct Book {
     subscriptions: BTreeMap<Key, Subscription>,
     in_flight: BTreeMap<Key, u64>,
-    topics: BTreeMap<String, Kept>,
+    topics: BTreeMap<String, TopicMessages>,
     last: u64,
 }
 
 /// The messages of a topic.
 #[derive(Debug, Default)]
-struct Kept {
+struct TopicMessages {
     /// The sequence numbers and times of those that are kept.
     messages: BTreeMap<u64, i64>,
     /// The last one that is not.
@@ -127,7 +127,7 @@ impl Book {
     /// Adds a message and returns its sequence number. Messages that are too old or too many are forgotten.
     pub(super) fn publish(&mut self, topic: &str, now: i64) -> u64 {
         self.last += 1;
-        let Kept { messages, forgotten } = self.topics.entry(topic.to_owned()).or_default();
+        let TopicMessages { messages, forgotten } = self.topics.entry(topic.to_owned()).or_default();
         messages.insert(self.last, now);
         while let Some((oldest, at)) = messages.first_key_value().map(|(oldest, at)| (*oldest, *at))
             && (is_old(at, now) || messages.len() > MOST_KEPT)
@@ -183,20 +183,20 @@ impl Book {
     }
 
     /// Records the result of a delivery. Returns `true` if the next message is in flight to the same subscriber at once.
-    pub(super) fn delivered(&mut self, key: &Key, outcome: Outcome, now: i64) -> bool {
+    pub(super) fn delivered(&mut self, key: &Key, outcome: DeliveryOutcome, now: i64) -> bool {
         let Some(sequence) = self.in_flight.remove(key) else { return false };
         let Some(subscription) = self.subscriptions.get_mut(key) else { return false };
         match outcome {
-            Outcome::Taken => {
+            DeliveryOutcome::Taken => {
                 subscription.cursor = subscription.cursor.max(sequence);
                 (subscription.failures, subscription.failing_since, subscription.next_attempt) = (0, None, 0);
                 self.begin(key, now).is_some()
             }
-            Outcome::Gone => {
+            DeliveryOutcome::Gone => {
                 self.unsubscribe(key);
                 false
             }
-            Outcome::Failed => {
+            DeliveryOutcome::Failed => {
                 let since = *subscription.failing_since.get_or_insert(now);
                 subscription.next_attempt = now + wait(subscription.failures);
                 subscription.failures = subscription.failures.saturating_add(1);
@@ -226,7 +226,7 @@ impl Book {
     /// Returns the first message after the cursor, or the newest one if the backlog is too long or too old to be worth delivering.
     fn next_message(&self, key: &Key, now: i64) -> Option<u64> {
         let cursor = self.subscriptions.get(key)?.cursor;
-        let Kept { messages, forgotten } = self.topics.get(&key.0)?;
+        let TopicMessages { messages, forgotten } = self.topics.get(&key.0)?;
         let (first, at) = messages.range(cursor + 1..).next()?;
         if cursor < *forgotten || is_old(*at, now) {
             return messages.last_key_value().map(|(newest, _)| *newest);
@@ -269,9 +269,9 @@ mod tests {
         assert_eq!(book.take_due(0), [key("a"), key("b")]);
         assert_eq!(book.take_due(0), [] as [Key; 0]);
         assert_eq!(book.in_flight(&key("a")), Some(first));
-        assert!(book.delivered(&key("a"), Outcome::Taken, 0));
+        assert!(book.delivered(&key("a"), DeliveryOutcome::Taken, 0));
         assert_eq!(book.in_flight(&key("a")), Some(second));
-        assert!(!book.delivered(&key("a"), Outcome::Taken, 0));
+        assert!(!book.delivered(&key("a"), DeliveryOutcome::Taken, 0));
         assert_eq!(book.take_due(0), [] as [Key; 0]);
     }
 
@@ -280,10 +280,10 @@ mod tests {
         let mut book = book(&["dead", "live"]);
         book.publish(TOPIC, 0);
         book.take_due(0);
-        book.delivered(&key("live"), Outcome::Taken, 0);
+        book.delivered(&key("live"), DeliveryOutcome::Taken, 0);
         let (mut now, mut attempts, mut last_wait) = (0, 0, 0);
         while book.get(&key("dead")).is_some() {
-            book.delivered(&key("dead"), Outcome::Failed, now);
+            book.delivered(&key("dead"), DeliveryOutcome::Failed, now);
             let Some(subscription) = book.get(&key("dead")) else { break };
             let wait = subscription.next_attempt - now;
             assert!(wait >= last_wait && wait <= LONGEST_WAIT);
@@ -291,7 +291,7 @@ mod tests {
             // The messages of the last hour are kept; a newer one keeps something to deliver.
             book.publish(TOPIC, now);
             assert!(book.take_due(now).contains(&key("dead")));
-            book.delivered(&key("live"), Outcome::Taken, now);
+            book.delivered(&key("live"), DeliveryOutcome::Taken, now);
         }
         assert!(attempts > 70 && now > GIVE_UP_AFTER);
         assert!(book.get(&key("live")).is_some());
@@ -302,7 +302,7 @@ mod tests {
         let mut book = book(&["a"]);
         book.publish(TOPIC, 0);
         book.take_due(0);
-        book.delivered(&key("a"), Outcome::of(Some(410)), 0);
+        book.delivered(&key("a"), DeliveryOutcome::of(Some(410)), 0);
         assert_eq!(book.get(&key("a")), None);
     }
 
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(book.take_due(10), [key("a")], "the message from before the renewal is still due");
         assert_eq!(book.expire(20), [key("a")]);
         assert!(
-            !book.delivered(&key("a"), Outcome::Taken, 20),
+            !book.delivered(&key("a"), DeliveryOutcome::Taken, 20),
             "whoever was in flight is no subscriber any more"
         );
     }
@@ -342,7 +342,7 @@ mod tests {
         let newest = book.publish(TOPIC, KEPT * 2 / 3);
         book.take_due(KEPT);
         assert_eq!(book.in_flight(&key("slow")), Some(newest));
-        book.delivered(&key("slow"), Outcome::Failed, KEPT);
+        book.delivered(&key("slow"), DeliveryOutcome::Failed, KEPT);
         let later = book.publish(TOPIC, KEPT * 3);
         assert_eq!(book.oldest(), later);
         assert_eq!(book.take_due(KEPT * 3), [key("slow")]);

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::{
     Hub, Key, now,
-    request::{Asked, Mode},
+    request::{HubMode, SubscriptionRequest},
     verifications::{Admission, IN_ALL, PER_ADDRESS, PER_NETWORK, Targets},
 };
 
@@ -52,14 +52,14 @@ impl Hub {
     }
 
     /// Carries out a request if the callback confirms it.
-    pub(super) async fn follow_up(self: Arc<Self>, asked: Asked, targets: Targets) {
+    pub(super) async fn follow_up(self: Arc<Self>, asked: SubscriptionRequest, targets: Targets) {
         let Ok(_place) = self.verifying.acquire().await else { return };
         let key = (asked.topic.clone(), asked.callback.clone());
         let is_full = {
             let ledger = self.ledger();
             ledger.book.len() >= MOST_SUBSCRIPTIONS && ledger.book.get(&key).is_none()
         };
-        let confirmed = if is_full && asked.mode == Mode::Subscribe {
+        let confirmed = if is_full && asked.mode == HubMode::Subscribe {
             self.deny(&key, "this hub has no room for another subscription").await;
             false
         } else {
@@ -69,8 +69,8 @@ impl Hub {
         ledger.verifications.done(&targets, confirmed);
         if confirmed {
             match asked.mode {
-                Mode::Unsubscribe => ledger.book.unsubscribe(&key),
-                Mode::Subscribe => {
+                HubMode::Unsubscribe => ledger.book.unsubscribe(&key),
+                HubMode::Subscribe => {
                     let lease = i64::try_from(asked.lease.as_micros()).unwrap_or(i64::MAX);
                     ledger.book.subscribe(key.clone(), asked.secret, now().saturating_add(lease));
                 }
@@ -86,7 +86,7 @@ impl Hub {
     }
 
     /// Asks the callback for its challenge (§5.3).
-    async fn confirms(&self, asked: &Asked) -> bool {
+    async fn confirms(&self, asked: &SubscriptionRequest) -> bool {
         let challenge = format!("{:032x}", rand::rng().random::<u128>());
         let lease = asked.lease.as_secs().to_string();
         let mut parameters = vec![
@@ -94,7 +94,7 @@ impl Hub {
             ("hub.topic", &asked.topic),
             ("hub.challenge", &challenge),
         ];
-        if asked.mode == Mode::Subscribe {
+        if asked.mode == HubMode::Subscribe {
             parameters.push(("hub.lease_seconds", &lease));
         }
         let answer = self.call(&asked.callback, &parameters).await;

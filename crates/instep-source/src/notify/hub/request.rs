@@ -11,8 +11,8 @@ const SECRET_BYTES: usize = 200;
 
 /// A request to begin or end a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
-    pub(crate) mode: Mode,
+pub(crate) struct SubscriptionRequest {
+    pub(crate) mode: HubMode,
     pub(crate) topic: String,
     pub(crate) callback: String,
     pub(crate) lease: Duration,
@@ -21,12 +21,12 @@ pub(crate) struct Asked {
 
 /// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Mode {
+pub(crate) enum HubMode {
     Subscribe,
     Unsubscribe,
 }
 
-impl Mode {
+impl HubMode {
     /// Returns its name in requests.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -36,11 +36,11 @@ impl Mode {
     }
 }
 
-impl Asked {
+impl SubscriptionRequest {
     /// Reads the form of a request. The error says what is wrong with it.
     pub(crate) fn parse(form: &[u8]) -> Result<Self, &'static str> {
         let mut asked = Self {
-            mode: Mode::Subscribe,
+            mode: HubMode::Subscribe,
             topic: String::new(),
             callback: String::new(),
             lease: LEASE,
@@ -63,8 +63,8 @@ impl Asked {
             }
         }
         asked.mode = match mode.as_deref() {
-            Some("subscribe") => Mode::Subscribe,
-            Some("unsubscribe") => Mode::Unsubscribe,
+            Some("subscribe") => HubMode::Subscribe,
+            Some("unsubscribe") => HubMode::Unsubscribe,
             _ => return Err("hub.mode must be subscribe or unsubscribe"),
         };
         if asked.secret.as_ref().is_some_and(|secret| secret.len() >= SECRET_BYTES) {
@@ -81,8 +81,8 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn asked(rest: &str) -> Result<Asked, &'static str> {
-        Asked::parse(
+    fn asked(rest: &str) -> Result<SubscriptionRequest, &'static str> {
+        SubscriptionRequest::parse(
             format!("hub.mode=subscribe&hub.topic=http://a/t&hub.callback=http://b/c&{rest}").as_bytes(),
         )
     }
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn a_request_needs_its_parts() {
         for form in ["", "hub.mode=publish&hub.topic=a&hub.callback=b", "hub.mode=subscribe&hub.topic=a"] {
-            assert!(Asked::parse(form.as_bytes()).is_err(), "{form}");
+            assert!(SubscriptionRequest::parse(form.as_bytes()).is_err(), "{form}");
         }
     }
 }

@@ -31,7 +31,7 @@ const SOCKET: &str = "unix:";
 /// The place and the token, and the file that names them, which is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Access {
-    place: Option<Place>,
+    place: Option<AdminAddress>,
     token: String,
     file: PathBuf,
     socket: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub(crate) struct Access {
 
 /// The place that applications connect to.
 #[derive(Debug)]
-enum Place {
+enum AdminAddress {
     Address(Reserved),
     Socket(UnixListener),
 }
@@ -48,10 +48,10 @@ impl Access {
     pub(crate) fn prepare(options: AdminOptions, state: &Path) -> Result<Self, Error> {
         let socket = options.listen.strip_prefix(SOCKET).map(PathBuf::from);
         let place = match &socket {
-            Some(path) => Place::Socket(
+            Some(path) => AdminAddress::Socket(
                 bind(path).map_err(|source| Error::Listen { address: options.listen.clone(), source })?,
             ),
-            None => Place::Address(loopback(&options.listen)?),
+            None => AdminAddress::Address(loopback(&options.listen)?),
         };
         let token =
             options.token.unwrap_or_else(|| blake3::hash(&rand::random::<[u8; 32]>()).to_hex().to_string());
@@ -69,11 +69,11 @@ impl Access {
         let never = std::future::pending();
         Ok(match self.place.take() {
             None => None,
-            Some(Place::Address(reserved)) => {
+            Some(AdminAddress::Address(reserved)) => {
                 let (listener, _) = reserved.listen()?;
                 Some(tokio::spawn(async { drop(run(listener, routes, limits, None, never).await) }))
             }
-            Some(Place::Socket(listener)) => {
+            Some(AdminAddress::Socket(listener)) => {
                 let listener = tokio::net::UnixListener::from_std(listener)
                     .map_err(|source| Error::Listen { address: SOCKET.to_owned(), source })?;
                 Some(tokio::spawn(async { drop(run_on(listener, routes, limits, None, never).await) }))
@@ -83,7 +83,7 @@ impl Access {
 
     fn write(&self) -> io::Result<()> {
         let url = match &self.place {
-            Some(Place::Address(reserved)) => reserved.base_url(false).ok(),
+            Some(AdminAddress::Address(reserved)) => reserved.base_url(false).ok(),
             _ => None,
         };
         let socket = self.socket.as_ref().map(std::path::absolute).transpose()?;

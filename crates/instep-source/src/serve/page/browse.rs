@@ -48,7 +48,7 @@ pub(super) struct Wanted {
 }
 
 /// A page with its title; `None` if there is nothing to show.
-pub(super) type Page = Result<Option<(String, Markup)>, Error>;
+pub(super) type PageResult = Result<Option<(String, Markup)>, Error>;
 
 /// The pages, below the base URL.
 pub(crate) fn routes(publisher: &Publisher) -> Result<Router, Error> {
@@ -62,7 +62,7 @@ pub(crate) fn routes(publisher: &Publisher) -> Result<Router, Error> {
         sets: publisher.options().sets.iter().map(|set| set.name.clone()).collect(),
         charts: Charts::default(),
     };
-    let page = |page: fn(&Browse, &Wanted) -> Page| {
+    let page = |page: fn(&Browse, &Wanted) -> PageResult| {
         get(move |State(browse): State<Arc<Browse>>, Query(wanted): Query<Wanted>| async move {
             spawn_blocking(move || answer(browse.place.base(), page(&browse, &wanted)))
                 .await
@@ -78,7 +78,7 @@ pub(crate) fn routes(publisher: &Publisher) -> Result<Router, Error> {
         .with_state(Arc::new(browse)))
 }
 
-fn answer(base: &str, page: Page) -> Response {
+fn answer(base: &str, page: PageResult) -> Response {
     match page {
         Ok(Some((title, content))) => respond(layout(base, &[], &title, &content)),
         Ok(None) => StatusCode::NOT_FOUND.into_response(),
@@ -95,7 +95,7 @@ fn failed() -> Response {
 
 impl Browse {
     /// Resources whose path or URI begins with a text.
-    fn search(&self, wanted: &Wanted) -> Page {
+    fn search(&self, wanted: &Wanted) -> PageResult {
         let base = self.place.base();
         let snapshot = self.catalogue.snapshot()?;
         let found = self.beginning_with(&snapshot, &wanted.q)?;
@@ -137,7 +137,7 @@ impl Browse {
     }
 
     /// Shows what is published about a resource.
-    fn resource(&self, wanted: &Wanted) -> Page {
+    fn resource(&self, wanted: &Wanted) -> PageResult {
         let snapshot = self.catalogue.snapshot()?;
         let Some(resource) = self.holdings.find(&snapshot, &wanted.uri)? else { return Ok(None) };
         let (state, history) = (&resource.state, &resource.history);
@@ -173,7 +173,7 @@ impl Browse {
     }
 
     /// When resources changed, and how large they are.
-    fn charts(&self, _: &Wanted) -> Page {
+    fn charts(&self, _: &Wanted) -> PageResult {
         Ok(Some(("Charts".to_owned(), self.charts.of(&self.catalogue)?)))
     }
 }

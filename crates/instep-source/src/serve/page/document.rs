@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use resourcesync::{DocumentReader, Entry, Header, ReadOptions};
 
 use super::{
-    browse::{Browse, MOST, Page, Wanted},
+    browse::{Browse, MOST, PageResult, Wanted},
     change_kind, copyable, figures, moment, path, query, resource_link, size, thousands,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 
 impl Browse {
     /// One set: how much it holds, its documents, and how to copy it alone.
-    pub(super) fn set(&self, wanted: &Wanted) -> Page {
+    pub(super) fn set(&self, wanted: &Wanted) -> PageResult {
         let Some(number) = self.sets.iter().position(|name| *name == wanted.name) else { return Ok(None) };
         let place = self.place.set(&wanted.name);
         let Some((header, entries)) = self.read(&place.name("capabilitylist.xml"))? else { return Ok(None) };
@@ -44,7 +44,7 @@ impl Browse {
     }
 
     /// A document.
-    pub(super) fn document(&self, wanted: &Wanted) -> Page {
+    pub(super) fn document(&self, wanted: &Wanted) -> PageResult {
         let Some((header, entries)) = self.read(&wanted.name)? else { return Ok(None) };
         let name = wanted.name.rsplit('/').next().unwrap_or_default();
         Ok(Some((

@@ -8,12 +8,12 @@ use resourcesync::{DateTime, Uri};
 use crate::{catalogue::Version, publish::VersionPlace};
 
 /// The links of one resource.
-pub(super) struct Links<'a> {
+pub(super) struct VersionLinks<'a> {
     place: &'a VersionPlace,
     original: &'a Uri,
 }
 
-impl<'a> Links<'a> {
+impl<'a> VersionLinks<'a> {
     pub(super) fn new(place: &'a VersionPlace, original: &'a Uri) -> Self {
         Self { place, original }
     }
