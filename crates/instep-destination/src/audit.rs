@@ -26,7 +26,8 @@ pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<Audi
         let what = format!("{} holds no copy; instep sync makes one", options.dir.display());
         return Err(Error::Usage { what });
     }
-    let mut audit = Audit { monitor, report: AuditReport::default(), plans: Vec::new(), origins: None };
+    let report = AuditReport::default();
+    let mut audit = Audit { monitor, report, plans: Vec::new(), origins: None, pending: None };
     let as_sync = audit_as_sync(options);
     let (hashed, _copy) = match &options.url {
         Some(_) => audit.compare_with_source(&as_sync, options).await?,
@@ -94,6 +95,8 @@ struct Audit<'a> {
     plans: Vec<SetRun>,
     /// The held resources by the URIs of their originals while they are compared, and the folder of that temporary state.
     origins: Option<(State, TempDir)>,
+    /// The state, if anything is pending: that is not known to be right, although the lists may give nothing to compare (O4).
+    pending: Option<State>,
 }
 
 impl Audit<'_> {
@@ -110,6 +113,9 @@ impl Audit<'_> {
             None => run.state().reader()?,
             Some((origins, _)) => origins.reader()?,
         };
+        if self.origins.is_none() && run.state().owed_count()? > 0 {
+            self.pending = Some(run.state().reader()?);
+        }
         let hashed = hash(options, &run.copy, held);
         let source = run.discover().await?;
         run.reporter.enter(Phase::Reading);
@@ -209,7 +215,13 @@ impl Audit<'_> {
             }
         }
         match verdict {
-            Verdict::Same => self.report.same += 1,
+            Verdict::Same => {
+                let is_pending = self.pending.as_ref().map(|state| state.is_owed(uri)).transpose()?;
+                match is_pending {
+                    Some(true) => self.found(Letter::Failed, uri, Some("it could not be had and is pending")),
+                    _ => self.report.same += 1,
+                }
+            }
             Verdict::Missing => self.found(Letter::New, uri, Some("its file is gone")),
             Verdict::Differs(what) => self.found(Letter::Changed, uri, Some(&what)),
             Verdict::Failed(what) => {

@@ -3,12 +3,18 @@
 //! A later version of this program reads each version that was ever written; `tests/golden` has one of each. What cannot be read
 //! is an error that names the file, never a default. The plan of a run is no such record: it goes with its run.
 
+pub(crate) mod coverage;
+pub(crate) mod kept;
 mod metadata;
 pub(crate) mod operations;
 mod policy;
+mod recent_deletions;
+mod versioned;
+pub(crate) mod way;
 
 pub(crate) use metadata::WrittenFacts;
 pub(crate) use policy::PlanRules;
+pub(crate) use recent_deletions::RecentDeletions;
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
-    Error, Phase,
+    Error, Phase, ProblemKind,
     audit::hash::{Hashing, Verdict},
     run::Run,
 };
@@ -19,11 +19,14 @@ impl Run<'_> {
             shutdown: self.options.shutdown.token().clone(),
         };
         let hashed = hashing.begin(self.state().reader()?);
-        let mut damaged = BTreeSet::new();
+        let (mut damaged, reporter) = (BTreeSet::new(), &mut self.reporter);
         hashed
             .each(&mut |looked| {
-                if matches!(looked.verdict, Verdict::Missing | Verdict::Differs(_)) {
-                    damaged.insert(looked.uri.into());
+                match looked.verdict {
+                    Verdict::Same => {}
+                    Verdict::Missing | Verdict::Differs(_) => drop(damaged.insert(looked.uri.into())),
+                    // A file that cannot be read may well be right: it stays, and nobody is to think that it was checked (B13).
+                    Verdict::Failed(what) => reporter.failed(ProblemKind::Storage, &looked.uri, &what),
                 }
                 Ok(())
             })

@@ -3,7 +3,6 @@
 mod copy;
 mod login_page;
 mod network;
-mod recent_deletions;
 mod reporter;
 mod set;
 mod tally;

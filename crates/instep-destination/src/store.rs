@@ -213,9 +213,14 @@ impl StoreError {
         Self::Io { doing, path: path.into(), source: source.into() }
     }
 
-    /// Returns `true` if only the one resource is concerned; all others can go on.
+    /// Returns `true` if only the one resource is concerned; all others can go on. Of a step with a name of the copy: a folder that
+    /// may not be entered or written costs what lies in it, and not the run (B24).
     pub fn concerns_one_resource(&self) -> bool {
-        matches!(self, Self::Blocked { .. })
+        match self {
+            Self::Blocked { .. } => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+            _ => false,
+        }
     }
 
     /// Returns `true` if space, quota, a read-only disk, a limit on files or the disk itself is the cause (exit code 8).

@@ -48,6 +48,10 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let mut unexplained = Unexplained::new();
         self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
+        if self.needs_space_first(&set)? {
+            self.reporter.note("what is to come does not fit beside what is gone: that is deleted first");
+            self.delete(&mut set).await?;
+        }
         self.reporter.enter(Phase::Fetching);
         self.fetch(&set, carrier, &mut unexplained).await?;
         for _ in 0..ROUNDS {
@@ -57,7 +61,7 @@ impl Run<'_> {
             }
             let reached = reached.clone();
             // What is read now may bring back what this plan deletes.
-            self.delete(&set).await?;
+            self.delete(&mut set).await?;
             self.tally.done += set.with(|draft| draft.repeated);
             let (later, plan) = self.look_again(found, set, reached, &mut unexplained).await?;
             let news = plan.new_documents;
@@ -115,8 +119,21 @@ impl Run<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Removes what a plan says is gone.
-    async fn delete(&mut self, set: &SetRun) -> Result<(), Error> {
+    /// Returns `true` if the disk has no room for what a plan brings, and the plan deletes what documents name as deleted (B19). What
+    /// is only not listed any more goes last, as ever; and where versions are kept, a deletion frees nothing.
+    fn needs_space_first(&self, set: &SetRun) -> Result<bool, Error> {
+        let (totals, inferred) = set.with(|draft| (draft.totals(), draft.inventory.inferred));
+        if totals.deletions == 0 || inferred > 0 || self.versions.is_some() {
+            return Ok(false);
+        }
+        Ok(self.copy.store.free_bytes()?.is_some_and(|free| totals.bytes > free))
+    }
+
+    /// Removes what a plan says is gone, once.
+    async fn delete(&mut self, set: &mut SetRun) -> Result<(), Error> {
+        if std::mem::replace(&mut set.has_deleted, true) {
+            return Ok(());
+        }
         self.reporter.enter(Phase::Deleting);
         let mut pipeline = Pipeline::open(self)?;
         let result = pipeline.delete(self, set).await;
@@ -127,7 +144,10 @@ impl Run<'_> {
     async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
         self.reporter.enter(Phase::Deleting);
         let mut pipeline = Pipeline::open(self)?;
-        let mut result = pipeline.delete(self, &set).await;
+        let mut result = match set.has_deleted {
+            true => Ok(()),
+            false => pipeline.delete(self, &set).await,
+        };
         let ended = self.ending();
         let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok() && set.refused.is_none());
         let moves = passed.is_some();

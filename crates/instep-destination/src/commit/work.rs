@@ -4,6 +4,7 @@ use resourcesync::{Change, Digests};
 
 use super::{Committed, Flushed, Refused};
 use crate::{
+    error::story,
     plan::{Desired, DesiredPresence},
     state::{Facts, Ledger, Operation, Owed, SetId},
     store::StagedName,
@@ -76,7 +77,7 @@ impl Work {
                 }
             }
             if let Some(set) = note.set {
-                self.ledger.owe(set, Owed::new(desired, error.to_string()));
+                self.ledger.owe(set, Owed::new(desired, format!("storage: {}", story(&error))));
             }
             self.flushed.refused.push((uri, error));
         }

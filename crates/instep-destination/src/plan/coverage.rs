@@ -3,7 +3,6 @@
 use std::fmt;
 
 use resourcesync::DateTime;
-use serde::{Deserialize, Serialize};
 
 use super::Reach;
 
@@ -81,39 +80,6 @@ impl fmt::Display for Coverage {
     }
 }
 
-/// Coverage as the state keeps it for a set.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "coverage", rename_all = "snake_case")]
-enum Written {
-    Complete { at: Option<String> },
-    ChangesKnown { since: String },
-    Unknown,
-}
-
-impl Coverage {
-    /// Returns the text that a later run reads.
-    ///
-    /// # Errors
-    /// Never for a value of this type; the type of the writer asks for it.
-    pub(crate) fn to_text(self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&match self {
-            Self::Complete { at } => Written::Complete { at: at.map(|at| at.to_string()) },
-            Self::ChangesKnown { since } => Written::ChangesKnown { since: since.to_string() },
-            Self::Unknown => Written::Unknown,
-        })
-    }
-
-    /// Reads what [`Self::to_text`] wrote. `None` if it is no such text.
-    pub(crate) fn from_text(text: &str) -> Option<Self> {
-        Some(match serde_json::from_str(text).ok()? {
-            Written::Complete { at: None } => Self::Complete { at: None },
-            Written::Complete { at: Some(at) } => Self::Complete { at: Some(DateTime::parse(&at).ok()?) },
-            Written::ChangesKnown { since } => Self::ChangesKnown { since: DateTime::parse(&since).ok()? },
-            Written::Unknown => Self::Unknown,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,16 +100,6 @@ mod tests {
         assert_eq!(gap.with_changes(Reach::Covered, Some(at(12))), gap);
         assert_eq!(gap.with_changes(Reach::Unknown, Some(at(12))), Coverage::Unknown);
         assert!(Coverage::of_inventory(Some(at(20)), None).is_complete());
-    }
-
-    #[test]
-    fn what_is_written_is_read_again() {
-        let all =
-            [Coverage::Complete { at: Some(at(1)) }, Coverage::Complete { at: None }, Coverage::Unknown];
-        for coverage in all.into_iter().chain([Coverage::ChangesKnown { since: at(3) }]) {
-            assert_eq!(Coverage::from_text(&coverage.to_text().unwrap()), Some(coverage));
-        }
-        assert_eq!(Coverage::from_text("in step"), None);
     }
 
     #[test]

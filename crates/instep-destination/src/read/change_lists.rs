@@ -92,7 +92,11 @@ impl ChangeDocuments {
             }
             Ok(None) => Ok(Some(Self::unchanged(kind, checkpoint, &offer.uri))),
             Err(error) if is_gone(&error) => {
-                run.reporter.warn(ProblemKind::Document, offer.uri.as_str(), &error);
+                match set.capability_list {
+                    // What the Source says it has, and has not, is no other than a document that is broken (O1).
+                    Some(_) => run.reporter.lost_document(&offer.uri, &error),
+                    None => run.reporter.warn(ProblemKind::Document, offer.uri.as_str(), &error),
+                }
                 Ok(None)
             }
             Err(error) => Err(error),

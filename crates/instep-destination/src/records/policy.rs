@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::versioned;
 use crate::{
     SelectionOptions,
     state::{SetId, State, StateError},
@@ -13,7 +14,6 @@ const VERSION: u32 = 1;
 /// The part of the options that a plan depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PlanRules {
-    version: u32,
     /// `true` if deletions were carried out.
     deletes: bool,
     /// The selection, in a form that depends on nothing but what it selects. Empty if a version before 0.2 made the plan.
@@ -23,25 +23,17 @@ pub(crate) struct PlanRules {
 impl PlanRules {
     /// Returns the rules of a run.
     pub(crate) fn new(selection: &SelectionOptions, deletes: bool) -> Self {
-        Self { version: VERSION, deletes, selection: text(selection) }
+        Self { deletes, selection: text(selection) }
     }
 
     /// Reads the rules that were recorded for a set; `None` if no plan has been carried out yet.
     pub(crate) fn read(state: &State, set: SetId) -> Result<Option<Self>, StateError> {
-        let Some(text) = state.setting(&name(set))? else { return Ok(None) };
-        let rules = serde_json::from_str::<Self>(&text).map_err(|error| error.to_string());
-        let rules = rules.and_then(|rules| match rules.version {
-            VERSION => Ok(rules),
-            other => Err(format!("it has version {other}, this program knows {VERSION}")),
-        });
-        let damaged = |what| StateError::Record { path: state.path().to_owned(), name: name(set), what };
-        rules.map(Some).map_err(damaged)
+        versioned::read(state, &name(set), VERSION)
     }
 
     /// Records the rules for a set.
     pub(crate) fn write(&self, state: &mut State, set: SetId) -> Result<(), StateError> {
-        // A number, a truth value and text: nothing that JSON cannot hold.
-        state.set_setting(&name(set), &serde_json::to_string(self).unwrap_or_default())
+        versioned::write(state, &name(set), VERSION, self)
     }
 
     /// Returns `true` if a plan that was made for these rules is one for `now`, too. Deletions that were kept are wanted now with

@@ -4,10 +4,12 @@ use std::{fs, path::Path};
 
 use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
-use super::{PlanRules, operations};
+use super::{PlanRules, RecentDeletions, coverage, kept, operations, way};
 use crate::{
-    SelectionOptions,
+    MaxDelete, SelectionOptions,
+    discover::Way,
     map::CopyPath,
+    plan::Coverage,
     state::{Facts, Operation, State, StateError},
 };
 
@@ -87,6 +89,57 @@ fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_erro
         state.set_setting("policy 0", damaged).unwrap();
         let refused = PlanRules::read(&state, set).unwrap_err();
         assert!(matches!(refused, StateError::Record { .. }), "{refused}");
+        assert!(refused.to_string().contains("state.sqlite"), "{refused}");
+    }
+}
+
+#[test]
+fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = State::open(&folder.path().join("state.sqlite")).unwrap();
+    let set = state.set("http://h/capabilitylist.xml").unwrap();
+    assert_eq!(coverage::read(&state, set).unwrap(), None);
+    assert_eq!(kept::read(&state, set).unwrap(), 0);
+    assert_eq!(way::read(&state).unwrap(), None);
+    assert_eq!(RecentDeletions::read(&state).unwrap(), RecentDeletions::default());
+
+    let time = DateTime::parse("2026-01-02T03:04:05Z").unwrap();
+    let all = [Coverage::Complete { at: Some(time) }, Coverage::Complete { at: None }, Coverage::Unknown];
+    for one in all.into_iter().chain([Coverage::ChangesKnown { since: time }]) {
+        coverage::write(&mut state, set, one).unwrap();
+        assert_eq!(coverage::read(&state, set).unwrap(), Some(one));
+    }
+    kept::write(&mut state, set, 40).unwrap();
+    way::write(&mut state, Some(Way::WellKnown)).unwrap();
+    let mut recent = RecentDeletions::default();
+    recent.add(DateTime::from_unix_seconds(1_000), MaxDelete::Percent(25), 10);
+    recent.write(&mut state).unwrap();
+    let records = [
+        ("coverage 0", "coverage.1.json"),
+        ("kept 0", "kept.1.json"),
+        ("way", "way.1.json"),
+        ("recent deletions", "recent-deletions.1.json"),
+    ];
+    for (name, file) in records {
+        let written = state.setting(name).unwrap().unwrap();
+        assert_eq!(written, String::from_utf8(golden(file)).unwrap().trim());
+    }
+    assert_eq!(kept::read(&state, set).unwrap(), 40);
+    assert_eq!(way::read(&state).unwrap(), Some(Way::WellKnown));
+    assert_eq!(RecentDeletions::read(&state).unwrap(), recent);
+    way::write(&mut state, None).unwrap();
+    assert_eq!(way::read(&state).unwrap(), None);
+
+    for damaged in ["", "{}", r#"{"version":1}"#, r#"{"version":2,"kept":1,"coverage":"unknown","runs":[]}"#]
+    {
+        records.iter().for_each(|(name, _)| state.set_setting(name, damaged).unwrap());
+        assert!(coverage::read(&state, set).is_err(), "{damaged}");
+        assert!(kept::read(&state, set).is_err(), "{damaged}");
+        assert!(RecentDeletions::read(&state).is_err(), "{damaged}");
+    }
+    for damaged in ["", "{}", r#"{"version":1,"way":"by train"}"#] {
+        state.set_setting("way", damaged).unwrap();
+        let refused = way::read(&state).unwrap_err();
         assert!(refused.to_string().contains("state.sqlite"), "{refused}");
     }
 }

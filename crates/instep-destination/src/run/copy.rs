@@ -7,7 +7,6 @@ use std::{
 
 use resourcesync::Uri;
 
-use super::recent_deletions::RecentDeletions;
 use crate::{
     Error, Guard, MaxDelete, Strategy, SyncOptions,
     clock::now,
@@ -15,7 +14,7 @@ use crate::{
     discover::{CapabilitySet, Way},
     map::{ExplicitMap, MapBase, Mapper},
     plan::Coverage,
-    records::PlanRules,
+    records::{self, PlanRules, RecentDeletions},
     state::{Actions, Problem, Run as LoggedRun, RunId, SetId, State},
     store::{FolderOptions, FolderStore, Store},
 };
@@ -81,7 +80,7 @@ impl LocalCopy {
         if !options.dry_run {
             if committer.state().setting(Self::URL)?.as_deref() != Some(&options.url) {
                 committer.state_mut().set_setting(Self::URL, &options.url)?;
-                committer.state_mut().set_setting(WAY, "")?;
+                records::way::write(committer.state_mut(), None)?;
             }
             run = Some(committer.state_mut().begin_run(now(), "sync")?);
         }
@@ -162,14 +161,7 @@ impl LocalCopy {
 
     /// Returns how many resources runs with the same limit removed within the last day.
     pub(crate) fn recent_deletions(&self, limit: MaxDelete) -> Result<u64, Error> {
-        Ok(self.read_recent_deletions()?.count(now(), limit))
-    }
-
-    fn read_recent_deletions(&self) -> Result<RecentDeletions, Error> {
-        let Some(text) = self.state().setting(DELETIONS)? else { return Ok(RecentDeletions::default()) };
-        serde_json::from_str(&text).map_err(|error| Error::Usage {
-            what: format!("the state of the copy has an unreadable setting {DELETIONS:?}: {error}"),
-        })
+        Ok(RecentDeletions::read(self.state())?.count(now(), limit))
     }
 
     /// Remembers how many resources a run removed.
@@ -177,32 +169,28 @@ impl LocalCopy {
         if count == 0 || self.run.is_none() {
             return Ok(());
         }
-        let mut recent = self.read_recent_deletions()?;
+        let mut recent = RecentDeletions::read(self.state())?;
         recent.add(now(), limit, count);
-        let text = serde_json::to_string(&recent).map_err(|error| Error::Task { source: error.into() })?;
-        Ok(self.state_mut()?.set_setting(DELETIONS, &text)?)
+        Ok(recent.write(self.state_mut()?)?)
     }
 
     /// Returns how the operator's URL led to the Source in the last run. `None` if it did not yet.
     pub(crate) fn way(&self) -> Result<Option<Way>, Error> {
-        Ok(self.state().setting(WAY)?.as_deref().and_then(Way::parse))
+        Ok(records::way::read(self.state())?)
     }
 
     /// Remembers how the operator's URL led to the Source. A dry run remembers nothing.
     pub(crate) fn keep_way(&mut self, way: Way) -> Result<(), Error> {
         if self.run.is_some() && self.way()? != Some(way) {
-            self.state_mut()?.set_setting(WAY, way.as_str())?;
+            records::way::write(self.state_mut()?, Some(way))?;
         }
         Ok(())
     }
 
     /// Returns how much of a set is known. A state of an earlier version does not say: then its checkpoint counted as complete.
     pub(crate) fn coverage(&self, set: SetId) -> Result<Coverage, Error> {
-        let name = coverage_name(set);
-        match self.state().setting(&name)? {
-            Some(text) => Coverage::from_text(&text).ok_or_else(|| Error::Usage {
-                what: format!("the state of the copy has an unreadable setting {name:?}: {text}"),
-            }),
+        match records::coverage::read(self.state(), set)? {
+            Some(coverage) => Ok(coverage),
             None => {
                 let at = self.state().checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
                 Ok(if at.is_some() { Coverage::Complete { at } } else { Coverage::Unknown })
@@ -212,26 +200,20 @@ impl LocalCopy {
 
     /// Returns how many resources of a set are kept although they are gone at the Source.
     pub(crate) fn kept(&self, set: SetId) -> Result<u64, Error> {
-        let text = self.state().setting(&kept_name(set))?;
-        Ok(text.and_then(|text| text.parse().ok()).unwrap_or(0))
+        Ok(records::kept::read(self.state(), set)?)
     }
 
     /// Remembers how many resources of a set are kept although they are gone at the Source.
     pub(crate) fn keep_kept(&mut self, set: SetId, kept: u64) -> Result<(), Error> {
         if self.kept(set)? != kept {
-            self.state_mut()?.set_setting(&kept_name(set), &kept.to_string())?;
+            records::kept::write(self.state_mut()?, set, kept)?;
         }
         Ok(())
     }
 
     /// Remembers how much of a set is known.
     pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
-        let unwritable = |error: serde_json::Error| Error::Task { source: error.into() };
-        let (name, text) = (coverage_name(set), coverage.to_text().map_err(unwritable)?);
-        if self.state().setting(&name)?.as_deref() != Some(&text) {
-            self.state_mut()?.set_setting(&name, &text)?;
-        }
-        Ok(())
+        Ok(records::coverage::write(self.state_mut()?, set, coverage)?)
     }
 
     /// Records what the plan that is done now was made for.
@@ -293,17 +275,6 @@ fn mapper(state: &State, options: &SyncOptions) -> Result<(Mapper, Option<String
     let maps = options.maps.iter().map(|(uri, path)| ExplicitMap::new(uri, path));
     let maps = maps.collect::<Result<_, _>>().map_err(|error| usage(error.to_string()))?;
     Ok((Mapper::new(base, maps), undecided))
-}
-
-const DELETIONS: &str = "recent deletions";
-const WAY: &str = "way";
-
-fn kept_name(set: SetId) -> String {
-    format!("kept {}", set.0)
-}
-
-fn coverage_name(set: SetId) -> String {
-    format!("coverage {}", set.0)
 }
 
 impl From<CommitError> for Error {

@@ -1,7 +1,7 @@
 //! What a run reports: events to the monitor, counts to the report, problems to the log of runs.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     time::{Duration, Instant},
 };
@@ -26,6 +26,8 @@ pub(crate) struct Reporter<'a> {
     client: Client,
     /// The problems of this run, by kind.
     problems: BTreeMap<ProblemKind, LoggedProblem>,
+    /// Documents that could not be used: each is reported once, however often it is looked at.
+    lost: BTreeSet<String>,
     /// Bytes of resources that were reported as progress.
     fetched: u64,
     started: Instant,
@@ -41,6 +43,7 @@ impl<'a> Reporter<'a> {
             url,
             client,
             problems: BTreeMap::new(),
+            lost: BTreeSet::new(),
             fetched: 0,
             started: Instant::now(),
             traffic_reported: Instant::now(),
@@ -87,7 +90,9 @@ impl<'a> Reporter<'a> {
 
     /// Reports a document that could not be used.
     pub(crate) fn lost_document(&mut self, uri: &Uri, error: &Error) {
-        self.problem(ProblemKind::Document, uri.as_str(), &story(error));
+        if self.lost.insert(uri.as_str().to_owned()) {
+            self.problem(ProblemKind::Document, uri.as_str(), &story(error));
+        }
     }
 
     /// Reports the problems of single entries that were met while a plan was made.

@@ -24,6 +24,8 @@ pub(crate) struct SetRun {
     pub(crate) coverage: Option<Coverage>,
     /// Held resources that are gone at the Source, and that the operator keeps.
     pub(crate) kept: u64,
+    /// `true` once its deletions are done.
+    pub(crate) has_deleted: bool,
     /// Why its deletions are not done, and the checkpoint stays where it is (D35).
     pub(crate) refused: Option<Error>,
 }
@@ -31,7 +33,16 @@ pub(crate) struct SetRun {
 impl SetRun {
     pub(crate) fn new(id: SetId, draft: Draft) -> Self {
         let draft = Arc::new(Mutex::new(draft));
-        Self { id, draft, records: Vec::new(), new_documents: false, coverage: None, kept: 0, refused: None }
+        Self {
+            id,
+            draft,
+            records: Vec::new(),
+            new_documents: false,
+            coverage: None,
+            kept: 0,
+            has_deleted: false,
+            refused: None,
+        }
     }
 
     /// Looks at the plan or changes it, briefly.

@@ -34,6 +34,19 @@ impl State {
         page().map_err(|source| self.error(source))
     }
 
+    /// Returns `true` if any set owes a resource.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
+        let owed = || {
+            self.connection
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM owed WHERE uri = ?1)")?
+                .query_row([uri], |row| row.get(0))
+        };
+        owed().map_err(|source| self.error(source))
+    }
+
     /// Returns the number of owed entries of all sets.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use std::{
 use instep_store::{Lock, LockError, RootFolder, Staging, kind_at, sync_file_system, sync_group};
 use resourcesync::{Algorithm, Hasher};
 use rustix::{
-    fs::{AtFlags, Mode, OFlags, RenameFlags},
+    fs::{AtFlags, FileType, Mode, OFlags, RenameFlags},
     io::Errno,
 };
 
@@ -274,6 +274,12 @@ impl Store for FolderStore {
 
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError> {
         let folder = self.folder_of(path)?;
+        // A rename would take away a pipe or a socket of somebody's (B13); a link is no more than a name.
+        let found = rustix::fs::statat(&*folder, path.name(), AtFlags::SYMLINK_NOFOLLOW);
+        let kind = found.map_or(FileType::RegularFile, |found| FileType::from_raw_mode(found.st_mode));
+        if !matches!(kind, FileType::RegularFile | FileType::Symlink | FileType::Directory) {
+            return Err(StoreError::Blocked { path: path.as_str().to_owned(), by: Obstacle::NotAFile });
+        }
         if let Some(backup) = &self.backup {
             backup.keep(&folder, path)?;
         }

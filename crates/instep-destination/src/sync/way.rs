@@ -57,6 +57,10 @@ impl Run<'_> {
             _ => Changes::default(),
         };
         let mut choice = choose(&self.situation(found, held.as_ref(), &changes, anew))?;
+        if self.should_close_gap(found, set.id, &choice)? {
+            let reason = "the inventory that was applied left a gap".to_owned();
+            choice = Choice { strategy: Strategy::List, reason };
+        }
         let mut changes = Some(changes);
         if matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump) {
             let changes = changes.take().unwrap_or_default();
@@ -101,6 +105,14 @@ impl Run<'_> {
         let Inventory { dump, .. } = inventory;
         let way = self.carrier(found, held.as_ref(), set, choice, dump, read.packages).await?;
         Ok(Planned { choice: way.choice, checkpoint, inventory: Some(entries), carrier: way.carrier })
+    }
+
+    /// Returns `true` if changes reach back to the checkpoint, and something before it is unknown: an inventory newer than the one
+    /// that was applied is read whatever the changes say (O2).
+    fn should_close_gap(&self, found: &CapabilitySet, set: SetId, choice: &Choice) -> Result<bool, Error> {
+        let by_changes = matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump);
+        let may_choose = by_changes && found.has_inventory() && self.options.via == Via::Cheapest;
+        Ok(may_choose && !self.copy.coverage(set)?.is_complete())
     }
 
     /// Returns `true` if a document that cannot be had or read does not cost the set: it has an inventory.

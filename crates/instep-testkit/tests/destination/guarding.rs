@@ -114,6 +114,54 @@ fn b11_a_change_list_that_stays_broken_is_made_up_for_by_the_next_inventory() {
 }
 
 #[test]
+fn b13_a_repair_says_what_it_could_neither_read_nor_replace() {
+    let copy = Copy::of_three();
+    copy.sync();
+    let theirs = copy.dir().join("a.txt");
+    fs::remove_file(&theirs).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(&theirs).unwrap();
+    for _ in 0..2 {
+        let run = copy.sync_with(|options| options.repair = true);
+        assert_eq!((run.exit_code(), run.report().failed), (3, 1), "{:?}", run.heard);
+        assert!(!fs::symlink_metadata(&theirs).unwrap().is_file(), "it is not ours to replace");
+    }
+    fs::remove_file(&theirs).unwrap();
+    assert_eq!(copy.sync_with(|options| options.repair = true).exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o1_a_document_that_the_capability_list_names_and_that_is_not_there_is_a_problem() {
+    let copy = Copy::of_three();
+    copy.source.fail_always("changelist.xml", Fault::Status(404));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (3, 3), "{:?}", run.heard);
+    assert_eq!(run.report().skipped, 1, "it is reported once");
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    copy.source.heal();
+    assert_eq!(copy.sync().exit_code(), 0);
+}
+
+#[test]
+fn o2_a_gap_below_the_changes_is_closed_by_the_next_inventory() {
+    let copy = Copy::of_three();
+    copy.source.put("never-listed.txt", "new");
+    copy.source.gap();
+    copy.source.put("a.txt", "listed");
+    let run = copy.sync();
+    assert_eq!(copy.read("never-listed.txt"), None, "{:?}", run.heard);
+    assert!(!run.report().is_in_step());
+    assert!(!copy.sync().report().is_in_step(), "nothing new was published");
+    // The changes reach back to the checkpoint, and say nothing of what was before them.
+    copy.source.snapshot();
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    assert!(run.report().is_in_step(), "{:?}", run.report());
+}
+
+#[test]
 fn a10_a_limit_holds_for_lists_and_changes_together() {
     let copy = Copy::of(FakeSource::start().with_resources(many(10)));
     copy.source.put("one-more.txt", "new");

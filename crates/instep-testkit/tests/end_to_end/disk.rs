@@ -99,3 +99,109 @@ fn b23_status_leaves_a_state_of_an_older_version_as_it_is() {
     assert_eq!(json["held"], 6, "{json}");
     assert_eq!(fs::read(&golden).unwrap(), fs::read(&state).unwrap());
 }
+
+/// A disk in memory, gone with this value. `None` if none can be mounted here.
+struct Disk(tempfile::TempDir);
+
+impl Disk {
+    fn mount(test: &str, size: &str) -> Option<Self> {
+        let disk = Self(tempfile::tempdir().unwrap());
+        let size = format!("size={size}");
+        let mount =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(disk.0.path()).output();
+        let mounted = mount.is_ok_and(|output| output.status.success());
+        if !mounted {
+            assert!(std::env::var("CI").is_err(), "{test}: no disk could be mounted");
+            eprintln!("left out, no disk could be mounted: {test}");
+        }
+        mounted.then_some(disk)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn b19_what_is_gone_makes_room_for_what_comes() {
+    let Some(disk) = Disk::mount("deletions on a full disk", "12m") else { return };
+    let source = FakeSource::start().with_resources([("old".to_owned(), "o".repeat(6 << 20))]);
+    let copy = disk.0.path().join("copy");
+    let _ = sync(&source, &copy, &[]).with_code(0);
+    source.delete("old");
+    source.put("new", "n".repeat(6 << 20));
+    let run = sync(&source, &copy, &["--delete", "--max-delete", "100%"]).with_code(0);
+    assert!(run.stderr.contains("deleted first"), "{}", run.stderr);
+    assert!(copy.join("new").is_file() && !copy.join("old").exists());
+}
+
+/// Runs a command as somebody whom permissions bind. `None` if this user is not bound and cannot become such a one.
+fn as_nobody(folder: &Path, command: &mut Command) -> Option<Run> {
+    const NOBODY: u32 = 65_534;
+    if !rustix::process::geteuid().is_root() {
+        return Some(Run::of(command));
+    }
+    for entry in below(folder).into_iter().chain([folder.to_owned()]) {
+        std::os::unix::fs::chown(entry, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let other = |arguments: &mut dyn Iterator<Item = &std::ffi::OsStr>| {
+        let mut other = Command::new("setpriv");
+        let id = NOBODY.to_string();
+        other.args(["--reuid", &id, "--regid", &id, "--clear-groups"]).arg(command.get_program());
+        other.args(arguments).env("HOME", folder);
+        other
+    };
+    let version = other(&mut [std::ffi::OsStr::new("--version")].into_iter()).output();
+    let can = version.is_ok_and(|output| output.status.success());
+    can.then(|| Run::of(&mut other(&mut command.get_args())))
+}
+
+fn below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries =
+        fs::read_dir(folder).map(|entries| entries.map(|entry| entry.unwrap().path()).collect::<Vec<_>>());
+    let mut all = Vec::new();
+    for entry in entries.unwrap_or_default() {
+        if fs::symlink_metadata(&entry).unwrap().is_dir() {
+            all.extend(below(&entry));
+        }
+        all.push(entry);
+    }
+    all
+}
+
+#[test]
+fn b24_a_folder_that_may_not_be_written_costs_what_lies_in_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let (source, dir) = (source(&["a", "d/b"]), tempfile::tempdir().unwrap());
+    let copy = dir.path().join("copy");
+    let run = |options: &[&str]| {
+        let mut command = instep(["sync", "--retries", "0"]);
+        as_nobody(dir.path(), command.arg(source.url("")).arg(&copy).args(options))
+    };
+    let mode =
+        |name: &str, mode| fs::set_permissions(copy.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    let Some(first) = run(&[]) else {
+        eprintln!("left out: permissions bind nobody here");
+        return;
+    };
+    let _ = first.with_code(0);
+    for denied in [0o555, 0o000] {
+        source.put("a", format!("changed {denied}"));
+        source.put("d/b", format!("changed {denied}"));
+        source.put("d/new", format!("new {denied}"));
+        mode("d", denied);
+        let _ = run(&[]).unwrap().with_code(3);
+        assert_eq!(fs::read_to_string(copy.join("a")).unwrap(), format!("changed {denied}"));
+        mode("d", 0o755);
+        let _ = run(&[]).unwrap().with_code(0);
+        assert_eq!(fs::read_to_string(copy.join("d/b")).unwrap(), format!("changed {denied}"));
+    }
+    // B13: what cannot be read was not checked.
+    mode("a", 0o000);
+    let _ = run(&["--repair"]).unwrap().with_code(3);
+    mode("a", 0o644);
+    let _ = run(&["--repair"]).unwrap().with_code(0);
+}

@@ -1,16 +1,25 @@
-//! RunDeletions of the last day: the guard looks at a window of time, so that many small runs remove no more than a large one (B18).
+//! Deletions of the last day: the guard looks at a window of time, so that many small runs remove no more than a large one (B18).
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::MaxDelete;
+use super::versioned;
+use crate::{
+    MaxDelete,
+    state::{State, StateError},
+};
+
+const VERSION: u32 = 1;
+const NAME: &str = "recent deletions";
 
 /// How long a deletion counts.
 const WINDOW: i64 = 24 * 3_600;
 
-/// RunDeletions of earlier runs, as the state keeps them.
+/// Deletions of earlier runs, as the state keeps them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RecentDeletions(Vec<RunDeletions>);
+pub(crate) struct RecentDeletions {
+    runs: Vec<RunDeletions>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct RunDeletions {
@@ -22,19 +31,29 @@ struct RunDeletions {
 }
 
 impl RecentDeletions {
+    /// Reads the deletions of earlier runs; empty if none were recorded.
+    pub(crate) fn read(state: &State) -> Result<Self, StateError> {
+        Ok(versioned::read(state, NAME, VERSION)?.unwrap_or_default())
+    }
+
+    /// Records them.
+    pub(crate) fn write(&self, state: &mut State) -> Result<(), StateError> {
+        versioned::write(state, NAME, VERSION, self)
+    }
+
     /// Returns how many resources runs with the same limit removed within the last day.
-    pub(super) fn count(&self, now: DateTime, limit: MaxDelete) -> u64 {
+    pub(crate) fn count(&self, now: DateTime, limit: MaxDelete) -> u64 {
         let limit = limit.to_string();
-        self.0.iter().filter(|one| is_recent(one, now) && one.limit == limit).map(|one| one.count).sum()
+        self.runs.iter().filter(|one| is_recent(one, now) && one.limit == limit).map(|one| one.count).sum()
     }
 
     /// Adds what a run removed, and forgets what is longer ago. Rounds of the same minute are one.
-    pub(super) fn add(&mut self, now: DateTime, limit: MaxDelete, count: u64) {
-        self.0.retain(|one| is_recent(one, now));
+    pub(crate) fn add(&mut self, now: DateTime, limit: MaxDelete, count: u64) {
+        self.runs.retain(|one| is_recent(one, now));
         let (at, limit) = (now.instant().0, limit.to_string());
-        match self.0.iter_mut().find(|one| one.at / 60 == at / 60 && one.limit == limit) {
+        match self.runs.iter_mut().find(|one| one.at / 60 == at / 60 && one.limit == limit) {
             Some(one) => one.count += count,
-            None => self.0.push(RunDeletions { at, count, limit }),
+            None => self.runs.push(RunDeletions { at, count, limit }),
         }
     }
 }
@@ -58,6 +77,6 @@ mod tests {
         assert_eq!(recent.count(at(2_000), MaxDelete::Percent(50)), 0);
         assert_eq!(recent.count(at(1_009 + WINDOW), MaxDelete::Default), 0);
         recent.add(at(WINDOW * 3), MaxDelete::Default, 1);
-        assert_eq!(recent.0.len(), 1);
+        assert_eq!(recent.runs.len(), 1);
     }
 }

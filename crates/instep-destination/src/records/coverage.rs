@@ -1,0 +1,53 @@
+//! How much of a set is known once its last plan was carried out.
+
+use resourcesync::DateTime;
+use serde::{Deserialize, Serialize};
+
+use super::versioned;
+use crate::{
+    plan::Coverage,
+    state::{SetId, State, StateError},
+};
+
+const VERSION: u32 = 1;
+
+/// Coverage as the state keeps it; times as the Source writes them.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "coverage", rename_all = "snake_case")]
+enum Written {
+    Complete { at: Option<String> },
+    ChangesKnown { since: String },
+    Unknown,
+}
+
+/// Reads the coverage of a set; `None` if none was recorded.
+pub(crate) fn read(state: &State, set: SetId) -> Result<Option<Coverage>, StateError> {
+    let name = name(set);
+    let time = |text: String| {
+        DateTime::parse(&text).map_err(|error| versioned::damaged(state, &name, error.to_string()))
+    };
+    let written = versioned::read(state, &name, VERSION)?;
+    written
+        .map(|written| {
+            Ok(match written {
+                Written::Complete { at } => Coverage::Complete { at: at.map(time).transpose()? },
+                Written::ChangesKnown { since } => Coverage::ChangesKnown { since: time(since)? },
+                Written::Unknown => Coverage::Unknown,
+            })
+        })
+        .transpose()
+}
+
+/// Records the coverage of a set.
+pub(crate) fn write(state: &mut State, set: SetId, coverage: Coverage) -> Result<(), StateError> {
+    let written = match coverage {
+        Coverage::Complete { at } => Written::Complete { at: at.map(|at| at.to_string()) },
+        Coverage::ChangesKnown { since } => Written::ChangesKnown { since: since.to_string() },
+        Coverage::Unknown => Written::Unknown,
+    };
+    versioned::write(state, &name(set), VERSION, &written)
+}
+
+fn name(set: SetId) -> String {
+    format!("coverage {}", set.0)
+}

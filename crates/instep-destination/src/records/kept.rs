@@ -1,0 +1,28 @@
+//! How many resources of a set are kept although they are gone at the Source.
+
+use serde::{Deserialize, Serialize};
+
+use super::versioned;
+use crate::state::{SetId, State, StateError};
+
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    kept: u64,
+}
+
+/// Reads the number for a set; 0 if none was recorded.
+pub(crate) fn read(state: &State, set: SetId) -> Result<u64, StateError> {
+    let kept: Option<Kept> = versioned::read(state, &name(set), VERSION)?;
+    Ok(kept.map_or(0, |Kept { kept }| kept))
+}
+
+/// Records the number for a set.
+pub(crate) fn write(state: &mut State, set: SetId, kept: u64) -> Result<(), StateError> {
+    versioned::write(state, &name(set), VERSION, &Kept { kept })
+}
+
+fn name(set: SetId) -> String {
+    format!("kept {}", set.0)
+}

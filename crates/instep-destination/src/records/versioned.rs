@@ -1,0 +1,55 @@
+//! Records in the state: JSON objects with the version of their format.
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::state::{State, StateError};
+
+/// A record as it is written.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    version: u32,
+    #[serde(flatten)]
+    record: &'a T,
+}
+
+/// Reads a record; `None` if none was written. One of another version, or with anything missing, is an error that names the file.
+pub(super) fn read<T: DeserializeOwned>(
+    state: &State,
+    name: &str,
+    version: u32,
+) -> Result<Option<T>, StateError> {
+    let Some(text) = state.setting(name)? else { return Ok(None) };
+    parse(&text, version).map(Some).map_err(|what| damaged(state, name, what))
+}
+
+fn parse<T: DeserializeOwned>(text: &str, version: u32) -> Result<T, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match value.get("version").and_then(Value::as_u64) {
+        Some(found) if found == u64::from(version) => {
+            serde_json::from_value(value).map_err(|error| error.to_string())
+        }
+        Some(found) => Err(format!("it has version {found}, this program knows {version}")),
+        None => Err("it has no version".to_owned()),
+    }
+}
+
+/// Writes a record in place of an earlier one; nothing if that one says the same.
+pub(super) fn write<T: Serialize>(
+    state: &mut State,
+    name: &str,
+    version: u32,
+    record: &T,
+) -> Result<(), StateError> {
+    let text = serde_json::to_string(&Versioned { version, record });
+    let text = text.map_err(|error| damaged(state, name, error.to_string()))?;
+    if state.setting(name)?.as_deref() == Some(&text) {
+        return Ok(());
+    }
+    state.set_setting(name, &text)
+}
+
+/// Returns the error for a record that holds what no version wrote.
+pub(super) fn damaged(state: &State, name: &str, what: String) -> StateError {
+    StateError::Record { path: state.path().to_owned(), name: name.to_owned(), what }
+}
