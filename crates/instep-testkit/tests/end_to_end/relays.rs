@@ -4,9 +4,8 @@ use std::{fs, path::Path, process::Command};
 
 use instep_testkit::{FakeSource, Run, Server, free_port, instep};
 
-/// Follows, and serves what it holds.
-fn relay(url: &str, copy: &Path) -> Server {
-    let port = free_port().unwrap();
+/// Follows, and serves what it holds on a port: another port would be another base URL.
+fn relay(url: &str, copy: &Path, port: u16) -> Server {
     let listen = format!("127.0.0.1:{port}");
     let mut command =
         instep(["sync", url, "--follow", "--republish", "--interval", "50ms", "--listen", &listen]);
@@ -41,10 +40,11 @@ fn a_relay_serves_what_it_holds_while_its_upstream_is_away() {
     };
     let upstream = serve();
     let url = upstream.url();
-    drop(relay(&url, &copy));
+    let relays = free_port().unwrap();
+    drop(relay(&url, &copy, relays));
     drop(upstream);
 
-    let relay = relay(&url, &copy);
+    let relay = relay(&url, &copy, relays);
     assert_eq!(get(&format!("{}a.txt", relay.url())), "a");
     let list = get(&format!("{}resourcesync/resourcelist.xml", relay.url()));
     assert!(list.contains(&format!("rel=\"via\" href=\"{url}a.txt\"")), "{list}");
@@ -66,7 +66,7 @@ fn who_holds_nothing_of_a_source_that_is_away_is_told_so_at_once() {
 fn links_that_are_new_over_the_same_bytes_reach_the_change_list_of_a_relay() {
     let source = FakeSource::start().with_resources([("a.txt", "a"), ("b.txt", "b")]);
     let place = tempfile::tempdir().unwrap();
-    let relay = relay(&source.url(""), &place.path().join("copy"));
+    let relay = relay(&source.url(""), &place.path().join("copy"), free_port().unwrap());
     let list = format!("{}resourcesync/changelist-000001.xml", relay.url());
     until(&list, "</urlset>");
     source.rewrite("changelist-000001.xml", |text| {

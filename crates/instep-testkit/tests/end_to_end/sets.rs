@@ -111,6 +111,7 @@ fn an_audit_by_origin_names_what_no_set_of_the_original_has() {
     let audit = || Run::of(instep(["audit", "--origin", &url]).arg(&copy));
     assert!(audit().with_code(0).stdout.starts_with("In step: 2 same"));
     fs::create_dir(sets.path("files/z")).unwrap();
+    fs::write(sets.path("files/z/b.txt"), "z").unwrap();
     sets.serve(&["x", "z"]);
     let run = audit().with_code(20);
     assert!(run.stdout.contains(&format!("- {url}y/a.txt")), "{}", run.stdout);
