@@ -268,8 +268,10 @@ fn mapper(state: &State, options: &SyncOptions) -> Result<(Mapper, Option<String
     let usage = |what: String| Error::Usage { what };
     let holds_nothing = state.held_after(None, 1)?.is_empty();
     let recorded = state.setting(State::BASE)?.filter(|_| !holds_nothing);
-    let undecided = recorded.is_none().then(|| options.url.clone());
-    let base = recorded.unwrap_or_else(|| options.url.clone());
+    // An audit without the network names no URL. If nothing is held either, no place is asked for, and any base does (B8).
+    let url = Some(options.url.as_str()).filter(|url| !url.is_empty());
+    let undecided = if recorded.is_none() { url.map(str::to_owned) } else { None };
+    let base = recorded.unwrap_or_else(|| url.unwrap_or("http://source.invalid/").to_owned());
     let base = Uri::parse(&base).map_err(|error| usage(format!("{base:?} is not a URL: {error}")))?;
     let base = MapBase::of(&base).map_err(|error| usage(error.to_string()))?;
     let maps = options.maps.iter().map(|(uri, path)| ExplicitMap::new(uri, path));

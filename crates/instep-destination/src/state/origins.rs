@@ -47,5 +47,5 @@ fn at_origin(held: Held) -> Held {
     let Held { uri, path, facts, id, .. } = held;
     let (uri, lastmod) = via.map_or((uri, facts.lastmod), |via| (via.href, via.modified));
     let facts = Facts { length: facts.length, digests: facts.digests, lastmod, ..Facts::new() };
-    Held { uri, path, facts, id, sets: i64::MAX }
+    Held { uri, path, facts, id, sets: Held::SETS_UNKNOWN }
 }

@@ -47,6 +47,9 @@ pub struct Held {
 }
 
 impl Held {
+    /// The sets of a resource of which nobody knows which set it came from: it is in each, and no other keeps it.
+    pub(crate) const SETS_UNKNOWN: i64 = i64::MAX;
+
     /// Returns `true` if a set holds it.
     pub fn is_in(&self, set: SetId) -> bool {
         self.sets & set.mask() != 0
@@ -59,7 +62,7 @@ impl Held {
 
     /// Returns `true` if no other set holds it, so that it is deleted once this set drops it.
     pub fn is_only_in(&self, set: SetId) -> bool {
-        self.sets & !set.mask() == 0
+        self.sets == Self::SETS_UNKNOWN || self.sets & !set.mask() == 0
     }
 }
 
