@@ -83,7 +83,7 @@ impl ConnectionPool {
         message: Message,
     ) -> Result<Response<PooledBody>, Box<Unanswered>> {
         let (answer, single) = connection.send(message).await?;
-        let lease = single.map(|single| Lease { single: Some(single), pool: Arc::clone(self) });
+        let lease = single.map(|single| ConnectionLease { single: Some(single), pool: Arc::clone(self) });
         Ok(answer.map(|incoming| PooledBody { incoming, lease }))
     }
 }
@@ -102,7 +102,7 @@ impl Connections {
 /// A body and the connection that it comes over. The connection is free again at the end of the body.
 pub(crate) struct PooledBody {
     incoming: Incoming,
-    lease: Option<Lease>,
+    lease: Option<ConnectionLease>,
 }
 
 impl PooledBody {
@@ -132,12 +132,12 @@ impl fmt::Debug for PooledBody {
 }
 
 /// A connection in use. Dropping it returns the connection to the pool if it can be used again.
-struct Lease {
+struct ConnectionLease {
     single: Option<Box<Single>>,
     pool: Arc<ConnectionPool>,
 }
 
-impl Drop for Lease {
+impl Drop for ConnectionLease {
     fn drop(&mut self) {
         let Some(mut single) = self.single.take() else { return };
         // A short body that nobody read has arrived already: reading it costs less than another connection.

@@ -14,5 +14,5 @@ mod tree;
 pub use clock::TestClock;
 pub use program::{Run, instep};
 pub use server::{Server, free_port};
-pub use source::{FakeSource, Fault, Layout, Page, Request};
+pub use source::{FakeSource, Fault, Layout, Page, ReceivedRequest};
 pub use tree::{Tree, compare};

@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, net::TcpListener, sync::Arc, thread};
 use resourcesync::{DateTime, Entry};
 
 pub use fault::{Fault, Page};
-pub use shared::Request;
+pub use shared::ReceivedRequest;
 pub use shelf::Layout;
 
 use crate::TestClock;
@@ -214,7 +214,7 @@ impl FakeSource {
     }
 
     /// All requests so far, in order.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.script().log.clone()
     }
 

@@ -10,10 +10,11 @@ use clap::{Arg, ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand, b
 use crate::{
     args::headings::{SERVING, VERSIONS},
     command::{
-        audit::Audit, catalogue::Catalogue, change::Change, completions::Completions, demo::Demo,
-        exit_codes::ExitCodes, explain::Explain, explore::Explore, init::Init, publish::Publish,
-        republish::Republish, serve::Serve, simulate::Simulate, status::Status, sync::Sync,
-        validate::Validate,
+        audit::AuditCommand, catalogue::CatalogueCommand, change::ChangeCommand,
+        completions::CompletionsCommand, demo::DemoCommand, exit_codes::ExitCodesCommand,
+        explain::ExplainCommand, explore::ExploreCommand, init::InitCommand, publish::PublishCommand,
+        republish::RepublishCommand, serve::ServeCommand, simulate::SimulateCommand, status::StatusCommand,
+        sync::SyncCommand, validate::ValidateCommand,
     },
     config::Config,
     exit::Exit,
@@ -47,23 +48,23 @@ See also: instep help exit-codes";
 /// A command with its options.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Demo(Demo),
-    Init(Box<Init>),
-    Publish(Box<Publish>),
-    Serve(Box<Serve>),
-    Change(Change),
-    Catalogue(Catalogue),
-    Republish(Box<Republish>),
-    Sync(Box<Sync>),
-    Audit(Box<Audit>),
-    Status(Status),
-    Simulate(Box<Simulate>),
-    Explore(Explore),
-    Validate(Box<Validate>),
-    Explain(Explain),
-    Completions(Completions),
+    Demo(DemoCommand),
+    Init(Box<InitCommand>),
+    Publish(Box<PublishCommand>),
+    Serve(Box<ServeCommand>),
+    Change(ChangeCommand),
+    Catalogue(CatalogueCommand),
+    Republish(Box<RepublishCommand>),
+    Sync(Box<SyncCommand>),
+    Audit(Box<AuditCommand>),
+    Status(StatusCommand),
+    Simulate(Box<SimulateCommand>),
+    Explore(ExploreCommand),
+    Validate(Box<ValidateCommand>),
+    Explain(ExplainCommand),
+    Completions(CompletionsCommand),
     #[command(name = "exit-codes")]
-    ExitCodes(ExitCodes),
+    ExitCodes(ExitCodesCommand),
 }
 
 /// Runs a command.

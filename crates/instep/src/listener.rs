@@ -106,7 +106,7 @@ impl Listener {
         Ok(answer)
     }
 
-    fn connect(&self, timeout: Duration) -> io::Result<Box<dyn Stream>> {
+    fn connect(&self, timeout: Duration) -> io::Result<Box<dyn ListenerStream>> {
         if let Some(socket) = &self.socket {
             let stream = UnixStream::connect(socket)?;
             stream.set_read_timeout(Some(timeout))?;
@@ -120,6 +120,6 @@ impl Listener {
     }
 }
 
-trait Stream: Read + Write {}
+trait ListenerStream: Read + Write {}
 
-impl<S: Read + Write> Stream for S {}
+impl<S: Read + Write> ListenerStream for S {}

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     exit::Exit,
-    ui::{Level, Output},
+    ui::{LineLevel, Output},
 };
 
 /// Starts the runtime, with a worker thread per core.
@@ -86,7 +86,8 @@ impl Signals {
                 }
                 ended.store(exit == Exit::Terminated, Ordering::Relaxed);
                 if !output.quiet {
-                    output.log(Level::Info, &format!("Stopping: {ending}. A second signal stops at once."));
+                    output
+                        .log(LineLevel::Info, &format!("Stopping: {ending}. A second signal stops at once."));
                 }
                 shutdown.ask();
             }
@@ -146,7 +147,8 @@ pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output
             }
             Ok(None) => output.note("SIGHUP: certificates are read again; the configuration has not changed"),
             Err(error) => {
-                output.log(Level::Error, &format!("SIGHUP: the old configuration stays in use: {error:#}"));
+                output
+                    .log(LineLevel::Error, &format!("SIGHUP: the old configuration stays in use: {error:#}"));
             }
         }
     }

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     fault::{Fault, Page},
-    shared::{Request, Shared},
+    shared::{ReceivedRequest, Shared},
 };
 
 /// The way in which a body is sent.
@@ -34,7 +34,7 @@ struct Answer {
 /// Writes the answer; whether the connection can be used again.
 pub(super) fn write(
     stream: &TcpStream,
-    request: &Request,
+    request: &ReceivedRequest,
     page: Option<Page>,
     fault: Option<Fault>,
     shared: &Shared,
@@ -52,7 +52,7 @@ pub(super) fn write(
     answer.send(stream, request.method == "HEAD", shared)
 }
 
-fn right_answer(request: &Request, page: Option<Page>, fault: Option<&Fault>) -> Answer {
+fn right_answer(request: &ReceivedRequest, page: Option<Page>, fault: Option<&Fault>) -> Answer {
     let Some(page) = page else {
         return Answer::new(404, b"nothing here\n".to_vec());
     };
@@ -75,7 +75,7 @@ fn right_answer(request: &Request, page: Option<Page>, fault: Option<&Fault>) ->
 
 /// The one range asked for, none inside where it cannot be satisfied.
 fn requested_range(
-    request: &Request,
+    request: &ReceivedRequest,
     etag: &str,
     length: usize,
     fault: Option<&Fault>,

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     answer,
-    shared::{Request, Shared},
+    shared::{ReceivedRequest, Shared},
 };
 
 /// Answers connections, a thread each, until the Source is dropped.
@@ -50,7 +50,7 @@ fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)
 }
 
-fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Request>> {
+fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<ReceivedRequest>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -70,5 +70,5 @@ fn read_request(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Request
     let mut body = Vec::new();
     reader.by_ref().take(length).read_to_end(&mut body)?;
     let path = target.strip_prefix('/').unwrap_or(&target).to_owned();
-    Ok(Some(Request { method, path, headers, body, at: Instant::now() }))
+    Ok(Some(ReceivedRequest { method, path, headers, body, at: Instant::now() }))
 }

@@ -16,7 +16,7 @@ use super::{
 
 /// One request as it came.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ReceivedRequest {
     /// `GET`, `HEAD`, ...
     pub method: String,
     /// Path and query without the leading slash, as written.
@@ -29,7 +29,7 @@ pub struct Request {
     pub at: Instant,
 }
 
-impl Request {
+impl ReceivedRequest {
     /// A header's value; names in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(String::as_str)
@@ -45,7 +45,7 @@ pub(super) struct Script {
     pub(super) rewrites: BTreeMap<String, Rewrite>,
     pub(super) faults: BTreeMap<String, VecDeque<Fault>>,
     pub(super) lasting: BTreeMap<String, Fault>,
-    pub(super) log: Vec<Request>,
+    pub(super) log: Vec<ReceivedRequest>,
     pub(super) connections: usize,
     pub(super) released: bool,
     pub(super) ended: bool,

@@ -67,7 +67,7 @@ type Edit = Box<dyn Fn(&mut Entry) + Send>;
 
 /// One resource's bytes and time.
 #[derive(Clone, Debug)]
-pub(super) struct Resource {
+pub(super) struct ServedResource {
     pub(super) bytes: Vec<u8>,
     pub(super) modified: DateTime,
 }
@@ -78,12 +78,12 @@ pub(super) struct Interval {
     pub(super) number: usize,
     pub(super) from: DateTime,
     pub(super) until: Option<DateTime>,
-    pub(super) changes: Vec<Recorded>,
+    pub(super) changes: Vec<RecordedChange>,
 }
 
 /// A change, with the bytes of that state.
 #[derive(Clone, Debug)]
-pub(super) struct Recorded {
+pub(super) struct RecordedChange {
     pub(super) path: String,
     pub(super) entry: Entry,
     pub(super) bytes: Vec<u8>,
@@ -94,7 +94,7 @@ pub(super) struct Shelf {
     pub(super) base: String,
     pub(super) clock: TestClock,
     pub(super) layout: Layout,
-    pub(super) resources: BTreeMap<String, Resource>,
+    pub(super) resources: BTreeMap<String, ServedResource>,
     pub(super) at: DateTime,
     pub(super) snapshot: Vec<(String, Entry)>,
     pub(super) intervals: Vec<Interval>,
@@ -130,7 +130,7 @@ impl Shelf {
     /// Stores a resource, a second later, and records what that changed.
     pub(super) fn put(&mut self, path: &str, bytes: Vec<u8>) {
         let modified = self.clock.advance(1);
-        let resource = Resource { bytes, modified };
+        let resource = ServedResource { bytes, modified };
         let entry = self.describe(path, &resource);
         let known = self.resources.insert(path.to_owned(), resource).is_some();
         self.record(path, entry, if known { Change::Updated } else { Change::Created });
@@ -147,7 +147,7 @@ impl Shelf {
         entry.metadata.change = Some(change);
         entry.metadata.datetime = Some(self.clock.now());
         let bytes = self.resources.get(path).map(|resource| resource.bytes.clone()).unwrap_or_default();
-        self.open().changes.push(Recorded { path: path.to_owned(), entry, bytes });
+        self.open().changes.push(RecordedChange { path: path.to_owned(), entry, bytes });
         if !self.layout.change_list {
             self.take_snapshot();
         }
@@ -186,7 +186,7 @@ impl Shelf {
     }
 
     /// Returns the entry of a resource in a list.
-    fn describe(&self, path: &str, resource: &Resource) -> Entry {
+    fn describe(&self, path: &str, resource: &ServedResource) -> Entry {
         let mut entry = Entry::new(self.uri(path));
         entry.lastmod = self.layout.lastmod.then_some(resource.modified);
         entry.metadata.length = self.layout.length.then_some(resource.bytes.len() as u64);

@@ -15,7 +15,7 @@ use crate::config::Config;
 
 /// Limits, credentials and scope of the requests to a Source.
 #[derive(Debug, Args)]
-pub(crate) struct Access {
+pub(crate) struct AccessArgs {
     /// Transfers at the same time
     #[arg(long, default_value_t = 16, value_name = "N", help_heading = SPEED)]
     transfers: usize,
@@ -58,7 +58,7 @@ pub(crate) struct Access {
     proxy: Option<String>,
 }
 
-impl Access {
+impl AccessArgs {
     /// Returns the settings, with the secrets that environment, files and configuration name.
     ///
     /// Errors: a file that cannot be read, or a `[credentials]` table that is not complete.

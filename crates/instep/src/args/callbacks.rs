@@ -10,7 +10,7 @@ use super::{headings::FOLLOWING, values};
 /// The address at which hubs deliver notifications while `sync --follow` runs (WebSub).
 #[derive(Debug, Args)]
 #[command(next_help_heading = FOLLOWING)]
-pub(crate) struct Callbacks {
+pub(crate) struct CallbackArgs {
     /// Subscribe at hubs if no WebSocket can be opened; they deliver to this URL
     #[arg(long, hide_short_help = true, value_name = "URL", requires = "follow")]
     callback_url: Option<String>,
@@ -25,7 +25,7 @@ pub(crate) struct Callbacks {
     callback_lease: Option<Duration>,
 }
 
-impl Callbacks {
+impl CallbackArgs {
     /// Returns the settings; `None` if no hub is to call.
     pub(crate) fn options(self) -> Option<CallbackOptions> {
         let mut options = CallbackOptions::new(self.callback_url?);

@@ -16,7 +16,7 @@ use super::headings::{ADMINISTRATION, NOTIFICATION};
 /// Channels and hubs by which changes are announced.
 #[derive(Debug, Args)]
 #[command(next_help_heading = NOTIFICATION)]
-pub(crate) struct Channels {
+pub(crate) struct ChannelArgs {
     /// Version of the notifications to offer
     #[arg(long, hide_short_help = true, default_value = "1.0", value_name = "FORM")]
     notifications: Notifications,
@@ -64,7 +64,7 @@ enum Notifications {
     None,
 }
 
-impl Channels {
+impl ChannelArgs {
     /// Returns the settings.
     pub(crate) fn options(self) -> ChannelOptions {
         let mut options = ChannelOptions::default();
@@ -82,7 +82,7 @@ impl Channels {
 /// The listener through which applications report their own changes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = ADMINISTRATION)]
-pub(crate) struct Admin {
+pub(crate) struct AdminArgs {
     /// Loopback address, or unix:PATH, on which applications report changes; see STATE/admin.json
     #[arg(long, hide_short_help = true, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     admin_listen: String,
@@ -94,7 +94,7 @@ pub(crate) struct Admin {
     no_admin: bool,
 }
 
-impl Admin {
+impl AdminArgs {
     /// Returns the settings; `None` if there is no such listener.
     ///
     /// Errors: the token file cannot be read.

@@ -15,7 +15,7 @@ use super::{headings::WHAT_TO_COPY, values};
 /// Which of the Source's resources to copy or compare; all if no option is given.
 #[derive(Debug, Args)]
 #[command(next_help_heading = WHAT_TO_COPY)]
-pub(crate) struct Selection {
+pub(crate) struct SelectionArgs {
     /// Only paths that match, such as '*.pdf' or 'letters/**'
     #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
@@ -60,7 +60,7 @@ pub(crate) struct Selection {
     where_metadata: Option<String>,
 }
 
-impl Selection {
+impl SelectionArgs {
     /// Returns the settings.
     ///
     /// Errors: the list of paths cannot be read.

@@ -17,7 +17,7 @@ const LISTEN: &str = "127.0.0.1:8080";
 /// The address of a Source, and the way it keeps itself current.
 #[derive(Debug, Args)]
 #[command(next_help_heading = SERVING)]
-pub(crate) struct Server {
+pub(crate) struct ServerArgs {
     /// Address and port; port 0 for any free one [default: 127.0.0.1:8080]
     #[arg(long, alias = "addr", value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Server {
     versions_age: Duration,
 }
 
-impl Server {
+impl ServerArgs {
     /// Adds the settings to those of a server.
     ///
     /// Errors: an address that stands for all interfaces, without the URL that clients use.

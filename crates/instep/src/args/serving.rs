@@ -6,26 +6,26 @@ use clap::Args;
 use instep_source::serve::ServeOptions;
 
 use super::{
-    channels::{Admin, Channels},
-    server::Server,
-    source::Source,
+    channels::{AdminArgs, ChannelArgs},
+    server::ServerArgs,
+    source::SourceArgs,
 };
 use crate::config::Config;
 
 /// Options of publishing, serving and announcing.
 #[derive(Debug, Args)]
-pub(crate) struct Serving {
+pub(crate) struct ServingArgs {
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) source: SourceArgs,
     #[command(flatten)]
-    pub(crate) server: Server,
+    pub(crate) server: ServerArgs,
     #[command(flatten)]
-    channels: Channels,
+    channels: ChannelArgs,
     #[command(flatten)]
-    admin: Admin,
+    admin: AdminArgs,
 }
 
-impl Serving {
+impl ServingArgs {
     /// Returns the settings for a folder that is served.
     ///
     /// Errors: options that contradict each other, or files they name that cannot be read.

@@ -22,7 +22,7 @@ use crate::config::Config;
 /// The content of a Source and the documents made of it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = WHAT_TO_PUBLISH)]
-pub(crate) struct Source {
+pub(crate) struct SourceArgs {
     /// Only files whose path matches, such as '*.pdf' or 'letters/**'
     #[arg(long, value_name = "PATTERN")]
     include: Vec<String>,
@@ -160,7 +160,7 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
     }
 }
 
-impl Source {
+impl SourceArgs {
     /// Returns `true` if a folder for the documents is named.
     pub(crate) fn names_out(&self) -> bool {
         self.out.is_some()

@@ -7,7 +7,7 @@ use instep_destination::{self as destination, AuditOptions, AuditReport, Verify}
 use serde_json::json;
 
 use crate::{
-    args::{access::Access, folders, headings::CHECKING, selection::Selection, values},
+    args::{access::AccessArgs, folders, headings::CHECKING, selection::SelectionArgs, values},
     config::Config,
     exit::Exit,
     runtime,
@@ -27,7 +27,7 @@ use crate::{
     after_help = "All options and examples: instep audit --help",
     after_long_help = "Examples:\n  instep audit https://example.org/ ./copy\n  instep audit --offline ./copy\n  instep audit https://example.org/ ./copy --sample 1%\n  instep audit https://original.example.org/ ./copy-of-a-mirror --origin"
 )]
-pub(crate) struct Audit {
+pub(crate) struct AuditCommand {
     /// Any URL of the Source; the folder of the copy with --offline
     url: String,
     /// The folder of the copy [default: ./HOST]
@@ -45,9 +45,9 @@ pub(crate) struct Audit {
     #[arg(long, help_heading = CHECKING, hide_short_help = true, default_value = "strongest", value_name = "WHICH")]
     verify: Verify,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArgs,
     #[command(flatten)]
-    access: Access,
+    access: AccessArgs,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -63,7 +63,7 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-impl Audit {
+impl AuditCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let options = self.options(config)?;

@@ -19,7 +19,7 @@ use crate::{
 
 /// Maintain the catalogue of a Source: check, compact, backup, restore
 #[derive(Debug, Args)]
-pub(crate) struct Catalogue {
+pub(crate) struct CatalogueCommand {
     #[command(subcommand)]
     task: Task,
 }
@@ -69,7 +69,7 @@ struct Place {
     state: Option<PathBuf>,
 }
 
-impl Catalogue {
+impl CatalogueCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self.task {

@@ -27,7 +27,7 @@ const AT_ONCE: usize = 1_000;
 /// `publish` does. If a resource is a file of the Source, the file itself decides what happened.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Change {
+pub(crate) struct ChangeCommand {
     /// The folder that is published
     #[arg(long, global = true, default_value = ".", value_name = "DIR")]
     dir: PathBuf,
@@ -41,13 +41,13 @@ pub(crate) struct Change {
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Report these resources as new or changed
-    Add(Uris),
+    Add(UriArgs),
     /// Report these resources as deleted
-    Remove(Uris),
+    Remove(UriArgs),
 }
 
 #[derive(Debug, Args)]
-struct Uris {
+struct UriArgs {
     /// URIs of the resources; - reads them from standard input, one per line
     #[arg(required = true, value_name = "URI")]
     uris: Vec<String>,
@@ -59,7 +59,7 @@ Examples:
   instep change remove https://example.org/records/3 https://example.org/records/4
   psql -qAt -c 'select url from news' | instep change add -";
 
-impl Change {
+impl ChangeCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let state = folders::state(&self.dir, self.state);
@@ -86,7 +86,7 @@ impl Change {
     }
 }
 
-impl Uris {
+impl UriArgs {
     fn read(self) -> anyhow::Result<Vec<Uri>> {
         let mut uris = Vec::new();
         for text in self.uris {

@@ -13,16 +13,16 @@ use crate::exit::Exit;
 #[command(
     after_help = "Examples:\n  instep completions bash > /etc/bash_completion.d/instep\n  instep completions man --out /usr/share/man/man1"
 )]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsCommand {
     /// Shell, or man for man pages
-    kind: Kind,
+    kind: CompletionKind,
     /// Folder for the man pages
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
+enum CompletionKind {
     Bash,
     Zsh,
     Fish,
@@ -30,15 +30,15 @@ enum Kind {
     Man,
 }
 
-impl Completions {
+impl CompletionsCommand {
     /// Runs the command for this definition of the command line.
     pub(crate) fn run(self, mut command: clap::Command) -> anyhow::Result<Exit> {
         let shell = match self.kind {
-            Kind::Bash => Shell::Bash,
-            Kind::Zsh => Shell::Zsh,
-            Kind::Fish => Shell::Fish,
-            Kind::Powershell => Shell::PowerShell,
-            Kind::Man => {
+            CompletionKind::Bash => Shell::Bash,
+            CompletionKind::Zsh => Shell::Zsh,
+            CompletionKind::Fish => Shell::Fish,
+            CompletionKind::Powershell => Shell::PowerShell,
+            CompletionKind::Man => {
                 fs::create_dir_all(&self.out)
                     .with_context(|| format!("Cannot create {}", self.out.display()))?;
                 clap_mangen::generate_to(command, &self.out)?;

@@ -13,7 +13,7 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use serde_json::json;
 
-use self::child::{Program, Server};
+use self::child::{Executable, ServeProcess};
 use crate::{
     exit::Exit,
     ui::{
@@ -24,7 +24,7 @@ use crate::{
 
 /// See everything at once: publish, serve, copy, change and audit a sample
 #[derive(Debug, Args)]
-pub(crate) struct Demo {
+pub(crate) struct DemoCommand {
     /// Folder to work in, kept afterwards [default: a temporary one]
     dir: Option<PathBuf>,
     /// Number of files in the sample
@@ -35,7 +35,7 @@ pub(crate) struct Demo {
 /// Longest time for a change in the folder to reach the Change List.
 const PUBLISHED_WITHIN: Duration = Duration::from_secs(10);
 
-impl Demo {
+impl DemoCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let started = Instant::now();
@@ -46,12 +46,12 @@ impl Demo {
             (None, dir) => prepare(dir.as_deref().unwrap_or(Path::new(".")))?,
         };
         let (origin, copy) = (root.join("source"), root.join("copy"));
-        let stage = Stage { output, program: Program::of_this_process()? };
+        let steps = DemoSteps { output, program: Executable::of_this_process()? };
         output.line(format!("instep demo: a Source and a Destination in {}", root.display()));
         output.line("");
 
         let made = sample::make(&origin, self.files)?;
-        stage.show(
+        steps.show(
             "A folder",
             &format!(
                 "{} of {}: papers, their metadata, pictures",
@@ -60,20 +60,20 @@ impl Demo {
             ),
         );
 
-        let server = stage.serve(&origin)?;
-        stage.copy(&server, &copy)?;
+        let server = steps.serve(&origin)?;
+        steps.copy(&server, &copy)?;
 
         let change = sample::change(&origin)?;
-        stage.show("Changed", &change.to_string());
-        stage.update(&server, &copy, &change)?;
-        stage.nothing_new(&server, &copy)?;
+        steps.show("Changed", &change.to_string());
+        steps.update(&server, &copy, &change)?;
+        steps.nothing_new(&server, &copy)?;
 
-        stage.damage(&server, &copy)?;
-        stage.audit(&server, &copy)?;
+        steps.damage(&server, &copy)?;
+        steps.audit(&server, &copy)?;
         server.end()?;
 
         let equal = sample::compare(&origin, &copy)?;
-        stage.show(
+        steps.show(
             "Compared",
             &format!("{} at the Source and in the copy are equal, byte for byte", counted(equal, "file")),
         );
@@ -105,18 +105,18 @@ fn prepare(dir: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// The steps of the demo.
-struct Stage<'o> {
+struct DemoSteps<'o> {
     output: &'o Output,
-    program: Program,
+    program: Executable,
 }
 
-impl Stage<'_> {
+impl DemoSteps<'_> {
     fn show(&self, act: &str, what: &str) {
         self.output.line(format!("  {}  {what}", self.output.paint(1, &format!("{act:<10}"))));
         self.output.object("act", json!({ "act": act, "what": what }));
     }
 
-    fn serve(&self, origin: &Path) -> anyhow::Result<Server> {
+    fn serve(&self, origin: &Path) -> anyhow::Result<ServeProcess> {
         let started = Instant::now();
         let server = self.program.serve(origin)?;
         let what =
@@ -125,7 +125,7 @@ impl Stage<'_> {
         Ok(server)
     }
 
-    fn copy(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
+    fn copy(&self, server: &ServeProcess, copy: &Path) -> anyhow::Result<()> {
         let run = self.program.run(&["sync", &server.url], copy, &[Exit::Done])?;
         let files = run.number("created");
         let rate = files as f64 / run.elapsed.as_secs_f64().max(0.001);
@@ -141,7 +141,12 @@ impl Stage<'_> {
     }
 
     /// Runs `sync` until the Source has published the changes and the copy has them.
-    fn update(&self, server: &Server, copy: &Path, change: &sample::Change) -> anyhow::Result<()> {
+    fn update(
+        &self,
+        server: &ServeProcess,
+        copy: &Path,
+        change: &sample::DayOfChanges,
+    ) -> anyhow::Result<()> {
         let started = Instant::now();
         let (mut created, mut updated, mut deleted, mut runs) = (0, 0, 0, 0);
         while created + updated + deleted < change.total() {
@@ -161,7 +166,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn nothing_new(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
+    fn nothing_new(&self, server: &ServeProcess, copy: &Path) -> anyhow::Result<()> {
         let run = self.program.run(&["sync", &server.url], copy, &[Exit::Done])?;
         let what =
             format!("nothing new: {}, {}", counted(run.number("requests"), "request"), elapsed(run.elapsed));
@@ -170,7 +175,7 @@ impl Stage<'_> {
     }
 
     /// Flips one byte in the copy. The audit must find just that file, and `--repair` must restore it.
-    fn damage(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
+    fn damage(&self, server: &ServeProcess, copy: &Path) -> anyhow::Result<()> {
         let damaged = sample::flip_a_byte(copy)?;
         let run = self.program.run(&["audit", &server.url], copy, &[Exit::Differences])?;
         ensure!(run.number("differing") == 1, "The audit missed the damage in {damaged}");
@@ -184,7 +189,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn audit(&self, server: &Server, copy: &Path) -> anyhow::Result<()> {
+    fn audit(&self, server: &ServeProcess, copy: &Path) -> anyhow::Result<()> {
         let run = self.program.run(&["audit", &server.url], copy, &[Exit::Done])?;
         let what = format!(
             "{} hashed and correct, in {}",

@@ -7,9 +7,9 @@ use crate::{exit, exit::Exit, ui::Output};
 /// List the exit codes
 #[derive(Debug, Args)]
 #[command(long_about = exit::table())]
-pub(crate) struct ExitCodes {}
+pub(crate) struct ExitCodesCommand {}
 
-impl ExitCodes {
+impl ExitCodesCommand {
     /// Prints the table.
     #[expect(clippy::unused_self, reason = "each command is run by its options")]
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {

@@ -12,12 +12,12 @@ use crate::{exit::Exit, ui::Output};
 #[command(
     after_help = "Examples:\n  instep explain RL-2\n  instep explain TIME\n  instep explain           every rule, one line each"
 )]
-pub(crate) struct Explain {
+pub(crate) struct ExplainCommand {
     /// A rule such as RL-2, or a group of rules such as TIME [default: all]
     rule: Option<String>,
 }
 
-impl Explain {
+impl ExplainCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let Some(id) = self.rule else {

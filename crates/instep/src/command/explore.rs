@@ -10,7 +10,7 @@ use resourcesync::{Capability, Form};
 use serde_json::{Value, json};
 
 use crate::{
-    args::{access::Access, values},
+    args::{access::AccessArgs, values},
     config::Config,
     exit::Exit,
     runtime,
@@ -28,14 +28,14 @@ use crate::{
     after_help = "All options and examples: instep explore --help",
     after_long_help = "Examples:\n  instep explore https://example.org/\n  instep explore https://example.org/changelist.xml --json"
 )]
-pub(crate) struct Explore {
+pub(crate) struct ExploreCommand {
     /// Any URL of the Source
     url: String,
     #[command(flatten)]
-    access: Access,
+    access: AccessArgs,
 }
 
-impl Explore {
+impl ExploreCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?;

@@ -15,7 +15,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::{
-    args::{access::Access, headings::OUTPUT, values},
+    args::{access::AccessArgs, headings::OUTPUT, values},
     config::Config,
     exit::Exit,
     ui::Output,
@@ -30,7 +30,7 @@ use crate::{
     after_help = "All options and examples: instep init --help",
     after_long_help = "Examples:\n  instep init ./data\n  instep init https://example.org/\n  instep init https://example.org/ --out mirror.toml"
 )]
-pub(crate) struct Init {
+pub(crate) struct InitCommand {
     /// Folder to publish, or any URL of a Source to copy
     #[arg(value_name = "DIR|URL", default_value = ".")]
     target: String,
@@ -41,10 +41,10 @@ pub(crate) struct Init {
     #[arg(long, help_heading = OUTPUT)]
     force: bool,
     #[command(flatten)]
-    access: Access,
+    access: AccessArgs,
 }
 
-impl Init {
+impl InitCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         if self.out.exists() && !self.force {

@@ -8,7 +8,7 @@ use instep_source::{DumpPolicy, PublishOptions};
 use serde_json::json;
 
 use crate::{
-    args::{headings::WHAT_TO_PUBLISH, source::Source, values},
+    args::{headings::WHAT_TO_PUBLISH, source::SourceArgs, values},
     config::Config,
     exit::Exit,
     publication::publish_once,
@@ -25,7 +25,7 @@ use crate::{
 /// systemd timer.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
-pub(crate) struct Publish {
+pub(crate) struct PublishCommand {
     /// The folder whose files are the resources
     #[arg(value_parser = values::path)]
     dir: PathBuf,
@@ -39,7 +39,7 @@ pub(crate) struct Publish {
     #[arg(short = 'n', long, help_heading = WHAT_TO_PUBLISH)]
     dry_run: bool,
     #[command(flatten)]
-    source: Source,
+    source: SourceArgs,
     /// Print how to set up this web server for the Source; publish nothing
     #[arg(long, value_name = "SERVER", help_heading = WHAT_TO_PUBLISH)]
     host_setup: Option<WebServer>,
@@ -66,7 +66,7 @@ Examples:
   instep publish /srv/data --base-url https://example.org/data/ --host-setup nginx
   instep publish /mnt/readonly --base-url https://example.org/ --out /srv/documents --state /var/lib/instep";
 
-impl Publish {
+impl PublishCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         if self.versions {

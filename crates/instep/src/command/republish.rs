@@ -7,7 +7,7 @@ use clap::Args;
 use instep_source::{Content, DumpPolicy, PublishOptions, serve::ServeOptions};
 
 use crate::{
-    args::{folders, serving::Serving},
+    args::{folders, serving::ServingArgs},
     config::Config,
     copy::CopyContent,
     exit::Exit,
@@ -23,12 +23,12 @@ use crate::{
 /// while a copy follows its Source, use instep sync --follow --republish.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
-pub(crate) struct Republish {
+pub(crate) struct RepublishCommand {
     /// The folders of the copies; several are served below their names
     #[arg(required = true)]
     dirs: Vec<PathBuf>,
     #[command(flatten)]
-    serving: Serving,
+    serving: ServingArgs,
 }
 
 const HINT: &str = "All options and examples: instep republish --help";
@@ -39,7 +39,7 @@ Examples:
   instep republish ./copy --listen 127.0.0.1:8081
   instep republish ./museum ./archive --out ./documents --base-url https://all.example.org/";
 
-impl Republish {
+impl RepublishCommand {
     /// Runs the command.
     pub(crate) fn run(
         self,

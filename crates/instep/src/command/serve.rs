@@ -6,7 +6,7 @@ use clap::Args;
 use instep_source::serve::ServeOptions;
 
 use crate::{
-    args::{serving::Serving, values},
+    args::{serving::ServingArgs, values},
     config::Config,
     exit::Exit,
     publication::serve_until_signal,
@@ -20,12 +20,12 @@ use crate::{
 /// SIGTERM ends the server after the requests in flight.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
-pub(crate) struct Serve {
+pub(crate) struct ServeCommand {
     /// The folder whose files are the resources
     #[arg(value_parser = values::path)]
     dir: PathBuf,
     #[command(flatten)]
-    serving: Serving,
+    serving: ServingArgs,
 }
 
 const HINT: &str = "All options and examples: instep serve --help";
@@ -36,7 +36,7 @@ Examples:
   instep serve /srv/data --listen 0.0.0.0:80 --base-url http://data.example.org/
   instep serve /srv/data --listen 0.0.0.0:443 --base-url https://data.example.org/ --tls-cert chain.pem --tls-key key.pem";
 
-impl Serve {
+impl ServeCommand {
     /// Runs the command.
     pub(crate) fn run(
         self,

@@ -25,10 +25,10 @@ use crate::{
 /// the catalogue and the documents are in a temporary folder, or in --state.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
-pub(crate) struct Simulate {
+pub(crate) struct SimulateCommand {
     /// Kind of Source; other options override it
     #[arg(long, value_name = "PROFILE")]
-    profile: Option<Profile>,
+    profile: Option<SimulationProfile>,
     /// Resources at the start [default: 1000; arxiv 2400000; dbpedia-live 3770000]
     #[arg(long, value_name = "N")]
     resources: Option<u32>,
@@ -87,7 +87,7 @@ Examples:
 
 /// A Source that the simulation resembles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Profile {
+enum SimulationProfile {
     /// Many resources, a burst of changes a day; Resource List, Resource Dump, Change List
     Arxiv,
     /// Many small resources, a steady stream of changes; dumps with patches, no Resource List
@@ -100,7 +100,7 @@ fn sizes(text: &str) -> Result<(u64, u64), String> {
     if from <= to { Ok((from, to)) } else { Err(format!("{text:?}: write the smaller size first")) }
 }
 
-impl Simulate {
+impl SimulateCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let home = TempDir::with_prefix("instep-simulate-").context("Cannot create a temporary folder")?;
@@ -137,11 +137,11 @@ impl Simulate {
             self.seed,
             self.resources.unwrap_or(match self.profile {
                 None => 1_000,
-                Some(Profile::Arxiv) => 2_400_000,
-                Some(Profile::DbpediaLive) => 3_770_000,
+                Some(SimulationProfile::Arxiv) => 2_400_000,
+                Some(SimulationProfile::DbpediaLive) => 3_770_000,
             }),
             self.size.unwrap_or(match self.profile {
-                Some(Profile::DbpediaLive) => (200, 2_000),
+                Some(SimulationProfile::DbpediaLive) => (200, 2_000),
                 _ => (1 << 10, 4 << 10),
             }),
         );
@@ -189,8 +189,8 @@ impl Simulate {
         options.publish.out = state.join("documents");
         options.publish.sets[0].content = vec![Arc::clone(generated).into_content()];
         match self.profile {
-            Some(Profile::Arxiv) => options.publish.dumps.policy = DumpPolicy::Always,
-            Some(Profile::DbpediaLive) => {
+            Some(SimulationProfile::Arxiv) => options.publish.dumps.policy = DumpPolicy::Always,
+            Some(SimulationProfile::DbpediaLive) => {
                 options.publish.dumps.policy = DumpPolicy::Always;
                 options.publish.dumps.changes = true;
                 options.publish.patches = Some(PatchOptions::default());
@@ -212,13 +212,14 @@ impl Simulate {
     }
 
     fn changes(&self) -> Changes {
-        let burst =
-            self.burst.or((self.profile == Some(Profile::Arxiv) && self.rate.is_none()).then_some(2_000));
+        let burst = self
+            .burst
+            .or((self.profile == Some(SimulationProfile::Arxiv) && self.rate.is_none()).then_some(2_000));
         let speed = if self.speed > 0.0 { self.speed } else { 1.0 };
         let changes = match burst {
             Some(count) => Changes::bursts(count, self.burst_every.div_f64(speed)),
             None => {
-                let usual = if self.profile == Some(Profile::DbpediaLive) { 2.0 } else { 1.0 };
+                let usual = if self.profile == Some(SimulationProfile::DbpediaLive) { 2.0 } else { 1.0 };
                 Changes::at_rate(self.rate.unwrap_or(usual) * speed)
             }
         };

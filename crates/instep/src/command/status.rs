@@ -15,13 +15,13 @@ use crate::{
 
 /// Show the state of a copy: resources held, lag, last run, problems
 #[derive(Debug, Args)]
-pub(crate) struct Status {
+pub(crate) struct StatusCommand {
     /// The folder of the copy
     #[arg(default_value = ".")]
     dir: PathBuf,
 }
 
-impl Status {
+impl StatusCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let status = instep_destination::status(&self.dir)?;

@@ -20,13 +20,13 @@ use serde_json::json;
 
 use crate::{
     args::{
-        access::Access,
-        callbacks::Callbacks,
-        channels::Channels,
+        access::AccessArgs,
+        callbacks::CallbackArgs,
+        channels::ChannelArgs,
         folders,
         headings::{CHECKING, DELETING, FOLLOWING, OUTPUT, SPEED, VERSIONS, WHAT_TO_COPY},
-        selection::Selection,
-        server::Server,
+        selection::SelectionArgs,
+        server::ServerArgs,
         values,
     },
     config::Config,
@@ -36,7 +36,7 @@ use crate::{
         Output,
         changes::Events,
         format::{bytes, count, counted, elapsed},
-        metrics::Metrics,
+        metrics::MetricsMonitor,
         progress::Progress,
     },
 };
@@ -49,7 +49,7 @@ use relay::Relay;
 /// back far enough. Nothing is deleted without --delete, and never more than --max-delete in one run.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
-pub(crate) struct Sync {
+pub(crate) struct SyncCommand {
     /// Any URL of the Source
     url: String,
     /// Folder of the copy [default: ./HOST]
@@ -62,7 +62,7 @@ pub(crate) struct Sync {
     #[arg(short, long, help_heading = WHAT_TO_COPY)]
     follow: bool,
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArgs,
     /// Put resources below a URI at a path of the copy
     #[arg(long, value_name = "URI=PATH", value_parser = pair, help_heading = WHAT_TO_COPY, hide_short_help = true)]
     map: Vec<(String, String)>,
@@ -79,7 +79,7 @@ pub(crate) struct Sync {
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DELETING, hide_short_help = true)]
     backup_dir: Option<PathBuf>,
     #[command(flatten)]
-    access: Access,
+    access: AccessArgs,
     /// Way to synchronize: auto, list, dump, batch or changes
     #[arg(long, default_value = "auto", value_name = "WAY", help_heading = SPEED, hide_short_help = true)]
     via: Via,
@@ -124,7 +124,7 @@ pub(crate) struct Sync {
         help_heading = FOLLOWING, hide_short_help = true)]
     poll: Option<Duration>,
     #[command(flatten)]
-    callbacks: Callbacks,
+    callbacks: CallbackArgs,
     /// With --follow: publish the copy again, each resource with a link to its original
     #[arg(long, requires = "follow", help_heading = FOLLOWING, hide_short_help = true)]
     republish: bool,
@@ -136,9 +136,9 @@ pub(crate) struct Sync {
     #[arg(long, help_heading = VERSIONS, hide_short_help = true)]
     all_versions: bool,
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     #[command(flatten)]
-    channels: Channels,
+    channels: ChannelArgs,
 }
 
 const HINT: &str = "All options and examples: instep sync --help";
@@ -158,7 +158,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((uri.to_owned(), path.to_owned()))
 }
 
-impl Sync {
+impl SyncCommand {
     /// Runs the command. With `--follow`, SIGHUP starts it again with the options that `reload` returns.
     pub(crate) fn run(
         self,
@@ -235,14 +235,14 @@ struct Job {
 /// The outcome of a run.
 enum Ended {
     /// SIGHUP brought other options.
-    Reloaded(Box<(Sync, Config)>),
+    Reloaded(Box<(SyncCommand, Config)>),
     /// A signal ended it.
     Interrupted,
     Done(Exit),
 }
 
 impl Job {
-    fn new(sync: Sync, config: &Config, shutdown: Shutdown) -> anyhow::Result<Self> {
+    fn new(sync: SyncCommand, config: &Config, shutdown: Shutdown) -> anyhow::Result<Self> {
         let has_events_on_stdout = sync.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
         let metrics_file = sync.metrics_file.clone();
         let (mut options, relay) = sync.options(config)?;
@@ -253,12 +253,12 @@ impl Job {
 
     async fn run(
         self,
-        hangups: Option<(&Hangups, Reload<'_, (Sync, Config)>)>,
+        hangups: Option<(&Hangups, Reload<'_, (SyncCommand, Config)>)>,
         output: &Output,
     ) -> anyhow::Result<Ended> {
         let Self { options, relay, metrics_file, has_events_on_stdout, is_new } = self;
         let progress = Progress::new(*output, options.follow);
-        let metrics = metrics_file.map(|file| Metrics::new(file, &options.dir, &progress));
+        let metrics = metrics_file.map(|file| MetricsMonitor::new(file, &options.dir, &progress));
         let monitor: &dyn Monitor = match &metrics {
             Some(metrics) => metrics,
             None => &progress,

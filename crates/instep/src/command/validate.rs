@@ -16,7 +16,7 @@ use resourcesync::{Uri, validate::ValidateOptions, xml::SpecVersion};
 
 use self::{judgement::Judgement, walk::Walk};
 use crate::{
-    args::{access::Access, values},
+    args::{access::AccessArgs, values},
     config::Config,
     exit::Exit,
     runtime,
@@ -29,7 +29,7 @@ use crate::{
 /// checked together, such as an index with its members. The exit code is 5 if there are errors.
 #[derive(Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
-pub(crate) struct Validate {
+pub(crate) struct ValidateCommand {
     /// Files, packages, folders, URLs, or - for standard input
     #[arg(required = true, value_name = "FILE|URL|ZIP|DIR|-")]
     targets: Vec<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Validate {
     #[arg(long)]
     sarif: bool,
     #[command(flatten)]
-    access: Access,
+    access: AccessArgs,
 }
 
 const HINT: &str = "All options and examples: instep validate --help";
@@ -78,7 +78,7 @@ enum Version {
     V1_1,
 }
 
-impl Validate {
+impl ValidateCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let mut options = ValidateOptions::new();

@@ -9,12 +9,12 @@ use instep_destination::{
 use resourcesync::{Link, Relation, Uri};
 
 /// Links of a resource, and apart from them those to resources of the same copy, each with the path of its target.
-type Links = (Vec<Link>, Vec<(Link, Vec<u8>)>);
+type SplitLinks = (Vec<Link>, Vec<(Link, Vec<u8>)>);
 
 /// Returns the links of a held resource.
 ///
 /// Errors: the state of the copy cannot be read.
-pub(super) fn links(held: &Held, contents: &Contents) -> io::Result<Links> {
+pub(super) fn links(held: &Held, contents: &Contents) -> io::Result<SplitLinks> {
     links_of(&held.uri, &held.facts, |uri| {
         let target = contents.of(uri).map_err(io::Error::other)?;
         Ok(target.map(|target| target.path.as_str().as_bytes().to_vec()))
@@ -26,14 +26,14 @@ fn links_of(
     uri: &Uri,
     facts: &Facts,
     path_of: impl Fn(&str) -> io::Result<Option<Vec<u8>>>,
-) -> io::Result<Links> {
+) -> io::Result<SplitLinks> {
     let mut links = vec![via(uri, facts)];
     let mut siblings = Vec::new();
     for link in &facts.links {
-        match fate(&link.rel) {
-            Fate::Dropped => {}
-            Fate::Kept => links.push(link.clone()),
-            Fate::Follows { kept_alone } => match path_of(link.href.as_str())? {
+        match treatment(&link.rel) {
+            LinkTreatment::Dropped => {}
+            LinkTreatment::Kept => links.push(link.clone()),
+            LinkTreatment::Follows { kept_alone } => match path_of(link.href.as_str())? {
                 Some(path) => siblings.push((here(link), path)),
                 None if kept_alone => links.push(link.clone()),
                 None => {}
@@ -59,7 +59,7 @@ fn via(uri: &Uri, facts: &Facts) -> Link {
 }
 
 /// The treatment of an upstream link.
-enum Fate {
+enum LinkTreatment {
     /// The link is true of the copy too.
     Kept,
     /// The link leads to its target in the copy; without one there it is dropped, or kept if `kept_alone`.
@@ -68,15 +68,15 @@ enum Fate {
     Dropped,
 }
 
-fn fate(rel: &Relation) -> Fate {
+fn treatment(rel: &Relation) -> LinkTreatment {
     match rel {
-        Relation::DescribedBy | Relation::Describes => Fate::Follows { kept_alone: true },
-        Relation::Alternate => Fate::Follows { kept_alone: false },
-        Relation::Profile => Fate::Kept,
-        Relation::Other(name) if &**name == "license" => Fate::Kept,
+        Relation::DescribedBy | Relation::Describes => LinkTreatment::Follows { kept_alone: true },
+        Relation::Alternate => LinkTreatment::Follows { kept_alone: false },
+        Relation::Profile => LinkTreatment::Kept,
+        Relation::Other(name) if &**name == "license" => LinkTreatment::Kept,
         // Collections, canonical URIs, TimeGates and mirrors are those of the upstream resource: its mirrors move on
         // with it while this copy still serves what it holds.
-        _ => Fate::Dropped,
+        _ => LinkTreatment::Dropped,
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         Uri::parse(text).unwrap()
     }
 
-    fn published(facts: &Facts) -> Links {
+    fn published(facts: &Facts) -> SplitLinks {
         let held = |uri: &str| Ok(uri.starts_with("http://b/").then(|| uri["http://b/".len()..].into()));
         links_of(&uri("http://b/res1"), facts, held).unwrap()
     }

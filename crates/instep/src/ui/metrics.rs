@@ -16,16 +16,16 @@ use text::Text;
 
 /// A monitor that counts events before it passes them on, and writes a metrics file after each run and every 15 s during
 /// one.
-pub(crate) struct Metrics<'a> {
+pub(crate) struct MetricsMonitor<'a> {
     file: PathBuf,
     dir: PathBuf,
     beside: &'a dyn Monitor,
-    counts: Mutex<Counts>,
+    counts: Mutex<RunCounts>,
 }
 
 /// Counts since the start of this process.
 #[derive(Debug, Default)]
-struct Counts {
+struct RunCounts {
     changes: BTreeMap<&'static str, u64>,
     problems: BTreeMap<&'static str, u64>,
     hosts: BTreeMap<String, Traffic>,
@@ -45,10 +45,10 @@ const MOST_HOSTS: usize = 50;
 /// Time between two writes of the file during a run.
 const EVERY: Duration = Duration::from_secs(15);
 
-impl<'a> Metrics<'a> {
+impl<'a> MetricsMonitor<'a> {
     /// Returns a monitor that writes metrics of the copy in `dir` to `file`.
     pub(crate) fn new(file: PathBuf, dir: &Path, beside: &'a dyn Monitor) -> Self {
-        let counts = Counts { succeeded: last_success(&file), ..Counts::default() };
+        let counts = RunCounts { succeeded: last_success(&file), ..RunCounts::default() };
         Self { file, dir: dir.to_owned(), beside, counts: Mutex::new(counts) }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Metrics<'a> {
         self.write()
     }
 
-    fn counts(&self) -> std::sync::MutexGuard<'_, Counts> {
+    fn counts(&self) -> std::sync::MutexGuard<'_, RunCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -102,7 +102,7 @@ impl<'a> Metrics<'a> {
     }
 }
 
-impl Counts {
+impl RunCounts {
     fn end(&mut self, exit_code: u8, now: f64) {
         self.ended = Some((now, exit_code));
         if exit_code == 0 {
@@ -181,7 +181,7 @@ fn last_success(file: &Path) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(LAST_SUCCESS)?.trim().parse().ok())
 }
 
-impl Monitor for Metrics<'_> {
+impl Monitor for MetricsMonitor<'_> {
     fn event(&self, event: Event<'_>) {
         let mut counts = self.counts();
         let mut is_due = false;
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_lease_is_that_of_the_last_round() {
-        let metrics = Metrics::new(PathBuf::new(), Path::new("nowhere"), &VoidMonitor);
+        let metrics = MetricsMonitor::new(PathBuf::new(), Path::new("nowhere"), &VoidMonitor);
         let lease = |left| [(Uri::parse("http://a/topic").unwrap(), Duration::from_secs(left))];
         let written = || {
             let mut text = Text::default();

@@ -31,7 +31,7 @@ pub(crate) struct Output {
 
 /// The weight of a line on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Level {
+pub(crate) enum LineLevel {
     Info,
     Warn,
     Error,
@@ -78,12 +78,12 @@ impl Output {
     /// Writes something worth knowing that is not the result.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         if !self.quiet && !self.json {
-            self.log(Level::Info, text.as_ref());
+            self.log(LineLevel::Info, text.as_ref());
         }
     }
 
     /// Writes a line to standard error, as text or as a line of a JSON log.
-    pub(crate) fn log(&self, level: Level, text: &str) {
+    pub(crate) fn log(&self, level: LineLevel, text: &str) {
         let line = if self.log_json { log_line(level, text) } else { text.to_owned() };
         write_line(io::stderr(), &line);
     }
@@ -106,9 +106,9 @@ impl Output {
                 json!({ "message": text, "hint": hint, "exit_code": exit.code(), "meaning": exit.meaning() });
             write_line(io::stdout(), &typed("error", fields));
         }
-        self.log(Level::Error, &format!("instep: {text}"));
+        self.log(LineLevel::Error, &format!("instep: {text}"));
         if let Some(hint) = hint.filter(|_| !self.json) {
-            self.log(Level::Info, &format!("  {hint}"));
+            self.log(LineLevel::Info, &format!("  {hint}"));
         }
         exit
     }
@@ -143,11 +143,11 @@ pub(super) fn typed(kind: &str, fields: impl Serialize) -> String {
 }
 
 /// Returns a line in the form that the log of the libraries has with `--log-format json`.
-fn log_line(level: Level, text: &str) -> String {
+fn log_line(level: LineLevel, text: &str) -> String {
     let level = match level {
-        Level::Info => "INFO",
-        Level::Warn => "WARN",
-        Level::Error => "ERROR",
+        LineLevel::Info => "INFO",
+        LineLevel::Warn => "WARN",
+        LineLevel::Error => "ERROR",
     };
     let timestamp = jiff::Timestamp::now().to_string();
     json!({ "timestamp": timestamp, "level": level, "message": text.trim(), "target": "instep" }).to_string()

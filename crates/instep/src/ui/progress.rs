@@ -13,11 +13,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use instep_destination::{Event, Item, Letter, Monitor, Problem};
 use serde_json::json;
 
-use self::{display::Display, tally::Tally};
+use self::{display::Display, tally::ProgressTally};
 use super::{
     Output,
     format::{count, name},
-    output::Level,
+    output::LineLevel,
     stream,
 };
 use crate::advice;
@@ -41,13 +41,13 @@ pub(crate) struct Progress {
 
 /// The state that the monitor and the thread that draws share.
 struct Shared {
-    tally: Mutex<Tally>,
+    tally: Mutex<ProgressTally>,
     ended: Mutex<bool>,
     end: Condvar,
 }
 
 impl Shared {
-    fn tally(&self) -> MutexGuard<'_, Tally> {
+    fn tally(&self) -> MutexGuard<'_, ProgressTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -62,7 +62,7 @@ impl Shared {
 impl Progress {
     /// Starts showing the events of a run.
     pub(crate) fn new(output: Output, follows: bool) -> Self {
-        let tally = Mutex::new(Tally::new(Instant::now()));
+        let tally = Mutex::new(ProgressTally::new(Instant::now()));
         let shared = Arc::new(Shared { tally, ended: Mutex::new(false), end: Condvar::new() });
         let progress = Self { output, shared, follows };
         if output.bars {
@@ -155,7 +155,7 @@ impl Progress {
             return;
         }
         let hint = hint.map_or(String::new(), |hint| format!("; {hint}"));
-        let (sign, level) = if is_warning { ("warning:", Level::Warn) } else { ("!", Level::Error) };
+        let (sign, level) = if is_warning { ("warning:", LineLevel::Warn) } else { ("!", LineLevel::Error) };
         let what = name(&problem.what.to_string());
         self.output.log(level, &format!("{sign} {}: {what}{}", name(problem.uri), name(&hint)));
     }

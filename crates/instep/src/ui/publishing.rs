@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{
     Output,
     format::{bytes, count, name},
-    output::Level,
+    output::LineLevel,
     stream,
 };
 
@@ -130,7 +130,7 @@ impl Monitor for Publishing {
         );
         if !self.output.json && (problem.skipped || !self.output.quiet) {
             let line = format!("! {}: {}", name(&problem.subject), name(&problem.what));
-            self.output.log(if problem.skipped { Level::Error } else { Level::Warn }, &line);
+            self.output.log(if problem.skipped { LineLevel::Error } else { LineLevel::Warn }, &line);
         }
     }
 }

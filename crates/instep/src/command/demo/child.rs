@@ -14,21 +14,21 @@ use serde_json::Value;
 use crate::exit::Exit;
 
 /// The executable of this program.
-pub(super) struct Program(PathBuf);
+pub(super) struct Executable(PathBuf);
 
 /// The result of a finished command.
-pub(super) struct Run {
+pub(super) struct CommandResult {
     summary: Value,
     pub(super) elapsed: Duration,
 }
 
 /// A running `instep serve`, which ends when this value is dropped.
-pub(super) struct Server {
+pub(super) struct ServeProcess {
     process: Child,
     pub(super) url: String,
 }
 
-impl Program {
+impl Executable {
     pub(super) fn of_this_process() -> anyhow::Result<Self> {
         Ok(Self(std::env::current_exe().context("Cannot find the executable of this program")?))
     }
@@ -42,7 +42,12 @@ impl Program {
     /// Runs a command to its end.
     ///
     /// Errors: the command ends with an exit code that is not `expected`.
-    pub(super) fn run(&self, arguments: &[&str], folder: &Path, expected: &[Exit]) -> anyhow::Result<Run> {
+    pub(super) fn run(
+        &self,
+        arguments: &[&str],
+        folder: &Path,
+        expected: &[Exit],
+    ) -> anyhow::Result<CommandResult> {
         let started = Instant::now();
         let output = self.command(arguments, folder).stderr(Stdio::piped()).output()?;
         let elapsed = started.elapsed();
@@ -57,11 +62,11 @@ impl Program {
         let mut lines =
             output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
         let summary = lines.rfind(|line: &Value| line["type"] == "summary");
-        Ok(Run { summary: summary.context("The command printed no summary")?, elapsed })
+        Ok(CommandResult { summary: summary.context("The command printed no summary")?, elapsed })
     }
 
     /// Starts a server on a free port and waits until it answers requests.
-    pub(super) fn serve(&self, folder: &Path) -> anyhow::Result<Server> {
+    pub(super) fn serve(&self, folder: &Path) -> anyhow::Result<ServeProcess> {
         let mut process =
             self.command(&["serve", "--listen", "127.0.0.1:0"], folder).stderr(Stdio::inherit()).spawn()?;
         let output = process.stdout.take().context("The server has no output")?;
@@ -72,14 +77,14 @@ impl Program {
                 let url = line["url"].as_str().unwrap_or_default().to_owned();
                 // The server would end if nobody read its output any more.
                 thread::spawn(move || lines.for_each(drop));
-                return Ok(Server { process, url });
+                return Ok(ServeProcess { process, url });
             }
         }
         bail!("instep serve did not start")
     }
 }
 
-impl Run {
+impl CommandResult {
     /// Returns a figure of the summary; 0 if there is none.
     pub(super) fn number(&self, name: &str) -> u64 {
         self.summary[name].as_u64().unwrap_or_default()
@@ -91,7 +96,7 @@ impl Run {
     }
 }
 
-impl Server {
+impl ServeProcess {
     /// Ends the server in an orderly way.
     pub(super) fn end(mut self) -> anyhow::Result<()> {
         self.terminate();
@@ -109,7 +114,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServeProcess {
     fn drop(&mut self) {
         if let Ok(None) = self.process.try_wait() {
             let _ = self.process.kill();

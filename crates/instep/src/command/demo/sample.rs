@@ -17,21 +17,21 @@ pub(super) struct Made {
 
 /// The changes of a day.
 #[derive(Debug, Default)]
-pub(super) struct Change {
+pub(super) struct DayOfChanges {
     created: u64,
     updated: u64,
     deleted: u64,
     renamed: u64,
 }
 
-impl Change {
+impl DayOfChanges {
     /// Returns the entries of the Change List for it; a renamed file is one deleted and one created.
     pub(super) fn total(&self) -> u64 {
         self.created + self.updated + self.deleted + 2 * self.renamed
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for DayOfChanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { created, updated, deleted, renamed } = self;
         write!(
@@ -69,8 +69,8 @@ pub(super) fn make(root: &Path, files: usize) -> anyhow::Result<Made> {
 }
 
 /// Makes a day of changes: some of the files change, are deleted or renamed, and some are new.
-pub(super) fn change(root: &Path) -> anyhow::Result<Change> {
-    let mut change = Change::default();
+pub(super) fn change(root: &Path) -> anyhow::Result<DayOfChanges> {
+    let mut change = DayOfChanges::default();
     for path in
         files(root)?.into_values().filter(|path| !path.starts_with(root.join("notes"))).step_by(8).take(60)
     {

@@ -7,7 +7,7 @@ use instep_destination::{self as destination, Monitor, SyncOptions, SyncReport};
 use instep_source::serve::{self, ServeOptions};
 
 use crate::{
-    args::{channels::Channels, folders, server::Server},
+    args::{channels::ChannelArgs, folders, server::ServerArgs},
     copy::{CopyContent, Relaying},
     ui::{Output, publishing::Publishing},
 };
@@ -23,7 +23,7 @@ impl Relay {
     /// Returns a Source for the copy in a folder.
     ///
     /// Errors: the folder cannot be created, or the options contradict each other.
-    pub(super) fn new(dir: &Path, server: Server, channels: Channels) -> anyhow::Result<Self> {
+    pub(super) fn new(dir: &Path, server: ServerArgs, channels: ChannelArgs) -> anyhow::Result<Self> {
         fs::create_dir_all(dir).with_context(|| format!("Cannot create {}", dir.display()))?;
         let copy = Arc::new(CopyContent::planned(dir)?);
         let mut options = ServeOptions::new(dir);

@@ -16,7 +16,7 @@ use resourcesync::{
 
 use super::{
     judgement::Judgement,
-    packages::{Claim, judge_package},
+    packages::{PackageClaim, judge_package},
 };
 use crate::exit::Exit;
 
@@ -29,7 +29,7 @@ pub(super) const ZIP_STARTS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Result<Judgement> {
     let judgement = Judgement::new(options.strict);
     let validator = Validator::new(options);
-    let mut files = Files { validator, set: DocumentSet::new(), shown: BTreeMap::new(), judgement };
+    let mut files = LocalReview { validator, set: DocumentSet::new(), shown: BTreeMap::new(), judgement };
     let mut packages = Vec::new();
     for target in targets {
         if target == "-" {
@@ -85,7 +85,7 @@ fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// The documents and findings so far.
-struct Files {
+struct LocalReview {
     validator: Validator,
     set: DocumentSet,
     /// The names to show for the documents of the set.
@@ -93,7 +93,7 @@ struct Files {
     judgement: Judgement,
 }
 
-impl Files {
+impl LocalReview {
     /// Judges a document. A plain Sitemap that lies in a folder beside others is not one of ResourceSync (GEN-23).
     fn judge_document(&mut self, path: &Path, reader: impl BufRead, in_folder: bool) -> anyhow::Result<()> {
         let report = self.validator.document(reader)?;
@@ -145,7 +145,7 @@ impl Files {
     }
 
     /// Returns the entry of a dump among the documents for the package with this file name.
-    fn claim(&self, package: &Path) -> Option<Claim> {
+    fn claim(&self, package: &Path) -> Option<PackageClaim> {
         let name = package.file_name()?.to_str()?;
         self.set.iter().find_map(|(uri, report)| {
             let header = report.header.as_ref().filter(|header| header.form == Form::List)?;
@@ -154,7 +154,7 @@ impl Files {
             })?;
             let child = report.children.iter().find(|child| file_name(&child.loc) == name)?;
             let capability = Some(capability.clone());
-            Some(Claim { dump: self.shown.get(uri)?.clone(), capability, child: child.clone() })
+            Some(PackageClaim { dump: self.shown.get(uri)?.clone(), capability, child: child.clone() })
         })
     }
 }

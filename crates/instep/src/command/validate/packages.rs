@@ -14,7 +14,7 @@ use resourcesync::{
 use super::judgement::Judgement;
 
 /// The entry of a dump for a package.
-pub(super) struct Claim {
+pub(super) struct PackageClaim {
     /// The name to show for the dump.
     pub(super) dump: String,
     pub(super) capability: Option<Capability>,
@@ -29,7 +29,7 @@ pub(super) fn judge_package(
     name: &str,
     mut file: &File,
     validator: &Validator,
-    claim: Option<&Claim>,
+    claim: Option<&PackageClaim>,
     (mut served, copy): (HttpAnswer, Option<Document>),
     judgement: &mut Judgement,
 ) -> anyhow::Result<Option<Report>> {
@@ -56,7 +56,11 @@ pub(super) fn judge_package(
     Ok(None)
 }
 
-fn compare(Claim { dump, capability, child }: &Claim, served: &HttpAnswer, judgement: &mut Judgement) {
+fn compare(
+    PackageClaim { dump, capability, child }: &PackageClaim,
+    served: &HttpAnswer,
+    judgement: &mut Judgement,
+) {
     let rule = if *capability == Some(Capability::ChangeDump) { "CD-7" } else { "RD-6" };
     for finding in check_http(&child.metadata, child.position, served, Some(rule)) {
         judgement.add(dump, finding);

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::tally::Tally;
+use super::tally::ProgressTally;
 use crate::ui::format::{bytes, count, counted, elapsed, name};
 
 /// Transfers shown one by one.
@@ -29,7 +29,7 @@ struct Speed {
 
 impl Display {
     /// Returns the block for a terminal: totals, problems and waits, and the transfers under way.
-    pub(super) fn text(&mut self, tally: &mut Tally, now: Instant, columns: usize) -> String {
+    pub(super) fn text(&mut self, tally: &mut ProgressTally, now: Instant, columns: usize) -> String {
         let mut lines = vec![self.totals(tally, now)];
         lines.extend(asides(tally).map(|asides| format!("  {asides}")));
         for (uri, received, length) in tally.transfers.iter().take(TRANSFERS_SHOWN) {
@@ -46,7 +46,7 @@ impl Display {
     }
 
     /// Returns the same in one line.
-    pub(super) fn line(&mut self, tally: &mut Tally, now: Instant) -> String {
+    pub(super) fn line(&mut self, tally: &mut ProgressTally, now: Instant) -> String {
         let mut line = self.totals(tally, now);
         if !tally.transfers.is_empty() {
             line.push_str(&format!(", {} in flight", tally.transfers.len()));
@@ -57,7 +57,7 @@ impl Display {
         }
     }
 
-    fn totals(&mut self, tally: &Tally, now: Instant) -> String {
+    fn totals(&mut self, tally: &ProgressTally, now: Instant) -> String {
         let speed = self.speed(tally, now);
         let phase = tally.phase.map_or("starting", instep_destination::Phase::as_str);
         let planned = tally.planned;
@@ -87,7 +87,7 @@ impl Display {
     }
 
     /// Returns the speed over the last seconds.
-    fn speed(&mut self, tally: &Tally, now: Instant) -> Speed {
+    fn speed(&mut self, tally: &ProgressTally, now: Instant) -> Speed {
         // A new round starts its counts again.
         self.samples.retain(|(at, done, bytes)| {
             now.duration_since(*at) <= WINDOW && *done <= tally.done && *bytes <= tally.bytes
@@ -106,7 +106,7 @@ impl Display {
 }
 
 /// Returns the time that the rest will take: by bytes if the lists state lengths, else by resources.
-fn time_left(tally: &Tally, speed: Speed) -> Option<Duration> {
+fn time_left(tally: &ProgressTally, speed: Speed) -> Option<Duration> {
     let planned = tally.planned;
     let (left, per_second) = match planned.bytes.checked_sub(tally.bytes) {
         Some(left) if left > 0 => (left, speed.bytes),
@@ -116,7 +116,7 @@ fn time_left(tally: &Tally, speed: Speed) -> Option<Duration> {
 }
 
 /// Returns errors so far and hosts that are waited for; `None` if there are none.
-fn asides(tally: &Tally) -> Option<String> {
+fn asides(tally: &ProgressTally) -> Option<String> {
     let errors = (tally.errors > 0).then(|| counted(tally.errors, "error"));
     let waits =
         tally.waiting.iter().map(|(host, pause)| format!("waiting {} for {}", elapsed(*pause), name(host)));
@@ -145,8 +145,8 @@ mod tests {
 
     use super::*;
 
-    fn tally(now: Instant) -> Tally {
-        let mut tally = Tally::new(now);
+    fn tally(now: Instant) -> ProgressTally {
+        let mut tally = ProgressTally::new(now);
         let mut planned = PlanTotals::new();
         (planned.fetches, planned.bytes) = (328, 40 << 20);
         tally.add(&Event::Phase(Phase::Fetching));
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn d6_a_run_that_waits_shows_no_totals_of_its_documents() {
         let start = Instant::now();
-        let (mut tally, mut display) = (Tally::new(start), Display::default());
+        let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
         tally.add(&Event::Phase(Phase::Waiting));
         assert_eq!(display.line(&mut tally, start + Duration::from_secs(90)), "waiting, 1 min 30 s");
     }

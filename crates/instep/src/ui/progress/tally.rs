@@ -12,7 +12,7 @@ use crate::ui::format::{bytes, count, counted, elapsed};
 
 /// Counts since the start, and since the last round ended.
 #[derive(Debug)]
-pub(super) struct Tally {
+pub(super) struct ProgressTally {
     pub(super) started: Instant,
     pub(super) phase: Option<Phase>,
     /// The work of all plans of this round.
@@ -44,7 +44,7 @@ pub(super) struct Round {
     requests: u64,
 }
 
-impl Tally {
+impl ProgressTally {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             started: now,
