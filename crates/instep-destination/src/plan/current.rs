@@ -31,7 +31,7 @@ impl<'a> Fixity<'a> {
 /// The answer to: is the held resource what the Source has?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Currency {
-    /// It is: equal digests, or equal length and time.
+    /// It is: equal digests, or equal length and time, or an equal time of at least seconds.
     Current,
     /// It is another state.
     Stale,
@@ -40,7 +40,7 @@ pub enum Currency {
 }
 
 /// Compares two sides. An equal digest beats all; else length and time count if both sides have them (AMB-B30); else only the
-/// Source can tell.
+/// Source can tell. A time alone must be written with seconds: a resource may change twice in a day (O6).
 pub fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
     if let Some(same) = held.digests.agrees_with(remote.digests) {
         return if same { Currency::Current } else { Currency::Stale };
@@ -49,10 +49,19 @@ pub fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
         return Currency::Stale;
     }
     match (held.lastmod, remote.lastmod) {
-        (Some(held), Some(remote)) if held.overlaps(remote) => Currency::Current,
+        (Some(held_time), Some(remote_time)) if held_time.overlaps(remote_time) => {
+            let has_seconds = is_within_a_second(held_time) && is_within_a_second(remote_time);
+            let is_precise = has_seconds || held.length.is_some() && held.length == remote.length;
+            if is_precise { Currency::Current } else { Currency::Unknown }
+        }
         (Some(_), Some(_)) => Currency::Stale,
         _ => Currency::Unknown,
     }
+}
+
+/// Returns `true` if a time is written with seconds at least.
+fn is_within_a_second(time: &DateTime) -> bool {
+    time.end().0 - time.instant().0 <= 1
 }
 
 #[cfg(test)]
@@ -84,7 +93,7 @@ mod tests {
         let cases = [
             (Some(7), Some(&instant), Currency::Current),
             (None, Some(&instant), Currency::Current),
-            (None, Some(&day), Currency::Current),
+            (Some(7), Some(&day), Currency::Current),
             (Some(8), Some(&instant), Currency::Stale),
             (Some(8), None, Currency::Stale),
             (Some(7), None, Currency::Unknown),
@@ -93,6 +102,30 @@ mod tests {
         for (length, lastmod, expected) in cases {
             let remote = Fixity { digests: &none, length, lastmod };
             assert_eq!(currency(held, remote), expected, "{remote:?}");
+        }
+    }
+
+    #[test]
+    fn o6_an_equal_day_alone_does_not_make_it_current() {
+        let (md5, none) = (digests("md5:1584abdf8ebdc9802ac0c6a7402c03b6"), Digests::new());
+        let sha256 = digests(&format!("sha-256:{}", "0".repeat(64)));
+        let (instant, second) = (time("2013-01-02T10:00:00.5Z"), time("2013-01-02T10:00:00Z"));
+        let cases = [
+            ("2013", Currency::Unknown),
+            ("2013-01-02", Currency::Unknown),
+            ("2013-01-02T10:00Z", Currency::Unknown),
+            ("2013-01-02T10:00:00Z", Currency::Current),
+            ("2013-01-01", Currency::Stale),
+        ];
+        for (text, expected) in cases {
+            let remote = time(text);
+            let remote = Fixity { digests: &md5, length: None, lastmod: Some(&remote) };
+            for held in [&instant, &second] {
+                let held = Fixity { digests: &sha256, length: Some(7), lastmod: Some(held) };
+                assert_eq!(currency(held, remote), expected, "{text}");
+                let held = Fixity { digests: &none, ..held };
+                assert_eq!(currency(held, remote), expected, "{text}");
+            }
         }
     }
 

@@ -1,7 +1,6 @@
-use resourcesync::{Change, DateTime, Entry, Metadata};
+use resourcesync::{DateTime, Entry, Metadata};
 
-use super::Place;
-use crate::state::PassedEntry;
+use super::{Place, leading::LeadingEntries};
 
 /// How far a Change List was read before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,17 +9,8 @@ pub struct Mark {
     pub from: Option<DateTime>,
     /// How many entries it had.
     pub entries: u64,
-    /// The last of them.
-    pub last: Option<PassedEntry>,
-}
-
-/// What tells an entry from its neighbours.
-pub fn passed(entry: &Entry) -> PassedEntry {
-    PassedEntry {
-        uri: entry.loc.clone(),
-        datetime: entry.metadata.datetime.or(entry.lastmod),
-        change: entry.metadata.change.clone().unwrap_or(Change::Updated),
-    }
+    /// The digest of all of them (O5). `None` if it was not kept; then nothing is known of the list.
+    pub leading: Option<[u8; 32]>,
 }
 
 /// Looks at a Change List once before it is applied: where its times stand, in which order it is, and whether it
@@ -35,7 +25,7 @@ pub struct Survey {
     entries: u64,
     datetimes: Run,
     lastmods: Run,
-    last: Option<PassedEntry>,
+    leading: LeadingEntries,
 }
 
 /// How the times of one kind run through a list.
@@ -106,8 +96,8 @@ pub struct Shape {
     pub known: u64,
     /// Whether this is an older copy of the list that was read before (D36).
     pub went_back: bool,
-    /// The last entry.
-    pub last: Option<PassedEntry>,
+    /// The digest of all entries.
+    pub leading: [u8; 32],
 }
 
 impl Survey {
@@ -125,7 +115,7 @@ impl Survey {
             entries: 0,
             datetimes: Run::new(),
             lastmods: Run::new(),
-            last: None,
+            leading: LeadingEntries::new(),
         }
     }
 
@@ -134,11 +124,11 @@ impl Survey {
         self.entries += 1;
         self.datetimes.observe(plausible(entry.metadata.datetime, self.latest), self.from, self.until);
         self.lastmods.observe(plausible(entry.lastmod, self.latest), self.from, self.until);
-        let last = self.last.insert(passed(entry));
+        self.leading.add(entry);
         if let Some(mark) = &self.mark
             && mark.entries == self.entries
         {
-            self.mark_holds = mark.last.as_ref() == Some(last);
+            self.mark_holds = mark.leading == Some(self.leading.digest());
         }
     }
 
@@ -167,7 +157,7 @@ impl Survey {
             newest: run.newest,
             known: if self.mark_holds && !newest_first { mark_entries } else { 0 },
             went_back: *entries < mark_entries,
-            last: self.last,
+            leading: self.leading.digest(),
         }
     }
 }
@@ -263,13 +253,31 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_is_known_by_place_and_identity() {
+    fn what_was_read_before_is_known_by_all_leading_entries() {
         let entries = [entry("a", None, None), entry("b", None, None), entry("c", None, None)];
-        let mark = Mark { from: Some(time(0)), entries: 2, last: Some(passed(&entries[1])) };
+        let leading = Some(survey(0, &entries[..2], None).leading);
+        let mark = Mark { from: Some(time(0)), entries: 2, leading };
         assert_eq!(survey(0, &entries, Some(&mark)).known, 2);
         let rewritten = [entry("x", None, None), entry("y", None, None), entry("c", None, None)];
         assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
         assert!(survey(0, &entries[..1], Some(&mark)).went_back);
         assert!(!survey(1, &entries[..1], Some(&mark)).went_back, "a new list of the same name");
+    }
+
+    #[test]
+    fn o5_a_new_entry_in_the_middle_is_new_although_the_place_of_the_last_one_looks_as_before() {
+        let read = [entry("a", Some(12), None), entry("b", Some(10), None)];
+        let leading = Some(survey(0, &read, None).leading);
+        let mark = Mark { from: Some(time(0)), entries: 2, leading };
+        let [a, b] = read;
+        assert_eq!(survey(0, &[a.clone(), b.clone(), b.clone()], Some(&mark)).known, 2, "it grew at its end");
+        let rewritten = [entry("new", Some(11), None), b, a];
+        assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
+    }
+
+    #[test]
+    fn o5_a_mark_without_a_digest_knows_nothing() {
+        let mark = Mark { from: Some(time(0)), entries: 1, leading: None };
+        assert_eq!(survey(0, &[entry("a", None, None)], Some(&mark)).known, 0);
     }
 }

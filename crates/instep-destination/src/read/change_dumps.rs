@@ -127,7 +127,7 @@ impl ReadChanges {
         let from = from.or(inside.from);
         Passed { uri: uri.clone(), from, until: datetime, shape, latest }.advance(&mut self.checkpoint);
         self.checkpoint.document = document;
-        self.checkpoint.position = 0;
+        (self.checkpoint.position, self.checkpoint.leading) = (0, None);
         self.checkpoint.last = Some(PassedEntry { uri, datetime, change: Change::Updated });
     }
 }

@@ -187,7 +187,7 @@ impl ChangeDocuments {
             let mark = known.then(|| Mark {
                 from: record.and_then(|record| record.at),
                 entries: checkpoint.position,
-                last: checkpoint.last.clone(),
+                leading: checkpoint.leading,
             });
             let latest = latest_time(document.date);
             let shape = set.read_changes(&document, mark, since).await?;

@@ -29,6 +29,7 @@ impl Passed {
         checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
         checkpoint.document = Some(uri);
         checkpoint.position = shape.entries;
-        checkpoint.last = shape.last;
+        checkpoint.leading = Some(shape.leading);
+        checkpoint.last = None;
     }
 }

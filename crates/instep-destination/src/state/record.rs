@@ -91,12 +91,14 @@ impl Owed {
 pub struct Checkpoint {
     /// Every change up to this time is applied or owed; the Source's own time.
     pub datetime: Option<DateTime>,
-    /// The last entry applied, for changes of one same time and those without times.
+    /// The last package of a Change Dump that was applied.
     pub last: Option<PassedEntry>,
-    /// The Change List that entry stood in.
+    /// The Change List that was read last.
     pub document: Option<Uri>,
     /// The number of entries of that document that were applied.
     pub position: u64,
+    /// The digest of these entries: the list that is read next continues them only if it begins with the same ones.
+    pub leading: Option<[u8; 32]>,
     /// The newest `at`, `from` or `until` of any document applied: an older one is not applied any more (D36).
     pub newest: Option<DateTime>,
 }
@@ -108,7 +110,7 @@ impl Checkpoint {
     }
 }
 
-/// The fields that identify an entry of a Change List.
+/// The fields that identify a package of a Change Dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedEntry {
     /// Its URI.

@@ -8,7 +8,7 @@ use instep_store::database::Schema;
 pub(super) const SCHEMA: Schema = Schema {
     // "inst", so that `file` can identify it.
     application_id: 0x696e_7374,
-    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6],
+    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
                PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
@@ -86,3 +86,6 @@ INSERT INTO owed (uri, set_id, change, attempts, why, length, digests, lastmod, 
     SELECT uri, set_id, change, attempts, why, length, digests, lastmod, datetime, etag, media_type, extra, links FROM owed_4;
 DROP TABLE owed_4;
 ";
+
+/// The digest of the entries of a Change List that were read. A list of before is read once more.
+const VERSION_7: &str = "ALTER TABLE set_of_resources ADD COLUMN leading BLOB;";

@@ -69,7 +69,7 @@ impl State {
     /// When the state cannot be read.
     pub fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
         let checkpoint = self.connection.query_row(
-            "SELECT datetime, last_uri, last_datetime, last_change, document, position, newest FROM set_of_resources
+            "SELECT datetime, last_uri, last_datetime, last_change, document, position, newest, leading FROM set_of_resources
              WHERE id = ?1 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)",
             [set.0],
             read_checkpoint,
@@ -137,6 +137,7 @@ fn read_checkpoint(row: &Row<'_>) -> rusqlite::Result<Checkpoint> {
         document,
         position: row.get::<_, i64>(5)?.cast_unsigned(),
         newest: codec::datetime(row, 6)?,
+        leading: row.get(7)?,
     })
 }
 
@@ -149,7 +150,7 @@ pub(super) fn put_checkpoint(
     connection
         .prepare_cached(
             "UPDATE set_of_resources SET datetime = ?2, last_uri = ?3, last_datetime = ?4, last_change = ?5,
-             document = ?6, position = ?7, newest = ?8 WHERE id = ?1",
+             document = ?6, position = ?7, newest = ?8, leading = ?9 WHERE id = ?1",
         )?
         .execute((
             set.0,
@@ -160,6 +161,7 @@ pub(super) fn put_checkpoint(
             checkpoint.document.as_ref().map(Uri::as_str),
             checkpoint.position.cast_signed(),
             codec::datetime_text(checkpoint.newest.as_ref()),
+            checkpoint.leading,
         ))?;
     Ok(())
 }
