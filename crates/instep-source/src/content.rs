@@ -43,6 +43,7 @@ pub use spool::{Kept, Spool};
 pub(crate) use stat::stamp;
 pub(crate) use supplier::ReportedPath;
 pub use supplier::{ChangeReporter, Supplied, Supplier, Supply};
+pub(crate) use uri::{MOST_BYTES, MOST_CHARACTERS, is_publishable};
 pub(crate) use walk::{FolderWalk, Skipped, Skips, WalkStep};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.

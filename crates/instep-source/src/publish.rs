@@ -26,12 +26,12 @@ use std::{
 use instep_store::Lock;
 
 use crate::{
-    Error, Monitor, Phase, PublishOptions,
+    Error, Monitor, Phase, Problem, PublishOptions,
     catalogue::{CATALOGUE, Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
     dump::{BatchLimits, Batches, BuiltDumps, DumpJob},
     records::{PublishedSet, PublishedSource},
-    render::{Before, Now, Place, Policy, SetView, host_setup, render},
+    render::{Before, Now, Omissions, Place, Policy, SetView, host_setup, render},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
     sink::{FolderSink, Sink},
 };
@@ -257,6 +257,7 @@ impl Publisher {
         let documents = self.place_documents(&mut rendered, now, monitor)?;
         let mut report = self.report(&snapshot, scanned.as_ref(), now)?;
         report.documents = documents;
+        report.skipped += rendered.omitted;
         report.elapsed = began.elapsed();
         monitor_changes(&rendered.before.published, &snapshot, monitor)?;
         announce.announce(self, &report)?;
@@ -302,8 +303,13 @@ impl Publisher {
         let views = self.context.views(snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
         let mut archives = |set: &str| published::archive(snapshot, set);
-        let next = render(&self.context.policy, &views, &before, now, &mut archives, &mut sink)?;
-        Ok(Rendered { before, next, sink })
+        let mut omissions = Omissions::default();
+        let policy = &self.context.policy;
+        let next = render(policy, &views, &before, now, &mut archives, &mut omissions, &mut sink)?;
+        for (uri, what) in omissions.named() {
+            monitor.problem(&Problem::skipped(uri, what));
+        }
+        Ok(Rendered { before, next, sink, omitted: omissions.count() })
     }
 
     /// Puts the staged documents in place. The catalogue knows before and after, so that an interruption is noticed.
@@ -313,7 +319,7 @@ impl Publisher {
         now: Now,
         monitor: &dyn Monitor,
     ) -> Result<Vec<String>, Error> {
-        let Rendered { before, next, sink } = rendered;
+        let Rendered { before, next, sink, .. } = rendered;
         let expired = next.expire(self.options().lists.grace, now.at);
         if *next == before.published && !before.repair && sink.is_empty() {
             return Ok(Vec::new());
@@ -356,6 +362,8 @@ struct Rendered {
     before: Before,
     next: PublishedSource,
     sink: FolderSink,
+    /// The number of resources that are left out, wholly or in part.
+    omitted: u64,
 }
 
 /// Passes the changes since the last publication to the monitor; none at the first one, which is the baseline.

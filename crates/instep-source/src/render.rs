@@ -9,6 +9,7 @@ mod capability_list;
 mod change_dump;
 mod change_list;
 mod entry;
+mod fit;
 mod host;
 mod packages;
 mod pages;
@@ -27,6 +28,7 @@ mod writer;
 mod tests;
 
 pub(crate) use entry::{change_entry, resource_entry};
+pub(crate) use fit::{Fitting, Omissions};
 pub(crate) use host::host_setup;
 pub use host::{HostSetup, Redirect};
 pub(crate) use place::{DOCUMENTS, SOURCE_DESCRIPTION, part_name};

@@ -162,6 +162,13 @@ impl Root {
         Uri::parse(&uri::encode(&self.prefix, path)).unwrap_or_default()
     }
 
+    /// Returns `true` unless the URI of a path is too long for every document.
+    pub(crate) fn is_publishable(&self, path: &[u8]) -> bool {
+        // Each byte takes three characters at most, so the URI of nearly every path need not be made for this.
+        self.prefix.len() + 3 * path.len() <= uri::MOST_CHARACTERS
+            || uri::is_publishable(&uri::encode(&self.prefix, path))
+    }
+
     /// The path that a URI stands for.
     pub(super) fn path_of_uri(&self, uri: &str) -> Option<Vec<u8>> {
         uri::decode(uri.strip_prefix(&self.prefix)?)

@@ -285,6 +285,8 @@ pub(crate) struct Skips {
     pub(crate) special: Skipped,
     pub(crate) names: Skipped,
     pub(crate) unreadable: u64,
+    /// Those whose URI or state no document can carry.
+    pub(crate) unpublishable: u64,
 }
 
 impl Skips {
@@ -295,11 +297,12 @@ impl Skips {
         self.special.merge(&other.special);
         self.names.merge(&other.names);
         self.unreadable += other.unreadable;
+        self.unpublishable += other.unpublishable;
     }
 
     /// Returns the number of those that were not meant to be left out: a hidden name is.
     pub(crate) fn count(&self) -> u64 {
-        self.private.count + self.links.count + self.special.count + self.unreadable
+        self.private.count + self.links.count + self.special.count + self.unreadable + self.unpublishable
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     Error, Monitor, Problem,
     content::{Holdings, Spool},
     records::{PublishedDocument, PublishedPackage},
-    render::SetPolicy,
+    render::{Fitting, SetPolicy},
     sink::{FolderSink, Rank, Sink, Stage},
 };
 
@@ -116,7 +116,7 @@ impl Packer<'_> {
             if attempt == restarts {
                 items = self.pin(items).map_err(Error::write(name))?;
             }
-            let manifest = self.manifest(name, header, &items)?;
+            let manifest = self.manifest(name, header, &mut items)?;
             match write(&manifest, &items)? {
                 None => return Ok(manifest),
                 Some(index) => self.look_again(&mut items, index),
@@ -182,13 +182,29 @@ impl Packer<'_> {
         Ok(pinned)
     }
 
-    fn manifest(&self, name: &str, header: &Header, items: &[Item]) -> Result<Vec<u8>, Error> {
-        let write = || {
-            let mut writer = DocumentWriter::new(Vec::new(), header, self.write.clone())?;
-            items.iter().try_for_each(|item| writer.write_entry(&item.entry()))?;
-            writer.finish()
-        };
-        write().map_err(|source| Error::Document { name: name.to_owned(), source })
+    /// Writes the manifest of the items that a manifest can carry; the others are taken out.
+    fn manifest(&self, name: &str, header: &Header, items: &mut Vec<Item>) -> Result<Vec<u8>, Error> {
+        let fitting = Fitting::new(header, self.write);
+        let failed = |source| Error::Document { name: name.to_owned(), source };
+        let mut writer = DocumentWriter::new(Vec::new(), header, self.write.clone()).map_err(failed)?;
+        let mut written = Ok(());
+        items.retain(|item| {
+            if written.is_err() {
+                return true;
+            }
+            match fitting.write(&mut writer, &item.entry()) {
+                Ok(None) => true,
+                Ok(Some(omission)) => {
+                    self.monitor.problem(&Problem::warning(omission.uri, omission.what));
+                    !omission.whole
+                }
+                Err(error) => {
+                    written = Err(error);
+                    true
+                }
+            }
+        });
+        written.and_then(|()| writer.finish()).map_err(failed)
     }
 
     /// Writes manifest and bitstreams; returns the first item that is not as the manifest says.

@@ -6,7 +6,10 @@ use resourcesync::{
     WriteOptions,
 };
 
-use crate::{Error, render::SetPlace};
+use crate::{
+    Error,
+    render::{Fitting, SetPlace},
+};
 
 /// The entries of one notification; a burst is split (CN-7). Each WebSocket has a buffer as long as the longest message.
 const MOST_ENTRIES: usize = 40;
@@ -88,7 +91,9 @@ fn header(place: &SetPlace, capability: Capability) -> Header {
 fn document(header: &Header, entries: &[Entry]) -> Result<Bytes, Error> {
     let write = || {
         let mut writer = DocumentWriter::new(Vec::new(), header, WriteOptions::new())?;
-        entries.iter().try_for_each(|entry| writer.write_entry(entry))?;
+        let fitting = Fitting::new(header, &WriteOptions::new());
+        // What is left out was reported with the Change List.
+        entries.iter().try_for_each(|entry| fitting.write(&mut writer, entry).map(drop))?;
         writer.finish().map(Bytes::from)
     };
     write().map_err(|source| Error::Document { name: "notification".to_owned(), source })

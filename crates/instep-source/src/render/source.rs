@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Policy, about, capability_list, robots,
+    Policy, about, capability_list,
+    fit::Omissions,
+    robots,
     set::SetPublication,
     view::{Before, Now, SetView},
     writer::{Documents, ReadArchive},
@@ -13,7 +15,7 @@ use crate::{Error, records::PublishedSource, sink::Sink};
 /// Writes, into the sink, the documents that differ from those in place, so that the sink shows the sets as they are.
 ///
 /// `views` are the sets of the policy, in its order. `archives` reads what an archive keeps, and is called only if an
-/// archive changes. Returns the record of what will be published; it equals the one in `before` if nothing was written.
+/// archive changes. What no document can carry goes to `omissions`. Returns the record of what will be published; it equals the one in `before` if nothing was written.
 ///
 /// # Errors
 /// If the catalogue cannot be read or the sink cannot be written.
@@ -23,6 +25,7 @@ pub(crate) fn render(
     before: &Before,
     now: Now,
     archives: ReadArchive<'_>,
+    omissions: &mut Omissions,
     sink: &mut dyn Sink,
 ) -> Result<PublishedSource, Error> {
     let held = &before.published;
@@ -30,7 +33,7 @@ pub(crate) fn render(
     let version = policy.write.version.to_string().replace('.', "_");
     let written_for = format!("{} V{version}", policy.place.base());
     let repair = before.repair || held.written_for != written_for;
-    let mut documents = Documents::new(sink, held, archives, repair);
+    let mut documents = Documents::new(sink, held, archives, omissions, repair);
     let mut sets = BTreeMap::new();
     for (set, view) in policy.sets.iter().zip(views) {
         let held = held.sets.get(&set.name).cloned().unwrap_or_default();

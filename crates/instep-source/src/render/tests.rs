@@ -9,7 +9,7 @@ use proptest::prelude::{
 };
 use resourcesync::{Capability, Change, Form, Relation, xml::SpecVersion};
 
-use super::{Before, Policy, SetView, host_setup, render};
+use super::{Before, Omissions, Policy, SetView, host_setup, render};
 use crate::{Archives, Error, LinkRule, PublishOptions, SetOptions, records::ArchivedDocuments, sink::Sink};
 use source::{Source, TestSet, read};
 
@@ -216,7 +216,16 @@ fn each_set_has_a_capability_list_of_its_own() {
     let now = source.set.now();
     let views: [&dyn SetView; 2] = [&source.set, &TestSet::default()];
     let mut archives = |_: &str| Ok::<_, Error>(ArchivedDocuments::default());
-    render(&source.policy, &views, &Before::default(), now, &mut archives, &mut source.sink).unwrap();
+    render(
+        &source.policy,
+        &views,
+        &Before::default(),
+        now,
+        &mut archives,
+        &mut Omissions::default(),
+        &mut source.sink,
+    )
+    .unwrap();
     source.sink.commit(&[]).unwrap();
     source.check_references();
     let (_, sets) = read(&source.sink.documents[".well-known/resourcesync"]);

@@ -7,7 +7,10 @@ use std::{
 
 use resourcesync::{DateTime, DocumentWriter, Entry, Header, WriteError, WriteOptions};
 
-use super::place::ROBOTS;
+use super::{
+    fit::{Fitting, Omissions},
+    place::ROBOTS,
+};
 use crate::{
     Error,
     records::{ArchiveSummary, ArchivedDocuments, Moment, PublishedDocument, PublishedSource},
@@ -28,6 +31,7 @@ pub(super) struct Documents<'a> {
     archived: BTreeSet<String>,
     dropped: Vec<String>,
     archives: BTreeMap<String, ArchivedDocuments>,
+    omissions: &'a mut Omissions,
     /// Writes documents although they were in place: after an interruption nothing is taken for granted.
     repair: bool,
 }
@@ -37,6 +41,7 @@ impl<'a> Documents<'a> {
         sink: &'a mut dyn Sink,
         held: &'a PublishedSource,
         read_archive: ReadArchive<'a>,
+        omissions: &'a mut Omissions,
         repair: bool,
     ) -> Self {
         Self {
@@ -47,6 +52,7 @@ impl<'a> Documents<'a> {
             archived: BTreeSet::new(),
             dropped: Vec::new(),
             archives: BTreeMap::new(),
+            omissions,
             repair,
         }
     }
@@ -145,11 +151,15 @@ impl<'a> Documents<'a> {
         options: &WriteOptions,
         entries: &mut dyn FnMut(&mut DocumentPage<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        let omissions = &mut *self.omissions;
         let length = self.sink.write(name, rank, &mut |sink| {
             let failed = failed(name);
             let writer = DocumentWriter::new(sink, header, options.clone()).map_err(failed)?;
-            let mut page = DocumentPage { name: name.to_owned(), writer };
+            let fitting = Fitting::new(header, options);
+            let mut page =
+                DocumentPage { name: name.to_owned(), writer, fitting, omissions: std::mem::take(omissions) };
             entries(&mut page)?;
+            *omissions = page.omissions;
             page.writer.finish().map_err(failed).map(drop)
         })?;
         self.next.insert(name.to_owned(), PublishedDocument { length, digest: None });
@@ -215,11 +225,16 @@ impl<'a> Documents<'a> {
 pub(super) struct DocumentPage<'a> {
     name: String,
     writer: DocumentWriter<&'a mut dyn Write>,
+    fitting: Fitting,
+    omissions: Omissions,
 }
 
 impl DocumentPage<'_> {
+    /// Writes an entry, or what a document can carry of it.
     pub(super) fn write(&mut self, entry: &Entry) -> Result<(), Error> {
-        self.writer.write_entry(entry).map_err(failed(&self.name))
+        let omission = self.fitting.write(&mut self.writer, entry).map_err(failed(&self.name))?;
+        omission.into_iter().for_each(|omission| self.omissions.add(omission));
+        Ok(())
     }
 
     pub(super) fn entries(&self) -> u64 {

@@ -7,7 +7,7 @@ use std::{
 
 use super::{candidate::Candidate, options::ScanOptions, pipeline::Pipeline, withheld::WithheldDeletions};
 use crate::{
-    Error, Monitor, Phase, Progress,
+    Error, Monitor, Phase, Problem, Progress,
     catalogue::{Catalogue, FileStamp, KnownStamp, Stamps},
     content::{FolderWalk, Look, Root, Skips, Spool, WalkStep, look},
 };
@@ -157,11 +157,23 @@ impl<'a, 'p> Merge<'a, 'p> {
         held: Option<KnownStamp>,
     ) -> Result<(), Error> {
         self.saw_one();
+        if !root.is_publishable(path) {
+            self.is_too_long(root, path);
+            return Ok(());
+        }
         let same = |held: KnownStamp| held.stamp == Some(stamp) && !held.rehash && held.sets == sets;
         if held.is_some_and(same) && !self.rehash_all {
             return Ok(());
         }
         self.pipeline.candidate(Candidate::Walked { root, path: path.to_vec(), length: stamp.length, sets })
+    }
+
+    /// Reports a path whose URI no document can have. What the catalogue knows of it stays there and is shown nowhere:
+    /// it was never published, so it cannot be gone.
+    pub(super) fn is_too_long(&mut self, root: &Root, path: &[u8]) {
+        self.skips.unpublishable += 1;
+        let what = "is not published: its URI would have more than 2,047 characters (GEN-14)";
+        self.monitor.problem(&Problem::skipped(root.path(path).display().to_string(), what));
     }
 
     /// Counts one, and reports the progress now and then.

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Error, Problem,
     catalogue::{Observation, Resource, State},
-    content::{MediaTypes, Root, Supplied, Supplier},
+    content::{MOST_BYTES, MediaTypes, Root, Supplied, Supplier},
 };
 
 /// The position in the catalogue and in the list of a supplier, which are read side by side.
@@ -100,7 +100,17 @@ impl<'a> Merge<'a, '_> {
         media_types: &mut MediaTypes,
     ) -> Result<(), Error> {
         self.saw_one();
-        let Supplied { path, state, siblings } = supplied;
+        let Supplied { path, mut state, siblings } = supplied;
+        if !root.is_publishable(&path) {
+            self.is_too_long(root, &path);
+            return Ok(());
+        }
+        if state.length.is_some_and(|length| length > MOST_BYTES) {
+            state.length = None;
+            self.skips.unpublishable += 1;
+            let what = "is published without its length, which cannot be right";
+            self.monitor.problem(&Problem::skipped(root.path(&path).display().to_string(), what));
+        }
         let mut resource = Resource::new(root.key(&path), root.uri(&path));
         (resource.sets, resource.state) = (sets, state);
         let state = &mut resource.state;

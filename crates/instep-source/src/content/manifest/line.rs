@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use resourcesync::{Change, ChangeFreq, DateTime, Digests, Link, MediaType, Uri};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::State;
+use crate::{
+    catalogue::State,
+    content::{MOST_BYTES, MOST_CHARACTERS, is_publishable},
+};
 
 /// One line as it is written; the names are the columns of the CSV form.
 #[derive(Debug, Deserialize, Serialize)]
@@ -38,7 +41,21 @@ impl ManifestLine {
     /// The values, or what is wrong with them.
     pub(super) fn listed(&self, folder: &Path) -> Result<Listed, String> {
         let uri = Uri::parse(&self.uri).map_err(|error| format!("{:?}: {error}", self.uri))?;
+        if !is_publishable(uri.as_str()) {
+            return Err(format!(
+                "the URI has {} characters, and at most {MOST_CHARACTERS} can be published",
+                self.uri.len()
+            ));
+        }
+        for (name, value) in [("type", &self.media_type), ("encoding", &self.encoding)] {
+            if let Some(value) = value.as_ref().filter(|value| value.contains(is_no_text)) {
+                return Err(format!("{name} {value:?} has a control character"));
+            }
+        }
         let mut state = State::new();
+        if self.length.is_some_and(|length| length > MOST_BYTES) {
+            return Err(format!("a length of more than {MOST_BYTES} bytes"));
+        }
         state.length = self.length;
         state.digests = digests(self.hash.as_deref().unwrap_or_default())?;
         state.lastmod = self.lastmod.as_deref().map(datetime).transpose()?;
@@ -54,6 +71,11 @@ impl ManifestLine {
         let change = self.change.as_deref().map(change).transpose()?;
         Ok(Listed { uri, file: self.path.as_ref().map(|path| folder.join(path)), state, change })
     }
+}
+
+/// Returns `true` for characters that XML forbids, or that no value of HTTP has.
+fn is_no_text(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
 }
 
 fn digests(text: &str) -> Result<Digests, String> {

@@ -10,7 +10,7 @@ use crate::{
     Error, PublishOptions,
     catalogue::{ChangeRecord, Resource, State, Totals},
     records::{ArchivedDocuments, PublishedSource},
-    render::{Before, Now, Policy, SetView, render},
+    render::{Before, Now, Omissions, Policy, SetView, render},
     sink::{MemorySink, Sink},
 };
 
@@ -127,8 +127,16 @@ impl Source {
             self.archives_read += 1;
             Ok::<_, Error>(self.archives.get(set).cloned().unwrap_or_default())
         };
-        let mut published =
-            render(&self.policy, &views, &before, now, &mut archives, &mut self.sink).unwrap();
+        let mut published = render(
+            &self.policy,
+            &views,
+            &before,
+            now,
+            &mut archives,
+            &mut Omissions::default(),
+            &mut self.sink,
+        )
+        .unwrap();
         let expired = published.expire(self.policy.lists.grace, now.at);
         let placed = self.sink.commit(&expired).unwrap();
         self.published = serde_json::from_slice(&serde_json::to_vec(&published).unwrap()).unwrap();
