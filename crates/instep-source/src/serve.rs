@@ -8,10 +8,12 @@ pub(crate) mod body;
 mod cache;
 mod condition;
 mod connection;
+mod cors;
 mod documents;
 mod file_body;
 mod files;
 mod generic;
+mod host;
 mod observe;
 mod options;
 mod page;
@@ -130,7 +132,8 @@ impl Source {
         let place = publisher.place().clone();
         let announcer = Announcer::new(&publisher, &options.channels, runtime)?;
         let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
-        let origin = options.strict_host.then(own_origin).map(Arc::from);
+        let cors = options.cors.unwrap_or_else(|| !host::is_local(place.base()));
+        let origin = (options.strict_host || !cors).then(own_origin).map(Arc::from);
         let mut routes = announcer.routes(origin.as_ref(), &is_ending).merge(page::routes(&publisher)?);
         routes = routes.merge(versions::routes(&publisher));
         if options.batches {
@@ -141,7 +144,7 @@ impl Source {
         let recorder = Recorder::new(&publisher, &monitor);
         let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;
         let (overview, strict_host) = (live.overview(), options.strict_host);
-        let app = App::new(app::AppParts { place, documents, resources, overview, strict_host, routes })?;
+        let app = App::new(app::AppParts { place, documents, resources, overview, strict_host, cors, routes })?;
         let admin = Arc::new(Admin { recorder, requests: live.requests(), overview: live.overview() });
         Ok(Self { live, app, ending, admin })
     }

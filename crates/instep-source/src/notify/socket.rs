@@ -86,7 +86,6 @@ fn read(topic: &Topic, headers: &HeaderMap) -> Response {
     headers.insert(header::LINK, topic.channel.links());
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(header::VARY, HeaderValue::from_static("accept"));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     response
 }
 

@@ -8,13 +8,16 @@ use axum::{
     extract::{Request, State},
     middleware,
     response::Response,
+    routing::any,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 
 use super::{
+    cors,
     documents::{self, Documents},
     files::Files,
+    host::AcceptedHosts,
     observe::{self, Metrics, Observer},
     page,
     path::{self, Beneath},
@@ -41,8 +44,10 @@ pub(crate) struct AppParts {
     pub resources: Resources,
     /// The state of the Source as pages, `/status` and `/metrics` show it.
     pub overview: watch::Receiver<Arc<Overview>>,
-    /// Refuses a request for another host.
+    /// Refuses requests for any host but that of the base URL.
     pub strict_host: bool,
+    /// Lets pages of other origins read the documents.
+    pub cors: bool,
     /// Further routes below the base URL: channels, hub, batch.
     pub routes: Router,
 }
@@ -53,6 +58,7 @@ pub(crate) struct AppState {
     documents: Files,
     resources: Resources,
     overview: watch::Receiver<Arc<Overview>>,
+    cors: bool,
     routes: Router,
     observer: Arc<Observer>,
 }
@@ -60,20 +66,24 @@ pub(crate) struct AppState {
 impl App {
     /// Opens the folders of a site.
     pub(crate) fn new(site: AppParts) -> Result<Self, Error> {
-        let AppParts { place, documents, resources, overview, strict_host, routes } = site;
+        let AppParts { place, documents, resources, overview, strict_host, cors, routes } = site;
         let documents = Documents::open(&documents).map(Files::new).map_err(Error::read(documents))?;
-        let authority = place.base().split('/').nth(2).unwrap_or_default().to_ascii_lowercase();
-        let observer = Observer { metrics: Metrics::new(), only_host: strict_host.then_some(authority) };
-        let observer = Arc::new(observer);
-        let shared = AppState { place, documents, resources, overview, routes, observer };
+        let hosts = AcceptedHosts::new(place.base(), strict_host);
+        let observer = Arc::new(Observer { metrics: Metrics::new(), hosts });
+        let shared = AppState { place, documents, resources, overview, cors, routes, observer };
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// The routes, at the path of the base URL; to be merged into a router of one's own, or used as it is.
+    /// Returns the routes, at the path of the base URL: to be served as they are, or merged into a router with routes and a
+    /// fallback of its own. At the root of a host they take every path that the other router has no route for.
     pub fn router(&self) -> Router {
-        let answers = Router::new().fallback(answer).with_state(Arc::clone(&self.shared));
+        let answers = Router::new().route("/", any(answer)).route("/{*path}", any(answer));
+        let answers = answers.with_state(Arc::clone(&self.shared));
         let prefix = self.shared.place.path().trim_end_matches('/');
-        let routes = self.shared.routes.clone().fallback_service(answers);
+        let mut routes = self.shared.routes.clone().merge(answers);
+        if self.shared.cors {
+            routes = routes.layer(middleware::from_fn(cors::allow_any_origin));
+        }
         let routes = if prefix.is_empty() { routes } else { Router::new().nest_service(prefix, routes) };
         routes.layer(middleware::from_fn_with_state(Arc::clone(&self.shared.observer), observe::observe))
     }
@@ -82,7 +92,7 @@ impl App {
 impl AppState {
     fn answer(&self, method: &Method, uri: &http::Uri, headers: &HeaderMap) -> Response {
         if method == Method::OPTIONS {
-            return options();
+            return with_allow(empty(StatusCode::NO_CONTENT));
         }
         if method != Method::GET && method != Method::HEAD {
             return with_allow(empty(StatusCode::METHOD_NOT_ALLOWED));
@@ -209,17 +219,6 @@ fn unavailable() -> Response {
 
 fn with_allow(mut response: Response) -> Response {
     response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD, OPTIONS"));
-    response
-}
-
-/// A page of another origin may read documents; nothing here depends on who asks.
-fn options() -> Response {
-    let mut response = with_allow(empty(StatusCode::NO_CONTENT));
-    let headers = response.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD"));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
-    headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     response
 }
 

@@ -1,6 +1,17 @@
 //! Connections: how many, how long, and how they end.
 
-use std::{convert::Infallible, future::Future, io, pin::pin, sync::Arc, time::Duration};
+mod answer;
+mod places;
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    io,
+    net::IpAddr,
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{Router, body::Body};
 use http::Request;
@@ -12,22 +23,28 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::{sleep, timeout},
+    time::{sleep, sleep_until, timeout},
 };
 use tower::ServiceExt;
 
 use super::{stall::StallGuard, tls::Tls};
+use answer::AnswerBody;
+use places::{Place, Places};
 
 /// Bounds of what clients can take (S10).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Connections at a time; further ones wait to be accepted.
+    /// Connections at a time. For a further one the connection that has been idle longest is closed; while none is idle it
+    /// waits to be accepted.
     pub connections: usize,
+    /// Connections at a time from one address, or one IPv6 network of 64 bits; loopback addresses have no limit, as proxies
+    /// are there. A further one takes the place of the one that has been idle longest; while none is idle it is closed.
+    pub connections_per_address: usize,
     /// Bytes of the headers of a request.
     pub header_bytes: usize,
-    /// The time in which a client has to send the headers of a request, and to begin the next one.
+    /// Time for the first request of a connection to arrive, from its acceptance, the handshake of TLS included; and time
+    /// for the next one on HTTP/1.1.
     pub header_timeout: Duration,
     /// The time that a client may take without accepting any byte of an answer.
     pub stall_timeout: Duration,
@@ -39,6 +56,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 10_000,
+            connections_per_address: 1_000,
             header_bytes: 64 * 1024,
             header_timeout: Duration::from_secs(30),
             stall_timeout: Duration::from_secs(60),
@@ -66,26 +84,26 @@ pub(crate) trait Listener: Send {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// The next one.
-    fn accept(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+    /// The next one, and the address it comes from if it has one.
+    fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<IpAddr>)>> + Send;
 }
 
 impl Listener for TcpListener {
     type Stream = TcpStream;
 
-    async fn accept(&self) -> io::Result<TcpStream> {
-        let (stream, _) = Self::accept(self).await?;
+    async fn accept(&self) -> io::Result<(TcpStream, Option<IpAddr>)> {
+        let (stream, address) = Self::accept(self).await?;
         // Answers are written whole; waiting for more would only delay them.
         let _ = stream.set_nodelay(true);
-        Ok(stream)
+        Ok((stream, Some(address.ip())))
     }
 }
 
 impl Listener for UnixListener {
     type Stream = UnixStream;
 
-    async fn accept(&self) -> io::Result<UnixStream> {
-        Self::accept(self).await.map(|(stream, _)| stream)
+    async fn accept(&self) -> io::Result<(UnixStream, Option<IpAddr>)> {
+        Self::accept(self).await.map(|(stream, _)| (stream, None))
     }
 }
 
@@ -97,7 +115,7 @@ pub(crate) async fn run_on<L: Listener>(
     tls: Option<Tls>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let places = Places::new(limits.connections, limits.connections_per_address);
     let protocols = protocols(&limits);
     let graceful = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
@@ -113,11 +131,9 @@ pub(crate) async fn run_on<L: Listener>(
             limits: limits.clone(),
             tls: tls.clone(),
             watcher: graceful.watcher(),
+            place,
         };
-        tokio::spawn(async move {
-            connection.serve(stream).await;
-            drop(place);
-        });
+        tokio::spawn(connection.serve(stream));
     }
     drop(listener);
     // Answers that never end (channels, events) end with the application; others get their time.
@@ -127,12 +143,17 @@ pub(crate) async fn run_on<L: Listener>(
 
 async fn next<L: Listener>(
     listener: &L,
-    places: &Arc<Semaphore>,
-) -> io::Result<(L::Stream, OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    places: &Arc<Places>,
+) -> io::Result<(L::Stream, Arc<Place>)> {
     loop {
         match listener.accept().await {
-            Ok(stream) => return Ok((stream, place)),
+            Ok((stream, address)) => {
+                places.free().await;
+                if let Some(place) = places.take(address) {
+                    return Ok((stream, place));
+                }
+                tracing::debug!(target: "instep::connection", ?address, "closed: too many from this address");
+            }
             // The client is gone already, or descriptors have run out for the moment: neither is the listener's end.
             Err(error) if is_passing(&error) => sleep(Duration::from_millis(50)).await,
             Err(error) => return Err(error),
@@ -174,16 +195,34 @@ struct Connection {
     limits: Limits,
     tls: Option<Tls>,
     watcher: hyper_util::server::graceful::Watcher,
+    place: Arc<Place>,
 }
 
 impl Connection {
+    /// Serves a connection until it ends, its first request is overdue, or it has to give up its place.
     async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
+        let place = Arc::clone(&self.place);
+        let first_request_by = (Instant::now() + self.limits.header_timeout).into();
+        let overdue = async {
+            tokio::select! {
+                () = place.begun() => std::future::pending().await,
+                () = sleep_until(first_request_by) => {}
+            }
+        };
+        let reason = tokio::select! {
+            () = self.answer(stream) => return,
+            () = overdue => "no request came in time",
+            () = place.given_up() => "its place was needed",
+        };
+        tracing::debug!(target: "instep::connection", reason, "connection closed");
+    }
+
+    async fn answer<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
         let stream = StallGuard::new(stream, self.limits.stall_timeout);
         match &self.tls {
             None => self.speak(stream).await,
             Some(tls) => {
-                let handshake = timeout(self.limits.header_timeout, tls.accept(stream)).await;
-                if let Ok(Ok(stream)) = handshake {
+                if let Ok(stream) = tls.accept(stream).await {
                     self.speak(stream).await;
                 }
             }
@@ -191,8 +230,17 @@ impl Connection {
     }
 
     async fn speak<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
+        let place = self.place;
         let app = self.app.map_request(|request: Request<hyper::body::Incoming>| request.map(Body::new));
         let app = app.map_err(|never: Infallible| match never {});
+        // Outermost, so that a request is in flight from its headers to the end of its answer.
+        let app = tower::service_fn(move |request| {
+            let (in_flight, app) = (place.request(), app.clone());
+            async move {
+                let response = app.oneshot(request).await?;
+                Ok::<_, Infallible>(response.map(|body| AnswerBody::new(body, in_flight)))
+            }
+        });
         let connection = self
             .protocols
             .serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(app));

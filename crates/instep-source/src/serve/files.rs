@@ -183,7 +183,6 @@ impl Files {
         }
         if self.provider.is_for_documents() {
             headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         }
         if let Some(content_type) = &found.twin_of {
             headers.insert(header::CONTENT_TYPE, content_type.clone());

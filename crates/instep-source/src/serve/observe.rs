@@ -13,10 +13,10 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use http::{StatusCode, header};
 use http_body::Body as _;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
+use super::host::AcceptedHosts;
 use crate::Overview;
 
 /// The figures of one application. They are not in a global recorder: a program that mounts the router has its own.
@@ -98,23 +98,14 @@ impl Metrics {
 #[derive(Debug)]
 pub(crate) struct Observer {
     pub(crate) metrics: Metrics,
-    /// The only host that is answered for, in lower case; `None` if any is.
-    pub(crate) only_host: Option<String>,
-}
-
-impl Observer {
-    fn is_for_us(&self, request: &Request) -> bool {
-        let Some(only) = &self.only_host else { return true };
-        let host = request.uri().authority().map(http::uri::Authority::as_str);
-        let named = host.or_else(|| request.headers().get(header::HOST)?.to_str().ok());
-        named.is_some_and(|named| named.eq_ignore_ascii_case(only))
-    }
+    /// The hosts that requests may name.
+    pub(crate) hosts: AcceptedHosts,
 }
 
 /// Counts a request and writes its line of the access log: target `instep::access`.
 pub(crate) async fn observe(State(observer): State<Arc<Observer>>, request: Request, next: Next) -> Response {
-    if !observer.is_for_us(&request) {
-        return StatusCode::MISDIRECTED_REQUEST.into_response();
+    if let Err(refusal) = observer.hosts.check(&request) {
+        return refusal.into_response();
     }
     if !tracing::enabled!(target: "instep::access", tracing::Level::INFO) {
         let response = next.run(request).await;

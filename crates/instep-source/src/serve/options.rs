@@ -31,8 +31,12 @@ pub struct ServeOptions {
     pub batches: bool,
     /// The listener for applications and the operator; none: there is none.
     pub admin: Option<AdminOptions>,
-    /// Refuses a request for another host with 421.
+    /// Refuses requests for any host but that of the base URL, with 421. A Source whose base URL is on loopback refuses all
+    /// hosts but those of loopback in any case.
     pub strict_host: bool,
+    /// Lets web pages of any origin read the documents (CORS). `None` lets them unless the base URL is on loopback: what
+    /// only this machine can reach is not for every site that its user visits.
+    pub cors: Option<bool>,
 }
 
 impl ServeOptions {
@@ -54,6 +58,7 @@ impl ServeOptions {
             batches: true,
             admin: Some(AdminOptions::default()),
             strict_host: false,
+            cors: None,
         }
     }
 }

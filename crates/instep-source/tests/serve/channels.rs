@@ -126,7 +126,7 @@ fn the_last_notification_can_be_read_without_a_socket() {
 fn browsers_hear_of_changes_by_events() {
     let server = Server::start(&[("a.txt", b"a")]);
     let mut stream = connect(server.address);
-    write!(stream, "GET /resourcesync/events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    write!(stream, "GET /resourcesync/events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
     assert!(lines.by_ref().find(|line| line.is_empty()).is_some());
     fs::write(server.path("b.txt"), "b").unwrap();

@@ -85,7 +85,9 @@ fn s1_an_absolute_target_and_a_link_that_appears_later_lead_nowhere() {
 
 #[test]
 fn s2_the_host_of_a_request_is_in_no_answer() {
-    let server = Server::start(&[("a.txt", b"a"), ("d/index.html", b"d")]);
+    let server = Server::with(folder(&[("a.txt", b"a"), ("d/index.html", b"d")]), |options| {
+        options.publish.base_url = "http://source.example/".to_owned();
+    });
     let claims =
         ["X-Forwarded-Host: evil.example", "X-Forwarded-Proto: https", "Forwarded: host=evil.example"];
     let targets =
@@ -124,7 +126,7 @@ fn s10_a_client_that_does_not_finish_its_headers_loses_its_connection() {
         options.limits.header_timeout = Duration::from_millis(300);
     });
     let mut slow = raw::connect(server.address);
-    slow.write_all(b"GET /a.txt HTTP/1.1\r\nHost: x\r\nX-Slow: ").unwrap();
+    slow.write_all(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").unwrap();
     let mut answer = Vec::new();
     let _ = slow.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP/1.1 200"));
@@ -162,17 +164,17 @@ fn s10_header_bombs_are_refused() {
 #[test]
 fn s14_ambiguous_requests_are_refused_and_their_connection_closed() {
     let server = Server::start(&[("a.txt", b"a"), ("b.txt", b"b")]);
-    let smuggled = "GET /b.txt HTTP/1.1\r\nHost: x\r\n\r\n";
+    let smuggled = "GET /b.txt HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let ambiguous = [
-        format!("GET /a.txt HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{smuggled}"),
-        format!("GET /a.txt HTTP/1.1\r\nHost: x\r\nContent-Length: +5\r\n\r\n{smuggled}"),
-        format!("GET /a.txt HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n{smuggled}"),
-        format!("GET /a.txt HTTP/1.1\r\nHost: x\r\nTransfer-Encoding : chunked\r\n\r\n{smuggled}"),
-        format!("GET /a.txt HTTP/1.1\r\nHost: x\r\n X: folded\r\n\r\n{smuggled}"),
-        format!("GET /a.txt HTTP/1.1\r\nHost: x\r\nX: a\x00b\r\n\r\n{smuggled}"),
-        format!("GET /a .txt HTTP/1.1\r\nHost: x\r\n\r\n{smuggled}"),
+        format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{smuggled}"),
+        format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\n{smuggled}"),
+        format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n{smuggled}"),
+        format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding : chunked\r\n\r\n{smuggled}"),
+        format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\n X: folded\r\n\r\n{smuggled}"),
+        format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nX: a\x00b\r\n\r\n{smuggled}"),
+        format!("GET /a .txt HTTP/1.1\r\nHost: localhost\r\n\r\n{smuggled}"),
         format!(
-            "POST /a.txt HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}"
+            "POST /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{smuggled}"
         ),
     ];
     for text in ambiguous {

@@ -113,7 +113,7 @@ fn serve_one(
 fn ask(server: &Server, parameters: &[(&str, &str)]) -> Answer {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
     let text = format!(
-        "POST /resourcesync/hub HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+        "POST /resourcesync/hub HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
          Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
@@ -306,7 +306,7 @@ fn nobody_else_publishes_through_the_hub() {
     let body = "<urlset/>";
     for (media_type, status) in [("application/xml", 403), ("text/plain", 406)] {
         let text = format!(
-            "POST /resourcesync/hub HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: {media_type}\r\n\
+            "POST /resourcesync/hub HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {media_type}\r\n\
              Content-Length: {}\r\n\r\n{body}",
             body.len()
         );

@@ -9,6 +9,7 @@ use std::{
 };
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use instep_source::serve::ServeOptions;
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     pki_types::{CertificateDer, ServerName, pem::PemObject},
@@ -40,20 +41,37 @@ fn host() -> ServerName<'static> {
 }
 
 /// A Source with the first certificate, and the folder that its files are in.
-fn start() -> (Server, TempDir) {
+pub(super) fn with(change: impl FnOnce(&mut ServeOptions)) -> (Server, TempDir) {
     let certificates = tempfile::tempdir().unwrap();
     let (chain, key) = (certificates.path().join("chain.pem"), certificates.path().join("key.pem"));
     fs::copy(data("first.pem"), &chain).unwrap();
     fs::copy(data("first.key"), &key).unwrap();
-    let server = Server::with(folder(&[("a.txt", b"abc")]), |options| options.tls = Some((chain, key)));
+    let server = Server::with(folder(&[("a.txt", b"abc")]), |options| {
+        options.tls = Some((chain, key));
+        change(options);
+    });
     (server, certificates)
 }
 
+fn start() -> (Server, TempDir) {
+    with(|_| ())
+}
+
+/// A connection over which the handshake is complete, and nothing else has come.
+pub(super) fn shake_hands(server: &Server) -> TcpStream {
+    let mut connection = ClientConnection::new(client(b"http/1.1"), host()).unwrap();
+    let mut stream = super::raw::connect(server.address);
+    while connection.is_handshaking() {
+        connection.complete_io(&mut stream).unwrap();
+    }
+    stream
+}
+
 /// An answer over TLS, and the certificate it came with.
-fn get(server: &Server) -> (String, Vec<u8>) {
+pub(super) fn get(server: &Server) -> (String, Vec<u8>) {
     let connection = ClientConnection::new(client(b"http/1.1"), host()).unwrap();
     let mut stream = StreamOwned::new(connection, TcpStream::connect(server.address).unwrap());
-    stream.write_all(b"GET /a.txt HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    stream.write_all(b"GET /a.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     let certificate = stream.conn.peer_certificates().unwrap()[0].to_vec();

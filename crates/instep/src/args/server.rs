@@ -33,6 +33,9 @@ pub(crate) struct ServerArgs {
     /// Refuse requests for another host with 421
     #[arg(long, hide_short_help = true)]
     strict_host: bool,
+    /// Let web pages of any origin read the documents [default: true unless the base URL is on this machine]
+    #[arg(long, value_name = "BOOL", hide_short_help = true)]
+    cors: Option<bool>,
     /// Find changes by scanning only
     #[arg(long, hide_short_help = true)]
     no_watch: bool,
@@ -72,6 +75,7 @@ impl ServerArgs {
         options.listen = listen;
         options.tls = self.tls_cert.zip(self.tls_key);
         options.strict_host = self.strict_host;
+        options.cors = self.cors;
         options.live.watch = !self.no_watch;
         options.live.scan_every = self.scan_every;
         options.live.interval = self.interval;
