@@ -144,7 +144,8 @@ impl Source {
         let recorder = Recorder::new(&publisher, &monitor);
         let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;
         let (overview, strict_host) = (live.overview(), options.strict_host);
-        let app = App::new(app::AppParts { place, documents, resources, overview, strict_host, cors, routes })?;
+        let app =
+            App::new(app::AppParts { place, documents, resources, overview, strict_host, cors, routes })?;
         let admin = Arc::new(Admin { recorder, requests: live.requests(), overview: live.overview() });
         Ok(Self { live, app, ending, admin })
     }

@@ -141,10 +141,7 @@ pub(crate) async fn run_on<L: Listener>(
     Ok(())
 }
 
-async fn next<L: Listener>(
-    listener: &L,
-    places: &Arc<Places>,
-) -> io::Result<(L::Stream, Arc<Place>)> {
+async fn next<L: Listener>(listener: &L, places: &Arc<Places>) -> io::Result<(L::Stream, Arc<Place>)> {
     loop {
         match listener.accept().await {
             Ok((stream, address)) => {

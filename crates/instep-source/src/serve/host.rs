@@ -74,12 +74,20 @@ mod tests {
 
     #[test]
     fn c8_only_names_that_no_resolver_is_asked_for_are_this_machine() {
-        for local in ["localhost", "LOCALHOST:8080", "a.localhost:1", "127.0.0.1", "127.9.9.9:80", "[::1]:8080"] {
+        for local in
+            ["localhost", "LOCALHOST:8080", "a.localhost:1", "127.0.0.1", "127.9.9.9:80", "[::1]:8080"]
+        {
             assert!(is_loopback(local), "{local}");
         }
-        for foreign in
-            ["", "x", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "192.0.2.1", "[::2]:80"]
-        {
+        for foreign in [
+            "",
+            "x",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "192.0.2.1",
+            "[::2]:80",
+        ] {
             assert!(!is_loopback(foreign), "{foreign}");
         }
     }

@@ -166,7 +166,9 @@ fn s14_ambiguous_requests_are_refused_and_their_connection_closed() {
     let server = Server::start(&[("a.txt", b"a"), ("b.txt", b"b")]);
     let smuggled = "GET /b.txt HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let ambiguous = [
-        format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{smuggled}"),
+        format!(
+            "GET /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{smuggled}"
+        ),
         format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\n{smuggled}"),
         format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n{smuggled}"),
         format!("GET /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding : chunked\r\n\r\n{smuggled}"),

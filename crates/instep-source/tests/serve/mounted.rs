@@ -12,7 +12,8 @@ use tower::ServiceExt;
 use super::server::folder;
 
 async fn body(app: &Router, target: &str) -> (u16, String) {
-    let request = http::Request::get(target).header("host", "localhost").body(axum::body::Body::empty()).unwrap();
+    let request =
+        http::Request::get(target).header("host", "localhost").body(axum::body::Body::empty()).unwrap();
     let response = app.clone().oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     let bytes = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();

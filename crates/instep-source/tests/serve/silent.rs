@@ -31,7 +31,8 @@ fn c6_a_connection_without_a_first_request_is_closed() {
         options.limits.header_timeout = Duration::from_millis(300);
     });
     let settings = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-    let beginnings: [&[u8]; 5] = [b"", b"PRI * HT", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", settings, b"GET /a.txt HTTP/1.1\r\n"];
+    let beginnings: [&[u8]; 5] =
+        [b"", b"PRI * HT", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", settings, b"GET /a.txt HTTP/1.1\r\n"];
     let mut silent = beginnings.map(|beginning| {
         let mut stream = raw::connect(server.address);
         stream.write_all(beginning).unwrap();
@@ -45,7 +46,8 @@ fn c6_a_connection_without_a_first_request_is_closed() {
 
 #[test]
 fn c6_nothing_in_and_nothing_after_a_handshake_is_closed() {
-    let (server, _certificates) = tls::with(|options| options.limits.header_timeout = Duration::from_millis(300));
+    let (server, _certificates) =
+        tls::with(|options| options.limits.header_timeout = Duration::from_millis(300));
     closed(&mut raw::connect(server.address));
     closed(&mut tls::shake_hands(&server));
     assert!(tls::get(&server).0.starts_with("HTTP/1.1 200"));
