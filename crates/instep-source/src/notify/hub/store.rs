@@ -154,4 +154,28 @@ mod tests {
         store.keep(&key, None).unwrap();
         assert_eq!(store.book().unwrap().get(&key), None);
     }
+
+    #[test]
+    fn the_hub_of_0_1_0_is_taken_up_with_its_subscription_and_its_message() {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/state-0.1.0/hub.db");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hub.db");
+        std::fs::copy(golden, &path).unwrap();
+        let topic = "http://127.0.0.1:8198/resourcesync/change-notification";
+        let key = (topic.to_owned(), "http://127.0.0.1:8199/cb".to_owned());
+        // First as that version left it, then as it was migrated.
+        for _ in 0..2 {
+            let store = Store::open(&path).unwrap();
+            let mut book = store.book().unwrap();
+            let subscription = book.get(&key).unwrap();
+            assert_eq!(subscription.secret.as_deref(), Some("geheim"));
+            assert_eq!((subscription.cursor, subscription.failures), (0, 1));
+            let due = subscription.next_attempt;
+            assert_eq!(book.take_due(due - 1), []);
+            assert_eq!(book.take_due(due), std::slice::from_ref(&key));
+            let body = store.body(1).unwrap().unwrap();
+            assert!(std::str::from_utf8(&body).unwrap().contains("<loc>http://127.0.0.1:8198/f.txt</loc>"));
+            assert_eq!(store.body(2).unwrap(), None);
+        }
+    }
 }
