@@ -22,6 +22,7 @@ use crate::{
 pub use record::{Bunch, Commit, CommitOptions, Committed, Flushed, NewFile, Recovered, Step, StepHook};
 
 use group::Group;
+use record::Refused;
 
 /// A commit that failed; what the group had done is resolved by the next [`Committer::open`].
 #[derive(Debug, thiserror::Error)]
@@ -292,10 +293,4 @@ impl Committer {
     fn waits(&self, waits: Waits) -> Waits {
         if self.options.durability == Durability::None { Waits::Nothing } else { waits }
     }
-}
-
-/// An operation that something stands in the way of.
-struct Refused {
-    index: usize,
-    error: StoreError,
 }

@@ -4,63 +4,13 @@ mod climb;
 mod error;
 mod explore;
 mod found;
+mod from_url;
 mod search;
-
-use resourcesync::Uri;
+mod trouble;
 
 pub use error::DiscoverError;
 pub use explore::{Node, explore};
-pub use found::{CapabilitySet, Discovered, Offer, Trouble, Way};
-
-use crate::documents::Documents;
-use search::{Search, Sight};
-
-/// Finds the capabilities that a URL leads to (§6.3, DISC-6, DISC-7, DISC-8). It tries the document itself, the Source Description at its
-/// well-known URI, links, `robots.txt`, and last the names that other clients guess. The content of a document decides its type, not its
-/// name.
-///
-/// `sets` picks sets of resources by the URI of their Capability List or a part of its path; all if it is empty.
-///
-/// # Errors
-/// If nothing answers, nothing there is a document, or a document cannot be used.
-pub async fn discover(
-    url: &Uri,
-    sets: &[String],
-    documents: &Documents,
-) -> Result<Discovered, DiscoverError> {
-    discover_again(url, sets, documents, None).await
-}
-
-/// Finds out what a URL leads to that led somewhere before. What was a document is not looked for elsewhere when it does not answer
-/// for once, and names are guessed only if a guess was right before (B20): another Source's lists would get into the copy.
-pub(crate) async fn discover_again(
-    url: &Uri,
-    sets: &[String],
-    documents: &Documents,
-    before: Option<Way>,
-) -> Result<Discovered, DiscoverError> {
-    let mut search = Search::new(url, documents, sets);
-    let mut places = search::well_known(url);
-    match search.look_first(url).await? {
-        Sight::Found(found) => return Ok(found),
-        Sight::Page(page) => places.extend(search::links(&page)),
-        Sight::Nothing => {}
-    }
-    if before == Some(Way::Itself) {
-        return Err(search.nothing(url));
-    }
-    if let Some(found) = search.look_at_all(places).await? {
-        return Ok(found);
-    }
-    let mut places = Vec::new();
-    if matches!(before, None | Some(Way::Robots | Way::Guess)) {
-        places.extend(search.robots(url).await);
-    }
-    if matches!(before, None | Some(Way::Guess)) {
-        places.extend(search::guesses(url));
-    }
-    match search.look_at_all(places).await? {
-        Some(found) => Ok(found),
-        None => Err(search.nothing(url)),
-    }
-}
+pub use found::{CapabilitySet, Discovered, Offer, Way};
+pub use from_url::discover;
+pub(crate) use from_url::discover_again;
+pub use trouble::Trouble;

@@ -9,6 +9,7 @@
 //! escape of an `@`, so it marks what the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside `/a/...`, `%40`
 //! before a query, `%40%40` before a digest.
 
+mod error;
 mod explicit;
 mod fold;
 mod name;
@@ -19,30 +20,14 @@ use std::borrow::Cow;
 
 use resourcesync::Uri;
 
+pub use error::MapError;
 pub use explicit::{ExplicitMap, ExplicitMapError};
+pub use parts::without_fragment;
 pub use path::CopyPath;
 
 pub(crate) use fold::fold as folded;
 
 use parts::{Authority, Parts};
-
-/// Why a URI has no place in a copy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MapError {
-    /// Only http and https resources are copied (D26).
-    #[error("{uri} is neither http nor https")]
-    Scheme {
-        /// The URI.
-        uri: Uri,
-    },
-    /// The authority has no host, or a port that is no port.
-    #[error("{uri} names no host")]
-    Host {
-        /// The URI.
-        uri: Uri,
-    },
-}
 
 /// The URI below which resources lie at the top of the copy: the operator's URL where it ends in a slash, else its host's root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,7 +122,3 @@ pub(crate) fn climbs(uri: &Uri) -> bool {
     path.split('/').skip(3).any(|segment| segment.to_ascii_lowercase().replace("%2e", ".") == "..")
 }
 
-/// Returns the URI without its fragment, which does not identify a resource (D6).
-pub fn without_fragment(uri: &Uri) -> &str {
-    uri.as_str().split('#').next().unwrap_or_default()
-}

@@ -34,8 +34,8 @@ pub use record::{Checkpoint, DocumentRecord, Held, Owed, PassedEntry, SetId};
 pub use runs::{Problem, Run, RunId};
 
 pub(crate) use crate::records::operations::Operation;
-pub(crate) use intent::{Ledger, Waits};
-pub(crate) use record::HeldFile;
+pub(crate) use intent::Ledger;
+pub(crate) use record::{HeldFile, Waits};
 
 /// A state that cannot be read or written.
 #[derive(Debug, thiserror::Error)]

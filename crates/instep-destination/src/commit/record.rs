@@ -193,3 +193,9 @@ pub enum Step {
     /// Removed files are about to be discarded.
     Discard,
 }
+
+/// An operation that something stands in the way of.
+pub(super) struct Refused {
+    pub(super) index: usize,
+    pub(super) error: StoreError,
+}

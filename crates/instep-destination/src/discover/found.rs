@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use resourcesync::{Capability, Form, Header, Link, Uri};
 
-use super::DiscoverError;
+use super::{DiscoverError, Trouble};
 use crate::documents::Document;
 
 /// The Source that a URL led to.
@@ -154,37 +154,6 @@ impl fmt::Display for Way {
             Self::Robots => "robots.txt",
             Self::Guess => "a usual name",
         })
-    }
-}
-
-/// A fault that did not end the search.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Trouble {
-    /// The document.
-    pub uri: Uri,
-    /// The fault.
-    pub what: String,
-    /// `true` if a set of resources that was asked for is lost by it.
-    pub costs_a_set: bool,
-}
-
-impl Trouble {
-    pub(crate) fn new(uri: &Uri, what: impl Into<String>) -> Self {
-        Self { uri: uri.clone(), what: what.into(), costs_a_set: false }
-    }
-
-    pub(crate) fn lost_set(uri: &Uri, what: impl Into<String>) -> Self {
-        Self { costs_a_set: true, ..Self::new(uri, what) }
-    }
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.what.starts_with(self.uri.as_str()) {
-            true => f.write_str(&self.what),
-            false => write!(f, "{}: {}", self.uri, self.what),
-        }
     }
 }
 

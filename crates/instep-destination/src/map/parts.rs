@@ -70,7 +70,7 @@ pub(super) struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     pub(super) fn of(uri: &'a Uri) -> Result<Self, MapError> {
-        let written = super::without_fragment(uri);
+        let written = without_fragment(uri);
         let (scheme, rest) = written.split_once(':').unwrap_or((written, ""));
         let rest = rest.strip_prefix("//").unwrap_or_default();
         let (authority, _) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -93,4 +93,9 @@ pub(super) fn segments(path: &str) -> impl Iterator<Item = Cow<'_, [u8]>> {
 /// Path and query.
 pub(super) fn split_query(text: &str) -> (&str, Option<&str>) {
     text.split_once('?').map_or((text, None), |(path, query)| (path, Some(query)))
+}
+
+/// Returns the URI without its fragment, which does not identify a resource (D6).
+pub fn without_fragment(uri: &Uri) -> &str {
+    uri.as_str().split('#').next().unwrap_or_default()
 }

@@ -7,24 +7,13 @@ use resourcesync::{Change, Link, Uri};
 use rusqlite::{Connection, params};
 
 use super::{
-    Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, changes, codec, held, owed, sets,
+    Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, Waits, changes, codec, held, owed, sets,
 };
 use crate::records::operations::{self, Operation};
 
 /// A group that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IntentId(i64);
-
-/// The waiting of a commit of the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waits {
-    /// The disk has it when the commit returns.
-    Disk,
-    /// The disk has it before anything that is written later.
-    Order,
-    /// Nothing.
-    Nothing,
-}
 
 /// The changes of the state that are recorded together with a group, in the same transaction (invariant 5).
 #[derive(Debug, Default)]

@@ -145,3 +145,14 @@ impl DocumentRecord {
         Self { uri, etag: None, last_modified: None, digest: None, at: None, extra: None }
     }
 }
+
+/// The waiting of a commit of the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// The disk has it when the commit returns.
+    Disk,
+    /// The disk has it before anything that is written later.
+    Order,
+    /// Nothing.
+    Nothing,
+}

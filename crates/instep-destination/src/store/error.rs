@@ -1,0 +1,107 @@
+//! Steps of a store that failed: those that concern one resource, and those that end a run.
+
+use std::{io, path::PathBuf};
+
+use instep_store::Obstacle;
+
+/// A step that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another run works on the copy (exit code 7).
+    #[error("{} is in use by {owner}", path.display())]
+    Locked {
+        /// The copy.
+        path: PathBuf,
+        /// The run that holds it.
+        owner: String,
+    },
+    /// Nothing is left of a copy that the state knows: an unmounted disk (D35, exit code 6).
+    #[error("{} holds no file of the copy any more; its disk may not be mounted", path.display())]
+    NotTheCopy {
+        /// The place where it should be.
+        path: PathBuf,
+    },
+    /// Backups would be resources of the copy, or overwrite them.
+    #[error("{} cannot take backups: it is not apart from the copy in {}; name a folder beside it", backups.display(), copy.display())]
+    BackupsInCopy {
+        /// The folder of the backups.
+        backups: PathBuf,
+        /// The copy.
+        copy: PathBuf,
+    },
+    /// Something that is not ours stands in the way of one resource: a link, a foreign file or folder.
+    #[error("{path} is blocked by {by}: move it away")]
+    Blocked {
+        /// The path in the copy.
+        path: String,
+        /// The thing that has its name.
+        by: Obstacle,
+    },
+    /// Free space is down to the reserve (exit code 8).
+    #[error(
+        "Only {free} bytes are free on the disk of the copy, {reserve} of them reserved: make space and run again"
+    )]
+    Reserve {
+        /// Free bytes.
+        free: u64,
+        /// The reserve.
+        reserve: u64,
+    },
+    /// The system refused (exit code 8).
+    #[error("Could not {doing} {path}")]
+    Io {
+        /// The attempt that failed.
+        doing: &'static str,
+        /// On what.
+        path: String,
+        /// The reason that the system gives.
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    /// Separates an obstacle to one resource from a fault of the disk, which concerns all of them.
+    pub(crate) fn of(doing: &'static str, path: &str, error: impl Into<io::Error>) -> Self {
+        let error = error.into();
+        match Obstacle::of(&error) {
+            Some(by) => Self::Blocked { path: path.to_owned(), by },
+            None => Self::io(doing, path, error),
+        }
+    }
+
+    pub(crate) fn io(doing: &'static str, path: impl Into<String>, source: impl Into<io::Error>) -> Self {
+        Self::Io { doing, path: path.into(), source: source.into() }
+    }
+
+    /// Returns `true` if only the one resource is concerned; all others can go on. A folder in the copy
+    /// that may not be entered or written costs the resources in it, and not the run (B24).
+    pub fn concerns_one_resource(&self) -> bool {
+        match self {
+            Self::Blocked { .. } => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if space, quota, a read-only disk, a limit on files or the disk itself is the cause (exit code 8).
+    pub fn is_storage(&self) -> bool {
+        matches!(self, Self::Reserve { .. } | Self::Io { .. })
+    }
+
+    /// Returns `true` if the same may succeed once space or open files are freed.
+    pub fn is_exhaustion(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        match self {
+            Self::Reserve { .. } => true,
+            Self::Io { source, .. } => {
+                matches!(source.kind(), StorageFull | QuotaExceeded)
+                    || matches!(
+                        rustix::io::Errno::from_io_error(source),
+                        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE)
+                    )
+            }
+            _ => false,
+        }
+    }
+}
