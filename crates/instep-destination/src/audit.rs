@@ -139,7 +139,7 @@ impl Audit<'_> {
                 false => self.read_changes(&mut run, found, &mut set).await.map(|()| false)?,
             };
             named = by_origin.then(|| set.with(Draft::named));
-            self.tell_plan(&set)?;
+            self.report_plan(&set)?;
             // A plan without actions names no resource that a later check of files must leave out.
             if set.with(|draft| draft.actions().last())? > 0 {
                 self.plans.push(set);
@@ -166,7 +166,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    fn tell_plan(&mut self, set: &SetRun) -> Result<(), Error> {
+    fn report_plan(&mut self, set: &SetRun) -> Result<(), Error> {
         set.each_action(&mut |action| {
             let letter = match action.kind {
                 ActionKind::Create => Letter::New,

@@ -19,7 +19,9 @@ use crate::{
     store::{Durability, StagedName, Store, StoreError},
 };
 
-pub use record::{Bunch, Commit, CommitOptions, Committed, Flushed, NewFile, Recovered, Step, StepHook};
+pub use record::{
+    Commit, CommitBatch, CommitOptions, Committed, Flushed, NewFile, Recovered, Step, StepHook,
+};
 
 use group::Group;
 use record::Refused;
@@ -144,7 +146,7 @@ impl Committer {
     /// If store or state fail; what is in the channel then is not committed.
     pub fn run(
         &mut self,
-        commits: &mut mpsc::Receiver<Bunch>,
+        commits: &mut mpsc::Receiver<CommitBatch>,
         flushed: &mut dyn FnMut(Flushed),
     ) -> Result<(), CommitError> {
         let runtime = tokio::runtime::Handle::current();
@@ -161,8 +163,8 @@ impl Committer {
                     }
                 }
             };
-            let Some(bunch) = next else { break };
-            for commit in bunch.commits {
+            let Some(batch) = next else { break };
+            for commit in batch.commits {
                 if let Some(group) = self.add(commit)? {
                     flushed(group);
                 }

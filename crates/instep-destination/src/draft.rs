@@ -30,7 +30,7 @@ use merging::Merging;
 pub(crate) use problems::Problems;
 use undoing::Undoing;
 
-/// What the operator decided about the plan.
+/// The operator's decisions about the plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
     pub(crate) selection: Selection,
@@ -41,7 +41,7 @@ pub(crate) struct Policy {
     /// Relations whose targets are wanted too.
     pub(crate) with_links: Vec<Relation>,
     pub(crate) delete: bool,
-    /// What the metadata records of wanted resources must say.
+    /// The condition that the metadata records of wanted resources must meet.
     pub(crate) condition: Option<Condition>,
     /// Media types of alternate representations, the preferred first.
     pub(crate) prefer_types: Vec<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Draft {
     set: SetId,
     policy: Policy,
     actions: Actions,
-    /// What links lead to, if versions are kept.
+    /// The links to versions that are still to be fetched; `None` unless versions are kept.
     versions: Option<Actions>,
     marks: Marks,
     undoing: Option<Undoing>,
@@ -76,7 +76,7 @@ pub(crate) struct Draft {
     pub(crate) problems: Problems,
 }
 
-/// What the parts of an inventory came to.
+/// The totals over all parts of an inventory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InventoryCount {
     /// Entries within scope.
@@ -93,14 +93,14 @@ pub(crate) struct InventoryCount {
     pub(crate) kept: u64,
 }
 
-/// What is written down together with a plan although nothing is to be done for it.
+/// The changes of the state that a plan needs without an action of its own.
 #[derive(Debug, Default)]
 pub(crate) struct DraftLedger {
     /// Held resources that this set has too.
     pub(crate) joining: Vec<Uri>,
     /// Resources of which nothing is pending any more.
     pub(crate) settled: Vec<String>,
-    /// What is pending although nothing was tried.
+    /// Entries that became owed without an attempt.
     pub(crate) owing: Vec<Owed>,
 }
 

@@ -2,7 +2,7 @@
 
 mod convert;
 
-pub(crate) use instep_store::error_chain as story;
+pub(crate) use instep_store::error_chain;
 
 use std::{error::Error as StdError, fmt, path::PathBuf};
 

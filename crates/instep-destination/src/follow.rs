@@ -8,17 +8,17 @@ use tokio::time::{Instant, sleep};
 
 use crate::{
     Contents, Error, Event, Guard, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
-    listen::{Heard, Listener},
+    listen::{Listener, Received},
     plan::Pace,
     run::Run,
 };
 
 use messages::Attended;
 
-/// How often a copy that is locked is tried again, 5 ms later.
+/// The number of attempts to lock a copy, 5 ms apart.
 const LETTING_GO: u32 = 40;
 
-/// How long a document may wait whose news are heard otherwise.
+/// Delay before re-reading a document whose changes also arrive over a channel.
 const A_WHILE: Duration = Duration::from_secs(10);
 
 /// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
@@ -43,9 +43,9 @@ struct Following<'a> {
     pace: Pace,
     /// When a document is to be read that was said to be new.
     look_at: Option<Instant>,
-    /// Whether an earlier run has brought a copy in step, which is worth waiting with.
+    /// `true` if an earlier run synchronized the copy: then a Source that is unreachable at the start is waited for.
     holds_copy: bool,
-    /// Whether something did not come in the last round.
+    /// `true` if the last round left entries owed.
     owes: bool,
     total: Option<SyncReport>,
 }
@@ -53,7 +53,7 @@ struct Following<'a> {
 impl Following<'_> {
     /// Round after round; how it ended.
     async fn go_on(&mut self) -> Result<Outcome, Error> {
-        let mut heard = Heard { look: true, ..Heard::default() };
+        let mut heard = Received { look: true, ..Received::default() };
         loop {
             let mut failed = false;
             let pause = match self.round(&heard).await {
@@ -61,7 +61,7 @@ impl Following<'_> {
                 Ok((_, ended)) if ended != Outcome::Complete => return Ok(Outcome::Interrupted),
                 Ok((attended, _)) => self.pause_after(attended),
                 Err(error) if self.goes_on_after(&error) => {
-                    self.note(&format!("{}; looking again later", crate::error::story(&error)));
+                    self.note(&format!("{}; looking again later", crate::error::error_chain(&error)));
                     failed = true;
                     self.pace.after_failure()
                 }
@@ -70,7 +70,7 @@ impl Following<'_> {
             self.monitor.event(Event::Leases(&self.listener.leases()));
             self.monitor.event(Event::Phase(Phase::Waiting));
             heard = tokio::select! {
-                () = sleep(pause) => Heard { look: true, ..self.listener.take() },
+                () = sleep(pause) => Received { look: true, ..self.listener.take() },
                 () = self.listener.news() => self.listener.take(),
                 () = self.options.shutdown.requested() => return Ok(Outcome::Interrupted),
             };
@@ -80,7 +80,8 @@ impl Following<'_> {
         }
     }
 
-    /// Whether it is looked again after a failure. What fails at once and holds nothing is more likely typed wrong than away.
+    /// Returns `true` if following continues after a failure. A first attempt without a copy ends: a mistyped URL is more likely than a Source
+    /// that is away.
     fn goes_on_after(&self, error: &Error) -> bool {
         let may_come_back = self.holds_copy && !matches!(error, Error::Locked { .. });
         // What the guard refuses now it may allow later, and everything else is done (B24).
@@ -90,7 +91,7 @@ impl Following<'_> {
     }
 
     /// One run over the copy, and how it ended.
-    async fn round(&mut self, heard: &Heard) -> Result<(Attended, Outcome), Error> {
+    async fn round(&mut self, heard: &Received) -> Result<(Attended, Outcome), Error> {
         let attempts = if self.total.is_some() { LETTING_GO } else { 0 };
         let mut run = begin(self.options, self.monitor, attempts).await?;
         let attended = run.attend(heard, &mut self.listener).await;
@@ -111,7 +112,7 @@ impl Following<'_> {
         Ok((attended, ended))
     }
 
-    /// How long nothing may be heard before the Source is looked at; with open channels, and nothing owed, that is only a safety net.
+    /// Returns the time without messages after which the Source is read. With open channels and nothing owed it is a safety net only.
     fn pause_after(&mut self, attended: Attended) -> Duration {
         match attended {
             Attended::Applied { look_later: true } => {

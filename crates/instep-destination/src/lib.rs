@@ -39,7 +39,8 @@ pub use error::{Error, ErrorKind, Guard};
 pub use instep_net as http;
 pub use list::{StreamOptions, changes, resources};
 pub use monitor::{
-    Event, Heard, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, TestMonitor, VoidMonitor,
+    Event, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, RecordedEvents, TestMonitor,
+    VoidMonitor,
 };
 pub use options::{
     AccessOptions, AuditOptions, CallbackOptions, Credential, Durability, MaxDelete, Secret,

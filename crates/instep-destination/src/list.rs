@@ -64,7 +64,7 @@ pub fn resources(
 /// Lists every change of a Source since a time, or all that are listed: the entries of its Change Lists (§12), oldest first, through
 /// the index over several. `url` is any URL of the Source.
 ///
-/// How far back the lists reach, they say themselves; compare the first entry with `since` if that matters.
+/// A Source need not keep its changes for ever: compare the first entry with `since` to see if its lists reach back that far.
 ///
 /// ```no_run
 /// # async fn list() -> Result<(), instep_destination::Error> {

@@ -23,7 +23,7 @@ use crate::{CallbackOptions, Error, discover::Discovered, http::Client};
 use callbacks::Callbacks;
 pub(crate) use framework::{Lead, leads};
 use inbox::Inbox;
-pub(crate) use inbox::{Heard, Message};
+pub(crate) use inbox::{Message, Received};
 pub(crate) use offered::Kind;
 use offered::{Name, Ways, channels};
 use state::State;
@@ -130,7 +130,7 @@ impl Listener {
     }
 
     /// Returns the messages since the last call.
-    pub(crate) fn take(&self) -> Heard {
+    pub(crate) fn take(&self) -> Received {
         self.inbox.take()
     }
 

@@ -121,4 +121,3 @@ pub(crate) fn climbs(uri: &Uri) -> bool {
     let path = uri.as_str().split(['?', '#']).next().unwrap_or_default();
     path.split('/').skip(3).any(|segment| segment.to_ascii_lowercase().replace("%2e", ".") == "..")
 }
-

@@ -268,12 +268,12 @@ impl Monitor for VoidMonitor {
 
 /// A monitor that records events, for tests.
 #[derive(Debug, Default)]
-pub struct TestMonitor(Mutex<Heard>);
+pub struct TestMonitor(Mutex<RecordedEvents>);
 
 /// The events that a [`TestMonitor`] recorded.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Heard {
+pub struct RecordedEvents {
     /// Notes, in order.
     pub notes: Vec<String>,
     /// The last plan.
@@ -303,28 +303,29 @@ impl TestMonitor {
     }
 
     /// Returns the events recorded up to now.
-    pub fn heard(&self) -> Heard {
-        self.0.lock().map(|heard| heard.clone()).unwrap_or_default()
+    pub fn recorded(&self) -> RecordedEvents {
+        self.0.lock().map(|events| events.clone()).unwrap_or_default()
     }
 }
 
 impl Monitor for TestMonitor {
     fn event(&self, event: Event<'_>) {
-        let Ok(mut heard) = self.0.lock() else { return };
+        let Ok(mut recorded) = self.0.lock() else { return };
         let line = |item: Item<'_>| format!("{} {}", item.letter, item.uri);
-        let told = |problem: Problem<'_>| (problem.kind, problem.uri.to_owned(), problem.what.to_string());
+        let described =
+            |problem: Problem<'_>| (problem.kind, problem.uri.to_owned(), problem.what.to_string());
         match event {
             Event::Phase(_) | Event::Traffic { .. } | Event::UnderWay { .. } => {}
-            Event::Ended { exit_code } => heard.ended.push(exit_code),
-            Event::Noted { uri, .. } => heard.noted.push(uri.to_owned()),
-            Event::Leases(leases) => heard.leases = leases.to_vec(),
-            Event::Note(text) => heard.notes.push(text.to_owned()),
-            Event::Planned(totals) => heard.plan = totals,
-            Event::Itemized(item) => heard.itemized.push(line(item)),
-            Event::Committed(item) => heard.committed.push(line(item)),
-            Event::Progress { bytes } => heard.bytes += bytes,
-            Event::Problem(problem) => heard.problems.push(told(problem)),
-            Event::Warning(problem) => heard.warnings.push(told(problem)),
+            Event::Ended { exit_code } => recorded.ended.push(exit_code),
+            Event::Noted { uri, .. } => recorded.noted.push(uri.to_owned()),
+            Event::Leases(leases) => recorded.leases = leases.to_vec(),
+            Event::Note(text) => recorded.notes.push(text.to_owned()),
+            Event::Planned(totals) => recorded.plan = totals,
+            Event::Itemized(item) => recorded.itemized.push(line(item)),
+            Event::Committed(item) => recorded.committed.push(line(item)),
+            Event::Progress { bytes } => recorded.bytes += bytes,
+            Event::Problem(problem) => recorded.problems.push(described(problem)),
+            Event::Warning(problem) => recorded.warnings.push(described(problem)),
         }
     }
 }

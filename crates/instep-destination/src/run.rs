@@ -16,7 +16,7 @@ use crate::{
     discover::{CapabilitySet, Discovered, discover_again},
     documents::Documents,
     draft::{Draft, Policy},
-    error::story,
+    error::error_chain,
     fetch::Fetcher,
     http::Client,
     plan::{Condition, Selection},
@@ -42,7 +42,7 @@ pub(crate) struct Run<'a> {
     /// The set that holds versions, if they are kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) login_page: LoginPage,
-    /// What came of the plan that is carried out.
+    /// The results of the plan so far.
     pub(crate) tally: TransferTally,
 }
 
@@ -173,7 +173,7 @@ impl<'a> Run<'a> {
         let problems = self.reporter.take_problems();
         let strategy = self.reporter.report.strategy;
         if let Err(error) = result {
-            let ended = (error.exit_code(), story(&error));
+            let ended = (error.exit_code(), error_chain(&error));
             // The operator is to see the error, not what keeps it from being written down.
             if let Err(unwritten) = self.copy.finish(strategy, ended, &problems) {
                 tracing::debug!(%unwritten, "the end of the run is not written down");

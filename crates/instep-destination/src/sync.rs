@@ -12,7 +12,7 @@ use resourcesync::Uri;
 use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, Strategy, SyncOptions, SyncReport,
     discover::CapabilitySet,
-    error::story,
+    error::error_chain,
     follow::follow,
     listen::Listener,
     plan::{Choice, Deletions, check_deletions},
@@ -51,10 +51,10 @@ impl Run<'_> {
                     error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. }),
                 ) if source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
-                    self.reporter.problem(ProblemKind::Document, name, &story(&error));
+                    self.reporter.problem(ProblemKind::Document, name, &error_chain(&error));
                 }
                 Err(error @ Error::Refused { .. }) if source.sets.len() > 1 => {
-                    self.reporter.note(&story(&error));
+                    self.reporter.note(&error_chain(&error));
                     refused.get_or_insert(error);
                 }
                 result => result?,

@@ -34,7 +34,7 @@ use pipeline::Pipeline;
 /// otherwise.
 pub(crate) type Unexplained = BTreeMap<String, (ProblemKind, String)>;
 
-/// How often the changes are read again for what does not match it.
+/// The number of times that changes are read again to explain resources that do not match their entries.
 const ROUNDS: usize = 3;
 
 impl Run<'_> {

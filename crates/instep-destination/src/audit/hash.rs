@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     Error, Verify,
-    error::story,
+    error::error_chain,
     state::{HeldFile, State},
     store::{Store, StoreError},
 };
@@ -63,10 +63,10 @@ impl Hashed {
     /// Reports the result of each file. Returns `true` if all were checked, `false` if it was stopped before.
     pub(crate) async fn each(
         mut self,
-        tell: &mut (dyn FnMut(Looked) -> Result<(), Error> + Send),
+        report: &mut (dyn FnMut(Looked) -> Result<(), Error> + Send),
     ) -> Result<bool, Error> {
         while let Some(batch) = self.batches.recv().await {
-            batch.into_iter().try_for_each(&mut *tell)?;
+            batch.into_iter().try_for_each(&mut *report)?;
         }
         self.task.await?
     }
@@ -151,8 +151,8 @@ fn look_at(store: &dyn Store, held: &HeldFile, verify: Verify, buffer: &mut [u8]
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             return (Verdict::Missing, 0);
         }
-        Err(error @ StoreError::Blocked { .. }) => return (Verdict::Differs(story(&error)), 0),
-        Err(error) => return (Verdict::Failed(story(&error)), 0),
+        Err(error @ StoreError::Blocked { .. }) => return (Verdict::Differs(error_chain(&error)), 0),
+        Err(error) => return (Verdict::Failed(error_chain(&error)), 0),
     };
     match digest(&mut *file, &held.digests, verify, buffer) {
         Ok((length, _)) if held.length.is_some_and(|expected| expected != length) => {

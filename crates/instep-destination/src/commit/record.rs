@@ -103,7 +103,7 @@ pub enum Commit {
 
 /// Commits that come together, and the room that they take while they wait.
 #[derive(Debug)]
-pub struct Bunch {
+pub struct CommitBatch {
     /// In their order.
     pub commits: Vec<Commit>,
     /// Given back once they are in a group.

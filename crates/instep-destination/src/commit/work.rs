@@ -4,7 +4,7 @@ use resourcesync::{Change, Digests};
 
 use super::{Committed, Flushed, Refused};
 use crate::{
-    error::story,
+    error::error_chain,
     plan::{Desired, DesiredPresence},
     state::{Facts, Ledger, Operation, Owed, SetId},
     store::StagedName,
@@ -77,7 +77,7 @@ impl Work {
                 }
             }
             if let Some(set) = note.set {
-                self.ledger.owe(set, Owed::new(desired, format!("storage: {}", story(&error))));
+                self.ledger.owe(set, Owed::new(desired, format!("storage: {}", error_chain(&error))));
             }
             self.flushed.refused.push((uri, error));
         }

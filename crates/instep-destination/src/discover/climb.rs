@@ -8,7 +8,7 @@ use resourcesync::{Capability, Entry, Form, Uri};
 use super::{CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way, found::capability};
 use crate::{
     documents::{Document, DocumentError, Documents},
-    error::story,
+    error::error_chain,
 };
 
 /// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.
@@ -65,7 +65,7 @@ impl Climb<'_> {
             let above = match self.open(&next, &at).await {
                 Ok(above) => above,
                 Err(error) => {
-                    self.trouble(&next, story(&error));
+                    self.trouble(&next, error_chain(&error));
                     break;
                 }
             };
@@ -145,7 +145,7 @@ impl Climb<'_> {
             }
         }
         for (uri, error) in failed {
-            self.troubles.push(Trouble::lost_set(&uri, story(&error)));
+            self.troubles.push(Trouble::lost_set(&uri, error_chain(&error)));
             first_failure.get_or_insert(error);
         }
     }
@@ -178,12 +178,12 @@ impl Climb<'_> {
         }
         let mut lists = Vec::new();
         for part in locs {
-            match self.open(&part, description).await.map_err(|error| story(&error)).and_then(|document| {
-                match document.header.form {
-                    Form::List => locs_of(&document).map_err(|error| story(&error)),
+            match self.open(&part, description).await.map_err(|error| error_chain(&error)).and_then(
+                |document| match document.header.form {
+                    Form::List => locs_of(&document).map_err(|error| error_chain(&error)),
                     Form::Index => Err("an index in an index".to_owned()),
-                }
-            }) {
+                },
+            ) {
                 Ok(more) => lists.extend(more),
                 Err(what) => self.troubles.push(Trouble::lost_set(&part, what)),
             }

@@ -7,7 +7,7 @@ use resourcesync::{Capability, DateTime, Form, Metadata, Uri};
 use super::{DiscoverError, discover, found::capability};
 use crate::{
     documents::{Document, DocumentError, Documents},
-    error::story,
+    error::error_chain,
 };
 
 /// A document of a Source and the documents that it leads to.
@@ -122,7 +122,7 @@ impl Walk<'_> {
                 return node;
             }
             if let Err(error) = self.read(&mut node, above).await {
-                node.trouble = Some(story(&error));
+                node.trouble = Some(error_chain(&error));
             }
             node
         })

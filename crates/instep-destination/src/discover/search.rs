@@ -6,7 +6,7 @@ use resourcesync::{ReadError, SyntaxErrorKind, Uri, discovery};
 use super::{DiscoverError, Discovered, Trouble, Way, climb};
 use crate::{
     documents::{DocumentError, Documents, Download},
-    error::story,
+    error::error_chain,
     http::{HttpError, Origin},
 };
 
@@ -120,7 +120,7 @@ impl<'a> Search<'a> {
     }
 
     fn note(&mut self, uri: &Uri, error: &dyn std::error::Error) {
-        self.looked_at.push(Trouble::new(uri, story(error)));
+        self.looked_at.push(Trouble::new(uri, error_chain(error)));
     }
 
     /// Returns the error of a search that found nothing.

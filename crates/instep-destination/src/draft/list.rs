@@ -12,7 +12,7 @@ use crate::{
     state::Facts,
 };
 
-/// What is known of the times of an inventory.
+/// The times that an inventory states.
 #[derive(Clone, Copy)]
 struct InventoryTime {
     at: Option<DateTime>,
@@ -35,7 +35,7 @@ struct Part {
     selected: Vec<Desired>,
     /// Targets of their links.
     linked: Vec<Desired>,
-    /// What exists and is not selected.
+    /// Resources that exist and are not selected.
     excluded: Vec<Desired>,
 }
 

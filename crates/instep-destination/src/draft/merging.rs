@@ -8,7 +8,7 @@ use crate::{
     state::{Action, ActionKind, Actions, Held, Pushing, StateError},
 };
 
-/// What the decisions about one part of a document write to.
+/// The outputs of the decisions about one part of a document.
 pub(super) struct Merging<'a> {
     pub(super) rules: DecisionRules,
     pub(super) pushing: Pushing<'a>,
@@ -19,7 +19,7 @@ pub(super) struct Merging<'a> {
     pub(super) account: &'a mut Accounting,
     pub(super) unchanged: &'a mut u64,
     pub(super) kept: &'a mut u64,
-    /// How many resources may still come to the copy, if the operator limits them and the entries are not counted yet.
+    /// The number of resources that may still be added, if the operator limits them and the entries are not counted yet.
     pub(super) room: Option<&'a mut u64>,
     pub(super) settled: &'a mut Vec<String>,
     pub(super) awaited: &'a mut Awaited,

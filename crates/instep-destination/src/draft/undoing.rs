@@ -1,4 +1,4 @@
-//! What is to be taken back for the state of a moment.
+//! Changes to undo, so that a later inventory shows the state at an earlier moment.
 
 use resourcesync::DateTime;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use instep_store::database::DatabaseError;
 
-use super::{Error, Guard, story};
+use super::{Error, Guard, error_chain};
 use crate::{
     discover::DiscoverError, documents::DocumentError, http::HttpError, state::StateError, store::StoreError,
 };
@@ -41,7 +41,7 @@ impl From<DocumentError> for Error {
             | DocumentError::File { ref uri }
             | DocumentError::Coding { ref uri, .. }
             | DocumentError::Read { ref uri, .. } => {
-                Self::InvalidDocument { url: uri.clone(), what: story(&error) }
+                Self::InvalidDocument { url: uri.clone(), what: error_chain(&error) }
             }
         }
     }

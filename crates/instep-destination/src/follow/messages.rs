@@ -1,4 +1,4 @@
-//! What channels said: applied where it continues what is held, else answered by a look at the Source.
+//! Messages from channels: applied if they continue the copy's state, otherwise answered by reading the Source.
 
 use resourcesync::{DocumentReader, Entry, ReadOptions, Uri};
 
@@ -6,20 +6,20 @@ use crate::{
     Error, Event, Phase, Strategy, Via,
     clock::latest_time,
     discover::{CapabilitySet, Discovered},
-    listen::{Heard, Kind, Lead, Listener, Message, leads},
+    listen::{Kind, Lead, Listener, Message, Received, leads},
     plan::{Choice, Standing, standing},
     read::is_gone,
     run::Run,
 };
 
-/// What was done about what was heard.
+/// The result of processing the received messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attended {
     /// The Source was looked at.
     Looked,
-    /// What was said was applied.
+    /// All changes in them were applied.
     Applied {
-        /// Whether documents were named that are to be read in a while.
+        /// `true` if they named documents to be read after a delay.
         look_later: bool,
     },
     /// The Source has withdrawn every set that was followed.
@@ -28,7 +28,11 @@ pub(super) enum Attended {
 
 impl Run<'_> {
     /// Does what was heard asks for. The checkpoint moves by a notification that continues it, or by a Change List.
-    pub(super) async fn attend(&mut self, heard: &Heard, listener: &mut Listener) -> Result<Attended, Error> {
+    pub(super) async fn attend(
+        &mut self,
+        heard: &Received,
+        listener: &mut Listener,
+    ) -> Result<Attended, Error> {
         let Some(source) = listener.source().cloned().filter(|_| !heard.look) else {
             return self.look(listener).await;
         };
@@ -121,7 +125,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Whether a document that is said to be gone is so, by what leads to it: the Source Description of a Capability List,
+    /// Returns `true` if a document that was reported deleted is gone, judged by the document above it: the Source Description of a Capability List,
     /// the host of a Source Description. Nothing is deleted for it either way.
     async fn has_gone(&mut self, source: &Discovered, document: &Uri) -> Result<bool, Error> {
         let description = source.source_description.as_ref();
@@ -151,7 +155,7 @@ fn leads_of(message: &Message, listener: &Listener) -> Vec<Lead> {
     }
 }
 
-/// All entries of a message; none where one cannot be read.
+/// Returns all entries of a message; `None` if one of them cannot be read.
 fn entries(body: &[u8], base: &Uri) -> Option<Vec<Entry>> {
     let mut reader = DocumentReader::new(body, ReadOptions::for_base(base.clone())).ok()?;
     let entries = reader.entries().collect::<Result<Vec<_>, _>>().ok()?;

@@ -22,7 +22,7 @@ const UNREADABLE_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duratio
 
 /// The messages and notes since the last look.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct Received {
     /// The Source has to be looked at: something may have been missed, or was not understood.
     pub(crate) look: bool,
     /// The messages, in the order of their arrival.
@@ -43,7 +43,7 @@ pub(crate) struct Message {
 /// Collects the messages of any number of channels.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    heard: Mutex<Heard>,
+    heard: Mutex<Received>,
     unreadable: Mutex<UnreadableMessages>,
     news: Notify,
 }
@@ -114,7 +114,7 @@ impl Inbox {
     }
 
     /// Returns the messages since the last call.
-    pub(super) fn take(&self) -> Heard {
+    pub(super) fn take(&self) -> Received {
         std::mem::take(&mut *self.heard())
     }
 
@@ -123,12 +123,12 @@ impl Inbox {
         self.news.notified().await;
     }
 
-    fn heard(&self) -> MutexGuard<'_, Heard> {
+    fn heard(&self) -> MutexGuard<'_, Received> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Heard {
+impl Received {
     /// Asks for a look, which finds whatever the messages say.
     fn look(&mut self) {
         self.look = true;

@@ -133,7 +133,7 @@ impl Subscriber {
                 Answer::Refused
             }
             Err(error) => {
-                self.inbox.note(format!("{hub} could not be asked: {}", crate::error::story(&error)));
+                self.inbox.note(format!("{hub} could not be asked: {}", crate::error::error_chain(&error)));
                 Answer::Failed
             }
         }

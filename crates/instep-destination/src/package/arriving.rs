@@ -35,7 +35,7 @@ struct Arrived {
 }
 
 impl Progress {
-    fn tell(&self, change: impl FnOnce(&mut Arrived)) {
+    fn update(&self, change: impl FnOnce(&mut Arrived)) {
         change(&mut self.arrived.lock().unwrap_or_else(PoisonError::into_inner));
         self.more.notify_all();
     }
@@ -53,7 +53,7 @@ struct Writing(Arc<Progress>);
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        self.0.tell(|arrived| arrived.ended = true);
+        self.0.update(|arrived| arrived.ended = true);
     }
 }
 
@@ -149,7 +149,7 @@ impl Packages {
             if let Some(expected) = expected.most_bytes().filter(|most| file.length() > *most) {
                 return Err(FetchError::from(Mismatch::Length { found: file.length(), expected }).into());
             }
-            writing.0.tell(|arrived| arrived.bytes += data.len() as u64);
+            writing.0.update(|arrived| arrived.bytes += data.len() as u64);
         }
         let staged = file.finish(None)?;
         let right = expected.choose(Seen { length: staged.length, digests: &staged.digests }, None);

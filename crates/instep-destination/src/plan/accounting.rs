@@ -2,7 +2,7 @@
 
 use super::Rest;
 
-/// What became of the desired states that a plan was made of. Each is read once and counted in exactly one other field.
+/// Counts of the desired states that a plan was made of. Each counts as read and in exactly one other field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Accounting {

@@ -1,3 +1,5 @@
+//! Conditions on metadata records, by which an operator selects resources.
+
 use std::str::FromStr;
 
 use quick_xml::{
@@ -7,7 +9,7 @@ use quick_xml::{
 };
 use serde_json::Value;
 
-/// What a metadata record must be for its resource to be wanted: one or more tests, joined by ` and `.
+/// A condition on metadata records that selects resources: one or more tests, joined by ` and `.
 ///
 /// A test is a path, or a path, a comparison and a value. A path in a JSON record is a JSON Pointer (RFC 6901), in an XML record a
 /// path of element names without prefixes, from the root where it begins with `/`, anywhere else; `*` is any element, `@name` an attribute
@@ -27,7 +29,7 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Test {
     path: String,
-    /// What is asked of the values at the path; none asks for there being one.
+    /// The test of the values at the path; `None` tests that there is one.
     comparison: Option<(Operator, String)>,
 }
 
@@ -129,7 +131,7 @@ fn unquoted(text: &str) -> &str {
 }
 
 impl Condition {
-    /// Whether a record, JSON or XML, passes each test; anything else passes none.
+    /// Returns `true` if a record, JSON or XML, passes each test. Any other record passes none.
     pub fn holds(&self, record: &[u8]) -> bool {
         let record = record.strip_prefix(b"\xef\xbb\xbf").unwrap_or(record);
         match serde_json::from_slice::<Value>(record) {
@@ -166,7 +168,7 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The texts of elements or attributes that a path leads to; none where the record is not well-formed.
+/// Returns the texts of the elements or attributes at a path; nothing if the record is not well-formed.
 fn values_of_xml(record: &[u8], path: &str) -> Vec<String> {
     read_xml(record, path).unwrap_or_default()
 }
@@ -222,7 +224,7 @@ fn read_xml(record: &[u8], path: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a path begins at the root, its element names, and the attribute at its end.
+/// Splits a path: `true` if it begins at the root, its element names, and the attribute at its end.
 fn steps(path: &str) -> (bool, Vec<&str>, Option<&str>) {
     let rooted = path.starts_with('/') && !path.starts_with("//");
     let mut steps: Vec<_> = path.split('/').filter(|step| !step.is_empty()).collect();

@@ -6,7 +6,7 @@ use resourcesync::DateTime;
 
 use super::Reach;
 
-/// How much of a Source's state a copy accounts for.
+/// The part of a Source's state that a copy accounts for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Coverage {
@@ -20,7 +20,7 @@ pub enum Coverage {
         /// When the listed changes begin.
         since: DateTime,
     },
-    /// What was listed; the documents do not say what else may have changed.
+    /// The listed resources; the documents do not say if other resources changed.
     #[default]
     Unknown,
 }

@@ -4,7 +4,7 @@ use resourcesync::{DateTime, Digests, Entry};
 
 use super::Facts;
 
-/// What one side knows about the bytes of a resource.
+/// The knowledge that one side has of the bytes of a resource: digests, length and time of last modification.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixity<'a> {
     /// The digests that are known.

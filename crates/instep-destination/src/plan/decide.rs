@@ -5,7 +5,7 @@ use resourcesync::DateTime;
 use super::{Currency, Desired, DesiredPresence, Fixity, currency, supersedes};
 use crate::state::{Action, ActionKind, Held, SetId};
 
-/// What holds for all entries of a document.
+/// The rules that hold for all entries of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct DecisionRules {
     /// The set that the document speaks for.
@@ -27,18 +27,18 @@ pub enum LinksNamed {
     Some,
 }
 
-/// What is known of a resource beside its desired state.
+/// The knowledge about a resource beside its desired state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
-    /// What the copy holds of it.
+    /// The held resource.
     pub held: Option<&'a Held>,
-    /// What the plan says of it already: by an entry that was read before, or because it is pending from an earlier run.
+    /// The action that is already planned for it, by an earlier entry or because it is owed from an earlier run.
     pub earlier: Option<&'a Action>,
     /// `true` if the held file is missing or not what the state says.
     pub is_damaged: bool,
 }
 
-/// What is done about a resource.
+/// The decision about one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The plan stays as it is: it knows of a later change.

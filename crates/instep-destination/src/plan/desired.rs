@@ -9,7 +9,7 @@ use crate::map::without_fragment;
 
 pub use retrieval::{PatchLink, PatchStep, Retrieval};
 
-/// Whether a document says that a resource exists.
+/// The presence of a resource as a document states it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DesiredPresence {
     /// It exists, in the state that the metadata describe.
@@ -40,15 +40,15 @@ impl DesiredPresence {
 pub struct Desired {
     /// Its URI as written, without fragment; for a version kept beside its resource, the [`VersionKey`](super::VersionKey).
     pub uri: Uri,
-    /// Whether it should exist.
+    /// Its presence.
     pub presence: DesiredPresence,
-    /// What is promised of its bytes. `datetime` is the time of the change, or the nearest earlier one (AMB-B16).
+    /// The stated metadata of its bytes. `datetime` is the time of the change, or the nearest earlier one (AMB-B16).
     pub facts: Facts,
     /// The place of the entry in its document; zero if order says nothing.
     pub ordinal: u64,
-    /// How often it was tried in earlier runs.
+    /// The number of attempts in earlier runs.
     pub attempts: u32,
-    /// Where and how its bytes can be had, if the entry says more than its URI.
+    /// Other ways to get its bytes; `None` if the entry has only its URI.
     pub retrieval: Option<Box<Retrieval>>,
 }
 

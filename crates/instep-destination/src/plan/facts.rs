@@ -1,4 +1,4 @@
-//! What is known of one version of a resource.
+//! The metadata of one version of a resource.
 
 use resourcesync::{DateTime, Digests, Link, MediaType};
 

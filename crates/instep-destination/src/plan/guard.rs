@@ -1,3 +1,5 @@
+//! Guards: a plan that would delete too much, go back in time or follow a stale Source is refused as a whole.
+
 use std::time::Duration;
 
 use resourcesync::DateTime;
@@ -8,11 +10,11 @@ use crate::{Error, Guard, MaxDelete};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Deletions {
-    /// How many.
+    /// The number of planned deletions.
     pub planned: u64,
-    /// How many resources are held.
+    /// The number of held resources.
     pub held: u64,
-    /// How many resources the inventory lists, where the deletions are inferred from it.
+    /// The number of resources in the inventory, if the deletions are inferred from it.
     pub inventory: Option<u64>,
 }
 
@@ -28,7 +30,7 @@ impl Deletions {
     }
 }
 
-/// Whether the copy may lose so much in one run (D35).
+/// Checks that one run may delete as much from the copy (D35).
 ///
 /// # Errors
 /// [`Error::Refused`] where an empty inventory would empty the copy, or more than `most` would go.
@@ -46,7 +48,7 @@ pub fn check_deletions(deletions: Deletions, most: MaxDelete, allow_empty: bool)
     Ok(())
 }
 
-/// Whether an inventory is not older than the one that was applied (D36).
+/// Checks that an inventory is not older than the one that was applied (D36).
 ///
 /// # Errors
 /// [`Error::Refused`] where it is.
@@ -64,7 +66,7 @@ pub fn check_inventory_time(
     }
 }
 
-/// Whether the Source has told of a time within `max_age` before `now` (D37).
+/// Checks that the Source stated a time within `max_age` before `now` (D37).
 ///
 /// # Errors
 /// [`Error::Refused`] where its newest time is older.

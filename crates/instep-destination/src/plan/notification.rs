@@ -1,16 +1,18 @@
+//! The position of a Change Notification relative to the checkpoint: applied already, next, or after a gap.
+
 use resourcesync::{Capability, DateTime, Entry, Form, Header, Uri};
 
-/// How a Change Notification stands to what is held.
+/// The position of a Change Notification relative to the copy's checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It tells nothing that is not applied already: it came twice, or late.
+    /// All its changes were applied already: it came twice, or late.
     Known,
     /// It has every change between the checkpoint and this time.
     Continues {
         /// Its `until`.
         until: DateTime,
     },
-    /// It does not say so, or there is a gap before it: only the Change List tells.
+    /// It does not state its interval, or there is a gap before it: the Change List must be read.
     Unclear,
 }
 

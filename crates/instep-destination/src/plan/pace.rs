@@ -1,6 +1,8 @@
+//! The pauses between readings of a Source that is followed.
+
 use std::time::Duration;
 
-/// How long a following Destination waits before it looks again: shorter while the Source changes, longer while it does
+/// The pause between two readings of the Source while following: shorter while the Source changes, longer while it does
 /// not, and never shorter than the Source asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {

@@ -1,3 +1,5 @@
+//! The choice between Resource List, Change List and dumps, by what they cost. It reads nothing itself.
+
 use std::{fmt, time::Duration};
 
 use resourcesync::DateTime;
@@ -43,35 +45,35 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// What is known when the way is chosen.
+/// The knowledge on which the choice of a strategy depends.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Situation {
-    /// What the operator wants.
+    /// The operator's choice.
     pub via: Via,
-    /// Whether the copy holds something of this Source.
+    /// `true` if the copy holds resources of this Source.
     pub holds: bool,
     /// Up to when it does.
     pub checkpoint: Option<DateTime>,
-    /// Whether something else is wanted than the copy is of: another selection, deletions, a repair.
+    /// `true` if changes alone cannot give the wanted copy: another selection, deletions, a repair.
     pub anew: bool,
-    /// Whether Change Lists reach back to the checkpoint; none where the Source offers none.
+    /// The reach of the Change Lists relative to the checkpoint; `None` if the Source has none.
     pub changes: Option<Reach>,
-    /// Whether Change Dumps do, where the lists do not.
+    /// The reach of the Change Dumps, if the Change Lists do not reach back.
     pub change_dumps: Option<Reach>,
-    /// Whether there is a Change List or a Change Dump at all.
+    /// `true` if there is a Change List or a Change Dump at all.
     pub tells_changes: bool,
-    /// Whether there is a Resource List.
+    /// `true` if there is a Resource List.
     pub list: bool,
-    /// Whether there is a Resource Dump.
+    /// `true` if there is a Resource Dump.
     pub dump: bool,
-    /// Whether the Source packs batches.
+    /// `true` if the Source makes packages on request.
     pub batch: bool,
-    /// How many resources are to be fetched, where it is known.
+    /// The number of resources to fetch, if it is known.
     pub resources: Option<u64>,
     /// Their bytes, where they are known.
     pub bytes: Option<u64>,
-    /// What the last requests took.
+    /// The duration of recent requests.
     pub latency: Duration,
     /// Transfers at a time.
     pub transfers: usize,
@@ -141,7 +143,7 @@ fn incremental(situation: &Situation) -> Result<Choice, String> {
     }
 }
 
-/// Where the Source has no inventory, the copy is of what its changes tell.
+/// Chooses to apply all changes, if the Source has changes and no inventory.
 fn all_changes(situation: &Situation, reason: &str) -> Option<Choice> {
     let Situation { list, dump, tells_changes, .. } = *situation;
     (tells_changes && !list && !dump).then(|| {
@@ -181,7 +183,7 @@ pub fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
     Ok(best.1)
 }
 
-/// What brings the resources of changes that are known: requests, batches, or packages of a Change Dump, where it is known
+/// Chooses the carrier for known changes: requests, batches, or packages of a Change Dump, if it is known
 /// how many packages and bytes these are.
 pub fn carrier_of_changes(situation: &Situation, packages: Option<(u64, u64)>) -> Strategy {
     let mut best = (Cost::one_by_one(situation), Strategy::Changes);
@@ -195,7 +197,7 @@ pub fn carrier_of_changes(situation: &Situation, packages: Option<(u64, u64)>) -
     best.1
 }
 
-/// Whether it can pay to look for packages: a look costs two requests and a package.
+/// Returns `true` if looking for packages may save time: a look costs two requests and a package.
 pub fn could_pay(situation: &Situation) -> bool {
     Cost::packages(situation, 1, situation.bytes.unwrap_or(0)) < Cost::one_by_one(situation)
 }
@@ -205,9 +207,9 @@ pub fn could_pay(situation: &Situation) -> bool {
 struct Cost(f64);
 
 impl Cost {
-    /// What a request costs both sides beside its round trip.
+    /// The cost of a request to both sides beside its round trip, in seconds.
     const REQUEST_SECONDS: f64 = 0.000_2;
-    /// What the first byte of a package costs, and how many resources a batch holds.
+    /// The cost of a package before its first byte, in seconds.
     const PACKAGE_SECONDS: f64 = 0.05;
     const BATCH_RESOURCES: f64 = 10_000.0;
     /// Bytes a second, where nothing else is known: what nobody wants of a package costs too.

@@ -1,13 +1,15 @@
+//! The first reading of a Change List: its order, its times and the entries that are new.
+
 use resourcesync::{DateTime, Entry, Metadata};
 
 use super::{Place, leading::LeadingEntries};
 
-/// How far a Change List was read before.
+/// The position up to which a Change List was read before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Its `from` then.
     pub from: Option<DateTime>,
-    /// How many entries it had.
+    /// The number of its entries then.
     pub entries: u64,
     /// The digest of all of them (O5). `None` if it was not kept; then nothing is known of the list.
     pub leading: Option<[u8; 32]>,
@@ -28,7 +30,7 @@ pub struct Survey {
     leading: LeadingEntries,
 }
 
-/// How the times of one kind run through a list.
+/// The order of the times of one kind in a list.
 #[derive(Debug)]
 struct Run {
     count: u64,
@@ -58,7 +60,7 @@ impl Run {
     }
 }
 
-/// Where the time of a change stands.
+/// The field that has the time of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeSource {
     /// In `datetime`, as 1.1 has it.
@@ -78,23 +80,23 @@ pub enum Order {
     NewestFirst,
 }
 
-/// What a survey found.
+/// The result of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Shape {
-    /// Where the times are.
+    /// The field that has the times.
     pub times: TimeSource,
     /// Times later than this are no times.
     pub latest: Option<DateTime>,
     /// The order.
     pub order: Order,
-    /// How many entries there are.
+    /// The number of entries.
     pub entries: u64,
     /// The newest time of a change.
     pub newest: Option<DateTime>,
-    /// How many leading entries were read before, by the mark.
+    /// The number of leading entries that were read before, by the mark.
     pub known: u64,
-    /// Whether this is an older copy of the list that was read before (D36).
+    /// `true` if this is an older copy of the list that was read before (D36).
     pub went_back: bool,
     /// The digest of all entries.
     pub leading: [u8; 32],
@@ -132,7 +134,7 @@ impl Survey {
         }
     }
 
-    /// What was found.
+    /// Returns the result.
     pub fn finish(self) -> Shape {
         let Self { datetimes, lastmods, entries, .. } = &self;
         let times = if datetimes.count > 0 {

@@ -1,3 +1,5 @@
+//! The intervals of lists: which members to read, and if changes reach back to the checkpoint.
+
 use resourcesync::{DateTime, Entry, Uri};
 
 /// A list as its index or archive names it.
@@ -28,7 +30,7 @@ impl From<&Entry> for Member {
     }
 }
 
-/// Whether the Change Lists reach back to the checkpoint.
+/// The reach of the Change Lists relative to the checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Every change since the checkpoint is listed.
@@ -42,7 +44,7 @@ pub enum Reach {
     Unknown,
 }
 
-/// Whether lists that start at `earliest` reach back to the checkpoint; both ends are inclusive (AMB-B40).
+/// Returns the reach of lists that start at `earliest`; both ends are inclusive (AMB-B40).
 pub fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach {
     match earliest {
         None => Reach::Unknown,

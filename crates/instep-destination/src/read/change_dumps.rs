@@ -1,4 +1,4 @@
-//! What is new in the Change Dumps (§13): their manifests are read like Change Lists, their packages hold the states.
+//! The new changes in Change Dumps (§13): their manifests are read like Change Lists, and their packages have the bytes.
 
 use futures_util::{StreamExt as _, stream};
 use resourcesync::{Change, DateTime, Metadata};
@@ -13,7 +13,7 @@ use crate::{
     Error, ProblemKind,
     clock::latest_time,
     documents::Document,
-    error::story,
+    error::error_chain,
     plan::{Member, Shape, members_to_read},
     run::{Run, SetRun, record_of},
     state::{Checkpoint, PassedEntry},
@@ -97,7 +97,7 @@ impl ReadChanges {
                         self.pass(&package, manifest, shape);
                         None
                     }
-                    Err(error @ Error::InvalidDocument { .. }) => Some(story(&error)),
+                    Err(error @ Error::InvalidDocument { .. }) => Some(error_chain(&error)),
                     Err(error) => return Err(error),
                 },
                 (trouble, _) => Some(trouble.unwrap_or_default()),

@@ -18,7 +18,7 @@ use crate::{
 /// The Change Lists since a checkpoint, or the Change Dumps.
 #[derive(Debug)]
 pub(crate) struct ChangeDocuments {
-    /// Whether they reach back to the checkpoint.
+    /// Their reach relative to the checkpoint.
     pub(crate) reach: Reach,
     /// Those that may hold something new, oldest first.
     pub(crate) lists: Vec<MemberDocument>,
@@ -26,11 +26,11 @@ pub(crate) struct ChangeDocuments {
     pub(crate) speaker: Uri,
     /// The document that leads to them, where it is new.
     pub(crate) top: Option<DocumentRecord>,
-    /// What they are.
+    /// Their kind.
     pub(super) kind: ChangeKind,
 }
 
-/// What tells of changes.
+/// The kinds of documents that list changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     /// Change Lists (§12).
@@ -62,7 +62,7 @@ pub(crate) struct MemberDocument {
 }
 
 impl ChangeDocuments {
-    /// Looks at the set's Change List or Change Dump, or the index over several; none where there is none (any more: DST-10).
+    /// Reads the set's Change List or Change Dump, or the index over several; `None` if there is none, or no longer (DST-10).
     pub(crate) async fn look(
         run: &mut Run<'_>,
         set: &CapabilitySet,
@@ -225,7 +225,7 @@ fn covers_nothing(checkpoint: &Checkpoint, from: Option<&DateTime>) -> Reach {
     checkpoint.datetime.as_ref().map_or(Reach::Unknown, |time| reach(time, from))
 }
 
-/// Whether a document is not there any more, rather than not reachable now.
+/// Returns `true` if a document no longer exists, rather than being unreachable now.
 pub(crate) fn is_gone(error: &Error) -> bool {
     let Error::Unreachable { source, .. } = error else { return false };
     let status = source.downcast_ref::<crate::http::HttpError>().and_then(|error| error.status());

@@ -1,4 +1,4 @@
-//! What changed since a checkpoint: by Change Lists (§12), or by Change Dumps (§13) and what the lists add to them.
+//! The changes since a checkpoint, from Change Lists (§12) or from Change Dumps (§13) completed by the lists.
 
 use resourcesync::DateTime;
 
@@ -14,7 +14,7 @@ use crate::{
     state::Checkpoint,
 };
 
-/// What came of reading changes.
+/// The result of reading changes.
 #[derive(Debug)]
 pub(crate) struct ReadChanges {
     /// The checkpoint that holds once the plan is done. It stays before the first package that was lost.
@@ -64,7 +64,7 @@ impl Changes {
         self.dumps.as_ref().map(|dumps| dumps.reach)
     }
 
-    /// Whether the Source tells of any changes.
+    /// Returns `true` if the Source offers changes.
     pub(crate) fn are_offered(&self) -> bool {
         self.lists.is_some() || self.dumps.is_some()
     }
@@ -84,7 +84,7 @@ impl Changes {
         }
     }
 
-    /// Whether nothing since the checkpoint is missing.
+    /// Returns `true` if no change since the checkpoint is missing.
     pub(crate) fn are_complete(&self) -> bool {
         [self.lists_reach(), self.dumps_reach()].contains(&Some(Reach::Covered))
     }

@@ -7,7 +7,7 @@ use crate::{
     Error, ProblemKind,
     discover::{CapabilitySet, Offer},
     documents::Document,
-    error::story,
+    error::error_chain,
     http::Origin,
     package::{OpenPackage, Packages},
     plan::check_inventory_time,
@@ -28,11 +28,11 @@ pub(crate) struct Dump {
 /// A package of a dump.
 #[derive(Debug)]
 pub(crate) struct DumpPackage {
-    /// Whether it holds changes, several states of a resource among them (§13).
+    /// `true` if it holds changes, with perhaps several states of a resource (§13).
     pub(crate) changes: bool,
     pub(crate) entry: Entry,
     pub(crate) speaker: Option<Origin>,
-    /// What it holds, where that is known.
+    /// Its manifest, if it is known.
     pub(crate) manifest: Option<Document>,
     pub(crate) open: Option<OpenPackage>,
 }
@@ -44,7 +44,7 @@ pub(super) const AHEAD: usize = 2;
 const MOST_OPEN: usize = 128;
 
 impl Dump {
-    /// Reads the Resource Dump of a set, or the index over several; none where there is none.
+    /// Reads the Resource Dump of a set, or the index over several; `None` if there is none.
     pub(crate) async fn look(run: &mut Run<'_>, found: &CapabilitySet) -> Result<Option<Self>, Error> {
         let Some(offer) = found.get(&Capability::ResourceDump) else { return Ok(None) };
         let top = Self::top(run, found, offer).await?;
@@ -142,7 +142,7 @@ impl DumpPackage {
         Ok(packages)
     }
 
-    /// Whether it is the one that was read last.
+    /// Returns `true` if it is the entry that was read last.
     pub(super) fn is(&self, last: &PassedEntry) -> bool {
         self.entry.loc == last.uri && self.entry.metadata.until == last.datetime
     }
@@ -173,8 +173,10 @@ impl DumpPackage {
     /// With the package itself.
     pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<(), String> {
         if self.open.is_none() {
-            let open =
-                packages.fetch(&self.entry, self.speaker.as_ref()).await.map_err(|error| story(&error))?;
+            let open = packages
+                .fetch(&self.entry, self.speaker.as_ref())
+                .await
+                .map_err(|error| error_chain(&error))?;
             self.manifest = Some(open.manifest.clone());
             self.open = Some(open);
         }

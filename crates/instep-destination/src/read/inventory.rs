@@ -1,4 +1,4 @@
-//! What the Source has: its Resource List or the index over several (§10).
+//! The inventory of a Source: its Resource List, or the index over several (§10).
 
 mod as_of;
 mod changes_since;
@@ -24,7 +24,7 @@ use generation::Generation;
 /// Members of an index fetched ahead.
 const AHEAD: usize = 4;
 
-/// How often an inventory is read that is published anew under the reading (D39).
+/// The number of attempts to read an inventory that is republished while it is read (D39).
 const READINGS: usize = 3;
 
 /// An inventory that was read.

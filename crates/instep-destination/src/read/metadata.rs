@@ -7,7 +7,7 @@ use resourcesync::Uri;
 
 use crate::{
     Error, ProblemKind,
-    error::story,
+    error::error_chain,
     http::{Client, HttpError, Origin, Request},
     plan::{Condition, Retrieval},
     run::{Run, SetRun},
@@ -23,7 +23,7 @@ const AT_A_TIME: usize = 16;
 /// Records whose verdict is remembered: one often describes many.
 const REMEMBERED: usize = 10_000;
 
-/// What records said.
+/// The result of the condition for each metadata record, by its URI.
 #[derive(Default)]
 struct Verdicts(BTreeMap<String, bool>);
 
@@ -74,7 +74,7 @@ impl Run<'_> {
                     }
                 }
                 (Err(error), record) => {
-                    let what = format!("its metadata record is not there: {}", story(&error));
+                    let what = format!("its metadata record is not there: {}", error_chain(&error));
                     self.reporter.problem(
                         ProblemKind::Unreachable,
                         record.as_ref().map_or(&*uri, Uri::as_str),

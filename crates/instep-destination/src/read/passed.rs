@@ -1,4 +1,4 @@
-//! How far the reading of changes came.
+//! The position that the reading of changes has reached.
 
 use resourcesync::{DateTime, Uri};
 

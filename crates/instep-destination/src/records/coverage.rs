@@ -1,4 +1,4 @@
-//! How much of a set is known once its last plan was carried out.
+//! The coverage of a set once its last plan was carried out.
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! How many resources of a set are kept although they are gone at the Source.
+//! The number of resources of a set that are kept although they are gone at the Source.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,7 @@ use crate::{
 const VERSION: u32 = 1;
 const NAME: &str = "recent deletions";
 
-/// How long a deletion counts.
+/// The time for which a deletion counts, in seconds.
 const WINDOW: i64 = 24 * 3_600;
 
 /// Deletions of earlier runs, as the state keeps them.

@@ -36,7 +36,7 @@ const OWN: &str = ".instep";
 const STATE: &str = "state.sqlite";
 
 impl LocalCopy {
-    /// Whether a folder holds a copy.
+    /// Returns `true` if a folder holds a copy.
     pub(crate) fn is_at(dir: &Path) -> bool {
         Self::state_file(dir).is_file()
     }
@@ -93,7 +93,7 @@ impl LocalCopy {
         &self.reader
     }
 
-    /// Where documents are put aside.
+    /// Returns the folder for documents while they are read.
     pub(crate) fn spool(&self) -> &Path {
         &self.own
     }

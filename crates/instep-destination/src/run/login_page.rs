@@ -25,7 +25,7 @@ struct WrongBody {
     count: u64,
     /// Two resources that it came for.
     samples: Vec<Uri>,
-    /// Whether it is one body: known by its digest, else once two of them were compared.
+    /// `true` if all were one body, by its digest or by comparing two of them; `None` before that is known.
     is_one: Option<bool>,
 }
 

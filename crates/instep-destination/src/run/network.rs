@@ -1,4 +1,4 @@
-//! What a run reaches the Source with: one client, and the documents, resources and packages that come through it.
+//! A run's access to the Source: one client, and the documents, resources and packages that are fetched with it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a run reports: events to the monitor, counts to the report, problems to the log of runs.
+//! The reporting of a run: events to the monitor, counts to the report, problems to the log of runs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,10 +11,10 @@ use resourcesync::{Change, Uri};
 use super::set::SetRun;
 use crate::{
     Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport, commit::Flushed,
-    error::story, http::Client, plan::VersionKey, state::Problem as LoggedProblem,
+    error::error_chain, http::Client, plan::VersionKey, state::Problem as LoggedProblem,
 };
 
-/// How often the requests to hosts are reported while resources arrive.
+/// The interval at which requests to hosts are reported while resources arrive.
 const TRAFFIC_EVERY: Duration = Duration::from_secs(1);
 
 /// Reports one run.
@@ -91,7 +91,7 @@ impl<'a> Reporter<'a> {
     /// Reports a document that could not be used.
     pub(crate) fn lost_document(&mut self, uri: &Uri, error: &Error) {
         if self.lost.insert(uri.as_str().to_owned()) {
-            self.problem(ProblemKind::Document, uri.as_str(), &story(error));
+            self.problem(ProblemKind::Document, uri.as_str(), &error_chain(error));
         }
     }
 
@@ -144,7 +144,7 @@ impl<'a> Reporter<'a> {
             self.monitor.event(Event::Committed(item));
         }
         for (uri, error) in group.refused {
-            self.failed(ProblemKind::Storage, uri.as_str(), &story(&error));
+            self.failed(ProblemKind::Storage, uri.as_str(), &error_chain(&error));
         }
         if let Some(error) = group.untold {
             let what = format!("Changes of the copy could not be handed over, the next run does it: {error}");

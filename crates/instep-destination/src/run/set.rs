@@ -20,7 +20,7 @@ pub(crate) struct SetRun {
     pub(crate) records: Vec<DocumentRecord>,
     /// `true` if a document had something new.
     pub(crate) new_documents: bool,
-    /// How much of the Source is known once the plan is done. `None` if nothing was read that would tell.
+    /// The coverage of the Source once the plan is done. `None` if no document was read that states it.
     pub(crate) coverage: Option<Coverage>,
     /// Held resources that are gone at the Source, and that the operator keeps.
     pub(crate) kept: u64,

@@ -7,7 +7,8 @@ use resourcesync::{Change, Link, Uri};
 use rusqlite::{Connection, params};
 
 use super::{
-    Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, Waits, changes, codec, held, owed, sets,
+    Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, Waits, changes, codec, held, owed,
+    sets,
 };
 use crate::records::operations::{self, Operation};
 

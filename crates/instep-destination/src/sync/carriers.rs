@@ -5,7 +5,7 @@ use resourcesync::{Capability, Relation};
 use crate::{
     Error, ProblemKind, Strategy, Via,
     discover::CapabilitySet,
-    error::story,
+    error::error_chain,
     http::Origin,
     plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
     read::{ChangeDocuments, ChangeKind, Changes, Dump, DumpPackage},
@@ -114,7 +114,7 @@ impl Run<'_> {
     async fn dump_if_readable(&mut self, found: &CapabilitySet) -> Result<Option<Dump>, Error> {
         match Dump::look(self, found).await {
             Err(error @ (Error::Unreachable { .. } | Error::InvalidDocument { .. })) => {
-                self.reporter.warn(ProblemKind::Document, &self.options.url, &story(&error));
+                self.reporter.warn(ProblemKind::Document, &self.options.url, &error_chain(&error));
                 Ok(None)
             }
             dump => dump,
@@ -135,7 +135,7 @@ impl Run<'_> {
         // A dump that cannot be read costs requests, no resource (B11).
         packages.or_else(|error| match error {
             Error::Unreachable { .. } | Error::InvalidDocument { .. } => {
-                self.reporter.warn(ProblemKind::Document, &self.options.url, &story(&error));
+                self.reporter.warn(ProblemKind::Document, &self.options.url, &error_chain(&error));
                 Ok(Vec::new())
             }
             error => Err(error),

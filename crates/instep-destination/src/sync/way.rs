@@ -6,7 +6,7 @@ use crate::{
     Error, ProblemKind, Strategy, Via,
     clock::now,
     discover::CapabilitySet,
-    error::story,
+    error::error_chain,
     plan::{Choice, Coverage, Reach, check_age, choose},
     read::{Changes, Inventory, is_gone},
     run::{Run, SetRun},
@@ -14,13 +14,13 @@ use crate::{
     transfer::Carrier,
 };
 
-/// How a set's plan was made.
+/// The plan of a set, and the documents that it follows from.
 pub(super) struct Planned {
     pub(super) choice: Choice,
     pub(super) carrier: Carrier,
-    /// What holds once the plan is done; none where the checkpoint stays where it is.
+    /// The checkpoint once the plan is done; `None` if it does not move.
     pub(super) checkpoint: Option<Checkpoint>,
-    /// How many resources the inventory has, where one was read.
+    /// The number of resources in the inventory, if one was read.
     pub(super) inventory: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ impl Run<'_> {
             };
         };
         if let Some(error) = lost {
-            self.reporter.problem(ProblemKind::Document, &self.options.url, &story(&error));
+            self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&error));
         }
         let mut read = inventory.followed_by_changes(self, found, set, held.as_ref()).await?;
         self.infer(set, &inventory).await?;
@@ -163,7 +163,7 @@ impl Run<'_> {
         let Some(reach) = changes.reach() else { return Ok(Planned::nothing(applied())) };
         let read = match changes.read(self, found, set, held.clone()).await {
             Err(error) if is_gone(&error) => {
-                let what = format!("a Change List is gone: {}", story(&error));
+                let what = format!("a Change List is gone: {}", error_chain(&error));
                 self.reporter.problem(ProblemKind::Document, &self.options.url, &what);
                 set.coverage = Some(Coverage::Unknown);
                 return Ok(Planned::nothing(applied()));
@@ -233,7 +233,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether what was applied says nothing about what is wanted now: another selection, deletions that were kept.
+    /// Returns `true` if the applied changes cannot give the wanted copy: another selection, or deletions that were held back.
     pub(crate) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
         Ok(self.options.repair
             || self.options.as_of.is_some()

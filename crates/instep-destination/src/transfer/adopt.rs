@@ -34,7 +34,7 @@ impl Pipeline {
     }
 }
 
-/// What can be adopted of the next actions, and where the plan goes on after them.
+/// Returns the next actions' files that can be adopted, and the position in the plan after them.
 fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<Commit>, Option<i64>), Error> {
     let page = draft.actions().of_kind_after(ActionKind::Create, after, AT_A_TIME)?;
     let last = page.last().map(|action| action.sequence);
@@ -53,7 +53,7 @@ fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<C
     Ok((commits, last))
 }
 
-/// What a file is: its length and the digest that the Source states, with what else the Source says.
+/// Reads a file's length and the digest that the Source states, and adds the Source's other metadata.
 fn read(placer: &Placer, path: &crate::map::CopyPath, desired: &Desired) -> Result<Facts, StoreError> {
     let strongest: Vec<Algorithm> =
         desired.facts.digests.strongest().map(|digest| digest.algorithm.clone()).into_iter().collect();

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Error, ProblemKind,
     draft::Draft,
-    error::story,
+    error::error_chain,
     http::Origin,
     package::{PackageError, Packages},
     run::{Run, SetRun},
@@ -20,7 +20,7 @@ use crate::{
 const BATCH_RESOURCES: usize = 10_000;
 const BATCH_BYTES: u64 = 256 << 20;
 
-/// Where batches are asked for.
+/// The endpoint for packages made on request.
 #[derive(Clone, Debug)]
 pub(crate) struct BatchEndpoint {
     pub(crate) uri: Uri,
@@ -60,7 +60,7 @@ impl Pipeline {
                     }
                 }
                 Err(error) => {
-                    run.reporter.warn(ProblemKind::Document, endpoint.uri.as_str(), &story(&error));
+                    run.reporter.warn(ProblemKind::Document, endpoint.uri.as_str(), &error_chain(&error));
                     break;
                 }
             }

@@ -1,4 +1,4 @@
-//! What brings the bytes of a plan.
+//! The carrier of a plan's bytes.
 
 use super::batches::BatchEndpoint;
 use crate::read::DumpPackage;

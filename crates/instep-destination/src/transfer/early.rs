@@ -18,7 +18,7 @@ use crate::{
     Error, ProblemKind,
     commit::Commit,
     draft::Draft,
-    error::story,
+    error::error_chain,
     fetch::Arrival,
     package::{Arriving, OpenPackage, PackageError, PackageReader, Packages},
     read::DumpPackage,
@@ -59,7 +59,7 @@ impl Pipeline {
                 Ok(open) => return Ok(Some(open)),
                 Err(PackageError::Unsafe { uri, source }) => {
                     let hostile = matches!(&source, ZipError::Refused(problem) if problem.rule == "ZIP-7");
-                    let what = format!("the package is refused: {}", story(&source));
+                    let what = format!("the package is refused: {}", error_chain(&source));
                     match hostile {
                         true => run.reporter.problem(ProblemKind::Document, &uri, &what),
                         false => run.reporter.warn(ProblemKind::Document, &uri, &what),
@@ -133,7 +133,7 @@ fn stage_early(draft: &mut Draft, mut reader: PackageReader, fit: Fit) -> Result
     Ok(early)
 }
 
-/// What is committed for what was confirmed; the plan has the rest of what is known of it.
+/// Returns the commits for confirmed arrivals; the plan has their other metadata.
 fn settle(draft: &mut Draft, early: Vec<Early>, placer: &Placer) -> Result<Taken, Error> {
     let mut taken = Taken::default();
     for Early { uri, arrival, .. } in early {

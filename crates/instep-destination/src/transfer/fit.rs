@@ -1,4 +1,4 @@
-//! Whether a member of a package is the state that the plan wants.
+//! The comparison of a package's members with the states that the plan wants.
 
 use resourcesync::{Change, Digests, Entry};
 
@@ -7,7 +7,7 @@ use crate::{
     state::Action,
 };
 
-/// How the entries of a package's manifest are compared with the plan.
+/// The way to compare the entries of a package's manifest with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     /// An inventory has one state of each resource: whatever may be the wanted one is (§11).

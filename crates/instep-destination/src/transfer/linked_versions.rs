@@ -8,7 +8,7 @@ use resourcesync::{
 use super::{Unexplained, carrier::Carrier};
 use crate::{
     Error, Phase, ProblemKind,
-    error::story,
+    error::error_chain,
     http::{HttpError, Origin, Request},
     plan::{Desired, Facts, Retrieval, VersionKey},
     run::{Run, SetRun},
@@ -73,7 +73,7 @@ impl Run<'_> {
         match listed {
             Ok(listed) => listed.into_iter().filter_map(|link| of_map(&found.uri, &link)).collect(),
             Err(error) => {
-                self.reporter.problem(ProblemKind::Unreachable, &href, &story(&error));
+                self.reporter.problem(ProblemKind::Unreachable, &href, &error_chain(&error));
                 Vec::new()
             }
         }
@@ -85,7 +85,7 @@ impl Run<'_> {
         Ok(parse_link_header(&String::from_utf8_lossy(&body), map))
     }
 
-    /// What a TimeGate leads to tells of a TimeMap, or of versions beside it.
+    /// Returns the links to a TimeMap or to other versions from the response that a TimeGate leads to.
     async fn mementos_of_gate(&self, resource: &Uri, gate: &Uri) -> Result<Vec<HeaderLink>, HttpError> {
         let response = self.network.client.send(&on_behalf(gate, resource)).await?.successful()?;
         let fields = response.headers.get_all(http::header::LINK);

@@ -9,7 +9,7 @@ use tokio::{
 
 use crate::{
     Error, Event,
-    commit::{Bunch, Commit, CommitError, Committer, Flushed},
+    commit::{Commit, CommitBatch, CommitError, Committer, Flushed},
     run::{Run, SetRun, is_outcome},
     state::{Action, ActionKind, Checkpoint, DocumentRecord, SetId},
 };
@@ -24,7 +24,7 @@ const ROOM: usize = 4_096;
 
 /// The thread that commits, and the ways to and from it.
 pub(super) struct Pipeline {
-    commits: mpsc::Sender<Bunch>,
+    commits: mpsc::Sender<CommitBatch>,
     room: Arc<Semaphore>,
     pub(super) flushed: mpsc::UnboundedReceiver<Flushed>,
     committing: JoinHandle<(Committer, Result<(), CommitError>)>,
@@ -60,7 +60,7 @@ impl Pipeline {
         self.done += commits.iter().filter(|commit| is_outcome(commit)).count() as u64;
         let places = u32::try_from(commits.len().min(ROOM)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(places).await.map_err(|_| ended())?;
-        self.commits.send(Bunch { commits, room }).await.map_err(|_| ended())
+        self.commits.send(CommitBatch { commits, room }).await.map_err(|_| ended())
     }
 
     /// Reports what was committed meanwhile.

@@ -23,13 +23,13 @@ use crate::{
     state::{Action, ActionKind, Facts, State},
 };
 
-/// How long what is in flight may take once the run is to end.
+/// The time that transfers in flight may take once the run is to end.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// Resources that wait to be fetched, and arrivals that wait to be committed.
 const QUEUE: usize = 512;
 
-/// How long arrivals gather before they are looked at: with small resources a look at each would cost more than its transfer.
+/// The time for which arrivals are collected: handling each small resource alone would cost more than its transfer.
 const COALESCE_WINDOW: Duration = Duration::from_millis(2);
 
 impl Pipeline {

@@ -1,4 +1,4 @@
-//! What came of one resource.
+//! The commit that follows from the result for one resource.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Unexplained;
 use crate::{
     Error, ProblemKind,
     commit::{Commit, NewFile},
-    error::story,
+    error::error_chain,
     fetch::{Arrival, FetchError, Outcome, Task},
     http::HttpError,
     map::{CopyPath, MapError, Mapper},
@@ -22,7 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) action: Action,
-    /// What is held, if the plan could not tell whether it is current.
+    /// The held metadata, if the plan could not decide that it is current.
     pub(super) held: Option<Facts>,
 }
 
@@ -30,11 +30,11 @@ pub(super) struct Pending {
 pub(super) struct Failure {
     kind: ProblemKind,
     what: String,
-    /// Whether a change that was published meanwhile may explain it (D39).
+    /// `true` if a change published meanwhile may explain it (D39).
     explicable: bool,
 }
 
-/// What is committed for it. What could not be had is owed; what nobody can explain yet is told later.
+/// Returns the commit for it. A failure becomes owed; one that a later change may explain is reported only after those were read.
 pub(super) fn settle(
     run: &mut Run<'_>,
     set: SetId,
@@ -108,7 +108,7 @@ impl Placer {
         Self { mapper: Arc::clone(&run.copy.mapper), store: Arc::clone(&run.copy.store), set }
     }
 
-    /// Where a resource lies, or a version of one.
+    /// Returns the path of a resource, or of a version of one.
     pub(super) fn path(&self, uri: &Uri) -> Result<CopyPath, MapError> {
         match VersionKey::parse(uri) {
             Some(version) => self.mapper.map_version(uri, version.moment()),
@@ -116,7 +116,7 @@ impl Placer {
         }
     }
 
-    /// What is committed for an arrival; equal bytes need no place.
+    /// Returns the commit for an arrival; equal bytes need no path.
     pub(super) fn place(
         &self,
         desired: &Desired,
@@ -139,13 +139,13 @@ impl Placer {
             }
             Err(error) => {
                 self.store.discard(&[arrival.staged.name]);
-                Err(Failure { kind: ProblemKind::Storage, what: story(&error), explicable: false })
+                Err(Failure { kind: ProblemKind::Storage, what: error_chain(&error), explicable: false })
             }
         }
     }
 }
 
-/// Whether HTML came for something else, and neither length nor digest could tell (D31).
+/// Returns `true` if HTML arrived instead of another type, and neither length nor digest could detect it (D31).
 fn is_a_page_instead(desired: &Desired, arrival: &Arrival) -> bool {
     let is_html =
         |text: &str| matches!(MediaType::new(text).essence(), "text/html" | "application/xhtml+xml");
@@ -157,7 +157,7 @@ fn is_a_page_instead(desired: &Desired, arrival: &Arrival) -> bool {
 }
 
 fn failure(error: &FetchError) -> Failure {
-    let what = story(error);
+    let what = error_chain(error);
     let (kind, explicable) = match error {
         FetchError::Mismatch(_) | FetchError::Coding { .. } => (ProblemKind::Mismatch, true),
         FetchError::Http(HttpError::Refused { .. }) => (ProblemKind::OutOfScope, false),

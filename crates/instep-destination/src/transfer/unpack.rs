@@ -24,7 +24,7 @@ use crate::{
     state::SetId,
 };
 
-/// What a plan takes from a package.
+/// The members that a plan takes from a package.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) commits: Vec<Commit>,
@@ -132,7 +132,7 @@ impl Pipeline {
     }
 }
 
-/// How a package is unpacked.
+/// The parameters for unpacking a package.
 struct Unpacking {
     placer: Placer,
     fit: Fit,

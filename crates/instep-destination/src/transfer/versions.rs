@@ -42,7 +42,7 @@ impl Pipeline {
     }
 }
 
-/// What is held of the next resources that are to change, and where the plan goes on after them.
+/// Returns commits that keep the held versions of the next resources to change, and the position in the plan after them.
 fn keep_some(
     draft: &mut Draft,
     kind: ActionKind,

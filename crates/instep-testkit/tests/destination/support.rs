@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use instep_destination::{
-    AuditOptions, AuditReport, Error, Heard, SyncOptions, SyncReport, TestMonitor, audit, sync,
+    AuditOptions, AuditReport, Error, RecordedEvents, SyncOptions, SyncReport, TestMonitor, audit, sync,
 };
 use instep_testkit::{FakeSource, Layout, compare};
 use tempfile::TempDir;
@@ -17,7 +17,7 @@ pub(crate) struct Copy {
 /// A run, and what was heard of it.
 pub(crate) struct Run {
     pub(crate) result: Result<SyncReport, Error>,
-    pub(crate) heard: Heard,
+    pub(crate) heard: RecordedEvents,
 }
 
 impl Run {
@@ -70,15 +70,15 @@ impl Copy {
         change(&mut options);
         let monitor = TestMonitor::new();
         let result = runtime().block_on(sync(&options, &monitor));
-        Run { result, heard: monitor.heard() }
+        Run { result, heard: monitor.recorded() }
     }
 
-    pub(crate) fn audit(&self) -> (Result<AuditReport, Error>, Heard) {
+    pub(crate) fn audit(&self) -> (Result<AuditReport, Error>, RecordedEvents) {
         let mut options = AuditOptions::new(Some(self.source.url("")), self.dir());
         options.access.retries = 1;
         let monitor = TestMonitor::new();
         let result = runtime().block_on(audit(&options, &monitor));
-        (result, monitor.heard())
+        (result, monitor.recorded())
     }
 
     /// The differences between the Source and the copy.

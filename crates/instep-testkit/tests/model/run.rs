@@ -151,7 +151,7 @@ impl Story<'_> {
         options.access.retries = 0;
         let monitor = TestMonitor::new();
         let result = self.runtime.block_on(sync(&options, &monitor));
-        let heard = monitor.heard();
+        let heard = monitor.recorded();
         let _ = writeln!(
             self.log,
             "-- sync: {result:#?}\nnotes {:#?}\nproblems {:#?}\nwarnings {:#?}\ncommitted {:#?}\nrequests {:#?}",
@@ -166,7 +166,7 @@ impl Story<'_> {
         options.access.retries = 0;
         let monitor = TestMonitor::new();
         let result = self.runtime.block_on(audit(&options, &monitor));
-        let heard = monitor.heard();
+        let heard = monitor.recorded();
         let _ = writeln!(
             self.log,
             "-- audit: {result:#?}\n{:#?}\nnotes {:#?}\nproblems {:#?}",

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use instep_destination::{CallbackOptions, Heard, SyncOptions, SyncReport, TestMonitor, sync};
+use instep_destination::{CallbackOptions, RecordedEvents, SyncOptions, SyncReport, TestMonitor, sync};
 use instep_testkit::{FakeSource, Page, peers};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -142,12 +142,12 @@ impl Following {
         self.options.dir.clone()
     }
 
-    pub(crate) fn heard(&self) -> Heard {
-        self.monitor.heard()
+    pub(crate) fn heard(&self) -> RecordedEvents {
+        self.monitor.recorded()
     }
 
     /// Waits until something was told.
-    pub(crate) fn wait_until(&self, told: impl Fn(&Heard) -> bool) {
+    pub(crate) fn wait_until(&self, told: impl Fn(&RecordedEvents) -> bool) {
         let began = std::time::Instant::now();
         while !told(&self.heard()) {
             assert!(began.elapsed() < LONG, "{:?}", self.heard());

@@ -124,7 +124,7 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
     }
 }
 
-/// What is held once a decision is carried out.
+/// Returns the held resource once a decision is carried out.
 fn carried_out(decision: Decision, desired: &Desired, held: Option<Held>) -> Option<Held> {
     match decision {
         Decision::Act(ActionKind::Delete | ActionKind::Leave) => None,

@@ -1,9 +1,9 @@
-//! Where and how the bytes of a resource can be had, beside a request for its own URI.
+//! Ways to get the bytes of a resource other than a request for its own URI.
 
 use resourcesync::{Entry, Link, Relation};
 use serde::{Deserialize, Serialize};
 
-/// Where and how the bytes of a desired state can be had, beside its own URI. It is written to a later run together with what is
+/// Ways to get the bytes of a desired state other than its own URI. It is kept for a later run together with what is
 /// pending: fields are added, and never change their meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -20,10 +20,10 @@ pub struct Retrieval {
     /// The versions that were promised before it, oldest first: a patch may need them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<PatchStep>,
-    /// Where this version stays when the resource moves on (§14.6).
+    /// The URIs at which this version remains when the resource changes (§14.6).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mementos: Vec<String>,
-    /// Where states as of a time can be asked for (§14.6).
+    /// The TimeGate, which returns the state as of a time (§14.6).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timegate: Option<String>,
     /// The record that describes it, the first if there are several (§14.5).
@@ -32,10 +32,10 @@ pub struct Retrieval {
     /// `true` if it is such a record itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub describes: bool,
-    /// Where the states are listed (§14.6).
+    /// The TimeMap, which lists the states (§14.6).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timemap: Option<String>,
-    /// Where a version lies, if not at the URI of the resource.
+    /// The URI of a version, if it is not that of the resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lies_at: Option<String>,
 }
@@ -53,7 +53,7 @@ pub struct PatchStep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(String, String)", into = "(String, String)")]
 pub struct PatchLink {
-    /// Where it lies.
+    /// Its URI.
     pub href: String,
     /// Its media type.
     pub media_type: String,

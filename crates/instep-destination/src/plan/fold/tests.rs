@@ -29,7 +29,7 @@ fn presence(event: &Event) -> DesiredPresence {
     if event.deleted { DesiredPresence::Absent } else { DesiredPresence::Present }
 }
 
-/// What each URI is after all events, one after the other.
+/// Returns the presence of each URI after all events, applied one by one.
 fn replayed(events: &[Event]) -> BTreeMap<String, DesiredPresence> {
     events.iter().map(|event| (format!("http://example.com/{}", event.uri), presence(event))).collect()
 }

@@ -78,7 +78,7 @@ impl Inventory {
     }
 }
 
-/// Whether changes tell of everything since a time.
+/// Returns `true` if the changes are complete since a time.
 async fn reaches_back(run: &mut Run<'_>, found: &CapabilitySet, time: DateTime) -> Result<bool, Error> {
     let mut checkpoint = Checkpoint::new();
     checkpoint.datetime = Some(time);

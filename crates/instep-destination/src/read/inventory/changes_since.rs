@@ -4,7 +4,7 @@ use super::Inventory;
 use crate::{
     Error, ProblemKind,
     discover::CapabilitySet,
-    error::story,
+    error::error_chain,
     plan::{Coverage, Reach},
     read::{Changes, ReadChanges},
     run::{Run, SetRun},
@@ -72,8 +72,10 @@ impl Inventory {
         checkpoint: Checkpoint,
         error: &Error,
     ) -> ReadChanges {
-        let what =
-            format!("the changes since then are lost, so that the copy may be behind: {}", story(error));
+        let what = format!(
+            "the changes since then are lost, so that the copy may be behind: {}",
+            error_chain(error)
+        );
         run.reporter.problem(ProblemKind::Document, self.uri.as_str(), &what);
         set.coverage = Some(Coverage::Unknown);
         ReadChanges::without_packages(checkpoint)

@@ -6,7 +6,7 @@ use resourcesync::{DateTime, Uri};
 
 use crate::{Error, documents::Document, run::Run};
 
-/// What an index says of itself and its members.
+/// The times that an index states of itself and its members.
 #[derive(Debug, PartialEq)]
 pub(super) struct Generation {
     at: Option<DateTime>,
@@ -25,18 +25,18 @@ impl Generation {
         Ok((Self { at, members }, order))
     }
 
-    /// Whether a member is of a later state than the index knows of.
+    /// Returns `true` if a member has a later state than the index states.
     pub(super) fn is_before(&self, member: &Uri, at: Option<DateTime>) -> bool {
         let stated = self.members.get(member).copied().flatten();
         matches!((stated, at), (Some(stated), Some(at)) if stated.end() <= at.instant())
     }
 
-    /// Whether it does not say of each member which one is meant.
+    /// Returns `true` if it does not state the time of each member.
     pub(super) fn is_silent(&self) -> bool {
         self.members.values().any(Option::is_none)
     }
 
-    /// Whether the index is still what it was before its members were read.
+    /// Returns `true` if the index is unchanged since before its members were read.
     pub(super) async fn stands(&self, run: &mut Run<'_>, index: &Document) -> bool {
         match run.network.open(&index.uri, Some(&index.uri), None).await {
             Ok(Some(now)) => Self::of(&now).is_ok_and(|(now, _)| now == *self),
