@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::body::{Body, Bytes};
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::{Frame, SizeHint};
 
 use super::places::InFlight;
 

@@ -244,7 +244,7 @@ mod tests {
         let places = Places::new(100, 2);
         let first = places.take(address("2001:db8::1")).unwrap();
         let second = places.take(address("2001:db8::2")).unwrap();
-        let (busy, _others) = (second.request(), places.take(address("2001:db8:1::1")).unwrap());
+        let (busy, others) = (second.request(), places.take(address("2001:db8:1::1")).unwrap());
         let third = places.take(address("2001:db8::3")).unwrap();
         assert!(is_ready(first.given_up()) && !is_ready(second.given_up()));
         let also_busy = third.request();
@@ -254,7 +254,7 @@ mod tests {
         drop((also_busy, third, first));
         let behind_a_proxy: Vec<_> = (0..50).map(|_| places.take(address("127.0.0.1")).unwrap()).collect();
         assert!(behind_a_proxy.iter().all(|place| !is_ready(place.given_up())));
-        drop((behind_a_proxy, _others));
+        drop((behind_a_proxy, others));
         assert!(places.table().by_address.is_empty());
     }
 }
