@@ -1,4 +1,4 @@
-//! The story of a run: discover, read, decide, transfer, commit, report.
+//! One run: discover, read, decide, transfer, commit, report.
 //!
 //! This file says in which order things happen, and nothing else: what documents say is read in `read/`, what is done about it is
 //! decided in `plan/` (by [`decide`](crate::plan::decide)) and drafted in `draft/`, bytes come through `transfer/`, and
