@@ -6,25 +6,32 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The paths of these programs, or nothing where one is missing: the test is then left out, which is written down for
-/// `cargo xtask test` to report, and a failure where `CI=true`.
+/// Returns the paths of these programs; `None` if one is missing. The test is then [left out](left_out).
 ///
 /// # Panics
-/// When one is missing and `CI=true`.
+/// If one is missing and `CI=true`.
 pub fn find<const N: usize>(programs: [&str; N]) -> Option<[PathBuf; N]> {
     let found = programs.map(|program| (program, locate(program)));
     let missing: Vec<_> = found.iter().filter(|(_, path)| path.is_none()).map(|(name, _)| *name).collect();
     if missing.is_empty() {
         return Some(found.map(|(_, path)| path.unwrap_or_default()));
     }
+    left_out(&missing.join(", "));
+    None
+}
+
+/// Writes down that the test that calls this is left out because something is missing, for `cargo xtask test` to report.
+///
+/// # Panics
+/// If `CI=true`: there, nothing may be missing.
+pub fn left_out(missing: &str) {
     let thread = std::thread::current();
-    let line = format!("{} needs {}\n", thread.name().unwrap_or("a test"), missing.join(", "));
+    let line = format!("{} needs {missing}\n", thread.name().unwrap_or("a test"));
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
     if let Some(list) = std::env::var_os("INSTEP_LEFT_OUT") {
         let list = OpenOptions::new().append(true).open(list);
         list.and_then(|mut list| list.write_all(line.as_bytes())).expect("the list of tests left out");
     }
-    None
 }
 
 /// In the virtual environment of the peers, else in the path.

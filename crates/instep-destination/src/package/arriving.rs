@@ -163,18 +163,18 @@ impl Packages {
 
 impl Arriving {
     /// Splits it into a reader of the bytes that arrived and the rest of the transfer.
-    pub(crate) fn split(self) -> (PackageReader, Rest) {
-        (self.reader, Rest { whole: self.whole, uri: self.uri })
+    pub(crate) fn split(self) -> (PackageReader, Remainder) {
+        (self.reader, Remainder { whole: self.whole, uri: self.uri })
     }
 }
 
 /// The part of a package that has not arrived.
-pub(crate) struct Rest {
+pub(crate) struct Remainder {
     whole: JoinHandle<Result<StagedName, PackageError>>,
     uri: Uri,
 }
 
-impl Rest {
+impl Remainder {
     /// The package, once all of it is there and its directory is found safe.
     pub(crate) async fn whole(self, packages: &Packages) -> Result<OpenPackage, PackageError> {
         let name = self.whole.await.map_err(|_| PackageError::Interrupted)??;

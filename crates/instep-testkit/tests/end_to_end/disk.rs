@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use instep_testkit::{FakeSource, Run, instep};
+use instep_testkit::{FakeSource, Run, instep, peers};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 fn sync(source: &FakeSource, copy: &Path, options: &[&str]) -> Run {
@@ -120,15 +120,14 @@ fn b23_status_leaves_a_state_of_an_older_version_as_it_is() {
 struct Disk(tempfile::TempDir);
 
 impl Disk {
-    fn mount(test: &str, size: &str) -> Option<Self> {
+    fn mount(size: &str) -> Option<Self> {
         let disk = Self(tempfile::tempdir().unwrap());
         let size = format!("size={size}");
         let mount =
             Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(disk.0.path()).output();
         let mounted = mount.is_ok_and(|output| output.status.success());
         if !mounted {
-            assert!(std::env::var("CI").is_err(), "{test}: no disk could be mounted");
-            eprintln!("left out, no disk could be mounted: {test}");
+            peers::left_out("a disk that can be mounted");
         }
         mounted.then_some(disk)
     }
@@ -142,7 +141,7 @@ impl Drop for Disk {
 
 #[test]
 fn b19_what_is_gone_makes_room_for_what_comes() {
-    let Some(disk) = Disk::mount("deletions on a full disk", "12m") else { return };
+    let Some(disk) = Disk::mount("12m") else { return };
     let source = FakeSource::start().with_resources([("old".to_owned(), "o".repeat(6 << 20))]);
     let copy = disk.0.path().join("copy");
     let _ = sync(&source, &copy, &[]).with_code(0);

@@ -136,7 +136,7 @@ enum Version {
     V1_1,
 }
 
-/// What is done with files that not everybody may read.
+/// Treatment of files that not everybody may read.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum WhenUnreadable {
     Fail,

@@ -1,6 +1,7 @@
 //! `instep sync`: makes or updates a copy.
 
 mod relay;
+mod summary;
 
 use std::{
     fs, io,
@@ -13,10 +14,9 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use instep_destination::{
-    self as destination, Accounting, ChangeSink, Coverage, Durability, MaxDelete, Monitor, Outcome, Shutdown,
-    SyncOptions, SyncReport, Verify, Via,
+    self as destination, ChangeSink, Durability, MaxDelete, Monitor, Outcome, Shutdown, SyncOptions,
+    SyncReport, Verify, Via,
 };
-use serde_json::json;
 
 use crate::{
     args::{
@@ -32,15 +32,10 @@ use crate::{
     config::Config,
     exit::Exit,
     runtime::{self, Hangups, Reload},
-    ui::{
-        Output,
-        changes::Events,
-        format::{bytes, count, counted, elapsed},
-        metrics::MetricsMonitor,
-        progress::Progress,
-    },
+    ui::{Output, changes::Events, metrics::MetricsMonitor, progress::Progress},
 };
 use relay::Relay;
+use summary::{closing, summary};
 
 /// Make or update a copy of a Source
 ///
@@ -328,86 +323,4 @@ fn exit_code(report: &anyhow::Result<SyncReport>) -> u8 {
         Ok(report) => report.exit_code(),
         Err(error) => error.downcast_ref().map_or(Exit::Failed.code(), destination::Error::exit_code),
     }
-}
-
-/// Returns the last line: what was done, in figures.
-fn closing(report: &SyncReport) -> String {
-    let state = match report.outcome {
-        Outcome::Planned => "Dry run",
-        Outcome::Interrupted => "Interrupted",
-        Outcome::BudgetSpent => "Stopped at a limit",
-        Outcome::Complete if report.has_problems() => "Done with problems",
-        _ if report.is_in_step() => "In step",
-        _ => "Done",
-    };
-    let mut line = format!(
-        "{state}: +{} ~{} -{} ={}",
-        count(report.created),
-        count(report.updated),
-        count(report.deleted),
-        count(report.unchanged)
-    );
-    for (number, what) in [
-        (report.versions, "versions kept"),
-        (report.kept, "kept although they are gone"),
-        (report.failed, "failed"),
-        (report.owed, "pending retry"),
-        (report.skipped, "skipped"),
-    ] {
-        if number > 0 {
-            line.push_str(&format!(", {} {what}", count(number)));
-        }
-    }
-    if let Some(coverage) = report.coverage.filter(|coverage| !coverage.is_complete()) {
-        line.push_str(&format!("; {coverage}"));
-    }
-    let transfer = format!("{} in {}", bytes(report.bytes), counted(report.requests, "request"));
-    format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason)
-}
-
-fn coverage(coverage: Coverage) -> serde_json::Value {
-    match coverage {
-        Coverage::Complete { at } => json!({ "known": "complete", "at": at.map(|at| at.to_string()) }),
-        Coverage::ChangesKnown { since } => json!({ "known": "changes", "since": since.to_string() }),
-        _ => json!({ "known": "unknown" }),
-    }
-}
-
-fn entries(entries: Accounting) -> serde_json::Value {
-    json!({
-        "read": entries.read,
-        "planned": entries.planned,
-        "equal": entries.equal,
-        "excluded": entries.excluded,
-        "superseded": entries.superseded,
-        "known": entries.known,
-        "unusable": entries.unusable,
-    })
-}
-
-fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json::Value {
-    json!({
-        "command": "sync",
-        "url": url,
-        "dir": dir,
-        "strategy": format!("{}", report.strategy),
-        "reason": report.reason,
-        "created": report.created,
-        "updated": report.updated,
-        "deleted": report.deleted,
-        "versions": report.versions,
-        "unchanged": report.unchanged,
-        "failed": report.failed,
-        "owed": report.owed,
-        "skipped": report.skipped,
-        "bytes": report.bytes,
-        "requests": report.requests,
-        "seconds": report.elapsed.as_secs_f64(),
-        "checkpoint": report.checkpoint.map(|time| time.to_string()),
-        "in_step": report.is_in_step(),
-        "kept": report.kept,
-        "entries": entries(report.entries),
-        "coverage": report.coverage.map(coverage),
-        "exit_code": report.exit_code(),
-    })
 }
