@@ -1,5 +1,8 @@
 //! Batches: many resources in one answer.
 
+mod admission;
+mod asked;
+
 use std::{fs::File, sync::Arc};
 
 use axum::{
@@ -11,9 +14,14 @@ use axum::{
 };
 use http::{StatusCode, header};
 use resourcesync::{DateTime, Link, Relation, Uri};
-use serde::Deserialize;
 use serde_json::json;
-use tokio::{sync::watch, task::spawn_blocking};
+use tokio::{
+    sync::{OwnedSemaphorePermit, watch},
+    task::spawn_blocking,
+};
+
+use admission::{Admission, Refusal};
+use asked::BatchBody;
 
 use super::{
     body,
@@ -22,12 +30,10 @@ use super::{
 };
 use crate::{
     Error, Monitor, PublishOptions, Publisher,
-    dump::{Batch, BatchRequest, BatchSelection, Batches},
+    dump::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches},
     render::Place,
 };
 
-/// Bytes of a request: 10,000 long URIs.
-const REQUEST_BYTES: usize = 16 << 20;
 /// Bytes of packages on disk.
 const SPOOL_BYTES: u64 = 2 << 30;
 /// When to ask again while there is no room, in seconds.
@@ -50,12 +56,14 @@ pub(crate) fn advertise(publish: &mut PublishOptions) -> Result<(), Error> {
 pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Result<Router, Error> {
     let folder = publisher.options().state.join("batches");
     let spool = PackageSpool::new(&folder, SPOOL_BYTES).map_err(Error::write(folder))?;
+    let admission = Arc::new(Admission::new());
     let mut routes = Router::new();
     for (set, options) in (0_u8..).zip(&publisher.options().sets) {
         let endpoint = Endpoint {
             set,
             batches: publisher.batches(),
             spool: Arc::clone(&spool),
+            admission: Arc::clone(&admission),
             monitor: Arc::clone(monitor),
         };
         let path = format!("/{}", publisher.place().set(&options.name).name(NAME));
@@ -69,35 +77,39 @@ struct Endpoint {
     set: u8,
     batches: Batches,
     spool: Arc<PackageSpool>,
+    admission: Arc<Admission>,
     monitor: Arc<dyn Monitor>,
 }
 
-/// The body of a request: the URIs, or the moment since which all changes are requested.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum BatchBody {
-    Resources(Vec<String>),
-    Since { since: String },
-}
-
 async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
-    let asked = match body::read(request.into_body(), REQUEST_BYTES)
-        .await
-        .map(|body| serde_json::from_slice(&body))
-    {
-        Ok(Ok(asked)) => asked,
-        Ok(Err(_)) => return refused(StatusCode::BAD_REQUEST, ASKED),
+    let permit = match endpoint.admission.body(request.headers()) {
+        Ok(permit) => permit,
+        Err(Refusal::TooLarge) => return refused(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long"),
+        Err(Refusal::Busy) => return busy(),
+    };
+    let body = match body::read(request.into_body(), permit.most_bytes).await {
+        Ok(body) => body,
         Err(status) => return refused(status, "the request is too long, or took too long"),
     };
+    let Ok(worker) = endpoint.admission.worker().await else { return busy() };
+    let Ok(asked) = serde_json::from_slice(&body) else { return refused(StatusCode::BAD_REQUEST, ASKED) };
+    drop(body);
     let selection = match selection(asked) {
         Ok(selection) => selection,
+        Err(Wrong::Count(most)) => {
+            let what = "resources";
+            return refusal(&Error::TooMuch { what, most });
+        }
         Err(Wrong::Time) => return refused(StatusCode::BAD_REQUEST, ASKED),
         Err(Wrong::Uris(uris)) => return unknown(&uris),
     };
     let for_selection = Arc::clone(&endpoint);
     let request = BatchRequest::new(endpoint.set, selection);
     match spawn_blocking(move || for_selection.batches.select(&request)).await {
-        Ok(Ok(batch)) => package(&endpoint, batch).await,
+        Ok(Ok(batch)) => {
+            drop(permit);
+            package(&endpoint, batch, worker).await
+        }
         Ok(Err(error)) => refusal(&error),
         Err(_) => refused(StatusCode::INTERNAL_SERVER_ERROR, "the batch could not be selected"),
     }
@@ -107,13 +119,16 @@ const ASKED: &str = "send a JSON array of URIs, or {\"since\": \"2026-01-01T00:0
 
 /// Why a request asks for nothing that there can be.
 enum Wrong {
+    /// More resources than this were named.
+    Count(u64),
     Time,
     Uris(Vec<String>),
 }
 
 fn selection(asked: BatchBody) -> Result<BatchSelection, Wrong> {
     match asked {
-        BatchBody::Since { since } => {
+        BatchBody::TooMany => Err(Wrong::Count(BatchLimits::default().resources as u64)),
+        BatchBody::Since(since) => {
             DateTime::parse(&since).map(BatchSelection::Since).map_err(|_| Wrong::Time)
         }
         BatchBody::Resources(texts) => {
@@ -129,17 +144,24 @@ fn selection(asked: BatchBody) -> Result<BatchSelection, Wrong> {
     }
 }
 
-async fn package(endpoint: &Arc<Endpoint>, batch: Batch) -> Response {
+/// Answers with a package. Only the one who builds it keeps the worker; the others wait for the package.
+async fn package(endpoint: &Arc<Endpoint>, batch: Batch, worker: OwnedSemaphorePermit) -> Response {
     /// The approximate size of a manifest entry and the headers of a member.
     const OVERHEAD: u64 = 1_024;
     let bytes = batch.bytes + OVERHEAD * batch.resources as u64;
     let package = match endpoint.spool.claim(&batch.key, bytes) {
-        PackageClaim::Shared(package) => package,
+        PackageClaim::Shared(package) => {
+            drop((worker, batch));
+            package
+        }
         PackageClaim::Full => return busy(),
         PackageClaim::Build(building) => {
             let package = building.package();
             let endpoint = Arc::clone(endpoint);
-            spawn_blocking(move || build(&endpoint, batch, building));
+            spawn_blocking(move || {
+                build(&endpoint, batch, building);
+                drop(worker);
+            });
             package
         }
     };

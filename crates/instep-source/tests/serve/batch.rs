@@ -1,6 +1,11 @@
 //! Many resources in one answer.
 
-use std::{fs, io::Cursor, net::SocketAddr, thread};
+use std::{
+    fs,
+    io::{Cursor, Read, Write},
+    net::SocketAddr,
+    thread,
+};
 
 use resourcesync::{
     Capability, Change, Entry, ReadOptions, Relation,
@@ -118,6 +123,31 @@ fn s9_requests_at_the_same_time_share_what_is_built() {
         }
     }
     assert!(answers.iter().any(|answer| answer.status == 200));
+}
+
+#[test]
+fn c7_the_bodies_that_are_read_at_a_time_are_bounded_and_small_requests_are_still_answered() {
+    let server = Server::start(&[("a.txt", b"a")]);
+    let head = |length: usize| {
+        format!(
+            "POST {ENDPOINT} HTTP/1.1\r\nHost: {}\r\nContent-Length: {length}\r\nExpect: 100-continue\r\n\r\n",
+            server.address
+        )
+    };
+    // A client is asked for its body only when it was admitted.
+    let begin = |length| {
+        let mut stream = super::raw::connect(server.address);
+        stream.write_all(head(length).as_bytes()).unwrap();
+        let mut answer = [0; 1_024];
+        let read = stream.read(&mut answer).unwrap();
+        (stream, String::from_utf8_lossy(&answer[..read]).into_owned())
+    };
+    let held: Vec<_> = (0..3).map(|_| begin(4 << 20)).collect();
+    assert!(held.iter().all(|(_, answer)| answer.starts_with("HTTP/1.1 100")), "{held:?}");
+    let (_, answer) = begin(4 << 20);
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after: 5"), "{answer}");
+    assert!(begin((4 << 20) + 1).1.starts_with("HTTP/1.1 413"));
+    unpack(&post(&server, &format!("[\"{}a.txt\"]", server.base)));
 }
 
 #[test]
