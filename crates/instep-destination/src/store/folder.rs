@@ -1,5 +1,7 @@
 //! A copy in a folder of the file system: each step of a commit, beneath the folder and through no link.
 
+mod options;
+
 use std::{
     collections::BTreeSet,
     fs::File,
@@ -25,6 +27,8 @@ use super::{
 };
 use crate::map::CopyPath;
 
+pub use options::FolderOptions;
+
 /// The folder of everything that is ours in a copy.
 const OWN: &str = ".instep";
 const STAGING: &str = "staging";
@@ -35,27 +39,6 @@ const MOST_SYNCED_ONE_BY_ONE: usize = 2;
 
 /// Free space is looked at once in so many staged files.
 const STAGED_BETWEEN_LOOKS: u64 = 32;
-
-/// Options of a copy in a folder.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct FolderOptions {
-    /// The waiting of a commit for the disk.
-    pub durability: Durability,
-    /// Bytes to leave free; `None` for 1 % of the disk, at most 1 GiB.
-    pub reserve: Option<u64>,
-    /// The folder for files that are replaced or removed.
-    pub backups: Option<PathBuf>,
-    /// The name of this run, for the message that others get.
-    pub owner: String,
-}
-
-impl FolderOptions {
-    /// Durable by groups, no backups.
-    pub fn new() -> Self {
-        Self { owner: format!("process {}", std::process::id()), ..Self::default() }
-    }
-}
 
 /// A copy in a folder of the file system, locked while this value lives.
 #[derive(Debug)]

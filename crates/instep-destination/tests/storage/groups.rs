@@ -167,7 +167,7 @@ fn what_is_held_outlives_a_change_of_form_and_a_copy_of_before_is_kept() {
     let old = rusqlite::Connection::open(&path).unwrap();
     old.execute_batch(
         "DROP TABLE intent; CREATE TABLE intent (id INTEGER PRIMARY KEY, operations TEXT NOT NULL);
-         INSERT INTO intent (operations) VALUES ('[]'); PRAGMA user_version = 3;",
+         INSERT INTO intent (operations) VALUES ('[]'); ALTER TABLE set_of_resources DROP COLUMN leading; PRAGMA user_version = 3;",
     )
     .unwrap();
     drop(old);

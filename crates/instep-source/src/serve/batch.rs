@@ -20,7 +20,7 @@ use tokio::{
     task::spawn_blocking,
 };
 
-use admission::{Admission, Refusal};
+use admission::{BatchAdmission, BatchRefusal};
 use asked::BatchBody;
 
 use super::{
@@ -56,7 +56,7 @@ pub(crate) fn advertise(publish: &mut PublishOptions) -> Result<(), Error> {
 pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Result<Router, Error> {
     let folder = publisher.options().state.join("batches");
     let spool = PackageSpool::new(&folder, SPOOL_BYTES).map_err(Error::write(folder))?;
-    let admission = Arc::new(Admission::new());
+    let admission = Arc::new(BatchAdmission::new());
     let mut routes = Router::new();
     for (set, options) in (0_u8..).zip(&publisher.options().sets) {
         let endpoint = Endpoint {
@@ -77,15 +77,17 @@ struct Endpoint {
     set: u8,
     batches: Batches,
     spool: Arc<PackageSpool>,
-    admission: Arc<Admission>,
+    admission: Arc<BatchAdmission>,
     monitor: Arc<dyn Monitor>,
 }
 
 async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
     let permit = match endpoint.admission.body(request.headers()) {
         Ok(permit) => permit,
-        Err(Refusal::TooLarge) => return refused(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long"),
-        Err(Refusal::Busy) => return busy(),
+        Err(BatchRefusal::TooLarge) => {
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, "the request is too long");
+        }
+        Err(BatchRefusal::Busy) => return busy(),
     };
     let body = match body::read(request.into_body(), permit.most_bytes).await {
         Ok(body) => body,

@@ -29,7 +29,7 @@ use tower::ServiceExt;
 
 use super::{stall::StallGuard, tls::Tls};
 use answer::AnswerBody;
-use places::{Place, Places};
+use places::{ConnectionPlaces, Place};
 
 /// Bounds of what clients can take (S10).
 #[derive(Clone, Debug)]
@@ -115,7 +115,7 @@ pub(crate) async fn run_on<L: Listener>(
     tls: Option<Tls>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let places = Places::new(limits.connections, limits.connections_per_address);
+    let places = ConnectionPlaces::new(limits.connections, limits.connections_per_address);
     let protocols = protocols(&limits);
     let graceful = GracefulShutdown::new();
     let mut shutdown = pin!(shutdown);
@@ -141,7 +141,10 @@ pub(crate) async fn run_on<L: Listener>(
     Ok(())
 }
 
-async fn next<L: Listener>(listener: &L, places: &Arc<Places>) -> io::Result<(L::Stream, Arc<Place>)> {
+async fn next<L: Listener>(
+    listener: &L,
+    places: &Arc<ConnectionPlaces>,
+) -> io::Result<(L::Stream, Arc<Place>)> {
     loop {
         match listener.accept().await {
             Ok((stream, address)) => {

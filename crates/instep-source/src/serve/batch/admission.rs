@@ -24,7 +24,7 @@ const WAIT: Duration = Duration::from_secs(20);
 
 /// The permits of all batch requests of a server.
 #[derive(Debug)]
-pub(super) struct Admission {
+pub(super) struct BatchAdmission {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
     workers: Arc<Semaphore>,
@@ -32,7 +32,7 @@ pub(super) struct Admission {
 
 /// The reason why a body is not read.
 #[derive(Debug, PartialEq)]
-pub(super) enum Refusal {
+pub(super) enum BatchRefusal {
     TooLarge,
     Busy,
 }
@@ -44,32 +44,32 @@ pub(super) struct BodyPermit {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Admission {
+impl BatchAdmission {
     pub(super) fn new() -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         Self { small: semaphore(SMALL_UNITS), large: semaphore(LARGE_UNITS), workers: semaphore(WORKERS) }
     }
 
     /// Charges a request for its body as its headers announce it; one without a length for the longest.
-    pub(super) fn body(&self, headers: &HeaderMap) -> Result<BodyPermit, Refusal> {
+    pub(super) fn body(&self, headers: &HeaderMap) -> Result<BodyPermit, BatchRefusal> {
         let announced = headers.get(header::CONTENT_LENGTH);
         let length = match announced.and_then(|length| length.to_str().ok()?.parse::<u64>().ok()) {
-            Some(length) => usize::try_from(length).map_err(|_| Refusal::TooLarge)?,
+            Some(length) => usize::try_from(length).map_err(|_| BatchRefusal::TooLarge)?,
             None => REQUEST_BYTES,
         };
         if length > REQUEST_BYTES {
-            return Err(Refusal::TooLarge);
+            return Err(BatchRefusal::TooLarge);
         }
         let share = if length <= SMALL { &self.small } else { &self.large };
         let units = u32::try_from(length.div_ceil(UNIT).max(1)).unwrap_or(u32::MAX);
-        let permit = Arc::clone(share).try_acquire_many_owned(units).map_err(|_| Refusal::Busy)?;
+        let permit = Arc::clone(share).try_acquire_many_owned(units).map_err(|_| BatchRefusal::Busy)?;
         Ok(BodyPermit { most_bytes: length, _permit: permit })
     }
 
     /// Waits for the right to select resources and to build a package.
-    pub(super) async fn worker(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+    pub(super) async fn worker(&self) -> Result<OwnedSemaphorePermit, BatchRefusal> {
         let worker = timeout(WAIT, Arc::clone(&self.workers).acquire_owned()).await;
-        worker.ok().and_then(Result::ok).ok_or(Refusal::Busy)
+        worker.ok().and_then(Result::ok).ok_or(BatchRefusal::Busy)
     }
 }
 
@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn c7_bodies_are_charged_before_they_are_read_and_large_ones_keep_no_small_one_out() {
-        let admission = Admission::new();
-        assert_eq!(admission.body(&announcing(REQUEST_BYTES + 1)).unwrap_err(), Refusal::TooLarge);
+        let admission = BatchAdmission::new();
+        assert_eq!(admission.body(&announcing(REQUEST_BYTES + 1)).unwrap_err(), BatchRefusal::TooLarge);
         let mut large = vec![admission.body(&HeaderMap::new()).unwrap()];
         assert_eq!(large[0].most_bytes, REQUEST_BYTES, "one without a length is charged for the longest");
         while let Ok(permit) = admission.body(&announcing(REQUEST_BYTES)) {
@@ -100,12 +100,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn c7_who_gets_no_worker_in_time_is_told_to_come_again() {
-        let admission = Admission::new();
+        let admission = BatchAdmission::new();
         let mut workers = Vec::new();
         for _ in 0..WORKERS {
             workers.push(admission.worker().await.unwrap());
         }
-        assert_eq!(admission.worker().await.unwrap_err(), Refusal::Busy);
+        assert_eq!(admission.worker().await.unwrap_err(), BatchRefusal::Busy);
         drop(workers);
         assert!(admission.worker().await.is_ok());
     }

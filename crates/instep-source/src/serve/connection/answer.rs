@@ -8,17 +8,17 @@ use std::{
 use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
 
-use super::places::InFlight;
+use super::places::AnswerInFlight;
 
 /// A body and the request it answers.
 #[derive(Debug)]
 pub(super) struct AnswerBody {
     body: Body,
-    _in_flight: InFlight,
+    _in_flight: AnswerInFlight,
 }
 
 impl AnswerBody {
-    pub(super) fn new(body: Body, in_flight: InFlight) -> Self {
+    pub(super) fn new(body: Body, in_flight: AnswerInFlight) -> Self {
         Self { body, _in_flight: in_flight }
     }
 }

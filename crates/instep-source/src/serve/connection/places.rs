@@ -16,16 +16,16 @@ const IPV6_NETWORK: u128 = !0 << 64;
 
 /// All places.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ConnectionPlaces {
     most: usize,
     most_per_address: usize,
-    table: Mutex<Table>,
+    table: Mutex<PlaceTable>,
     /// Wakes the listener when a place becomes free, or a connection idle.
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct PlaceTable {
     next: u64,
     held: BTreeMap<u64, Held>,
     /// The idle connections, the one that has been idle longest first.
@@ -43,9 +43,9 @@ struct Held {
     given_up: Arc<Notify>,
 }
 
-impl Places {
+impl ConnectionPlaces {
     pub(super) fn new(most: usize, most_per_address: usize) -> Arc<Self> {
-        let table = Mutex::new(Table::default());
+        let table = Mutex::new(PlaceTable::default());
         Arc::new(Self { most, most_per_address, table, changed: Notify::new() })
     }
 
@@ -83,12 +83,12 @@ impl Places {
         Some(Arc::new(Place { places: Arc::clone(self), number, given_up, begun: Notify::new() }))
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, PlaceTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl PlaceTable {
     fn number(&mut self) -> u64 {
         self.next += 1;
         self.next
@@ -132,7 +132,7 @@ impl Table {
 /// The place of one connection; free again when it is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
-    places: Arc<Places>,
+    places: Arc<ConnectionPlaces>,
     number: u64,
     given_up: Arc<Notify>,
     begun: Notify,
@@ -150,7 +150,7 @@ impl Place {
     }
 
     /// Keeps the place until the guard is dropped, at the end of the answer.
-    pub(super) fn request(self: &Arc<Self>) -> InFlight {
+    pub(super) fn request(self: &Arc<Self>) -> AnswerInFlight {
         self.begun.notify_one();
         let mut table = self.places.table();
         let idle = table.held.get_mut(&self.number).and_then(|held| {
@@ -160,7 +160,7 @@ impl Place {
         if let Some(key) = idle {
             table.idle.remove(&key);
         }
-        InFlight(Arc::clone(self))
+        AnswerInFlight(Arc::clone(self))
     }
 }
 
@@ -173,9 +173,9 @@ impl Drop for Place {
 
 /// A request in flight, until the last byte of its answer.
 #[derive(Debug)]
-pub(super) struct InFlight(Arc<Place>);
+pub(super) struct AnswerInFlight(Arc<Place>);
 
-impl Drop for InFlight {
+impl Drop for AnswerInFlight {
     fn drop(&mut self) {
         let mut table = self.0.places.table();
         let is_idle = table.held.get_mut(&self.0.number).is_some_and(|held| {
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn c6_the_connection_that_is_idle_longest_gives_up_its_place() {
-        let places = Places::new(2, 2);
+        let places = ConnectionPlaces::new(2, 2);
         let (first, second) = (places.take(None).unwrap(), places.take(None).unwrap());
         // The first was idle for longer until its request ended.
         drop(first.request());
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn c6_a_connection_with_a_request_in_flight_keeps_its_place() {
-        let places = Places::new(1, 1);
+        let places = ConnectionPlaces::new(1, 1);
         let busy = places.take(None).unwrap();
         let requests = (busy.request(), busy.request());
         assert!(!is_ready(places.free()));
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn c6_one_address_has_a_limit_of_its_own_and_a_proxy_has_none() {
-        let places = Places::new(100, 2);
+        let places = ConnectionPlaces::new(100, 2);
         let first = places.take(address("2001:db8::1")).unwrap();
         let second = places.take(address("2001:db8::2")).unwrap();
         let (busy, others) = (second.request(), places.take(address("2001:db8:1::1")).unwrap());

@@ -16,7 +16,7 @@ use resourcesync::{
 
 use super::{
     judgement::Judgement,
-    packages::{PackageClaim, judge_package},
+    packages::{ExpectedPackage, judge_package},
 };
 use crate::exit::Exit;
 
@@ -145,7 +145,7 @@ impl LocalReview {
     }
 
     /// Returns the entry of a dump among the documents for the package with this file name.
-    fn claim(&self, package: &Path) -> Option<PackageClaim> {
+    fn claim(&self, package: &Path) -> Option<ExpectedPackage> {
         let name = package.file_name()?.to_str()?;
         self.set.iter().find_map(|(uri, report)| {
             let header = report.header.as_ref().filter(|header| header.form == Form::List)?;
@@ -154,7 +154,7 @@ impl LocalReview {
             })?;
             let child = report.children.iter().find(|child| file_name(&child.loc) == name)?;
             let capability = Some(capability.clone());
-            Some(PackageClaim { dump: self.shown.get(uri)?.clone(), capability, child: child.clone() })
+            Some(ExpectedPackage { dump: self.shown.get(uri)?.clone(), capability, child: child.clone() })
         })
     }
 }

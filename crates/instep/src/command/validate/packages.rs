@@ -14,7 +14,7 @@ use resourcesync::{
 use super::judgement::Judgement;
 
 /// The entry of a dump for a package.
-pub(super) struct PackageClaim {
+pub(super) struct ExpectedPackage {
     /// The name to show for the dump.
     pub(super) dump: String,
     pub(super) capability: Option<Capability>,
@@ -29,7 +29,7 @@ pub(super) fn judge_package(
     name: &str,
     mut file: &File,
     validator: &Validator,
-    claim: Option<&PackageClaim>,
+    claim: Option<&ExpectedPackage>,
     (mut served, copy): (HttpAnswer, Option<Document>),
     judgement: &mut Judgement,
 ) -> anyhow::Result<Option<Report>> {
@@ -57,7 +57,7 @@ pub(super) fn judge_package(
 }
 
 fn compare(
-    PackageClaim { dump, capability, child }: &PackageClaim,
+    ExpectedPackage { dump, capability, child }: &ExpectedPackage,
     served: &HttpAnswer,
     judgement: &mut Judgement,
 ) {

@@ -30,7 +30,7 @@ use self::{
 use super::{
     files::is_zip,
     judgement::Judgement,
-    packages::{PackageClaim, digests, judge_package},
+    packages::{ExpectedPackage, digests, judge_package},
 };
 use crate::exit::Exit;
 
@@ -206,7 +206,7 @@ impl Walk {
         let mut file = tempfile::tempfile_in(&self.spool)?;
         std::io::copy(&mut download.read()?, &mut file)?;
         let served = http_answer(download, Some(is_zip(&mut download.read()?)?));
-        let claim = target.from.as_ref().map(|(parent, child)| PackageClaim {
+        let claim = target.from.as_ref().map(|(parent, child)| ExpectedPackage {
             dump: parent.to_string(),
             capability: target.parent.as_ref().and_then(|(_, capability)| capability.clone()),
             child: child.clone(),

@@ -1,0 +1,93 @@
+//! The end of a run of `instep sync`, as a line and as JSON.
+
+use std::path::Path;
+
+use instep_destination::{Accounting, Coverage, Outcome, SyncReport};
+use serde_json::json;
+
+use crate::ui::format::{bytes, count, counted, elapsed};
+
+/// Returns the last line: what was done, in figures.
+pub(super) fn closing(report: &SyncReport) -> String {
+    let state = match report.outcome {
+        Outcome::Planned => "Dry run",
+        Outcome::Interrupted => "Interrupted",
+        Outcome::BudgetSpent => "Stopped at a limit",
+        Outcome::Complete if report.has_problems() => "Done with problems",
+        _ if report.is_in_step() => "In step",
+        _ => "Done",
+    };
+    let mut line = format!(
+        "{state}: +{} ~{} -{} ={}",
+        count(report.created),
+        count(report.updated),
+        count(report.deleted),
+        count(report.unchanged)
+    );
+    for (number, what) in [
+        (report.versions, "versions kept"),
+        (report.kept, "kept although they are gone"),
+        (report.failed, "failed"),
+        (report.owed, "pending retry"),
+        (report.skipped, "skipped"),
+    ] {
+        if number > 0 {
+            line.push_str(&format!(", {} {what}", count(number)));
+        }
+    }
+    if let Some(coverage) = report.coverage.filter(|coverage| !coverage.is_complete()) {
+        line.push_str(&format!("; {coverage}"));
+    }
+    let transfer = format!("{} in {}", bytes(report.bytes), counted(report.requests, "request"));
+    format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason)
+}
+
+/// Returns the coverage of a run: the state of the Source that the copy stands for.
+fn coverage(coverage: Coverage) -> serde_json::Value {
+    match coverage {
+        Coverage::Complete { at } => json!({ "known": "complete", "at": at.map(|at| at.to_string()) }),
+        Coverage::ChangesKnown { since } => json!({ "known": "changes", "since": since.to_string() }),
+        _ => json!({ "known": "unknown" }),
+    }
+}
+
+/// Returns the entries that were read, by what became of them.
+fn entries(entries: Accounting) -> serde_json::Value {
+    json!({
+        "read": entries.read,
+        "planned": entries.planned,
+        "equal": entries.equal,
+        "excluded": entries.excluded,
+        "superseded": entries.superseded,
+        "known": entries.known,
+        "unusable": entries.unusable,
+    })
+}
+
+/// Returns the object that `--json` prints last.
+pub(super) fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json::Value {
+    json!({
+        "command": "sync",
+        "url": url,
+        "dir": dir,
+        "strategy": format!("{}", report.strategy),
+        "reason": report.reason,
+        "created": report.created,
+        "updated": report.updated,
+        "deleted": report.deleted,
+        "versions": report.versions,
+        "unchanged": report.unchanged,
+        "failed": report.failed,
+        "owed": report.owed,
+        "skipped": report.skipped,
+        "bytes": report.bytes,
+        "requests": report.requests,
+        "seconds": report.elapsed.as_secs_f64(),
+        "checkpoint": report.checkpoint.map(|time| time.to_string()),
+        "in_step": report.is_in_step(),
+        "kept": report.kept,
+        "entries": entries(report.entries),
+        "coverage": report.coverage.map(coverage),
+        "exit_code": report.exit_code(),
+    })
+}
