@@ -150,13 +150,10 @@ fn who_meets_a_gap_in_the_changes_comes_to_the_truth() {
     let gaps = ["--list-entries", "5", "--fault", "gap=1"];
     let source = simulate(&[&pace[..], &gaps].concat());
     let _ = sync(&source.url(), &copy).with_code(0);
-    let before = Tree::of(&copy);
-    // What came since then closed the lists that would tell of it.
-    let mut run = sync(&source.url(), &copy);
-    while Tree::of(&copy) == before {
-        run = sync(&source.url(), &copy);
-    }
-    assert!(run.stderr.contains("a gap"), "{}", run.stderr);
+    // Each burst closes the lists that would report it. A run may still come between two documents of one burst, and then
+    // applies changes without a gap: the runs after it meet one.
+    let mut runs = (0..1_000).map(|_| sync(&source.url(), &copy));
+    assert!(runs.any(|run| run.stderr.contains("a gap")), "no run met a gap");
     Follower::start(&source.url(), &copy).wait_for(&copy, &truth);
 }
 
