@@ -108,11 +108,12 @@ impl Run<'_> {
     }
 
     /// Returns `true` if changes reach back to the checkpoint, and something before it is unknown: an inventory newer than the one
-    /// that was applied is read whatever the changes say (O2).
+    /// that was applied is read whatever the changes say (O2). An inventory whose time is unknown is not: it may be older than
+    /// the changes that were applied since.
     fn should_close_gap(&self, found: &CapabilitySet, set: SetId, choice: &Choice) -> Result<bool, Error> {
         let by_changes = matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump);
         let may_choose = by_changes && found.has_inventory() && self.options.via == Via::Cheapest;
-        Ok(may_choose && !self.copy.coverage(set)?.is_complete())
+        Ok(may_choose && matches!(self.copy.coverage(set)?, Coverage::ChangesKnown { .. }))
     }
 
     /// Returns `true` if a document that cannot be had or read does not cost the set: it has an inventory.
