@@ -1,4 +1,4 @@
-//! What no document can carry is left out and reported; everything else is published.
+//! Resources that no document can carry: they are left out and reported, and everything else is published.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 use std::{fs, path::Path};

@@ -8,18 +8,18 @@ use std::{
 
 use resourcesync::{DocumentWriter, Entry, Header, Link, WriteError, WriteOptions};
 
-/// What is not in a document because it would break a rule.
+/// A part of an entry that is not in a document because it would break a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Omission {
     /// The resource.
     pub(crate) uri: String,
-    /// What is left out, and the rule.
+    /// The part that is left out, and the rule.
     pub(crate) what: String,
     /// `true` if nothing of it is in the document.
     pub(crate) whole: bool,
 }
 
-/// What the documents of one publication leave out, once for each resource: it is in several documents.
+/// The omissions of one publication, once for each resource: a resource is in several documents.
 #[derive(Debug, Default)]
 pub(crate) struct Omissions {
     first: BTreeMap<String, String>,

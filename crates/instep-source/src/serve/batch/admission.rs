@@ -15,11 +15,11 @@ const SMALL: usize = 256 << 10;
 /// Bytes of all small bodies, in units of [`UNIT`]; the same for the large ones.
 const SMALL_UNITS: usize = 1_024;
 const LARGE_UNITS: usize = 3_072;
-/// What a permit stands for, and the least that a request is charged.
+/// The bytes of a permit, and the least that a request is charged.
 const UNIT: usize = 4 << 10;
 /// Selections and packages at the same time: each takes up to 20 MB, measured with 10,000 resources.
 const WORKERS: usize = 3;
-/// How long a request waits for a worker before it is told to come again.
+/// The longest wait of a request for a worker; then it is asked to come again.
 const WAIT: Duration = Duration::from_secs(20);
 
 /// The permits of all batch requests of a server.

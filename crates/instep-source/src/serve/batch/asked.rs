@@ -9,14 +9,14 @@ use serde::{
 
 use crate::dump::BatchLimits;
 
-/// What a client asks for.
+/// The request of a client.
 #[derive(Debug, PartialEq)]
 pub(super) enum BatchBody {
     /// These resources.
     Resources(Vec<String>),
     /// More resources than a batch can have; their URIs are not kept.
     TooMany,
-    /// What changed since a time.
+    /// The resources that changed since a time.
     Since(String),
 }
 
