@@ -11,7 +11,8 @@ pub(crate) struct AdaptiveLimit {
     since: usize,
     /// The average time until headers over the last responses.
     usual: Duration,
-    /// The shortest time until headers. It grows slowly, so that a path that became longer is not taken for overload forever.
+    /// The shortest time until headers. It grows slowly, so that a path that became longer is not taken for overload
+    /// forever.
     best: Duration,
 }
 

@@ -1,10 +1,10 @@
 //! The one table of addresses that are not part of the public Internet (D23, W1).
 //!
-//! Whatever connects on behalf of a stranger (a document, a redirect, a subscriber) asks this table. It is built from the IANA
-//! special-purpose address registries (RFC 6890 and its updates), the multicast and unallocated space, and one address of a cloud
-//! provider. Networks that carry an IPv4 address inside an IPv6 one (6to4, NAT64, Teredo, IPv4-compatible) are refused whole: a
-//! gateway may lead them to an internal host, and no server needs them. Only `::ffff:a.b.c.d`, which the operating system itself
-//! connects to over IPv4, is judged by the address in it.
+//! Whatever connects on behalf of a stranger (a document, a redirect, a subscriber) asks this table. It is built from
+//! the IANA special-purpose address registries (RFC 6890 and its updates), the multicast and unallocated space, and one
+//! address of a cloud provider. Networks that carry an IPv4 address inside an IPv6 one (6to4, NAT64, Teredo,
+//! IPv4-compatible) are refused whole: a gateway may lead them to an internal host, and no server needs them. Only
+//! `::ffff:a.b.c.d`, which the operating system itself connects to over IPv4, is judged by the address in it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -84,7 +84,8 @@ pub fn is_public(address: IpAddr) -> bool {
     special_purpose(address).is_none()
 }
 
-/// Returns the address that a host is written as: dotted, decimal, octal, hexadecimal, or IPv6 in brackets. `None` if it is a name.
+/// Returns the address that a host is written as: dotted, decimal, octal, hexadecimal, or IPv6 in brackets. `None` if
+/// it is a name.
 pub(crate) fn literal(host: &str) -> Option<IpAddr> {
     match url::Host::parse(host).ok()? {
         url::Host::Ipv4(address) => Some(address.into()),

@@ -6,6 +6,10 @@ use tokio::time::sleep;
 
 use crate::{error::HttpError, hosts::Hosts, origin::Origin, retry};
 
+/// The pause from which on people want to know what is waited for. It is said once for all requests to a host that wait
+/// (D10).
+const NOTICED: Duration = Duration::from_secs(1);
+
 /// The attempts that one piece of work has left, with the pauses between them.
 #[derive(Debug)]
 pub struct Attempts {
@@ -35,10 +39,17 @@ impl Attempts {
             return Err(error);
         }
         let pause = retry::backoff(self.backoff, self.made, rand::random());
-        tracing::info!("{error}; retrying in {:.1} s", pause.as_secs_f64());
         self.left -= 1;
-        if let Some(origin) = error.uri().and_then(|uri| Origin::parse(uri).ok()) {
-            self.hosts.get(&origin).note(|traffic| traffic.retries += 1);
+        let origin = error.uri().and_then(|uri| Origin::parse(uri).ok());
+        let is_noticed = origin.is_some_and(|origin| {
+            let host = self.hosts.get(&origin);
+            host.note(|traffic| traffic.retries += 1);
+            host.begins_to_wait(pause) && pause >= NOTICED
+        });
+        let seconds = pause.as_secs_f64();
+        match is_noticed {
+            true => tracing::warn!("{error}; retrying in {seconds:.1} s"),
+            false => tracing::info!("{error}; retrying in {seconds:.1} s"),
         }
         sleep(pause).await;
         self.made += 1;

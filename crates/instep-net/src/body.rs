@@ -13,7 +13,7 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::{
-    error::{HttpError, Phase},
+    error::{HttpError, RequestPhase},
     flight::Flight,
     hosts::Permit,
     pool::PooledBody,
@@ -31,8 +31,8 @@ pub struct Body {
     flight: Flight,
 }
 
-/// A stretch of time in which 1 KiB for each second must arrive (D28). A server that drips a byte a second would otherwise hold a
-/// transfer forever.
+/// A stretch of time in which 1 KiB for each second must arrive (D28). A server that drips a byte a second would
+/// otherwise hold a transfer forever.
 struct Window {
     end: Pin<Box<Sleep>>,
     bytes: u64,
@@ -53,7 +53,8 @@ impl Body {
     /// Returns the next piece; `None` at the end.
     ///
     /// # Errors
-    /// If the transfer breaks off or stalls. An end before `Content-Length` bytes, or before the last chunk, is such a break.
+    /// If the transfer breaks off or stalls. An end before `Content-Length` bytes, or before the last chunk, is such a
+    /// break.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         let Some(data) = poll_fn(|context| self.poll_data(context)).await? else { return Ok(None) };
         self.permit.count(data.len() as u64);
@@ -117,7 +118,7 @@ impl Body {
         ready!(window.end.as_mut().poll(context));
         if (window.bytes as f64) < timeout.as_secs_f64() * 1024.0 {
             let uri = self.uri.as_ref().to_owned();
-            return Poll::Ready(Err(HttpError::Timeout { uri, phase: Phase::Body, limit: timeout }));
+            return Poll::Ready(Err(HttpError::Timeout { uri, phase: RequestPhase::Body, limit: timeout }));
         }
         window.bytes = 0;
         window.end.as_mut().reset(Instant::now() + timeout);

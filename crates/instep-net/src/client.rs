@@ -19,9 +19,10 @@ use tokio::time::{Instant, timeout};
 use crate::{
     attempts::Attempts,
     body::Body,
-    connection::{Connection, Message},
+    connection::{Connection, OutgoingRequest},
     connector::{BoxError, Connector},
-    error::{HttpError, Phase, Refusal, is_transient},
+    error::{HttpError, Refusal, RequestPhase, is_transient},
+    failure::ProtocolFailure,
     flight::{Flights, InFlight},
     hosts::{Host, Hosts},
     options::HttpOptions,
@@ -38,14 +39,14 @@ use crate::{
 /// Sends requests within a scope, patiently and politely. Clones share connections and limits.
 ///
 /// # Contract
-/// No request leaves the scope, redirects included. No connection goes to an address that is not public unless the operator named it. No
-/// credential goes to another origin than its own.
+/// No request leaves the scope, redirects included. No connection goes to an address that is not public unless the
+/// operator named it. No credential goes to another origin than its own.
 ///
 /// Dropping a future of this client cancels the request, also while it waits for a host that asked for a pause.
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client(Arc<SharedClient>);
 
-struct Shared {
+struct SharedClient {
     options: HttpOptions,
     connector: Connector,
     user_agent: HeaderValue,
@@ -68,7 +69,15 @@ impl Client {
         let bandwidth = options.bwlimit.map(|limit| Arc::new(Rate::new(limit as f64)));
         let requests = AtomicU64::new(0);
         let flights = Arc::default();
-        Ok(Self(Arc::new(Shared { options, connector, user_agent, hosts, flights, bandwidth, requests })))
+        Ok(Self(Arc::new(SharedClient {
+            options,
+            connector,
+            user_agent,
+            hosts,
+            flights,
+            bandwidth,
+            requests,
+        })))
     }
 
     /// Returns the options that it was made with.
@@ -101,7 +110,8 @@ impl Client {
         self.0.hosts.take_traffic()
     }
 
-    /// Sends a request, again after transient failures, and returns the first answer that another attempt would not improve.
+    /// Sends a request, again after transient failures, and returns the first answer that another attempt would not
+    /// improve.
     ///
     /// # Errors
     /// If the request is refused, or fails for good. A status that is not transient is not an error here.
@@ -148,7 +158,8 @@ impl Client {
         Err(refused(&request.uri, Refusal::Redirects { most }))
     }
 
-    /// Opens a connection to the origin of a URI for another protocol than HTTP, such as WebSocket. The scope holds for it as well.
+    /// Opens a connection to the origin of a URI for another protocol than HTTP, such as WebSocket. The scope holds for
+    /// it as well.
     ///
     /// # Errors
     /// If the scope forbids it, or no connection can be opened.
@@ -158,7 +169,7 @@ impl Client {
         let limit = self.0.options.timeout;
         match timeout(limit, self.0.connector.connect(target)).await {
             Ok(connected) => connected.map_err(|error| connect_failure(uri, error)),
-            Err(_) => Err(HttpError::Timeout { uri: uri.to_string(), phase: Phase::Connect, limit }),
+            Err(_) => Err(HttpError::Timeout { uri: uri.to_string(), phase: RequestPhase::Connect, limit }),
         }
     }
 
@@ -171,7 +182,7 @@ impl Client {
         let limit = self.0.options.timeout;
         match timeout(limit, self.0.connector.addresses(&target)).await {
             Ok(found) => found.map_err(|error| connect_failure(uri, error)),
-            Err(_) => Err(HttpError::Timeout { uri: uri.to_string(), phase: Phase::Connect, limit }),
+            Err(_) => Err(HttpError::Timeout { uri: uri.to_string(), phase: RequestPhase::Connect, limit }),
         }
     }
 
@@ -228,12 +239,13 @@ impl Client {
         Ok(headers)
     }
 
-    /// Sends a message over a connection that is open, or over a new one. There are two timeouts in a row, for the connection and for the
-    /// headers. If the host has closed a connection that was kept, nothing was sent, and another one is used.
+    /// Sends a message over a connection that is open, or over a new one. There are two timeouts in a row, for the
+    /// connection and for the headers. If the host has closed a connection that was kept, nothing was sent, and another
+    /// one is used.
     async fn ask(
         &self,
         host: &Host,
-        mut message: Message,
+        mut message: OutgoingRequest,
         uri: &Uri,
     ) -> Result<http::Response<PooledBody>, HttpError> {
         let limit = self.0.options.timeout;
@@ -245,16 +257,20 @@ impl Client {
                 Some(connection) => connection,
                 None => timeout(limit, self.open(host, message.uri().clone()))
                     .await
-                    .map_err(|_| slow(Phase::Connect))?
+                    .map_err(|_| slow(RequestPhase::Connect))?
                     .map_err(|error| connect_failure(uri, error))?,
             };
             let sent = timeout(limit, host.pool.send(connection, message)).await;
-            match sent.map_err(|_| slow(Phase::Headers))? {
+            match sent.map_err(|_| slow(RequestPhase::Headers))? {
                 Ok(answer) => return Ok(answer),
                 Err(unanswered) => match unanswered.unsent {
                     Some(unsent) if !is_new => message = unsent,
                     _ => {
-                        let (uri, source) = (uri.to_string(), unanswered.error.into());
+                        let (uri, error) = (uri.to_string(), unanswered.error);
+                        let source = match error.is_parse() {
+                            true => ProtocolFailure::NotHttp.into(),
+                            false => error.into(),
+                        };
                         return Err(HttpError::Transfer { uri, source });
                     }
                 },
@@ -310,7 +326,8 @@ fn locate(uri: &Uri) -> Result<(http::Uri, Origin), HttpError> {
     Ok((target, at))
 }
 
-/// Returns `true` for a redirect that keeps the method. The others turn a POST into a GET, which asks for something else.
+/// Returns `true` for a redirect that keeps the method. The others turn a POST into a GET, which asks for something
+/// else.
 fn is_followed(request: &Request, status: StatusCode) -> bool {
     match status.as_u16() {
         307 | 308 => true,
@@ -326,18 +343,29 @@ fn connect_failure(uri: &Uri, source: BoxError) -> HttpError {
     }
     // A certificate that is wrong, or an option that cannot be used, stays so.
     let transient = cause::<rustls::Error>(&*source).is_none() && cause::<HttpError>(&*source).is_none();
+    // Who does not know TLS may end the connection at its first bytes.
+    let ended = causes(&*source)
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::UnexpectedEof);
+    let failure = cause::<rustls::Error>(&*source).and_then(ProtocolFailure::of);
+    let source = match failure.or(ended.then_some(ProtocolFailure::NotTls)) {
+        Some(failure) => failure.into(),
+        None => source,
+    };
     HttpError::Connect { uri: uri.to_string(), transient, source }
 }
 
-/// Returns the first error of a type in a chain. An `io::Error` hides the one that it wraps, so it is looked into.
+/// Returns the first error of a type in a chain.
 fn cause<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
+    causes(error).find_map(|error| error.downcast_ref())
+}
+
+/// Returns the errors of a chain. An `io::Error` hides the one that it wraps, so it is looked into.
+fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |&error| {
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped as &(dyn StdError + 'static)),
+            None => error.source(),
         }
-        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = wrapped.map_or_else(|| error.source(), |wrapped| Some(wrapped as &(dyn StdError + 'static)));
-    }
-    None
+    })
 }

@@ -1,7 +1,7 @@
 //! Requests on an open connection.
 //!
-//! A connection of HTTP/1 has no task of its own: whoever waits for its answer drives it. For a small resource the switches between
-//! tasks cost as much as the transfer.
+//! A connection of HTTP/1 has no task of its own: whoever waits for its answer drives it. For a small resource the
+//! switches between tasks cost as much as the transfer.
 
 use std::{
     pin::{Pin, pin},
@@ -24,7 +24,7 @@ use crate::stream::Stream;
 pub(crate) const HEADER_BYTES: usize = 64 << 10;
 
 /// A request as it is sent. It can be sent again.
-pub(crate) type Message = http::Request<Full<Bytes>>;
+pub(crate) type OutgoingRequest = http::Request<Full<Bytes>>;
 
 /// An open connection.
 pub(crate) enum Connection {
@@ -44,12 +44,12 @@ pub(crate) struct Single {
 }
 
 /// The headers of an answer, its body on its way, and the connection that carries it if it carries nothing else.
-pub(crate) type Answer = (Response<Incoming>, Option<Box<Single>>);
+pub(crate) type ResponseHead = (Response<Incoming>, Option<Box<Single>>);
 
 /// The error of a request without an answer, and the request itself if nothing of it was sent.
 pub(crate) struct Unanswered {
     pub(crate) error: hyper::Error,
-    pub(crate) unsent: Option<Message>,
+    pub(crate) unsent: Option<OutgoingRequest>,
 }
 
 impl Connection {
@@ -75,7 +75,7 @@ impl Connection {
     }
 
     /// Sends a request and waits for the headers of its answer.
-    pub(crate) async fn send(self, message: Message) -> Result<Answer, Box<Unanswered>> {
+    pub(crate) async fn send(self, message: OutgoingRequest) -> Result<ResponseHead, Box<Unanswered>> {
         match self {
             Self::Single(mut single) => {
                 let answer = single.send(message).await?;
@@ -96,7 +96,7 @@ impl Connection {
 }
 
 impl Single {
-    async fn send(&mut self, mut message: Message) -> Result<Response<Incoming>, Box<Unanswered>> {
+    async fn send(&mut self, mut message: OutgoingRequest) -> Result<Response<Incoming>, Box<Unanswered>> {
         let target = message.uri().clone();
         if let Some(host) = host_header(&target) {
             message.headers_mut().insert(header::HOST, host);
@@ -145,7 +145,8 @@ impl Single {
     }
 }
 
-/// Reads and writes as far as the connection allows. The result is ignored: the pending request or body reports the error.
+/// Reads and writes as far as the connection allows. The result is ignored: the pending request or body reports the
+/// error.
 fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &mut Context<'_>) {
     if driver.as_mut().is_some_and(|driver| Pin::new(driver).poll(context).is_ready()) {
         *driver = None;

@@ -1,5 +1,5 @@
-//! Opens connections. Every address is checked here, where it is used: a name that was checked earlier may have another address by now
-//! (D23, D24).
+//! Opens connections. Every address is checked here, where it is used: a name that was checked earlier may have another
+//! address by now (D23, D24).
 
 use std::{
     fmt, io,
@@ -109,7 +109,8 @@ pub(crate) struct Connector {
     tcp: Tcp,
     proxy: Option<Proxy>,
     ca_file: Option<PathBuf>,
-    /// Made at the first connection that needs it: reading the system's certificates takes longer than many a whole run.
+    /// Made at the first connection that needs it: reading the system's certificates takes longer than many a whole
+    /// run.
     tls: Arc<OnceLock<Arc<rustls::ClientConfig>>>,
 }
 

@@ -63,8 +63,8 @@ pub(crate) fn basic(user: &str, password: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
 }
 
-/// Returns the login and password of a host in the text of a `netrc` file; `None` if it has none. The `default` entry is ignored,
-/// because it would send a password to any host.
+/// Returns the login and password of a host in the text of a `netrc` file; `None` if it has none. The `default` entry
+/// is ignored, because it would send a password to any host.
 pub fn netrc(text: &str, host: &str) -> Option<(String, String)> {
     let mut words =
         text.lines().filter(|line| !line.trim_start().starts_with('#')).flat_map(str::split_whitespace);

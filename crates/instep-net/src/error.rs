@@ -44,7 +44,7 @@ pub enum HttpError {
         /// The requested URI.
         uri: String,
         /// The phase that took too long.
-        phase: Phase,
+        phase: RequestPhase,
         /// The limit.
         limit: Duration,
     },
@@ -116,7 +116,7 @@ pub(crate) fn is_transient(status: StatusCode) -> bool {
 /// The part of an exchange that a server was too slow at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Phase {
+pub enum RequestPhase {
     /// Connecting.
     Connect,
     /// Sending the headers.
@@ -125,7 +125,7 @@ pub enum Phase {
     Body,
 }
 
-impl fmt::Display for Phase {
+impl fmt::Display for RequestPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Connect => "connecting",

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::origin::Origin;
 
-/// Items that wait for their host's turn. Hosts take turns, and each has a limit of items in hand: a host that stalls keeps back its own
-/// items and nobody else's.
+/// Items that wait for their host's turn. Hosts take turns, and each has a limit of items in hand: a host that stalls
+/// keeps back its own items and nobody else's.
 ///
 /// `None` as the host collects the items that belong to none.
 ///

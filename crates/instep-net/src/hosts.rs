@@ -68,6 +68,8 @@ pub(crate) struct Host {
     /// The host is slowed down and left out by how it does; otherwise only the fixed limits hold.
     adaptive: bool,
     pause: Mutex<Option<Pause>>,
+    /// The time of the next attempt after a failure, if a request waits for one.
+    next_attempt: Mutex<Option<Instant>>,
     traffic: Mutex<Traffic>,
 }
 
@@ -88,8 +90,8 @@ impl Pause {
 }
 
 impl Host {
-    /// Failures in a row after which a host gets no requests for a while (D30). Five resources with six attempts each may fail without
-    /// anything being wrong with the host as a whole.
+    /// Failures in a row after which a host gets no requests for a while (D30). Five resources with six attempts each
+    /// may fail without anything being wrong with the host as a whole.
     const MOST_FAILURES: u32 = 40;
 
     fn new(origin: Origin, limits: &HostLimits) -> Self {
@@ -102,6 +104,7 @@ impl Host {
             rate: limits.rate.map(Rate::new),
             adaptive: limits.adaptive,
             pause: Mutex::new(None),
+            next_attempt: Mutex::new(None),
             traffic: Mutex::default(),
         }
     }
@@ -128,6 +131,24 @@ impl Host {
             self.failures.store(Self::MOST_FAILURES / 2, Relaxed);
             self.pause(Pause::Broken(Instant::now() + MAX_BACKOFF));
         }
+    }
+
+    /// Records that a request waits this long before its next attempt. Returns `true` unless another one waits already.
+    pub(crate) fn begins_to_wait(&self, pause: Duration) -> bool {
+        let now = Instant::now();
+        let mut next = self.next_attempt.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = next.is_none_or(|next| next <= now);
+        *next = next.max(Some(now + pause));
+        is_first
+    }
+
+    /// Returns the time until which nothing is asked of the host: a pause, or a failed request that waits while no
+    /// other is under way.
+    fn waits_until(&self) -> Option<Instant> {
+        let next = *self.next_attempt.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_idle = self.note(|traffic| traffic.transfers == 0);
+        let pause = self.current_pause().map(Pause::until);
+        pause.max(next.filter(|_| is_idle))
     }
 
     /// Records that the host has too much to do (429, 503): it gets no requests for as long as it asks for (D29).
@@ -204,12 +225,13 @@ impl Host {
 impl Hosts {
     pub(crate) fn new(options: &HttpOptions) -> Arc<Self> {
         let transfers = options.transfers.max(1);
+        let per_host = options.per_host.clamp(1, transfers);
         Arc::new(Self {
             hosts: Mutex::new(BTreeMap::new()),
             all: Arc::new(Semaphore::new(transfers)),
             limits: HostLimits {
-                per_host: options.per_host.clamp(1, transfers),
-                most_idle: options.idle_per_host,
+                per_host,
+                most_idle: options.idle_per_host.unwrap_or(per_host),
                 rate: options.rate,
                 adaptive: options.adaptive,
             },
@@ -233,8 +255,8 @@ impl Hosts {
         host
     }
 
-    /// Waits until one more transfer from this host may begin. The host's own permit comes first, so that those who wait for a slow host
-    /// hold nothing that others need.
+    /// Waits until one more transfer from this host may begin. The host's own permit comes first, so that those who
+    /// wait for a slow host hold nothing that others need.
     pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permit, HttpError> {
         let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
         host.wait_for_pause().await?;
@@ -251,11 +273,11 @@ impl Hosts {
     /// Returns the hosts that get no requests for a while, each with the time that is left.
     pub(crate) fn waiting(&self) -> Vec<(String, Duration)> {
         let now = Instant::now();
-        let left = |pause: Pause| Some(pause.until() - now).filter(|left| !left.is_zero());
+        let left = |until: Instant| Some(until.saturating_duration_since(now)).filter(|left| !left.is_zero());
         let hosts = self.lock();
         let pauses = hosts
             .values()
-            .filter_map(|host| Some((host.origin.to_string(), host.current_pause().and_then(left)?)));
+            .filter_map(|host| Some((host.origin.to_string(), host.waits_until().and_then(left)?)));
         pauses.collect()
     }
 
@@ -273,7 +295,8 @@ impl Hosts {
         taken.filter(|(_, traffic)| !traffic.is_empty()).collect()
     }
 
-    /// Closes idle connections, and forgets hosts without a connection, a request or a pause. Returns `false` once none is left.
+    /// Closes idle connections, and forgets hosts without a connection, a request or a pause. Returns `false` once none
+    /// is left.
     fn close_idle(&self) -> bool {
         let mut hosts = self.lock();
         hosts.retain(|_, host| {
@@ -284,7 +307,8 @@ impl Hosts {
     }
 }
 
-/// Forgets hosts that are no longer used. A hub delivers to thousands of hosts, and nobody else would notice that they are done.
+/// Forgets hosts that are no longer used. A hub delivers to thousands of hosts, and nobody else would notice that they
+/// are done.
 async fn forget_unused(hosts: Weak<Hosts>) {
     loop {
         sleep(ConnectionPool::IDLE).await;

@@ -32,11 +32,13 @@ pub struct HttpOptions {
     pub transfers: usize,
     /// The number of transfers at a time to one host.
     pub per_host: usize,
-    /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it asks for one, none for a while if it only
-    /// fails. Without this only the fixed limits hold, and one bad URI of a host does not affect the others.
+    /// Adapts to each host: fewer transfers while it is slow or overloaded, a pause if it asks for one, none for a
+    /// while if it only fails. Without this only the fixed limits hold, and one bad URI of a host does not affect the
+    /// others.
     pub adaptive: bool,
-    /// The number of connections to one host that are kept open without a request.
-    pub idle_per_host: usize,
+    /// The number of connections to one host that are kept open without a request; `None` for as many as `per_host`, so
+    /// that no transfer needs a new one.
+    pub idle_per_host: Option<usize>,
     /// The number of requests a second to one host; `None` for no limit.
     pub rate: Option<f64>,
     /// The number of bytes a second in all; `None` for no limit.
@@ -75,7 +77,7 @@ impl HttpOptions {
             transfers: 16,
             per_host: 8,
             adaptive: true,
-            idle_per_host: 8,
+            idle_per_host: None,
             rate: None,
             bwlimit: None,
             proxy: None,

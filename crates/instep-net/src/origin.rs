@@ -52,8 +52,8 @@ impl Origin {
         Ok(Self { secure, host, port })
     }
 
-    /// Returns `true` if the text of a URI begins with this origin. `false` does not mean that the URI has another origin: it may be
-    /// spelled differently.
+    /// Returns `true` if the text of a URI begins with this origin. `false` does not mean that the URI has another
+    /// origin: it may be spelled differently.
     pub(crate) fn begins(&self, uri: &str) -> bool {
         let (scheme, usual) = if self.secure { ("https://", 443) } else { ("http://", 80) };
         let after = uri.strip_prefix(scheme).and_then(|rest| rest.strip_prefix(self.host.as_str()));
@@ -81,8 +81,8 @@ impl Origin {
         self.port
     }
 
-    /// Returns `true` if a document of this origin may lead to the other one: the same host or a sub-domain, on the same port, with
-    /// the same scheme or the step from `http` to `https`.
+    /// Returns `true` if a document of this origin may lead to the other one: the same host or a sub-domain, on the
+    /// same port, with the same scheme or the step from `http` to `https`.
     pub(crate) fn speaks_for(&self, other: &Self) -> bool {
         let is_sub_domain = || {
             let head = other.host.strip_suffix(&self.host);

@@ -14,7 +14,7 @@ use http_body::{Body as _, Frame};
 use http_body_util::Full;
 use hyper::{body::Incoming, client::conn::http2};
 
-use crate::connection::{Connection, Message, Single, Unanswered};
+use crate::connection::{Connection, OutgoingRequest, Single, Unanswered};
 
 /// The open connections to one host.
 #[derive(Default)]
@@ -32,7 +32,8 @@ struct Connections {
 }
 
 impl ConnectionPool {
-    /// The time after which an unused connection is closed. Servers close theirs after 5 s (Apache) to 75 s (nginx); longer is wasted.
+    /// The time after which an unused connection is closed. Servers close theirs after 5 s (Apache) to 75 s (nginx);
+    /// longer is wasted.
     pub(crate) const IDLE: Duration = Duration::from_secs(90);
 
     /// Keeps at most `most_idle` connections without a request.
@@ -44,7 +45,8 @@ impl ConnectionPool {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a connection that can be used at once. The one used last comes first, because it is the least likely to have been closed.
+    /// Takes a connection that can be used at once. The one used last comes first, because it is the least likely to
+    /// have been closed.
     pub(crate) fn take(&self) -> Option<Connection> {
         let mut connections = self.lock();
         connections.close_idle();
@@ -76,11 +78,12 @@ impl ConnectionPool {
         }
     }
 
-    /// Sends a request and waits for the headers of its answer. The connection comes back here with the end of the body.
+    /// Sends a request and waits for the headers of its answer. The connection comes back here with the end of the
+    /// body.
     pub(crate) async fn send(
         self: &Arc<Self>,
         connection: Connection,
-        message: Message,
+        message: OutgoingRequest,
     ) -> Result<Response<PooledBody>, Box<Unanswered>> {
         let (answer, single) = connection.send(message).await?;
         let lease = single.map(|single| ConnectionLease { single: Some(single), pool: Arc::clone(self) });

@@ -15,8 +15,8 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// Units of this time may be taken at once after a pause. Less would cost throughput, because timers wake late; more would show as
-    /// bursts.
+    /// Units of this time may be taken at once after a pause. Less would cost throughput, because timers wake late;
+    /// more would show as bursts.
     const BURST: Duration = Duration::from_millis(200);
 
     pub(crate) fn new(per_second: f64) -> Self {

@@ -16,11 +16,14 @@ use crate::{
 pub struct Request {
     /// The URI as the document or the operator wrote it.
     pub uri: Uri,
-    /// The origin of the document that leads there, whose scope holds for the URI and for redirects; `None` if the operator named the URI.
+    /// The origin of the document that leads there, whose scope holds for the URI and for redirects; `None` if the
+    /// operator named the URI.
     pub speaker: Option<Origin>,
-    /// Accepts a compressed body. Resources are asked for without compression, so that their length and digest can be compared (D34).
+    /// Accepts a compressed body. Resources are asked for without compression, so that their length and digest can be
+    /// compared (D34).
     pub compressed: bool,
-    /// The validators of a copy that is held: an equal representation is answered with 304. They must have come from the same URI.
+    /// The validators of a copy that is held: an equal representation is answered with 304. They must have come from
+    /// the same URI.
     pub held: Option<Validators>,
     /// The first byte of the wanted part, and the last one if it is known.
     pub range: Option<(u64, Option<u64>)>,

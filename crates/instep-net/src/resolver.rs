@@ -19,7 +19,8 @@ pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send
 /// Turns names into addresses.
 ///
 /// # Contract
-/// The addresses that are returned are those that are checked and connected to: nobody asks a second time in between (D24).
+/// The addresses that are returned are those that are checked and connected to: nobody asks a second time in between
+/// (D24).
 pub trait Resolve: Send + Sync {
     /// Returns every address of a name, in the order in which they are to be tried.
     fn resolve(&self, host: &str) -> Resolving;
@@ -40,8 +41,8 @@ impl Resolve for SystemResolver {
 
 /// A resolver that remembers answers for a while.
 ///
-/// Whoever counts requests by address has to connect to the address that was counted: a name server of an attacker would give another
-/// one the second time.
+/// Whoever counts requests by address has to connect to the address that was counted: a name server of an attacker
+/// would give another one the second time.
 #[derive(Clone)]
 pub struct CachedResolver {
     inner: Arc<dyn Resolve>,
@@ -53,8 +54,8 @@ pub struct CachedResolver {
 type CachedAddresses = (Vec<IpAddr>, Instant);
 
 impl CachedResolver {
-    /// The names that are remembered at a time. Beyond that names are refused rather than forgotten, because a flood of names must not
-    /// make an earlier one resolve again.
+    /// The names that are remembered at a time. Beyond that names are refused rather than forgotten, because a flood of
+    /// names must not make an earlier one resolve again.
     const MOST: usize = 4_096;
 
     /// Returns a resolver that asks another one and remembers each answer for a time.

@@ -41,7 +41,8 @@ impl Response {
         Some(coding).filter(|coding| !coding.is_empty() && coding != "identity")
     }
 
-    /// Returns the `Content-Range` of a single part in bytes; `None` if it is missing, malformed, or of several parts (RFC 9110 §14.4).
+    /// Returns the `Content-Range` of a single part in bytes; `None` if it is missing, malformed, or of several parts
+    /// (RFC 9110 §14.4).
     pub fn content_range(&self) -> Option<ContentRange> {
         ContentRange::parse(self.header(header::CONTENT_RANGE)?)
     }

@@ -2,17 +2,19 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The longest pause between two attempts that the server did not ask for. It bounds how late a host that came back is noticed.
+/// The longest pause between two attempts that the server did not ask for. It bounds how late a host that came back is
+/// noticed.
 pub(crate) const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
-/// Returns the pause before a retry. It doubles each time; half of it is left to chance (`chance` in 0..1), so that many clients that
-/// failed together do not come back together.
+/// Returns the pause before a retry. It doubles each time; half of it is left to chance (`chance` in 0..1), so that
+/// many clients that failed together do not come back together.
 pub(crate) fn backoff(first: Duration, retry: u32, chance: f64) -> Duration {
     let whole = first.saturating_mul(1 << retry.min(16)).min(MAX_BACKOFF);
     whole.mul_f64(0.5 + chance / 2.0)
 }
 
-/// Returns the pause that a `Retry-After` asks for, in seconds or as a date, but never more than `most` (D29). `None` if it is neither.
+/// Returns the pause that a `Retry-After` asks for, in seconds or as a date, but never more than `most` (D29). `None`
+/// if it is neither.
 pub(crate) fn retry_after(text: &str, now: SystemTime, most: Duration) -> Option<Duration> {
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -11,8 +11,9 @@ use crate::{
 
 /// The URIs that documents may lead to, and the addresses that may be connected to (D22, D23).
 ///
-/// A document may lead to its own host and that host's sub-domains on the same port, and to the allowed origins. `http` may become
-/// `https`, never the other way round. Addresses that are not public are open only to origins and networks that the operator named.
+/// A document may lead to its own host and that host's sub-domains on the same port, and to the allowed origins. `http`
+/// may become `https`, never the other way round. Addresses that are not public are open only to origins and networks
+/// that the operator named.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Scope {
@@ -60,7 +61,8 @@ impl Scope {
         Err(Refusal::OutOfScope { speaker: speaker.clone(), target: target.clone() })
     }
 
-    /// Checks what can be said about a URI before its name is resolved: its scheme, and its address if it is written out.
+    /// Checks what can be said about a URI before its name is resolved: its scheme, and its address if it is written
+    /// out.
     ///
     /// # Errors
     /// If the URI is not requested at all, with the reason.
@@ -72,8 +74,8 @@ impl Scope {
         }
     }
 
-    /// Checks the addresses of a host. One refused address among good ones is enough to refuse the host: whoever answers so probes for
-    /// internal hosts.
+    /// Checks the addresses of a host. One refused address among good ones is enough to refuse the host: whoever
+    /// answers so probes for internal hosts.
     pub(crate) fn check_addresses(&self, host: &str, port: u16, addresses: &[IpAddr]) -> Result<(), Refusal> {
         if self.may_be_private(host, port) {
             return Ok(());
@@ -87,8 +89,8 @@ impl Scope {
         Ok(())
     }
 
-    /// Returns `true` if this host and port may have addresses that are not public. An operator who names `http` allows the step to
-    /// `https` as well.
+    /// Returns `true` if this host and port may have addresses that are not public. An operator who names `http` allows
+    /// the step to `https` as well.
     fn may_be_private(&self, host: &str, port: u16) -> bool {
         let host = host.trim_end_matches('.');
         self.named.iter().chain(&self.allowed).any(|origin| {

@@ -11,7 +11,8 @@ use hyper_rustls::MaybeHttpsStream;
 use hyper_util::{client::legacy::connect::Connection as _, rt::TokioIo};
 use tokio::net::TcpStream;
 
-/// An open connection, with or without TLS. It reads and writes as [`hyper::rt`] has it; `hyper_util::rt::TokioIo` makes it one of tokio.
+/// An open connection, with or without TLS. It reads and writes as [`hyper::rt`] has it; `hyper_util::rt::TokioIo`
+/// makes it one of tokio.
 pub struct Stream {
     inner: MaybeHttpsStream<TokioIo<TcpStream>>,
     is_proxied: bool,

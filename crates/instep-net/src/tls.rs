@@ -9,8 +9,8 @@ use rustls::{
 
 use crate::error::HttpError;
 
-/// Returns a configuration that trusts the system's certificates and those of `ca_file`. The built-in roots of Mozilla are used only if
-/// the system has none, so that an operator who removed a root from the system is obeyed.
+/// Returns a configuration that trusts the system's certificates and those of `ca_file`. The built-in roots of Mozilla
+/// are used only if the system has none, so that an operator who removed a root from the system is obeyed.
 pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, HttpError> {
     let unusable = |what: String| HttpError::Option { what };
     let mut roots = RootCertStore::empty();

@@ -12,7 +12,8 @@ pub struct Traffic {
     pub bytes: u64,
     /// The requests that were made because an earlier one failed.
     pub retries: u64,
-    /// The number of answers for each time until their headers: one count for each of [`Traffic::BOUNDS`], and one for longer times.
+    /// The number of answers for each time until their headers: one count for each of [`Traffic::BOUNDS`], and one for
+    /// longer times.
     pub latencies: [u64; Self::BOUNDS.len() + 1],
     /// The sum of these times.
     pub waited: Duration,

@@ -1,7 +1,7 @@
 //! Validators of a representation (RFC 9110 §8.8).
 
-/// The validators of a representation. They belong to the URI that it came from: sent to a mirror or another URI, an equal tag is a
-/// coincidence.
+/// The validators of a representation. They belong to the URI that it came from: sent to a mirror or another URI, an
+/// equal tag is a coincidence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Validators {

@@ -251,3 +251,24 @@ async fn resources_are_asked_for_as_they_are_and_documents_compressed() {
     assert_eq!(requests[1].header("accept-encoding"), Some("gzip"));
     assert!(requests[0].header("user-agent").unwrap().starts_with("instep/"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_connections_are_kept_as_transfers_are_allowed() {
+    const TRANSFERS: usize = 40;
+    let source = FakeSource::start().with_resources([("a", "text")]);
+    let mut options = options(&source);
+    (options.transfers, options.per_host) = (TRANSFERS, TRANSFERS);
+    let client = Client::new(options).unwrap();
+    for _ in 0..5 {
+        let transfers: Vec<_> = (0..TRANSFERS)
+            .map(|_| {
+                let (client, url) = (client.clone(), source.url("a"));
+                tokio::spawn(async move { text(&client, &url).await.unwrap() })
+            })
+            .collect();
+        for transfer in transfers {
+            assert_eq!(transfer.await.unwrap(), "text");
+        }
+    }
+    assert!(source.connections() <= TRANSFERS, "{} connections", source.connections());
+}

@@ -1,6 +1,7 @@
 //! Puts a file into a folder safely: `cargo run -p instep-store --example place -- FOLDER NAME TEXT`.
 //!
-//! The name holds the old file or the new one at every instant, and the new one survives a power loss once this has ended.
+//! The name holds the old file or the new one at every instant, and the new one survives a power loss once this has
+//! ended.
 
 use std::{env, error::Error, io::Write as _, path::Path};
 

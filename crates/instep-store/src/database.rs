@@ -1,7 +1,8 @@
 //! SQLite files that outlive versions of the program: opened, migrated one way, copied before that.
 //!
-//! A [`Schema`] has the statements that lead from each version of a file to the next. An older file is copied beside itself and
-//! brought to the newest version in one transaction; a newer one, or one of another program, is refused and left as it is.
+//! A [`Schema`] has the statements that lead from each version of a file to the next. An older file is copied beside
+//! itself and brought to the newest version in one transaction; a newer one, or one of another program, is refused and
+//! left as it is.
 
 mod error;
 mod file;
@@ -9,7 +10,7 @@ mod file;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
-use tempfile::TempPath;
+use tempfile::TempDir;
 
 pub use error::{DatabaseError, is_storage_failure};
 pub use file::{BUSY_TIMEOUT, backup_path, compact};
@@ -22,12 +23,13 @@ const SMALL_CACHE_KIB: u32 = 512;
 pub struct Schema {
     /// The number in the header of each file, so that the database of another program is not taken for ours.
     pub application_id: u32,
-    /// The statements that lead from version `n` to version `n + 1`; the first ones make version 1 of an empty file. Never edited
-    /// once released.
+    /// The statements that lead from version `n` to version `n + 1`; the first ones make version 1 of an empty file.
+    /// Never edited once released.
     pub steps: &'static [&'static str],
     /// Settings of the connection that writes, as `PRAGMA` statements.
     pub settings: &'static str,
-    /// `true` if files exist from before the versions were numbered; then the first step must leave their tables as they are.
+    /// `true` if files exist from before the versions were numbered; then the first step must leave their tables as
+    /// they are.
     pub has_unnumbered_files: bool,
 }
 
@@ -37,8 +39,8 @@ impl Schema {
         u32::try_from(self.steps.len()).unwrap_or(u32::MAX)
     }
 
-    /// Opens the connection that writes. Makes the file if it does not exist, and migrates an older one, which is copied first
-    /// to [`backup_path`].
+    /// Opens the connection that writes. Makes the file if it does not exist, and migrates an older one, which is
+    /// copied first to [`backup_path`].
     ///
     /// # Errors
     /// If the file is newer or another program's, a link has its name, or the disk fails.
@@ -59,21 +61,44 @@ impl Schema {
         Ok(connection)
     }
 
-    /// Opens a file only to read it, beside a process that may be writing it. The file stays as it is: an older one is read
-    /// through a temporary copy that is migrated.
+    /// Opens a file only to read it, beside a process that may be writing it. The file stays as it is: an older one is
+    /// read through a temporary copy that is migrated.
     ///
     /// # Errors
     /// If there is no such file, it is newer or another program's, or the disk fails.
     pub fn open_beside(&self, path: &Path) -> Result<Beside, DatabaseError> {
         let connection = open_reader(path, SMALL_CACHE_KIB)?;
-        let found = self.version_of(&connection, path)?;
-        if found == self.version() {
-            return Ok(Beside { path: path.to_owned(), _copy: None });
+        match self.version_of(&connection, path)? == self.version() {
+            true => Ok(Beside { path: path.to_owned(), is_at_rest: false, _copy: None }),
+            false => self.migrated(file::temporary_copy(&connection, path)?, path),
         }
-        let copy = file::temporary_copy(&connection, path)?;
-        let mut migrating = Connection::open(&copy).map_err(DatabaseError::opening(&copy))?;
-        self.migrate(&mut migrating, found, path)?;
-        Ok(Beside { path: copy.to_path_buf(), _copy: Some(copy) })
+    }
+
+    /// Opens a file that nobody writes now, only to read it, and leaves its folder as it is: no file is made beside it.
+    /// One that a killed process left with a log is read through a temporary copy, and so is an older one.
+    ///
+    /// # Errors
+    /// If there is no such file, it is newer or another program's, or the disk fails.
+    pub fn open_at_rest(&self, path: &Path) -> Result<Beside, DatabaseError> {
+        if let Some(copy) = file::copy_with_log(path)? {
+            return self.migrated(copy, path);
+        }
+        let connection = file::open_at_rest(path, SMALL_CACHE_KIB)?;
+        match self.version_of(&connection, path)? == self.version() {
+            true => Ok(Beside { path: path.to_owned(), is_at_rest: true, _copy: None }),
+            false => self.migrated(file::temporary_copy(&connection, path)?, path),
+        }
+    }
+
+    /// Brings a temporary copy of a file to the newest version.
+    fn migrated(&self, copy: TempDir, path: &Path) -> Result<Beside, DatabaseError> {
+        let at = file::in_copy(&copy, path);
+        let mut connection = Connection::open(&at).map_err(DatabaseError::opening(&at))?;
+        let found = self.version_of(&connection, path)?;
+        if found < self.version() {
+            self.migrate(&mut connection, found, path)?;
+        }
+        Ok(Beside { path: at, is_at_rest: false, _copy: Some(copy) })
     }
 
     fn version_of(&self, connection: &Connection, path: &Path) -> Result<u32, DatabaseError> {
@@ -110,12 +135,14 @@ impl Schema {
     }
 }
 
-/// A file that is read beside whoever writes it.
+/// A file that is only read: beside whoever writes it, or while nobody does.
 #[derive(Debug)]
 pub struct Beside {
     path: PathBuf,
+    /// Nobody writes the file, and nothing is made beside it.
+    is_at_rest: bool,
     /// Removes the copy.
-    _copy: Option<TempPath>,
+    _copy: Option<TempDir>,
 }
 
 impl Beside {
@@ -124,10 +151,14 @@ impl Beside {
     /// # Errors
     /// If the disk fails.
     pub fn connect(&self, cache_kib: u32) -> Result<Connection, DatabaseError> {
-        open_reader(&self.path, cache_kib)
+        match self.is_at_rest {
+            true => file::open_at_rest(&self.path, cache_kib),
+            false => open_reader(&self.path, cache_kib),
+        }
     }
 
-    /// Returns the file that is read: the one that was asked for, or the migrated copy of it, which goes with this value.
+    /// Returns the file that is read: the one that was asked for, or the migrated copy of it, which goes with this
+    /// value.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -138,11 +169,9 @@ impl Beside {
 /// # Errors
 /// If there is no such file, or it cannot be opened.
 pub fn open_reader(path: &Path, cache_kib: u32) -> Result<Connection, DatabaseError> {
-    let opening = DatabaseError::opening(path);
-    let connection = file::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(&opening)?;
-    // SQLite takes a number below zero for KiB, one above for pages.
-    connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(&opening)?;
-    Ok(connection)
+    let connection =
+        file::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(DatabaseError::opening(path))?;
+    file::with_cache(connection, path, cache_kib)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Patterns to include and to exclude, and a list of exact paths.
 ///
-/// A path is selected if it is in the list, matches a pattern to include and matches none to exclude; a part that is not
-/// given selects everything. Patterns are those of rsync:
+/// A path is selected if it is in the list, matches a pattern to include and matches none to exclude; a part that is
+/// not given selects everything. Patterns are those of rsync:
 /// - one without a slash matches a name at any depth, one with a slash the end of a path, one that begins with a slash
 ///   the whole path;
 /// - `*` and `?` match within a name, `**` matches across names, `[a-z]` one of these characters;

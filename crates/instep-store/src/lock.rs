@@ -24,8 +24,8 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(5);
 /// Bytes of the holder's name that are read.
 const LONGEST_HOLDER: u64 = 1_024;
 
-/// The right to work in a folder, held while this value lives. It is a `flock`, so the system frees it at once when the holder
-/// is killed.
+/// The right to work in a folder, held while this value lives. It is a `flock`, so the system frees it at once when the
+/// holder is killed.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -38,7 +38,7 @@ pub enum LockError {
     /// Another process holds it.
     #[error("it is in use by {holder}")]
     Held {
-        /// Who, as it wrote itself; "another process" if it wrote nothing.
+        /// The holder as it wrote itself; "another process" if it wrote nothing.
         holder: String,
     },
     /// Something else has the name of the lock file: a pipe, a folder, a link.
@@ -62,17 +62,29 @@ impl Lock {
     /// If another process holds it, something else has its name, or the disk fails.
     pub fn take(folder: impl AsFd, holder: &str) -> Result<Self, LockError> {
         let mut file = open(folder, OFlags::RDWR | OFlags::CREATE)?;
-        if !try_to_lock(&file)? {
-            let mut text = String::new();
-            // The name is a courtesy: one that cannot be read does not change the answer.
-            let _ = (&file).take(LONGEST_HOLDER).read_to_string(&mut text);
-            let holder = text.lines().next().filter(|line| !line.trim().is_empty());
-            return Err(LockError::Held { holder: holder.unwrap_or("another process").trim().to_owned() });
+        if !try_to_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
+            return Err(held_by(&file));
         }
         file.set_len(0)?;
         file.rewind()?;
         writeln!(file, "{holder}")?;
         Ok(Self { _file: file })
+    }
+
+    /// Takes the lock of a folder for whoever only reads there: nobody works in it meanwhile, others may read too, and
+    /// nothing is written. `None` if there is no lock file, so that nobody has worked there yet.
+    ///
+    /// # Errors
+    /// If a process works in the folder, something else has the name of the lock file, or the disk fails.
+    pub fn take_to_read(folder: impl AsFd) -> Result<Option<Self>, LockError> {
+        let file = match open(folder, OFlags::RDONLY) {
+            Err(LockError::Io(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        match try_to_lock(&file, FlockOperation::NonBlockingLockShared)? {
+            true => Ok(Some(Self { _file: file })),
+            false => Err(held_by(&file)),
+        }
     }
 
     /// Returns `true` if a process holds the lock of a folder; `false` if none does or there is no lock file.
@@ -106,9 +118,18 @@ fn open(folder: impl AsFd, flags: OFlags) -> Result<File, LockError> {
     }
 }
 
-fn try_to_lock(file: &File) -> Result<bool, LockError> {
+/// Returns the error for a lock that is held, with the name that its holder wrote.
+fn held_by(file: &File) -> LockError {
+    let mut text = String::new();
+    // The name is a courtesy: one that cannot be read does not change the answer.
+    let _ = file.take(LONGEST_HOLDER).read_to_string(&mut text);
+    let holder = text.lines().next().filter(|line| !line.trim().is_empty());
+    LockError::Held { holder: holder.unwrap_or("another process").trim().to_owned() }
+}
+
+fn try_to_lock(file: &File, how: FlockOperation) -> Result<bool, LockError> {
     for attempt in 1..=ATTEMPTS {
-        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        match flock(file, how) {
             Ok(()) => return Ok(true),
             Err(Errno::WOULDBLOCK) if attempt < ATTEMPTS => std::thread::sleep(BETWEEN_ATTEMPTS),
             Err(Errno::WOULDBLOCK) => {}
@@ -136,8 +157,23 @@ mod tests {
         assert!(Lock::is_taken(&folder).unwrap());
         let Err(LockError::Held { holder }) = Lock::take(&folder, "another") else { panic!("not refused") };
         assert_eq!(holder, "process 7: publish");
+        assert!(matches!(Lock::take_to_read(&folder), Err(LockError::Held { .. })));
         drop(held);
         assert!(!Lock::is_taken(&folder).unwrap());
+        Lock::take(&folder, "another").unwrap();
+    }
+
+    #[test]
+    fn readers_share_a_folder_and_keep_others_from_working_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = RootFolder::open(dir.path()).unwrap();
+        assert!(Lock::take_to_read(&folder).unwrap().is_none());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        drop(Lock::take(&folder, "a run").unwrap());
+        let readers = [Lock::take_to_read(&folder).unwrap(), Lock::take_to_read(&folder).unwrap()];
+        assert!(readers.iter().all(Option::is_some));
+        assert!(matches!(Lock::take(&folder, "another"), Err(LockError::Held { .. })));
+        drop(readers);
         Lock::take(&folder, "another").unwrap();
     }
 

@@ -6,7 +6,8 @@ use rustix::io::Errno;
 
 /// A thing that keeps one name from being used, while the rest of the disk works.
 ///
-/// Whoever sees one can report it for that name and continue with the others. Any other error is one of the disk itself.
+/// Whoever sees one can report it for that name and continue with the others. Any other error is one of the disk
+/// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Obstacle {

@@ -42,9 +42,9 @@ pub enum NameKind {
 
 /// A folder that is held open, and everything beneath it.
 ///
-/// Paths are relative, with `/` between the names. A link, wherever it is on the way, is an [`Obstacle::Link`] and is not
-/// followed: whoever can write below the folder cannot lead a reader or a writer out of it, also not by swapping a folder for a
-/// link in between. The way *to* the folder is the operator's and may have links.
+/// Paths are relative, with `/` between the names. A link, wherever it is on the way, is an [`Obstacle::Link`] and is
+/// not followed: whoever can write below the folder cannot lead a reader or a writer out of it, also not by swapping a
+/// folder for a link in between. The way *to* the folder is the operator's and may have links.
 #[derive(Debug)]
 pub struct RootFolder {
     folder: OwnedFd,
@@ -130,8 +130,8 @@ impl RootFolder {
         }
     }
 
-    /// Makes a folder, and those above it, with the permissions `mode` as far as the process's mask allows. `made` gets the path
-    /// of each folder that did not exist: the name is durable once the caller has synced the folder above.
+    /// Makes a folder, and those above it, with the permissions `mode` as far as the process's mask allows. `made` gets
+    /// the path of each folder that did not exist: the name is durable once the caller has synced the folder above.
     ///
     /// # Errors
     /// If an [`Obstacle`] is in the way, or the disk fails.

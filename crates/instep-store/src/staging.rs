@@ -19,8 +19,8 @@ use crate::RootFolder;
 /// The flags that open a file in staging: no link that was planted there is followed, no pipe is waited for.
 const FLAGS: OFlags = OFlags::CLOEXEC.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK);
 
-/// A folder in which files are written under numbers. Each is whole, and durable if the caller wants so, before a rename gives
-/// it its name: so it must be on the file system of the names.
+/// A folder in which files are written under numbers. Each is whole, and durable if the caller wants so, before a
+/// rename gives it its name: so it must be on the file system of the names.
 #[derive(Debug)]
 pub struct Staging {
     folder: OwnedFd,
@@ -87,8 +87,8 @@ impl Staging {
         }
     }
 
-    /// Gives a file that is in place a second name here, so that it costs no space (a hard link). It must not be written to any
-    /// more.
+    /// Gives a file that is in place a second name here, so that it costs no space (a hard link). It must not be
+    /// written to any more.
     ///
     /// # Errors
     /// If there is none, the file system has no hard links or no more for this file, or the disk fails.
@@ -153,8 +153,8 @@ impl Staging {
         }
     }
 
-    /// Removes everything but the names that `keeps` returns `true` for; folders with all that is in them. Links are removed,
-    /// not followed.
+    /// Removes everything but the names that `keeps` returns `true` for; folders with all that is in them. Links are
+    /// removed, not followed.
     ///
     /// # Errors
     /// If the disk fails.

@@ -40,6 +40,6 @@ pub use header::{Form, Header};
 pub use link::Link;
 pub use metadata::{Attribute, Metadata};
 pub use notification::{ChangeNotification, FrameworkNotification};
-pub use range::{Fit, TimeRange};
+pub use range::TimeRange;
 pub use resource_list::{ResourceList, ResourceListIndex};
 pub use source_description::{SourceDescription, SourceDescriptionIndex};

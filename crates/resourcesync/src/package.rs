@@ -36,7 +36,7 @@ use std::io::{self, BufReader, Read, Seek};
 
 pub use arriving::ArrivingPackage;
 pub(crate) use directory::Directory;
-pub use directory::{PackageLimits, Problem};
+pub use directory::{PackageLimits, PackageProblem};
 pub use member::{MANIFEST, Member, MemberReader};
 pub use writer::PackageWriter;
 
@@ -58,7 +58,7 @@ pub enum PackageError {
     Io(#[from] io::Error),
     /// The package is not safe to read, or not a ZIP file. It is refused as a whole (ZIP-1, ZIP-3, ZIP-7).
     #[error("Refused: {0}")]
-    Refused(Problem),
+    Refused(PackageProblem),
     /// No member has the name.
     #[error("No member {name:?} in the package")]
     NoMember {

@@ -1,5 +1,5 @@
-//! Tables 3 and 4 of the standard (§7, Appendix A) and the additions of §8 to §13, as data. The validator and the writer
-//! share them, so that the writer refuses exactly what the validator reports.
+//! Tables 3 and 4 of the standard (§7, Appendix A) and the additions of §8 to §13, as data. The validator and the
+//! writer share them, so that the writer refuses exactly what the validator reports.
 
 use crate::{
     document::{Form, Header, Link, Metadata},

@@ -26,17 +26,18 @@ mod options;
 mod package;
 mod rules;
 mod set;
+mod walk;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use document::Validator;
 pub use findings::{Child, Report, Summary};
-pub use http::{HttpAnswer, check_channel, check_http};
-pub use link::{check_closed, check_contents, check_discovered, check_page, check_source, check_up_target};
+pub use http::{HttpAnswer, check_channel};
 pub use options::ValidateOptions;
 pub use package::PackageReport;
-pub use rules::{Level, Rule, rule, rules};
+pub use rules::{Level, Rule};
 pub use set::DocumentSet;
+pub use walk::{check_closed, check_discovered, check_page, check_source, check_up_target};
 
 /// Returns a short digest of a text, which shows if the text occurs again without keeping it.
 fn digest_of(text: &impl Hash) -> u64 {

@@ -1,7 +1,7 @@
 //! The codec: bytes to typed documents and back, as streams.
 //!
-//! One engine reads for all: `scan` finds the pieces of XML, `window` holds them, `reader` makes entries and findings of
-//! them. `obligations` and `fidelity` refuse what the writer must not write.
+//! One engine reads for all: `scan` finds the pieces of XML, `window` holds them, `reader` makes entries and findings
+//! of them. `obligations` and `fidelity` refuse what the writer must not write.
 
 mod attributes;
 mod decode;

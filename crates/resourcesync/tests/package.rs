@@ -1,4 +1,5 @@
-//! Packages: what is written reads back, and what is unsafe is refused whole (ZIP-3 to ZIP-7, THREATS D2, D3, D19, D20).
+//! Packages: what is written reads back, and what is unsafe is refused whole (ZIP-3 to ZIP-7, THREATS D2, D3, D19,
+//! D20).
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{

@@ -81,8 +81,8 @@ impl DatabaseError {
     }
 }
 
-/// Returns `true` if an error of SQLite says that the disk is full, read-only, failing or out of reach, as opposed to what the
-/// file holds.
+/// Returns `true` if an error of SQLite says that the disk is full, read-only, failing or out of reach, as opposed to
+/// what the file holds.
 pub fn is_storage_failure(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

@@ -2,38 +2,77 @@
 
 use std::{
     fs, io,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use rusqlite::{Connection, OpenFlags};
-use tempfile::TempPath;
+use tempfile::TempDir;
 
 use super::error::DatabaseError;
 
-/// The time that a statement waits for another process before it fails. Writers hold the file for one transaction only, and the
-/// longest of those, a large migration, takes seconds.
+/// The time that a statement waits for another process before it fails. Writers hold the file for one transaction only,
+/// and the longest of those, a large migration, takes seconds.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Opens a file that nobody writes, without making its log or its index, which SQLite does even to read.
+pub(super) fn open_at_rest(path: &Path, cache_kib: u32) -> Result<Connection, DatabaseError> {
+    let mut address = "file:".to_owned();
+    for byte in resolved(path).as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
+                address.push(char::from(*byte))
+            }
+            other => address.push_str(&format!("%{other:02x}")),
+        }
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(format!("{address}?immutable=1"), flags);
+    with_cache(opened.map_err(DatabaseError::opening(path))?, path, cache_kib)
+}
+
+/// Has a connection keep at most so many KiB of its file in memory.
+pub(super) fn with_cache(
+    connection: Connection,
+    path: &Path,
+    cache_kib: u32,
+) -> Result<Connection, DatabaseError> {
+    // SQLite takes a number below zero for KiB, one above for pages.
+    let set = connection.pragma_update(None, "cache_size", -i64::from(cache_kib));
+    set.map_err(DatabaseError::opening(path))?;
+    Ok(connection)
+}
 
 /// Opens a file that no link has the name of. The way to its folder is the operator's and may have links.
 pub(super) fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    // SQLite's check is for the whole path, so the folder is resolved first. One that does not exist is SQLite's to report.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let resolved = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
     let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(resolved.as_deref().unwrap_or(path), flags)?;
+    let connection = Connection::open_with_flags(resolved(path), flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
 
-/// Returns the place of the copy that is made before a file of a version is migrated: `state.sqlite` -> `state.sqlite.v3`.
+/// Resolves the folder of a file, because SQLite's check for links is for the whole path. A folder that does not exist
+/// is SQLite's to report.
+fn resolved(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let resolved = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    resolved.unwrap_or_else(|| path.to_owned())
+}
+
+/// Returns the place of the copy that is made before a file of a version is migrated: `state.sqlite` ->
+/// `state.sqlite.v3`.
 pub fn backup_path(path: &Path, version: u32) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".v{version}"));
     name.into()
 }
 
-/// Copies a file, replacing a copy that is there. The copy is durable when this returns: the migration that follows may fail.
+/// Copies a file, replacing a copy that is there. The copy is durable when this returns: the migration that follows may
+/// fail.
 pub(super) fn back_up(connection: &Connection, copy: &Path) -> Result<(), DatabaseError> {
     let failing = |source| DatabaseError::Backup { path: copy.to_owned(), source };
     match fs::remove_file(copy) {
@@ -46,17 +85,42 @@ pub(super) fn back_up(connection: &Connection, copy: &Path) -> Result<(), Databa
     fs::File::open(copy).and_then(|copy| copy.sync_all()).map_err(failing)
 }
 
-/// Copies a file to where temporary files are. What a process is writing meanwhile is in the copy or it is not, whole.
-pub(super) fn temporary_copy(connection: &Connection, path: &Path) -> Result<TempPath, DatabaseError> {
+/// Copies a file to a folder where temporary files are. What a process is writing meanwhile is in the copy or it is
+/// not, whole.
+pub(super) fn temporary_copy(connection: &Connection, path: &Path) -> Result<TempDir, DatabaseError> {
+    let folder = temporary_folder()?;
+    connection.backup("main", in_copy(&folder, path), None).map_err(DatabaseError::opening(path))?;
+    Ok(folder)
+}
+
+/// Copies a file that nobody writes, with the log that a killed process left beside it; `None` if there is no log.
+pub(super) fn copy_with_log(path: &Path) -> Result<Option<TempDir>, DatabaseError> {
+    let log = |path: &Path| {
+        let mut name = path.as_os_str().to_owned();
+        name.push("-wal");
+        PathBuf::from(name)
+    };
+    let failing = |source| DatabaseError::Backup { path: path.to_owned(), source };
+    // A link in the place of either is not followed: then the file is opened as it is, and SQLite refuses it.
+    let is_file =
+        |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
+    if !is_file(&log(path)) || !is_file(path) {
+        return Ok(None);
+    }
+    let folder = temporary_folder()?;
+    let copy = in_copy(&folder, path);
+    fs::copy(log(path), log(&copy)).and_then(|_| fs::copy(path, &copy)).map_err(failing)?;
+    Ok(Some(folder))
+}
+
+/// Returns the place of a copy of a file in its temporary folder.
+pub(super) fn in_copy(folder: &TempDir, path: &Path) -> PathBuf {
+    folder.path().join(path.file_name().unwrap_or_default())
+}
+
+fn temporary_folder() -> Result<TempDir, DatabaseError> {
     let failing = |source| DatabaseError::Backup { path: std::env::temp_dir(), source };
-    let copy = tempfile::Builder::new()
-        .prefix("instep-")
-        .suffix(".db")
-        .tempfile()
-        .map_err(failing)?
-        .into_temp_path();
-    connection.backup("main", &copy, None).map_err(DatabaseError::opening(path))?;
-    Ok(copy)
+    TempDir::with_prefix("instep-").map_err(failing)
 }
 
 /// Writes a file anew without its empty pages; returns its bytes before and after. Whoever writes has to wait.

@@ -1,10 +1,10 @@
 //! Tests of opening and migrating SQLite files.
 
-use std::{fs, os::unix::fs::symlink, path::Path};
+use std::{collections::BTreeMap, ffi::OsString, fs, os::unix::fs::symlink, path::Path};
 
 use rusqlite::Connection;
 
-use super::{DatabaseError, Schema, backup_path, compact, open_reader};
+use super::{Beside, DatabaseError, Schema, backup_path, compact, open_reader};
 
 const FIRST: &str = "CREATE TABLE IF NOT EXISTS word (text TEXT NOT NULL)";
 const SECOND: &str = "CREATE TABLE later (number INTEGER); INSERT INTO later SELECT length(text) FROM word";
@@ -101,6 +101,45 @@ fn c14_a_link_in_the_place_of_the_file_is_not_followed() {
     // The way to the folder is the operator's.
     symlink(dir.path(), &way).unwrap();
     assert_eq!(version(&schema(&[FIRST]).open(&way.join("theirs.db")).unwrap()), 1);
+}
+
+/// The names and bytes of all files of a folder.
+fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect()
+}
+
+#[test]
+fn finding_d5_a_file_that_nobody_writes_is_read_without_a_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["plain", "with 100%? of #them", "killed"] {
+        let folder = dir.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("state.db");
+        write_first(&path);
+        if name == "killed" {
+            // As a killed process leaves them: a file without the last transactions, and a log that has them.
+            let writing = schema(&[FIRST]).open(&path).unwrap();
+            writing.execute("UPDATE word SET text = 'nineteen characters'", []).unwrap();
+            for file in ["state.db", "state.db-wal"] {
+                fs::copy(folder.join(file), dir.path().join(file)).unwrap();
+            }
+            drop(writing);
+            fs::rename(dir.path().join("state.db"), &path).unwrap();
+            fs::rename(dir.path().join("state.db-wal"), folder.join("state.db-wal")).unwrap();
+        }
+        let before = files(&folder);
+        let text = |beside: &Beside| -> String {
+            let connection = beside.connect(64).unwrap();
+            connection.query_row("SELECT text FROM word", [], |row| row.get(0)).unwrap()
+        };
+        let is_killed = name == "killed";
+        let expected = if is_killed { "nineteen characters" } else { "seven.." };
+        assert_eq!(text(&schema(&[FIRST]).open_at_rest(&path).unwrap()), expected, "{name}");
+        let migrated = schema(&[FIRST, SECOND]).open_at_rest(&path).unwrap();
+        assert_eq!(number(&migrated.connect(64).unwrap()), expected.len() as i64, "{name}");
+        assert_eq!(files(&folder), before, "{name}");
+    }
 }
 
 #[test]

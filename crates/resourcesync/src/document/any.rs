@@ -20,7 +20,8 @@ use crate::{
 
 macro_rules! document {
     ($($kind:ident,)*) => {
-        /// A document of any kind, held as a whole. Its root element and its capability decide which kind it is (GEN-11).
+        /// A document of any kind, held as a whole. Its root element and its capability decide which kind it is
+        /// (GEN-11).
         ///
         /// ```
         /// use resourcesync::{Document, ReadOptions};

@@ -5,13 +5,13 @@ use super::{Collected, kind};
 /// A Resource List Archive (Archives §3): superseded Resource Lists with their `at`, oldest first.
 ///
 /// ```
-/// use resourcesync::{Entry, document::{Fit, ResourceListArchive, TimeRange}};
+/// use resourcesync::{Entry, document::{ResourceListArchive, TimeRange}};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let list = Entry::new("http://example.com/resourcelist-1.xml".parse()?)
 ///     .with_snapshot("2012-01-03T09:00:00Z".parse()?, None);
 /// let archive = ResourceListArchive::new("http://example.com/caps.xml".parse()?).push(list);
 /// assert!(archive.to_xml()?.contains("resourcelist-archive"));
-/// assert_eq!(archive.entries_in_range(TimeRange::default(), Fit::Overlapping).count(), 1);
+/// assert_eq!(archive.entries_overlapping(TimeRange::default()).count(), 1);
 /// # Ok(())
 /// # }
 /// ```

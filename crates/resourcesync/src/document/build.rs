@@ -14,7 +14,8 @@ use crate::value::{DateTime, Relation, Uri};
 macro_rules! snapshots {
     ($($document:ident)*) => {$(
         impl $document {
-            /// Begins an empty document: the state as of `at` (TIME-3), with a link `up` to its Capability List (NAV-1).
+            /// Begins an empty document: the state as of `at` (TIME-3), with a link `up` to its Capability List
+            /// (NAV-1).
             pub fn new(at: DateTime, up: Uri) -> Self {
                 Self::below(up).with_metadata(|md| md.at = Some(at))
             }

@@ -47,7 +47,8 @@ impl<K: ChangesKind> Collected<K> {
         ChangeTimes::judge(&self.header, &self.entries, now)
     }
 
-    /// Returns the changes, oldest first: in document order, reversed only if the document lists the newest first (DIA-5).
+    /// Returns the changes, oldest first: in document order, reversed only if the document lists the newest first
+    /// (DIA-5).
     pub fn changes(&self) -> impl Iterator<Item = &Entry> {
         let newest_first = self.change_times(None).newest_first;
         let count = self.entries.len();

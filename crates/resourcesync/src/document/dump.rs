@@ -88,8 +88,8 @@ pub type ResourceDumpManifest = Collected<kind::ResourceDumpManifest>;
 /// ```
 pub type ChangeDumpManifest = Collected<kind::ChangeDumpManifest>;
 
-/// A manifest in several parts, as the D-Lib dialect allows (DIA-2): its members are Resource Dump Manifests in the same
-/// package. It can be read, see [`crate::package::Package::manifests`]; 1.1 does not provide for it (RDM-1).
+/// A manifest in several parts, as the D-Lib dialect allows (DIA-2): its members are Resource Dump Manifests in the
+/// same package. It can be read, see [`crate::package::Package::manifests`]; 1.1 does not provide for it (RDM-1).
 pub type ResourceDumpManifestIndex = Collected<kind::ResourceDumpManifestIndex>;
 
 /// A manifest in several parts, as the D-Lib dialect allows (DIA-2): its members are Change Dump Manifests in the same
@@ -123,8 +123,8 @@ impl<K: ManifestKind> Collected<K> {
         self.entries.iter().filter(|entry| entry.metadata.path.is_some())
     }
 
-    /// Returns the path of a resource's bitstream: the last one, if the resource changed several times (ZIP-8). `None` if
-    /// its last change is its deletion.
+    /// Returns the path of a resource's bitstream: the last one, if the resource changed several times (ZIP-8). `None`
+    /// if its last change is its deletion.
     pub fn bitstream_for(&self, uri: &Uri) -> Option<&PackagePath> {
         self.entries.iter().rev().find(|entry| entry.loc == *uri)?.metadata.path.as_ref()
     }

@@ -16,16 +16,6 @@ pub struct TimeRange {
     pub until: Option<DateTime>,
 }
 
-/// The way in which a member must lie in a range (TIME-12).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fit {
-    /// Entirely within the range, by times that are stated.
-    Strict,
-    /// Possibly with a part in the range: a time that is not stated excludes nothing.
-    Overlapping,
-}
-
 impl TimeRange {
     /// Creates a range from one time to another.
     pub fn new(from: Option<DateTime>, until: Option<DateTime>) -> Self {
@@ -63,31 +53,50 @@ impl<K: IndexKind> Collected<K> {
         self.entries.iter()
     }
 
-    /// Returns the members whose `from` and `until`, or `at` and `completed`, lie in a range.
-    pub fn members_in_range(&self, range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
-        in_range(&self.entries, range, fit)
+    /// Returns the members whose interval lies entirely within a range, by times that are stated (TIME-12). The
+    /// interval is that from `from` to `until`, or from `at` to `completed`.
+    pub fn members_within(&self, range: TimeRange) -> impl Iterator<Item = &Entry> {
+        within(&self.entries, range)
+    }
+
+    /// Returns the members that may have a part in a range: a time that is not stated excludes nothing (TIME-12).
+    pub fn members_overlapping(&self, range: TimeRange) -> impl Iterator<Item = &Entry> {
+        overlapping(&self.entries, range)
     }
 }
 
-/// Returns the entries whose interval lies in a range.
-pub(super) fn in_range(entries: &[Entry], range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
+impl<K: DocumentKind> Collected<K> {
+    /// Returns the entries whose own interval lies entirely within a range: packages of a dump, lists of an archive.
+    /// The interval is that from `from` to `until`, or from `at` to `completed`.
+    pub fn entries_within(&self, range: TimeRange) -> impl Iterator<Item = &Entry> {
+        within(&self.entries, range)
+    }
+
+    /// Returns the entries that may have a part in a range: a time that is not stated excludes nothing.
+    pub fn entries_overlapping(&self, range: TimeRange) -> impl Iterator<Item = &Entry> {
+        overlapping(&self.entries, range)
+    }
+}
+
+fn within(entries: &[Entry], range: TimeRange) -> impl Iterator<Item = &Entry> {
     entries.iter().filter(move |entry| {
-        let md = &entry.metadata;
-        let (start, end) = match md.from.or(md.until) {
-            Some(_) => (md.from.as_ref(), md.until.as_ref()),
-            None => (md.at.as_ref(), md.completed.as_ref().or(md.at.as_ref())),
-        };
-        match fit {
-            Fit::Strict => range.encloses(start, end),
-            Fit::Overlapping => range.overlaps(start, end),
-        }
+        let (start, end) = interval(entry);
+        range.encloses(start, end)
     })
 }
 
-impl<K: DocumentKind> Collected<K> {
-    /// Returns the entries whose own `from` and `until`, or `at` and `completed`, lie in a range: packages of a dump,
-    /// lists of an archive.
-    pub fn entries_in_range(&self, range: TimeRange, fit: Fit) -> impl Iterator<Item = &Entry> {
-        in_range(&self.entries, range, fit)
+fn overlapping(entries: &[Entry], range: TimeRange) -> impl Iterator<Item = &Entry> {
+    entries.iter().filter(move |entry| {
+        let (start, end) = interval(entry);
+        range.overlaps(start, end)
+    })
+}
+
+/// Returns the interval that an entry states for its target.
+fn interval(entry: &Entry) -> (Option<&DateTime>, Option<&DateTime>) {
+    let md = &entry.metadata;
+    match md.from.or(md.until) {
+        Some(_) => (md.from.as_ref(), md.until.as_ref()),
+        None => (md.at.as_ref(), md.completed.as_ref().or(md.at.as_ref())),
     }
 }

@@ -23,14 +23,14 @@ pub type ResourceList = Collected<kind::ResourceList>;
 /// A Resource List Index (§10.2): its members together are one Resource List.
 ///
 /// ```
-/// use resourcesync::{Entry, document::{Fit, ResourceListIndex, TimeRange}};
+/// use resourcesync::{Entry, document::{ResourceListIndex, TimeRange}};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let member = Entry::new("http://example.com/part1.xml".parse()?)
 ///     .with_snapshot("2013-01-03T09:00:00Z".parse()?, None);
 /// let index = ResourceListIndex::new("2013-01-03T09:00:00Z".parse()?, "http://example.com/caps.xml".parse()?)
 ///     .push(member);
 /// let later = TimeRange::new(Some("2013-01-04T00:00:00Z".parse()?), None);
-/// assert_eq!(index.members_in_range(later, Fit::Overlapping).count(), 0);
+/// assert_eq!(index.members_overlapping(later).count(), 0);
 /// # Ok(())
 /// # }
 /// ```

@@ -1,5 +1,5 @@
-//! The central directory of a ZIP file. It is accepted only if every reader would read it alike (ZIP-7): a file that two
-//! programs read differently can show one content to a check and another to its user.
+//! The central directory of a ZIP file. It is accepted only if every reader would read it alike (ZIP-7): a file that
+//! two programs read differently can show one content to a check and another to its user.
 
 mod entries;
 mod spans;
@@ -48,25 +48,25 @@ impl Default for PackageLimits {
 /// A reason to refuse a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct PackageProblem {
     /// The rule that the package breaks.
     pub rule: &'static str,
     /// The fault, for people.
     pub what: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for PackageProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.what, self.rule)
     }
 }
 
-/// The directory of a package, and every reason to refuse it. It keeps 16 bytes a member: names and sizes are read again
-/// when they are asked for, so that a million members need no more than 16 MB.
+/// The directory of a package, and every reason to refuse it. It keeps 16 bytes a member: names and sizes are read
+/// again when they are asked for, so that a million members need no more than 16 MB.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     /// The reasons to refuse the package; it is safe to read only if there is none.
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<PackageProblem>,
     /// One row for each member, ordered by the hash of its name.
     rows: Vec<Row>,
     keys: RandomState,
@@ -191,8 +191,8 @@ impl Directory {
         }
     }
 
-    /// Checks that each name occurs once. Only names with equal keys are compared; the keys are random, so that no sender
-    /// can choose names that collide.
+    /// Checks that each name occurs once. Only names with equal keys are compared; the keys are random, so that no
+    /// sender can choose names that collide.
     fn check_names<R: Read + Seek>(&mut self, source: &mut R) -> io::Result<()> {
         self.rows.sort_unstable();
         let mut twice = None;
@@ -237,7 +237,7 @@ impl Directory {
 
     fn refuse(&mut self, rule: &'static str, what: impl Into<String>) {
         if self.problems.len() < PROBLEMS {
-            self.problems.push(Problem { rule, what: what.into() });
+            self.problems.push(PackageProblem { rule, what: what.into() });
         }
     }
 }

@@ -72,7 +72,8 @@ impl DirectoryEntry {
         for problem in problems.into_iter().flatten() {
             refuse("ZIP-7", format!("{:?} {problem}", entry.member.name));
         }
-        // Only the member's own header shows where its bytes start; until it is read, this is the least offset possible.
+        // Only the member's own header shows where its bytes start; until it is read, this is the least offset
+        // possible.
         entry.member.data_start = entry.header_at.saturating_add((LOCAL_SIZE + entry.raw_name.len()) as u64);
         Ok(Some(entry))
     }

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Read, Seek};
 
-use super::{MANIFEST, MemberReader, Package, PackageError, Problem};
+use super::{MANIFEST, MemberReader, Package, PackageError, PackageProblem};
 use crate::{
     document::{Entry, Form},
     value::PackagePath,
@@ -14,8 +14,8 @@ use crate::{
 const PARTS: usize = 10_000;
 
 impl<R: Read + Seek> Package<R> {
-    /// Returns the paths of the manifests that name the package's bitstreams, in order: that of `manifest.xml`, or, if it
-    /// is an index, those of its members.
+    /// Returns the paths of the manifests that name the package's bitstreams, in order: that of `manifest.xml`, or, if
+    /// it is an index, those of its members.
     ///
     /// ```
     /// # use std::io::Cursor;
@@ -45,7 +45,7 @@ impl<R: Read + Seek> Package<R> {
         while reader.read_entry(&mut entry)? {
             if parts.len() == PARTS {
                 let what = format!("a manifest in more than {PARTS} parts");
-                return Err(PackageError::Refused(Problem { rule: "ZIP-7", what }));
+                return Err(PackageError::Refused(PackageProblem { rule: "ZIP-7", what }));
             }
             parts.push((entry.metadata.path.take(), entry.loc.clone()));
         }
@@ -54,7 +54,7 @@ impl<R: Read + Seek> Package<R> {
             let path = path.unwrap_or_else(|| self.path_of(loc.as_str()));
             if self.manifest_at(&path, options.clone())?.header().form == Form::Index {
                 let what = format!("the manifest {path} is an index in an index");
-                return Err(PackageError::Refused(Problem { rule: "GEN-9", what }));
+                return Err(PackageError::Refused(PackageProblem { rule: "GEN-9", what }));
             }
             paths.push(path);
         }

@@ -89,7 +89,8 @@ fn comment_end(record: &[u8]) -> usize {
     END_SIZE as usize + usize::from(RecordFields::new(&record[20..]).u16())
 }
 
-/// Reads the zip64 records before the end record. They must exist if a field is full, and agree with fields that are not.
+/// Reads the zip64 records before the end record. They must exist if a field is full, and agree with fields that are
+/// not.
 fn read_end64<R: Read + Seek>(
     source: &mut R,
     short: End,

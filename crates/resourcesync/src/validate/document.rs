@@ -31,8 +31,8 @@ impl Validator {
         Self { options }
     }
 
-    /// Validates a document while reading it, with a few bytes of memory for each entry. A document that cannot be read is
-    /// a finding too (GEN-1, GEN-24, GEN-26).
+    /// Validates a document while reading it, with a few bytes of memory for each entry. A document that cannot be read
+    /// is a finding too (GEN-1, GEN-24, GEN-26).
     ///
     /// # Errors
     /// If the bytes cannot be read.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{digest_of, options::ValidateOptions, rule};
+use super::{Rule, digest_of, options::ValidateOptions};
 use crate::{
     document::{Header, Metadata},
     finding::{Finding, Position, Severity},
@@ -23,7 +23,8 @@ pub struct Report {
     pub entries: u64,
     /// The number of bytes read, decoded.
     pub bytes: u64,
-    /// The documents and packages that a Source Description, Capability List, index, dump or archive leads to, in order.
+    /// The documents and packages that a Source Description, Capability List, index, dump or archive leads to, in
+    /// order.
     pub children: Vec<Child>,
     /// A digest of the `loc` of each entry, sorted, to compare coverage (CAP-9, RLI-7).
     pub(super) locs: Vec<u64>,
@@ -113,13 +114,13 @@ impl Finding {
         found: impl Into<String>,
         expected: impl Into<String>,
     ) -> Self {
-        let severity = rule(rule_id).map_or(Severity::Warning, super::Rule::severity);
+        let severity = Rule::find(rule_id).map_or(Severity::Warning, Rule::severity);
         Self::new(rule_id, severity, position, found, expected)
     }
 
     /// Returns the clause of the rule: `§10.1`; empty if no clause states it.
     pub fn clause(&self) -> &'static str {
-        rule(self.rule).map_or("", |rule| rule.clause)
+        Rule::find(self.rule).map_or("", |rule| rule.clause)
     }
 }
 
@@ -169,7 +170,8 @@ impl Findings {
         self.push(Finding::new(rule, severity, at, found, expected));
     }
 
-    /// Adds a finding about a fault that another rule has weighed already. It is an info, so that the fault weighs once.
+    /// Adds a finding about a fault that another rule has weighed already. It is an info, so that the fault weighs
+    /// once.
     pub(super) fn also(
         &mut self,
         rule: &'static str,

@@ -33,64 +33,65 @@ impl HttpAnswer {
     pub fn new(status: u16) -> Self {
         Self { status, ..Self::default() }
     }
-}
 
-/// Compares a response with the entry that led to it. `package` is the rule that asks for a package: `RD-6` or `CD-7`.
-pub fn check_http(
-    metadata: &Metadata,
-    position: Position,
-    answer: &HttpAnswer,
-    package: Option<&'static str>,
-) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let mut add = |rule, severity, found: String, expected: String| {
-        findings.push(Finding::new(rule, severity, position, found, expected));
-    };
-    if !(200..300).contains(&answer.status) {
-        add(
-            package.unwrap_or("GEN-14"),
-            Severity::Error,
-            format!("HTTP status {}", answer.status),
-            "200".into(),
-        );
-        return findings;
-    }
-    let coded = |encoding: Option<&str>| {
-        encoding.filter(|encoding| *encoding != "identity").map(str::to_ascii_lowercase)
-    };
-    let (said, sent) = (coded(metadata.encoding.as_deref()), coded(answer.content_encoding.as_deref()));
-    if said != sent && (metadata.encoding.is_some() || answer.content_encoding.is_some()) {
-        let name = |encoding: Option<String>| encoding.unwrap_or_else(|| "none".into());
-        add("ATT-11", Severity::Warning, format!("Content-Encoding {}", name(sent)), name(said));
-    }
-    if let (Some(said), Some(sent)) = (metadata.length, answer.content_length)
-        && said != sent
-    {
-        add("ATT-15", Severity::Warning, format!("Content-Length {sent}"), format!("length {said}"));
-    }
-    if let (Some(said), Some(sent)) = (&metadata.media_type, &answer.content_type)
-        && !said.essence().eq_ignore_ascii_case(MediaType::new(sent).essence())
-    {
-        add("ATT-18", Severity::Info, format!("Content-Type {sent}"), format!("type {said}"));
-    }
-    for said in metadata.hash.verifiable() {
-        let differs = |sent: &&Digest| sent.bytes() != said.bytes();
-        let decoded = answer.decoded.get(&said.algorithm).is_some_and(|sent| sent.bytes() == said.bytes());
-        if let Some(sent) = answer.digests.get(&said.algorithm).filter(differs).filter(|_| !decoded) {
-            let rule = if package.is_some() { "ZIP-9" } else { "ATT-13" };
-            add(rule, Severity::Error, format!("a body with {sent}"), format!("{said}"));
+    /// Compares a response with the entry that led to it. `package` is the rule that asks for a package: `RD-6` or
+    /// `CD-7`.
+    pub fn check(
+        &self,
+        metadata: &Metadata,
+        position: Position,
+        package: Option<&'static str>,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut add = |rule, severity, found: String, expected: String| {
+            findings.push(Finding::new(rule, severity, position, found, expected));
+        };
+        if !(200..300).contains(&self.status) {
+            add(
+                package.unwrap_or("GEN-14"),
+                Severity::Error,
+                format!("HTTP status {}", self.status),
+                "200".into(),
+            );
+            return findings;
         }
+        let coded = |encoding: Option<&str>| {
+            encoding.filter(|encoding| *encoding != "identity").map(str::to_ascii_lowercase)
+        };
+        let (said, sent) = (coded(metadata.encoding.as_deref()), coded(self.content_encoding.as_deref()));
+        if said != sent && (metadata.encoding.is_some() || self.content_encoding.is_some()) {
+            let name = |encoding: Option<String>| encoding.unwrap_or_else(|| "none".into());
+            add("ATT-11", Severity::Warning, format!("Content-Encoding {}", name(sent)), name(said));
+        }
+        if let (Some(said), Some(sent)) = (metadata.length, self.content_length)
+            && said != sent
+        {
+            add("ATT-15", Severity::Warning, format!("Content-Length {sent}"), format!("length {said}"));
+        }
+        if let (Some(said), Some(sent)) = (&metadata.media_type, &self.content_type)
+            && !said.essence().eq_ignore_ascii_case(MediaType::new(sent).essence())
+        {
+            add("ATT-18", Severity::Info, format!("Content-Type {sent}"), format!("type {said}"));
+        }
+        for said in metadata.hash.verifiable() {
+            let differs = |sent: &&Digest| sent.bytes() != said.bytes();
+            let decoded = self.decoded.get(&said.algorithm).is_some_and(|sent| sent.bytes() == said.bytes());
+            if let Some(sent) = self.digests.get(&said.algorithm).filter(differs).filter(|_| !decoded) {
+                let rule = if package.is_some() { "ZIP-9" } else { "ATT-13" };
+                add(rule, Severity::Error, format!("a body with {sent}"), format!("{said}"));
+            }
+        }
+        if let (Some(rule), Some(false)) = (package, self.is_zip) {
+            add(rule, Severity::Error, "a body that is no ZIP file".into(), "a package".into());
+            add(
+                "ZIP-1",
+                Severity::Info,
+                "a body that is no ZIP file".into(),
+                "a body that begins with PK".into(),
+            );
+        }
+        findings
     }
-    if let (Some(rule), Some(false)) = (package, answer.is_zip) {
-        add(rule, Severity::Error, "a body that is no ZIP file".into(), "a package".into());
-        add(
-            "ZIP-1",
-            Severity::Info,
-            "a body that is no ZIP file".into(),
-            "a body that begins with PK".into(),
-        );
-    }
-    findings
 }
 
 /// Checks that topic and hub of a channel can be found: in the `Link` fields of its topic, or in the links of its entry

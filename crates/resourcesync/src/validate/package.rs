@@ -12,7 +12,7 @@ use super::{
 use crate::{
     document::{Entry, Header, Metadata},
     finding::{Position, Severity},
-    package::{Directory, MANIFEST, Package, PackageError, PackageLimits, Problem},
+    package::{Directory, MANIFEST, Package, PackageError, PackageLimits, PackageProblem},
     value::{Capability, Digests, Hasher, PackagePath, Relation},
 };
 
@@ -37,7 +37,8 @@ struct Promise {
 }
 
 impl Validator {
-    /// Validates a package, and reads every bitstream. `dump` is the capability of the dump it belongs to, if known (ZIP-4).
+    /// Validates a package, and reads every bitstream. `dump` is the capability of the dump it belongs to, if known
+    /// (ZIP-4).
     ///
     /// # Errors
     /// If the bytes cannot be read.
@@ -49,7 +50,7 @@ impl Validator {
     ) -> io::Result<PackageReport> {
         let mut out = Findings::new(&self.options);
         let directory = Directory::read(&mut source, limits)?;
-        for Problem { rule, what } in &directory.problems {
+        for PackageProblem { rule, what } in &directory.problems {
             let severity = if *rule == "ZIP-1" { Severity::Warning } else { Severity::Error };
             out.weigh(
                 rule,
@@ -98,7 +99,8 @@ impl Validator {
         Ok(report.with(judged))
     }
 
-    /// Checks that each path has a member and each member a path (ZIP-6), and that lengths and digests are right (ZIP-9).
+    /// Checks that each path has a member and each member a path (ZIP-6), and that lengths and digests are right
+    /// (ZIP-9).
     fn check_members<R: Read + Seek>(
         &self,
         package: &mut Package<R>,

@@ -10,7 +10,8 @@ use crate::finding::Severity;
 pub struct Rule {
     /// The id: `RL-3`.
     pub id: &'static str,
-    /// The parties that must follow it: S a Source, D a Destination, A an aggregator, H a hub; V is a consistency check.
+    /// The parties that must follow it: S a Source, D a Destination, A an aggregator, H a hub; V is a consistency
+    /// check.
     pub who: &'static str,
     /// The strength of its wording.
     pub level: Level,
@@ -37,8 +38,25 @@ pub enum Level {
 }
 
 impl Rule {
-    /// Returns the weight of a finding about this rule: *must* is an error, *should* a warning, *may* an info; a derived
-    /// rule weighs one less.
+    /// Returns every rule, in the order of the table.
+    pub fn all() -> &'static [Self] {
+        static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
+        RULES.get_or_init(|| include_str!("rules.tsv").lines().filter_map(parse).collect())
+    }
+
+    /// Returns the rule with an id, in upper or lower case.
+    ///
+    /// ```
+    /// use resourcesync::validate::Rule;
+    /// assert_eq!(Rule::find("rl-3").unwrap().clause, "§10.1");
+    /// assert!(Rule::find("no-rule").is_none());
+    /// ```
+    pub fn find(id: &str) -> Option<&'static Self> {
+        Self::all().iter().find(|rule| rule.id.eq_ignore_ascii_case(id.trim()))
+    }
+
+    /// Returns the weight of a finding about this rule: *must* is an error, *should* a warning, *may* an info; a
+    /// derived rule weighs one less.
     pub fn severity(&self) -> Severity {
         match (self.level, self.derived) {
             (Level::Must, false) => Severity::Error,
@@ -46,23 +64,6 @@ impl Rule {
             (Level::Should, true) | (Level::May, _) => Severity::Info,
         }
     }
-}
-
-/// Returns every rule, in the order of the table.
-pub fn rules() -> &'static [Rule] {
-    static RULES: OnceLock<Vec<Rule>> = OnceLock::new();
-    RULES.get_or_init(|| include_str!("rules.tsv").lines().filter_map(parse).collect())
-}
-
-/// Returns the rule with an id, in upper or lower case.
-///
-/// ```
-/// use resourcesync::validate::rule;
-/// assert_eq!(rule("rl-3").unwrap().clause, "§10.1");
-/// assert!(rule("no-rule").is_none());
-/// ```
-pub fn rule(id: &str) -> Option<&'static Rule> {
-    rules().iter().find(|rule| rule.id.eq_ignore_ascii_case(id.trim()))
 }
 
 fn parse(line: &'static str) -> Option<Rule> {
@@ -85,11 +86,11 @@ fn parse(line: &'static str) -> Option<Rule> {
 
 #[cfg(test)]
 mod tests {
-    use super::rules;
+    use super::Rule;
 
     #[test]
     fn the_catalogue_is_whole() {
-        assert_eq!(rules().len(), 299);
-        assert!(rules().iter().all(|rule| !rule.requirement.is_empty()));
+        assert_eq!(Rule::all().len(), 299);
+        assert!(Rule::all().iter().all(|rule| !rule.requirement.is_empty()));
     }
 }

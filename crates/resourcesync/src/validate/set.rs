@@ -38,7 +38,8 @@ impl DocumentSet {
         Self::default()
     }
 
-    /// Adds the report about a document; that about a manifest has the URI of its package. A file is also found by its name.
+    /// Adds the report about a document; that about a manifest has the URI of its package. A file is also found by its
+    /// name.
     pub fn insert(&mut self, uri: Uri, report: Report) {
         let name = last_segment(&uri).to_owned();
         self.by_name.entry(name).and_modify(|held| *held = None).or_insert_with(|| Some(uri.clone()));
@@ -234,7 +235,8 @@ fn check_coverage(
     Some(Finding::new("CAP-9", severity, position, found, "the same set of resources in both"))
 }
 
-/// Returns the resources that changed while one of the snapshots was made: it may show them as before or after (TIME-4).
+/// Returns the resources that changed while one of the snapshots was made: it may show them as before or after
+/// (TIME-4).
 fn changed_meanwhile(snapshots: &[&SnapshotCoverage], changes: &[ListedChange]) -> BTreeSet<u64> {
     let meanwhile = |time: DateTime| {
         snapshots.iter().any(|snapshot| {

@@ -4,7 +4,8 @@ use std::{fmt, str::FromStr};
 
 /// The place of a bitstream in its package: the `path` attribute (ATT-17), kept as written.
 ///
-/// It never becomes a file name: [`PackagePath::member`] is only looked up among the members of a package (ZIP-5, ZIP-7).
+/// It never becomes a file name: [`PackagePath::member`] is only looked up among the members of a package (ZIP-5,
+/// ZIP-7).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackagePath(Box<str>);
 

@@ -104,7 +104,8 @@ impl Attributes {
         }
     }
 
-    /// Sets an attribute of Table 3 or of a draft. A `weak` one, written with a prefix, does not replace another (DIA-6).
+    /// Sets an attribute of Table 3 or of a draft. A `weak` one, written with a prefix, does not replace another
+    /// (DIA-6).
     fn set_known(&mut self, name: &str, value: &str, weak: bool, report: AttributeReport<'_>) -> bool {
         let Self { metadata: md, unreadable_time, .. } = self;
         let value = value.trim_ascii();

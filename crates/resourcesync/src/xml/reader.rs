@@ -6,6 +6,7 @@ mod errors;
 mod events;
 mod references;
 mod root;
+mod tags;
 
 use std::io::BufRead;
 

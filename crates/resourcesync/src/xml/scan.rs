@@ -1,8 +1,9 @@
 //! Finds the ends of the pieces of XML. The XML library reads their content.
 //!
-//! The library's own reader copies each piece out of its source and checks each for UTF-8 again, which takes longer than
-//! all that is done with an entry; its reader of slices cannot be kept beside the window that it would borrow. A document
-//! without a DTD has so few kinds of pieces that one page finds their ends; a test compares it with the library.
+//! The library's own reader copies each piece out of its source and checks each for UTF-8 again, which takes longer
+//! than all that is done with an entry; its reader of slices cannot be kept beside the window that it would borrow. A
+//! document without a DTD has so few kinds of pieces that one page finds their ends; a test compares it with the
+//! library.
 
 use memchr::{memchr, memchr2, memchr3, memmem};
 

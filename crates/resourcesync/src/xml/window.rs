@@ -248,7 +248,8 @@ pub(super) fn first_forbidden(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// U+FFFE and U+FFFF, the only noncharacters that XML refuses: `ef bf be` and `ef bf bf`. Few texts have the first byte.
+/// U+FFFE and U+FFFF, the only noncharacters that XML refuses: `ef bf be` and `ef bf bf`. Few texts have the first
+/// byte.
 fn first_noncharacter(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(0xef, bytes).find(|at| matches!(bytes.get(at + 1..at + 3), Some([0xbf, 0xbe | 0xbf])))
 }

@@ -26,9 +26,12 @@ pub struct WriteOptions {
     pub version: SpecVersion,
     /// Writes a plain Sitemap, without the extensions (GEN-23).
     pub plain: bool,
-    /// Writes documents that break a *must* too: for tests, and to keep what others wrote. The result is well-formed XML
-    /// all the same.
+    /// Writes documents that break a *must* too: for tests, and to keep what others wrote. The result is well-formed
+    /// XML all the same.
     pub unchecked: bool,
+    /// The address of an XSL stylesheet with which browsers show the document: a processing instruction before the root.
+    /// Readers of documents pass over it.
+    pub stylesheet: Option<String>,
 }
 
 impl WriteOptions {
@@ -95,7 +98,16 @@ impl<W: Write> DocumentWriter<W> {
             fidelity::check_header(header)?;
         }
         let text = &mut writer.text;
-        let _ = write!(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"{SITEMAP}\"");
+        text.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        if let Some(stylesheet) = &writer.options.stylesheet {
+            // Escaped, it cannot end the instruction either.
+            let _ = writeln!(
+                text,
+                "<?xml-stylesheet type=\"text/xsl\" href=\"{}\"?>",
+                escape(stylesheet.as_str())
+            );
+        }
+        let _ = write!(text, "<{root} xmlns=\"{SITEMAP}\"");
         text.push_str(&if plain { ">\n".to_owned() } else { format!(" xmlns:rs=\"{RS}\">\n") });
         if !plain {
             header.links.iter().for_each(|link| write_link(text, "  ", link));
@@ -169,7 +181,8 @@ impl<W: Write> DocumentWriter<W> {
         }
     }
 
-    /// Returns `true` if each value must be read back as it was written. Without extensions there is nothing to compare.
+    /// Returns `true` if each value must be read back as it was written. Without extensions there is nothing to
+    /// compare.
     fn keeps_values(&self) -> bool {
         !self.options.unchecked && !self.options.plain
     }

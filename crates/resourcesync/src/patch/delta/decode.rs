@@ -13,8 +13,8 @@ const APPLICATION_HEADER: u8 = 4;
 /// Win_Indicator: an Adler-32 checksum follows. It is not in the RFC; common encoders write it.
 const CHECKSUM: u8 = 4;
 
-/// Returns the version after, of at most `most` bytes. Time and memory are bounded by the sizes of both versions and the
-/// delta.
+/// Returns the version after, of at most `most` bytes. Time and memory are bounded by the sizes of both versions and
+/// the delta.
 pub(in crate::patch) fn decode(source: &[u8], delta: &[u8], most: usize) -> Result<Vec<u8>, PatchError> {
     let mut input = Input(delta);
     if input.take(MAGIC.len())? != MAGIC {

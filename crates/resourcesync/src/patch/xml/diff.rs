@@ -1,7 +1,7 @@
 //! Makes XML patches: the operations between two versions, in the document of RFC 7351.
 //!
-//! Selectors count nodes, so that prefixes do not matter. Operations are in reverse document order, so that none moves a
-//! node that a later one selects.
+//! Selectors count nodes, so that prefixes do not matter. Operations are in reverse document order, so that none moves
+//! a node that a later one selects.
 
 use std::{collections::BTreeMap, iter, ops::Range};
 

@@ -51,7 +51,8 @@ pub(super) fn read(item: &str, digests: &mut Vec<Digest>, report: &mut dyn FnMut
     true
 }
 
-/// Reads a digest in base64 with its padding, as early clients wrote it. Its length cannot be that of a hexadecimal one.
+/// Reads a digest in base64 with its padding, as early clients wrote it. Its length cannot be that of a hexadecimal
+/// one.
 fn base64(text: &str, length: usize) -> Option<DigestBytes> {
     if text.len() != length.div_ceil(3) * 4 {
         return None;

@@ -8,20 +8,11 @@ use quick_xml::{
     events::{BytesRef, BytesText},
 };
 
-use super::{
-    DocumentReader, Next,
-    element::{Element, kind_of, stray_namespace},
-    push,
-};
+use super::{DocumentReader, element::Element};
 use crate::{
     error::{LimitKind, ReadError, SyntaxErrorKind},
-    finding::{Finding, Severity},
-    xml::{
-        attributes::Reading,
-        names::{Namespace, RS, is_draft},
-        scan::XmlPiece,
-        tag::Tag,
-    },
+    finding::Severity,
+    xml::{scan::XmlPiece, tag::Tag},
 };
 
 /// A piece, reduced to its role in a document. Names are in the reader's scope.
@@ -33,9 +24,6 @@ pub(super) enum ReadStep {
 
 /// The depth of the text in an entry's elements.
 const TEXT_DEPTH: usize = 3;
-
-/// Names of elements that are remembered.
-const NAMES: usize = 8;
 
 impl<R: BufRead> DocumentReader<R> {
     /// Returns the next step within an element at `depth`; `None` at the end of the input.
@@ -151,125 +139,6 @@ impl<R: BufRead> DocumentReader<R> {
         let kind = self.element(&Tag::new(&text[inner]), depth, empty);
         self.window.put_back(text);
         kind.map(|kind| ReadStep::Start { kind, empty })
-    }
-
-    fn element(&mut self, tag: &Tag<'_>, depth: usize, empty: bool) -> Result<Element, ReadError> {
-        if !empty {
-            self.open.push(tag.name());
-        }
-        let declares = tag.has_attributes() && self.scope.enter(tag, depth + 1);
-        if declares {
-            self.elements.clear();
-        }
-        let kind = self.kind(tag.name(), depth)?;
-        match kind {
-            Element::Md | Element::Ln => self.read_attributes(tag, kind)?,
-            _ if tag.has_attributes() => self.other_attributes(tag, kind)?,
-            _ => {}
-        }
-        if empty && declares {
-            self.scope.leave(depth + 1);
-            self.elements.clear();
-        }
-        Ok(kind)
-    }
-
-    /// Returns the role of an element, by its name in the scope.
-    fn kind(&mut self, name: &str, depth: usize) -> Result<Element, ReadError> {
-        if depth > 0
-            && let Some((_, kind)) = self.elements.iter().find(|(known, _)| **known == *name)
-        {
-            return Ok(*kind);
-        }
-        let (namespace, local) = self.scope.element(name);
-        let kind = kind_of(&namespace, local, depth);
-        if depth == 0 && self.next != Next::End {
-            self.require_root(kind, &namespace, local)?;
-        }
-        let stray = stray_namespace(kind, &namespace, local);
-        let variant = match &*namespace {
-            Namespace::RsVariant(uri) => Some(uri.clone()),
-            _ => None,
-        };
-        drop(namespace);
-        if kind == Element::Foreign && !self.scope.declares(name) {
-            let found = format!("the prefix of {name}, which is not declared");
-            self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
-        }
-        if let Some(found) = stray {
-            self.report("GEN-2", Severity::Error, found, RS);
-        }
-        match variant {
-            Some(uri) if depth <= 2 && matches!(kind, Element::Md | Element::Ln) => {
-                self.draft_namespace |= depth == 1 && is_draft(&uri);
-                self.report("GEN-2", Severity::Error, format!("the namespace {uri}"), RS);
-            }
-            // Caches a name only if it produced no finding: a finding must be reported for each occurrence.
-            None if depth > 0
-                && !matches!(kind, Element::Foreign | Element::OtherSitemap)
-                && self.elements.len() < NAMES =>
-            {
-                self.elements.push((name.into(), kind));
-            }
-            _ => {}
-        }
-        Ok(kind)
-    }
-
-    fn read_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {
-        let Self { attributes, scope, options, findings, findings_dropped, at, .. } = self;
-        let reading = Reading {
-            most: options.limits.attributes,
-            on_link: kind == Element::Ln,
-            prefixed: options.dialects,
-        };
-        attributes
-            .read(tag, scope, reading, &mut |rule, severity, found, expected| {
-                push(findings, findings_dropped, options, Finding::new(rule, severity, *at, found, expected));
-            })
-            .map_err(|kind| self.syntax(kind))
-    }
-
-    /// Checks the attributes of elements that have none in the standard (GEN-22): they must be XML all the same.
-    fn other_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {
-        let mut stray = None;
-        tag.for_each_attribute(self.options.limits.attributes, |key, _| {
-            if !key.starts_with("xmlns") && !key.starts_with("xml:") && matches!(kind, Element::Entry(_)) {
-                stray.get_or_insert_with(|| key.to_owned());
-            }
-        })
-        .map_err(|kind| self.syntax(kind))?;
-        if let Some(key) = stray {
-            let severity = if key.contains(':') { Severity::Warning } else { Severity::Error };
-            self.report("GEN-22", severity, format!("the attribute {key} on an entry"), "none");
-        }
-        Ok(())
-    }
-
-    fn require_root(&self, kind: Element, namespace: &Namespace, local: &str) -> Result<(), ReadError> {
-        if matches!(kind, Element::Root(_)) {
-            return Ok(());
-        }
-        let rejected = match (namespace.uri(), local) {
-            ("http://www.w3.org/2005/Atom", "feed") => Some("The Atom serialization"),
-            (_, "resync") => Some("The resync serialization"),
-            _ => None,
-        };
-        if let Some(name) = rejected {
-            return Err(self.syntax(SyntaxErrorKind::RejectedSerialization(name)));
-        }
-        let hint = match local {
-            "urlset" | "sitemapindex" => {
-                "; its namespace must be http://www.sitemaps.org/schemas/sitemap/0.9"
-            }
-            "html" => "; this is a web page",
-            _ => "",
-        };
-        let found = match namespace.uri() {
-            "" => format!("{local} without a namespace"),
-            uri => format!("{local} in {uri}"),
-        };
-        Err(self.syntax(SyntaxErrorKind::Root { found, hint }))
     }
 
     pub(super) fn locate(&mut self, offset: u64) {

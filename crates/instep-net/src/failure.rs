@@ -1,0 +1,48 @@
+//! Connections over which the two ends do not understand each other, in words for people.
+
+use rustls::{CertificateError, Error, InvalidMessage};
+
+/// The reason why a connection that could be opened is of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolFailure {
+    /// The certificate is of an authority that is not trusted here.
+    #[error("its certificate is of an authority that is not trusted here")]
+    UnknownIssuer,
+    /// The certificate has expired.
+    #[error("its certificate has expired, or the clock of this machine is wrong")]
+    Expired,
+    /// The certificate is not valid yet.
+    #[error("its certificate is not valid yet, or the clock of this machine is wrong")]
+    NotYetValid,
+    /// The certificate is for another name.
+    #[error("its certificate is for another name")]
+    OtherName,
+    /// The server does not speak TLS.
+    #[error("it does not speak TLS; try http://")]
+    NotTls,
+    /// The server does not speak HTTP.
+    #[error("it does not answer in HTTP; if it speaks TLS, try https://")]
+    NotHttp,
+}
+
+impl ProtocolFailure {
+    /// Returns the reason that an error of TLS stands for; `None` for one that has no better words than its own.
+    pub(crate) fn of(error: &Error) -> Option<Self> {
+        match error {
+            Error::InvalidCertificate(certificate) => match certificate {
+                CertificateError::UnknownIssuer => Some(Self::UnknownIssuer),
+                CertificateError::Expired | CertificateError::ExpiredContext { .. } => Some(Self::Expired),
+                CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                    Some(Self::NotYetValid)
+                }
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                    Some(Self::OtherName)
+                }
+                _ => None,
+            },
+            Error::InvalidMessage(InvalidMessage::InvalidContentType) => Some(Self::NotTls),
+            _ => None,
+        }
+    }
+}

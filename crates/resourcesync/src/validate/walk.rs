@@ -1,0 +1,122 @@
+//! The checks of a walk through a Source beside those of its links: where it begins, what lies above a document, pages,
+//! packages and their manifests (§6.2).
+
+use super::findings::{Child, Report};
+use crate::{
+    document::{Document, Form, Header},
+    finding::{Finding, Position, Severity},
+    value::{Capability, Uri},
+};
+
+/// Checks the target of `up`: a Capability List for capability documents, a Source Description for a Capability List,
+/// never an index (NAV-1, NAV-2, CAP-3).
+pub fn check_up_target(document: &Header, target: &Header) -> Option<Finding> {
+    let at = document.places.root;
+    let list = document.capability() == Some(&Capability::CapabilityList);
+    let expected = if list { Capability::Description } else { Capability::CapabilityList };
+    if target.form == Form::Index && target.capability() == document.capability() {
+        let found = format!("rel=\"up\" to {}, as the draft 0.9 had it", target.describe());
+        return Some(Finding::new("NAV-2", Severity::Error, at, found, "the Capability List"));
+    }
+    if target.capability() == Some(&expected) {
+        return None;
+    }
+    let rule = if list { "CAP-3" } else { "NAV-1" };
+    let found = format!("rel=\"up\" to {}", target.describe());
+    Some(Finding::new(rule, Severity::Error, at, found, format!("capability=\"{expected}\"")))
+}
+
+impl Child {
+    /// Compares a package's manifest with the copy that `contents` leads to, and with the dump that lists the package
+    /// (RD-9, RD-10, CD-11, CDM-2, LN-24).
+    pub fn check_contents(&self, inside: &Document, copy: Option<&Document>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let changes = inside.capability() == Some(&Capability::ChangeDumpManifest);
+        let mut add = |rule, severity, found: String, expected: &str| {
+            findings.push(Finding::new(rule, severity, self.position, found, expected));
+        };
+        if let Some(copy) = copy {
+            if copy.capability() != inside.capability() {
+                let found = format!("contents leads to {}", copy.header().describe());
+                add(
+                    if changes { "CD-11" } else { "RD-9" },
+                    Severity::Error,
+                    found,
+                    "the manifest of the package",
+                );
+            } else if copy != inside {
+                let found = "another manifest than the one in the package".to_owned();
+                add(if changes { "CD-11" } else { "RD-10" }, Severity::Error, found, "a copy of it");
+            }
+        }
+        let own = inside.header().metadata.as_ref();
+        let outside = own.is_some_and(|own| {
+            let early =
+                self.metadata.from.zip(own.from).is_some_and(|(dump, own)| own.end() <= dump.instant());
+            let late =
+                self.metadata.until.zip(own.until).is_some_and(|(dump, own)| dump.end() <= own.instant());
+            early || late
+        });
+        if changes && outside {
+            add(
+                "CDM-2",
+                Severity::Info,
+                "a manifest beyond the interval of its package".into(),
+                "an interval within it",
+            );
+        }
+        findings
+    }
+}
+
+/// Checks a document that was read twice: a closed one never changes (TIME-6).
+pub fn check_closed(before: &Header, unchanged: bool) -> Option<Finding> {
+    let at = before.places.metadata_or(before.places.root);
+    let broken = before.is_closed() && !unchanged;
+    broken
+        .then(|| Finding::of("TIME-6", at, "a closed document that changed", "a document that never changes"))
+}
+
+/// Checks a page that links to a Capability List: one of the lists below it must have the page (DISC-2, DISC-3).
+pub fn check_page(page: &Uri, in_head: bool, lists: &[&Report]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let at = Position::default();
+    if !in_head {
+        let found = "a link rel=\"resourcesync\" outside of head";
+        findings.push(Finding::new("DISC-2", Severity::Warning, at, found, "a link in head"));
+    }
+    if !lists.iter().any(|list| list.lists(page)) {
+        let found = format!("{page} in none of the lists it leads to");
+        findings.push(Finding::new(
+            "DISC-3",
+            Severity::Error,
+            at,
+            found,
+            "a Capability List that covers the page",
+        ));
+    }
+    findings
+}
+
+/// Checks that a Source has its mandatory document (SD-1).
+pub fn check_source(has_description: bool) -> Option<Finding> {
+    let found = "no Source Description";
+    (!has_description).then(|| Finding::of("SD-1", Position::default(), found, "a Source Description"))
+}
+
+/// Checks the document at a URI that discovery found (DISC-7, SD-2, DISC-1). `None` for `target` means that there is
+/// none.
+pub fn check_discovered(found_by_link: bool, target: Option<&Header>) -> Option<Finding> {
+    let at = Position::default();
+    let Some(target) = target else {
+        let found = "nothing at /.well-known/resourcesync";
+        return (!found_by_link)
+            .then(|| Finding::new("SD-2", Severity::Warning, at, found, "the Source Description"));
+    };
+    let (rule, expected) = match found_by_link {
+        true => ("DISC-7", Capability::CapabilityList),
+        false => ("DISC-1", Capability::Description),
+    };
+    let right = target.capability() == Some(&expected);
+    (!right).then(|| Finding::of(rule, at, target.describe(), format!("capability=\"{expected}\"")))
+}
