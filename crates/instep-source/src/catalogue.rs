@@ -1,8 +1,11 @@
 //! The catalogue of a Source: its current resources and the ordered log of their changes.
 
+#[cfg(test)]
+mod damage;
 mod error;
 mod figures;
 mod ledger;
+mod lookup;
 mod rebase;
 mod record;
 mod row;
@@ -14,7 +17,7 @@ mod versions;
 mod writer;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, PoisonError},
 };
 
@@ -25,15 +28,20 @@ use rusqlite::Connection;
 use error::Doing;
 
 pub use error::CatalogueError;
-pub use instep_store::database::DatabaseError;
+pub use figures::{ChangeCounts, ResourceOutline};
+#[cfg(test)]
+pub(crate) use instep_store::database::DatabaseError;
+#[cfg(feature = "serve")]
+pub(crate) use lookup::KeyChild;
+pub(crate) use record::Observation;
 pub use record::{
-    ChangeRecord, FileStamp, Head, History, Observation, Patch, Recorded, Resource, State, Totals,
+    ChangeRecord, FileStamp, Head, History, Patch, Recorded, Resource, ResourceState, ResourceTotals,
 };
-pub use snapshot::{Changes, Resources, Snapshot};
+pub use snapshot::{ChangeRows, ResourceRows, Snapshot};
 pub(crate) use stamps::{KnownStamp, Stamps};
 pub use timeline::{Clock, system_clock};
 pub(crate) use versions::Keep;
-pub use versions::Version;
+pub(crate) use versions::ResourceVersion;
 
 /// The file of the catalogue in the state folder.
 pub(crate) const CATALOGUE: &str = "catalogue.db";
@@ -49,7 +57,7 @@ pub(crate) type Recording = writer::PendingCommit<Recorded>;
 /// One thread writes and commits for all who wait; any number of [`Snapshot`]s read beside it. Calls block: from async
 /// code they go through `spawn_blocking`. Clones share the file.
 #[derive(Clone, Debug)]
-pub struct Catalogue {
+pub(crate) struct Catalogue {
     path: Arc<Path>,
     // Dropped before the writer: the last connection to close empties the log, and one that reads cannot.
     readers: Arc<snapshot::Pool>,
@@ -64,7 +72,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be opened, is none of ours, or was written by a later version.
-    pub fn open(path: &Path) -> Result<Self, CatalogueError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, CatalogueError> {
         Self::with_clock(path, system_clock())
     }
 
@@ -72,7 +80,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// As for [`Catalogue::open`].
-    pub fn with_clock(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
+    pub(crate) fn with_clock(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
         let writer = Arc::new(writer::Writer::start(path, clock)?);
         Ok(Self { path: path.into(), readers: Arc::default(), writer, beside: None })
     }
@@ -96,19 +104,19 @@ impl Catalogue {
     }
 
     /// Returns the file.
-    pub fn path(&self) -> PathBuf {
-        self.path.to_path_buf()
-    }
-
-    /// Returns the file.
     pub(crate) fn file(&self) -> &Path {
         &self.path
     }
 
     /// The next datetime of the Source: later than each one before it, also than those of recorded changes, and
     /// earlier than those of each change recorded from now on (S6).
-    pub fn now(&self) -> DateTime {
+    pub(crate) fn now(&self) -> DateTime {
         self.writer.timeline.next()
+    }
+
+    /// Returns the last datetime if it is so far ahead of the clock that the clock must have been wrong; else `None`.
+    pub(crate) fn is_ahead_of_clock(&self) -> Option<DateTime> {
+        self.writer.timeline.ahead()
     }
 
     /// Records what was observed, in one transaction that is durable when this returns. Each change of a set whose
@@ -116,7 +124,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be written; then nothing of the batch is recorded.
-    pub fn record(&self, batch: Vec<Observation>) -> Result<Recorded, CatalogueError> {
+    pub(crate) fn record(&self, batch: Vec<Observation>) -> Result<Recorded, CatalogueError> {
         self.writer.run(move |ledger| ledger.record(&batch))
     }
 
@@ -140,7 +148,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn complete_baseline(&self, sets: u64) -> Result<(), CatalogueError> {
+    pub(crate) fn complete_baseline(&self, sets: u64) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| {
             ledger.head.baselined |= sets;
             Ok(())
@@ -151,7 +159,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn set_meta(&self, values: Vec<(String, Option<Vec<u8>>)>) -> Result<(), CatalogueError> {
+    pub(crate) fn set_meta(&self, values: Vec<(String, Option<Vec<u8>>)>) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| ledger.set_meta(&values))
     }
 
@@ -187,7 +195,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be written; then none of them is kept.
-    pub fn set_patches(
+    pub(crate) fn set_patches(
         &self,
         patches: Vec<(u64, Patch)>,
         beside: (String, Option<Vec<u8>>),
@@ -202,7 +210,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn snapshot(&self) -> Result<Snapshot, CatalogueError> {
+    pub(crate) fn snapshot(&self) -> Result<Snapshot, CatalogueError> {
         let connection = self.readers.take(&self.path)?;
         let _nothing_is_being_recorded = self.writer.gate.lock().unwrap_or_else(PoisonError::into_inner);
         Snapshot::begin(connection, Arc::clone(&self.readers), self.now(), Arc::clone(&self.path))
@@ -212,7 +220,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn resource(&self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
+    pub(crate) fn resource(&self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
         self.read(|connection| snapshot::resource(connection, key))
     }
 
@@ -220,7 +228,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
+    pub(crate) fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
         self.read(|connection| snapshot::meta(connection, name))
     }
 
@@ -228,7 +236,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn head(&self) -> Result<Head, CatalogueError> {
+    pub(crate) fn head(&self) -> Result<Head, CatalogueError> {
         self.read(row::read_head)
     }
 
@@ -251,7 +259,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn forget_changes(&self, through: u64) -> Result<(), CatalogueError> {
+    pub(crate) fn forget_changes(&self, through: u64) -> Result<(), CatalogueError> {
         while self.writer.run(move |ledger| ledger.forget(through))? {}
         Ok(())
     }
@@ -260,7 +268,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the disk has no room for a copy.
-    pub fn compact(&self) -> Result<(u64, u64), CatalogueError> {
+    pub(crate) fn compact(&self) -> Result<(u64, u64), CatalogueError> {
         self.writer.alone(|connection| compact(connection).doing("compacting"))
     }
 }

@@ -25,24 +25,30 @@ use instep_store::RootFolder;
 use resourcesync::Change;
 
 use crate::{
-    Content, Error, Monitor, Problem, PublishOptions,
+    Content, Error, PublishMonitor, PublishOptions, PublishProblem,
     catalogue::{Catalogue, ChangeRecord, NamedValue, Resource, Snapshot},
     records::CONTENT,
-    render::Place,
+    render::SourcePlace,
 };
 
 pub(crate) use deletions::DeletionWindow;
 use describe::Describer;
 use filter::Filter;
 pub(crate) use look::{Look, look};
-pub(crate) use manifest::{Listed, Manifest, listed};
+#[cfg(feature = "serve")]
+pub(crate) use manifest::listed;
+pub(crate) use manifest::{Listed, Manifest};
 pub(crate) use media_type::MediaTypes;
 pub(crate) use pattern::Pattern;
 pub(crate) use root::Root;
-pub use spool::{Kept, Spool};
+pub use spool::SpoolUsage;
+pub(crate) use spool::StateSpool;
 pub(crate) use stat::stamp;
+#[cfg(feature = "serve")]
 pub(crate) use supplier::ReportedPath;
 pub use supplier::{ChangeReporter, Supplied, Supplier, Supply};
+#[cfg(feature = "serve")]
+pub(crate) use uri::escape_path;
 pub(crate) use uri::{MOST_BYTES, MOST_CHARACTERS, is_publishable};
 pub(crate) use walk::{FolderWalk, Skipped, Skips, WalkStep};
 
@@ -52,7 +58,7 @@ const NAMED: u8 = 0;
 /// The folders and manifests of a Source, with the keys of their resources in the catalogue and their URIs.
 /// Clones share it.
 #[derive(Clone, Debug)]
-pub struct Holdings(Arc<HoldingsShared>);
+pub(crate) struct Holdings(Arc<HoldingsShared>);
 
 #[derive(Debug)]
 struct HoldingsShared {
@@ -70,8 +76,8 @@ impl Holdings {
     ///
     /// # Errors
     /// If two folders claim the same URIs, a glob or prefix is wrong, or a folder cannot be read.
-    pub fn new(options: &PublishOptions, catalogue: &Catalogue) -> Result<Self, Error> {
-        let place = Place::new(&options.base_url)?;
+    pub(crate) fn new(options: &PublishOptions, catalogue: &Catalogue) -> Result<Self, Error> {
+        let place = SourcePlace::new(&options.base_url)?;
         let (mut folders, mut manifests) = (Vec::new(), Vec::new());
         for (set, set_options) in (0u8..).zip(&options.sets) {
             let filter = Filter::new(&set_options.include, &set_options.exclude)?;
@@ -91,7 +97,7 @@ impl Holdings {
                 }
             }
         }
-        // What lies below another folder is found there.
+        // Files below another folder of the Source are found there.
         folders.sort_by_key(|(prefix, ..)| prefix.len());
         let mut roots = Vec::new();
         for (prefix, folder, supply, set, filter) in folders {
@@ -120,11 +126,11 @@ impl Holdings {
     }
 
     /// Opens each folder again by its name: somebody may have put another one in its place.
-    pub(crate) fn refresh(&self, monitor: &dyn Monitor) -> Result<(), Error> {
+    pub(crate) fn refresh(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         for root in self.0.roots.iter().filter(|root| root.supply.is_none()) {
             if root.refresh().map_err(Error::read(root.folder()))? {
                 let what = "was replaced by another folder, which is published now";
-                monitor.problem(&Problem::warning(root.folder().display().to_string(), what));
+                monitor.problem(&PublishProblem::warning(root.folder().display().to_string(), what));
             }
         }
         Ok(())
@@ -141,7 +147,7 @@ impl Holdings {
     }
 
     /// Returns the key in the catalogue that the resource with this URI has, or would have, unless a manifest names it.
-    pub fn key_of(&self, uri: &str) -> Vec<u8> {
+    pub(crate) fn key_of(&self, uri: &str) -> Vec<u8> {
         let in_root = self.root_of_uri(uri).map(|(root, path)| root.key(&path));
         in_root.unwrap_or_else(|| [&[NAMED], uri.as_bytes()].concat())
     }
@@ -155,7 +161,7 @@ impl Holdings {
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub fn find(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
+    pub(crate) fn find(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
         for key in self.keys_of(uri) {
             if let Some(resource) = snapshot.resource(&key)? {
                 return Ok(Some(resource));
@@ -168,7 +174,12 @@ impl Holdings {
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub fn describe(&self, set: u8, snapshot: &Snapshot, resource: &mut Resource) -> Result<(), Error> {
+    pub(crate) fn describe(
+        &self,
+        set: u8,
+        snapshot: &Snapshot,
+        resource: &mut Resource,
+    ) -> Result<(), Error> {
         let Some(describer) = self.0.describers.get(usize::from(set)) else { return Ok(()) };
         describer.frequency(&resource.uri, &mut resource.state, resource.history, snapshot.at());
         describer.coding(&resource.uri, &mut resource.state);
@@ -179,7 +190,7 @@ impl Holdings {
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub fn describe_change(
+    pub(crate) fn describe_change(
         &self,
         set: u8,
         snapshot: &Snapshot,
@@ -211,23 +222,22 @@ impl Holdings {
     ///
     /// # Errors
     /// If it has none, or it cannot be opened.
-    pub fn open(&self, resource: &Resource) -> io::Result<File> {
-        match (&resource.file, self.root_of(&resource.key)) {
+    pub(crate) fn open(&self, resource: &Resource) -> io::Result<File> {
+        let file = match (&resource.file, self.root_of(&resource.key)) {
             (Some(file), _) => File::open(file),
             (None, Some((root, path))) => root.open(path),
             (None, None) => Err(io::Error::new(io::ErrorKind::NotFound, "the resource has no file")),
+        }?;
+        // A folder that took its place is no state of the resource: the file is gone.
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no file any more")),
         }
     }
 
     /// Returns `true` if a resource has a file here, or a supplier stands in for it.
     pub(crate) fn has_file(&self, resource: &Resource) -> bool {
         resource.file.is_some() || self.root_of(&resource.key).is_some()
-    }
-
-    /// Returns the file of a resource; `None` if it has none.
-    pub fn path(&self, resource: &Resource) -> Option<PathBuf> {
-        let in_root = || self.root_of(&resource.key).map(|(root, path)| root.path(path));
-        resource.file.clone().or_else(in_root)
     }
 
     pub(crate) fn roots(&self) -> &[Root] {
@@ -254,6 +264,32 @@ impl Holdings {
     /// One looks at a time: what two saw at once could be recorded in the wrong order.
     pub(crate) fn look_alone(&self) -> MutexGuard<'_, ()> {
         self.0.looking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the prefixes of the keys below a folder, given by its URI with a final slash; `true` if what follows a prefix is
+    /// written as in URIs.
+    pub(crate) fn prefixes_of(&self, folder: &str) -> Vec<(Vec<u8>, bool)> {
+        let claiming = self.0.roots.iter().filter(|root| folder.starts_with(&root.prefix));
+        let root = claiming.max_by_key(|root| root.prefix.len());
+        let in_root = root.and_then(|root| match folder.len() == root.prefix.len() {
+            true => Some(root.key(b"")),
+            false => Some([&root.key(&root.path_of_uri(folder)?)[..], b"/"].concat()),
+        });
+        let by_uri = iter::once(NAMED).chain(self.0.manifests.iter().map(|manifest| manifest.number));
+        let by_uri = by_uri.map(|number| ([&[number], folder.as_bytes()].concat(), true));
+        in_root.map(|prefix| (prefix, false)).into_iter().chain(by_uri).collect()
+    }
+
+    /// Returns the names, as they stand in URIs, of the folders directly below one that lead to roots served further down.
+    pub(crate) fn folders_served_below(&self, folder: &str) -> Vec<String> {
+        let below = self.0.roots.iter().filter_map(|root| root.prefix.strip_prefix(folder));
+        let names = below.filter_map(|rest| rest.split('/').next()).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
+    }
+
+    /// Returns `true` if another program supplies the bytes of a resource.
+    pub(crate) fn is_supplied(&self, resource: &Resource) -> bool {
+        resource.file.is_some() || self.root_of(&resource.key).is_some_and(|(root, _)| root.supply.is_some())
     }
 
     fn root_of<'k>(&self, key: &'k [u8]) -> Option<(&Root, &'k [u8])> {

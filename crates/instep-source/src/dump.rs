@@ -1,5 +1,6 @@
 //! Packages: size-bounded parts, streaming, reproducible.
 
+#[cfg(feature = "serve")]
 mod batch;
 mod bitstream;
 mod change_dump;
@@ -10,5 +11,6 @@ mod resource_dump;
 
 pub(crate) use change_dump::ChangePackages;
 
-pub use batch::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches};
+#[cfg(feature = "serve")]
+pub(crate) use batch::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches};
 pub use resource_dump::{BuiltDumps, DumpJob};

@@ -2,10 +2,12 @@
 
 use std::{io, path::PathBuf};
 
+use instep_store::error_chain;
 use resourcesync::DateTime;
 use rustix::io::Errno;
 
-/// Why a Source cannot go on. What costs one resource only goes to the [`crate::Monitor`] instead.
+/// A reason why a Source cannot go on. A fault that costs one resource only goes to the [`crate::PublishMonitor`]
+/// instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,7 +24,7 @@ pub enum Error {
     Locked {
         /// The state of the Source.
         path: PathBuf,
-        /// Who holds it.
+        /// The process that holds it.
         holder: String,
     },
     /// The publication would announce more resources as deleted than the guard allows. Nothing of that was recorded.
@@ -58,21 +60,36 @@ pub enum Error {
         /// The base URL now.
         given: String,
     },
+    /// Files that no earlier publication wrote have the names of documents. Nothing was written.
+    #[error(
+        "{} has files that this Source did not write, at the names of its documents: {}",
+        folder.display(),
+        listed(names)
+    )]
+    DocumentsInTheWay {
+        /// The folder of the documents.
+        folder: PathBuf,
+        /// Their names below it.
+        names: Vec<String>,
+    },
+    /// The Source ended before the publication was complete. What was recorded stays, and the next one goes on there.
+    #[error("The publication was stopped before it was complete")]
+    Stopped,
     /// Something cannot be read.
     #[error("Cannot read {}", path.display())]
     Read {
-        /// What.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
     /// Something cannot be written.
     #[error("Cannot write {}", path.display())]
     Write {
-        /// What.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -81,7 +98,7 @@ pub enum Error {
     Document {
         /// Its name below the documents.
         name: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: resourcesync::WriteError,
     },
@@ -90,7 +107,7 @@ pub enum Error {
     Catalogue {
         /// Its file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -109,7 +126,7 @@ pub enum Error {
     Manifest {
         /// Its file; `-` for standard input.
         path: PathBuf,
-        /// Where.
+        /// The line, from 1.
         line: u64,
         /// A sentence that says what is wrong.
         what: String,
@@ -119,7 +136,7 @@ pub enum Error {
     Package {
         /// Its name below the documents.
         name: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -148,16 +165,19 @@ pub enum Error {
     Listen {
         /// The address.
         address: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
+    /// The thread that publishes has ended by a fault in the program, which is in the log.
+    #[error("Publishing has ended by a fault in the program")]
+    PublisherFailed,
     /// The content cannot be watched.
     #[error("Cannot watch {}", path.display())]
     Watch {
-        /// What.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -191,20 +211,45 @@ impl Error {
             Self::Locked { .. } => ErrorKind::Locked,
             Self::Write { .. } | Self::Catalogue { .. } => ErrorKind::Storage,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
-            Self::DeletionsRefused { .. } | Self::UnreadableRefused { .. } | Self::BaseUrlChanged { .. } => {
-                ErrorKind::Refused
-            }
+            Self::DeletionsRefused { .. }
+            | Self::UnreadableRefused { .. }
+            | Self::BaseUrlChanged { .. }
+            | Self::DocumentsInTheWay { .. } => ErrorKind::Refused,
             Self::UnknownResources { .. } | Self::TooMuch { .. } | Self::TooEarly { .. } => {
                 ErrorKind::Request
             }
             Self::Document { source: resourcesync::WriteError::Io(_), .. } => ErrorKind::Storage,
             Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
             Self::Read { source, .. } if has_failed(source) => ErrorKind::Storage,
-            Self::Read { .. }
+            Self::Stopped
+            | Self::Read { .. }
             | Self::Document { .. }
             | Self::Package { .. }
             | Self::Listen { .. }
+            | Self::PublisherFailed
             | Self::Watch { .. } => ErrorKind::Failed,
+        }
+    }
+
+    /// Returns the text for everybody who can reach the Source: where its files lie is nobody's business (C18). The
+    /// log has the whole error.
+    pub(crate) fn public_text(&self) -> String {
+        match self {
+            Self::Read { source, .. } => format!("A file or folder cannot be read: {source}"),
+            Self::Write { source, .. } => format!("A file or folder cannot be written: {source}"),
+            Self::Catalogue { .. } | Self::NewerCatalogue { .. } => "The catalogue fails".to_owned(),
+            Self::Manifest { line, what, .. } => {
+                format!("Line {line} of a list of resources is wrong: {what}")
+            }
+            Self::Watch { .. } => "The content cannot be watched".to_owned(),
+            Self::Locked { .. } => "Another run holds the Source".to_owned(),
+            Self::UnreadableRefused { count, .. } => {
+                format!("{count} files or folders are not readable by everybody")
+            }
+            Self::DocumentsInTheWay { names, .. } => {
+                format!("Other files have the names of documents: {}", listed(names))
+            }
+            _ => error_chain(self),
         }
     }
 
@@ -249,5 +294,15 @@ fn deletions_refused(set: &str, deletions: u64, resources: u64, limit: u64, empt
             "{deletions} of {resources} resources{set} are gone, more than the {limit} that may be published as deleted \
              at once; nothing is published as deleted"
         ),
+    }
+}
+
+/// Names the first few.
+pub(crate) fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }

@@ -1,34 +1,54 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(feature = "notify"),
+    expect(dead_code, reason = "a build that does not serve or announce leaves some questions unasked")
+)]
+#![cfg_attr(
+    not(feature = "patch"),
+    expect(unreachable_pub, reason = "the options for patches are public where patches are made")
+)]
 
 pub mod catalogue;
-pub mod content;
+mod content;
 mod dump;
 mod error;
-pub mod live;
+#[cfg(feature = "serve")]
+mod live;
 mod monitor;
+#[cfg(feature = "notify")]
 pub mod notify;
 mod options;
 mod publish;
 mod records;
 mod render;
-pub mod scan;
+mod scan;
+#[cfg(feature = "serve")]
 pub mod serve;
-pub mod sink;
+mod sink;
+#[cfg(feature = "serve")]
 mod status;
+#[cfg(test)]
+mod tests;
 
-pub use dump::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches, BuiltDumps, DumpJob};
+pub use catalogue::{Clock, Recorded, ResourceState};
+pub use content::{ChangeReporter, SpoolUsage, Supplied, Supplier, Supply};
+pub use dump::{BuiltDumps, DumpJob};
 pub use error::{Error, ErrorKind};
 pub use monitor::{
-    LeftOut, LeftOutCounts, Monitor, Phase, Problem, Progress, Seen, TestMonitor, VoidMonitor,
+    LeftOut, LeftOutCounts, NoMonitor, PublishEvents, PublishMonitor, PublishPhase, PublishProblem,
+    PublishProgress, RecordingMonitor,
 };
+#[cfg(feature = "patch")]
+pub use options::PatchOptions;
 pub use options::{
     Archives, CodingRule, Content, DeletionGuard, DumpOptions, DumpPolicy, FrequencyRule, GenericRule,
-    LinkRule, ListOptions, MaxDeletions, PatchOptions, PublishOptions, Rotation, SetOptions, Unreadable,
-    VersionOptions,
+    LinkRule, ListOptions, MaxDeletions, PublishOptions, Rotation, SetOptions, Unreadable, VersionOptions,
 };
 pub use publish::{
-    Backup, Compaction, PublishReport, Publisher, backup, check, is_published, preview, publish, restore,
-    setup,
+    BackupReport, Compaction, PublishReport, Publisher, backup, check, is_published, preview, publish,
+    restore, setup,
 };
-pub use render::{HostSetup, Place, Redirect, SetPlace};
+pub use render::{HostSetup, Redirect, SetPlace, SourcePlace};
+pub use scan::{Difference, DifferenceKind, ReportedChange, ScanReport};
+#[cfg(feature = "serve")]
 pub use status::{Overview, RecentChange, SetOverview};

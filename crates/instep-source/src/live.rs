@@ -13,15 +13,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use instep_store::error_chain;
 use tokio::sync::watch as state;
 
 use crate::{
-    Error, ErrorKind, Monitor, Overview, Problem, PublishReport, Publisher,
-    publish::{Announce, Scope},
-    status,
+    Error, ErrorKind, PublishMonitor, PublishProblem, PublishReport, Publisher,
+    publish::{Announce, ScanScope},
+    scan::ScanStop,
+    status::{self, Overview},
 };
 use dumps::Dumps;
-use message::Message;
+use message::LiveMessage;
 pub(crate) use message::PublicationRequests;
 use settle::{DueScan, Settle, Touch};
 use watch::Watches;
@@ -54,9 +56,10 @@ impl Default for LiveOptions {
 
 /// A Source that publishes what changes. Dropping it ends that.
 #[derive(Debug)]
-pub struct Live {
-    messages: mpsc::SyncSender<Message>,
+pub(crate) struct Live {
+    messages: mpsc::SyncSender<LiveMessage>,
     overview: state::Receiver<Arc<Overview>>,
+    stop: ScanStop,
     thread: Option<thread::JoinHandle<()>>,
 }
 
@@ -64,22 +67,27 @@ impl Live {
     /// Watches the content, then publishes all of it; blocks until the documents are complete.
     ///
     /// # Errors
-    /// When the first publication fails. What fails later goes to the monitor and is tried again.
+    /// If the first publication fails. What fails later goes to the monitor and is tried again.
     pub(crate) fn start(
         mut publisher: Publisher,
         options: LiveOptions,
-        channels: Box<dyn Announce + Send>,
-        monitor: Arc<dyn Monitor>,
+        (channels, overview): (Box<dyn Announce + Send>, state::Sender<Arc<Overview>>),
+        monitor: Arc<dyn PublishMonitor>,
     ) -> Result<Self, Error> {
         let (sender, receiver) = mpsc::sync_channel(BACKLOG);
         let watches = watch(&publisher, &options, &sender, &*monitor);
         suppliers::watch_suppliers(&publisher, &sender);
-        let (overview, overview_seen) = state::channel(Arc::default());
+        let overview_seen = overview.subscribe();
         let unwatched = watches.unwatched().len();
         let mut announcements = Announcements { overview, channels, unwatched, refusal: None };
-        publisher.run(Scope::Everything, &mut announcements, &*monitor)?;
-        let scan_every =
-            if watches.stand() { options.scan_every } else { options.scan_every.min(WITHOUT_WATCHES) };
+        let first = publisher.run(ScanScope::Everything, &mut announcements, &*monitor)?;
+        monitor.published(first.resources, first.bytes);
+        let scan_every = if watches.leave_all_to_scans() {
+            options.scan_every.min(WITHOUT_WATCHES)
+        } else {
+            options.scan_every
+        };
+        let stop = publisher.stop();
         let dumps = Dumps::new(sender.clone(), Arc::clone(&monitor));
         let interval = options.interval;
         let mut publication = PublicationLoop {
@@ -97,11 +105,11 @@ impl Live {
             .name("publish".to_owned())
             .spawn(move || publication.run(&receiver))
             .map_err(|source| Error::Watch { path: PathBuf::new(), source: source.into() })?;
-        Ok(Self { messages: sender, overview: overview_seen, thread: Some(thread) })
+        Ok(Self { messages: sender, overview: overview_seen, stop, thread: Some(thread) })
     }
 
     /// Returns the overview of the Source; it changes after each publication.
-    pub fn overview(&self) -> state::Receiver<Arc<Overview>> {
+    pub(crate) fn overview(&self) -> state::Receiver<Arc<Overview>> {
         self.overview.clone()
     }
 
@@ -110,14 +118,21 @@ impl Live {
         PublicationRequests { messages: self.messages.clone() }
     }
 
-    /// Ends after the publication under way.
-    pub fn end(mut self) {
+    /// Waits until nothing is published any more: [`Self::end`] was called, or the thread has failed.
+    pub(crate) async fn ended(&self) {
+        let mut overview = self.overview.clone();
+        while overview.changed().await.is_ok() {}
+    }
+
+    /// Ends after the publication under way. A scan ends early: hashing a large file may take minutes (C18).
+    pub(crate) fn end(mut self) {
         self.end_thread();
     }
 
     fn end_thread(&mut self) {
         if let Some(thread) = self.thread.take() {
-            let _ = self.messages.send(Message::End);
+            self.stop.request();
+            let _ = self.messages.send(LiveMessage::End);
             let _ = thread.join();
         }
     }
@@ -133,8 +148,8 @@ impl Drop for Live {
 fn watch(
     publisher: &Publisher,
     options: &LiveOptions,
-    messages: &mpsc::SyncSender<Message>,
-    monitor: &dyn Monitor,
+    messages: &mpsc::SyncSender<LiveMessage>,
+    monitor: &dyn PublishMonitor,
 ) -> Watches {
     if !options.watch {
         return Watches::none();
@@ -142,8 +157,8 @@ fn watch(
     let mut watches = match Watches::new(own_output(publisher), messages.clone()) {
         Ok(watches) => watches,
         Err(error) => {
-            monitor.problem(&Problem::warning("content", watch::advice(&error)));
-            return Watches::none();
+            monitor.problem(&PublishProblem::warning("content", watch::advice(&error)));
+            return Watches::unable(publisher.holdings().folders().map(|(folder, _)| folder));
         }
     };
     for (folder, _) in publisher.holdings().folders() {
@@ -165,7 +180,7 @@ struct Announcements {
     channels: Box<dyn Announce + Send>,
     /// The number of folders that are scanned because they cannot be watched.
     unwatched: usize,
-    /// Why the guard refused the last scan of everything; publications of single paths do not settle that.
+    /// The reason why the guard refused the last scan of everything; publications of single paths do not settle that.
     refusal: Option<String>,
 }
 
@@ -187,13 +202,13 @@ struct PublicationLoop {
     publisher: Publisher,
     watches: Watches,
     announcements: Announcements,
-    monitor: Arc<dyn Monitor>,
+    monitor: Arc<dyn PublishMonitor>,
     interval: Duration,
     scan_every: Duration,
 }
 
 impl PublicationLoop {
-    fn run(mut self, messages: &mpsc::Receiver<Message>) {
+    fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) {
         let mut settle = Settle::default();
         let mut next_scan = Instant::now() + self.scan_every;
         let mut next_unwatched = Instant::now() + WITHOUT_WATCHES;
@@ -205,11 +220,11 @@ impl PublicationLoop {
             let until_scan = until.saturating_duration_since(now);
             let wait = settle.wait(now).map_or(until_scan, |wait| wait.min(until_scan));
             match messages.recv_timeout(wait) {
-                Ok(Message::End) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
+                Ok(LiveMessage::End) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
                 Ok(message) => {
                     self.note(message, &mut settle);
                     if self.watches.take_lost() {
-                        self.note(Message::EventsLost, &mut settle);
+                        self.note(LiveMessage::EventsLost, &mut settle);
                     }
                     continue;
                 }
@@ -230,14 +245,15 @@ impl PublicationLoop {
                 }
                 settle.rest_until(now + self.interval);
                 let scope = match &work {
-                    DueScan::Everything => Scope::Everything,
-                    DueScan::Paths(paths) if paths.is_empty() => Scope::Recorded,
-                    DueScan::Paths(paths) => Scope::Paths(paths),
+                    DueScan::Everything => ScanScope::Everything,
+                    DueScan::Paths(paths) if paths.is_empty() => ScanScope::Recorded,
+                    DueScan::Paths(paths) => ScanScope::Paths(paths),
                 };
                 match self.publish(scope) {
                     Ok(()) => self.dumps.start_if_due(&self.publisher),
                     // Another try would come to the same; the next scan of everything is one.
                     Err(error) if error.kind() == ErrorKind::Refused => {}
+                    Err(Error::Stopped) => return,
                     Err(_) => {
                         settle.look_at_everything();
                         settle.rest_until(Instant::now() + AFTER_FAILURE);
@@ -247,30 +263,30 @@ impl PublicationLoop {
         }
     }
 
-    fn note(&mut self, message: Message, settle: &mut Settle) {
+    fn note(&mut self, message: LiveMessage, settle: &mut Settle) {
         match message {
-            Message::Touched(path, touch) => {
+            LiveMessage::Touched(path, touch) => {
                 // The link itself, not what it leads to.
                 if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
                     self.watch(&path);
                 }
                 settle.touch(path, touch, Instant::now());
             }
-            Message::EventsLost => {
+            LiveMessage::EventsLost => {
                 let what = "events of the file system were lost; everything is looked at";
-                self.monitor.problem(&Problem::warning("content", what));
+                self.monitor.problem(&PublishProblem::warning("content", what));
                 self.watch_all();
                 settle.look_at_everything();
             }
-            Message::ScanEverything => settle.look_at_everything(),
-            Message::Recorded => settle.recorded(Instant::now()),
-            Message::Built(built) => {
+            LiveMessage::ScanEverything => settle.look_at_everything(),
+            LiveMessage::Recorded => settle.recorded(Instant::now()),
+            LiveMessage::Built(built) => {
                 if let Some(built) = self.dumps.take(built) {
-                    // What failed here is built again.
-                    let _ = self.publish(Scope::Dumps(built));
+                    // A package that could not be placed is built again.
+                    let _ = self.publish(ScanScope::Dumps(built));
                 }
             }
-            Message::End => {}
+            LiveMessage::End => {}
         }
     }
 
@@ -293,21 +309,24 @@ impl PublicationLoop {
     }
 
     /// Publishes; a failure is reported and shown in the overview.
-    fn publish(&mut self, scope: Scope<'_>) -> Result<(), Error> {
-        let was_everything = matches!(scope, Scope::Everything);
+    fn publish(&mut self, scope: ScanScope<'_>) -> Result<(), Error> {
+        let was_everything = matches!(scope, ScanScope::Everything);
         if was_everything {
             self.announcements.refusal = None;
         }
         let published = self.publisher.run(scope, &mut self.announcements, &*self.monitor);
         self.watch_replaced();
-        published.map(drop).inspect_err(|error| {
+        published.map(|report| self.monitor.published(report.resources, report.bytes)).inspect_err(|error| {
+            if matches!(error, Error::Stopped) {
+                return;
+            }
             let overview = &self.announcements.overview;
             let failed = status::failed(&overview.borrow(), error);
-            let reason = failed.failure.clone().unwrap_or_default();
+            let reason = error_chain(error);
             if error.kind() == ErrorKind::Refused {
-                self.announcements.refusal = Some(reason.clone());
+                self.announcements.refusal.clone_from(&failed.failure);
             }
-            self.monitor.problem(&Problem::warning("publication", reason));
+            self.monitor.problem(&PublishProblem::warning("publication", reason));
             overview.send_replace(Arc::new(failed));
         })
     }

@@ -5,12 +5,12 @@ use std::{net::SocketAddr, sync::Mutex};
 use resourcesync::{Change, Uri};
 
 /// Takes what happens; nothing comes back by it. Called from several threads.
-pub trait Monitor: Send + Sync {
+pub trait PublishMonitor: Send + Sync {
     /// A phase begins.
-    fn phase(&self, _phase: Phase) {}
+    fn phase(&self, _phase: PublishPhase) {}
 
     /// Reports the progress of a phase, at most a few times a second.
-    fn progress(&self, _progress: Progress) {}
+    fn progress(&self, _progress: PublishProgress) {}
 
     /// A change was published.
     fn change(&self, _change: &Change, _uri: &Uri) {}
@@ -21,14 +21,17 @@ pub trait Monitor: Send + Sync {
     /// A document or package was put in place.
     fn document(&self, _name: &str, _bytes: u64) {}
 
+    /// A publication of a Source that keeps itself current is complete; it has this many resources and bytes.
+    fn published(&self, _resources: u64, _bytes: u64) {}
+
     /// Requests are answered from now on, under this base URL and at this address.
     fn serving(&self, _base_url: &str, _address: SocketAddr) {}
 
     /// Something is not as it should be; the work goes on.
-    fn problem(&self, _problem: &Problem) {}
+    fn problem(&self, _problem: &PublishProblem) {}
 }
 
-/// Why a file or folder is not published.
+/// A reason why a file or folder is not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum LeftOut {
@@ -59,7 +62,7 @@ pub struct LeftOutCounts {
 /// The phases of a publication, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Phase {
+pub enum PublishPhase {
     /// Walks the content and hashes what is new.
     Scan,
     /// Writes documents.
@@ -73,9 +76,9 @@ pub enum Phase {
 /// The progress of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Progress {
+pub struct PublishProgress {
     /// Which phase.
-    pub phase: Phase,
+    pub phase: PublishPhase,
     /// Resources done.
     pub done: u64,
     /// Resources in all, where that is known.
@@ -84,9 +87,9 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-impl Progress {
+impl PublishProgress {
     /// Returns the progress of a phase whose total is not known.
-    pub fn new(phase: Phase, done: u64, bytes: u64) -> Self {
+    pub fn new(phase: PublishPhase, done: u64, bytes: u64) -> Self {
         Self { phase, done, total: None, bytes }
     }
 }
@@ -94,7 +97,7 @@ impl Progress {
 /// Something that costs one resource, or nothing yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct PublishProblem {
     /// The file, URI or document it is about.
     pub subject: String,
     /// A sentence that says what is wrong and what to do.
@@ -103,7 +106,7 @@ pub struct Problem {
     pub skipped: bool,
 }
 
-impl Problem {
+impl PublishProblem {
     /// A problem that leaves a resource out.
     pub fn skipped(subject: impl Into<String>, what: impl Into<String>) -> Self {
         Self { subject: subject.into(), what: what.into(), skipped: true }
@@ -117,48 +120,48 @@ impl Problem {
 
 /// A monitor that ignores every report.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct VoidMonitor;
+pub struct NoMonitor;
 
-impl Monitor for VoidMonitor {}
+impl PublishMonitor for NoMonitor {}
 
 /// Keeps everything, for tests.
 #[derive(Debug, Default)]
-pub struct TestMonitor {
-    seen: Mutex<Seen>,
+pub struct RecordingMonitor {
+    seen: Mutex<PublishEvents>,
 }
 
-/// The reports that a [`TestMonitor`] has received.
+/// The reports that a [`RecordingMonitor`] has received.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Seen {
+pub struct PublishEvents {
     /// The phases, in order.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PublishPhase>,
     /// The changes recorded, in order.
     pub changes: Vec<(Change, Uri)>,
     /// The documents put in place, in order.
     pub documents: Vec<String>,
     /// The problems, in order.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PublishProblem>,
 }
 
-impl TestMonitor {
+impl RecordingMonitor {
     /// Has seen nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Returns the reports received until now.
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> PublishEvents {
         self.with(|seen| seen.clone())
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Seen) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut PublishEvents) -> T) -> T {
         act(&mut self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }
 
-impl Monitor for TestMonitor {
-    fn phase(&self, phase: Phase) {
+impl PublishMonitor for RecordingMonitor {
+    fn phase(&self, phase: PublishPhase) {
         self.with(|seen| seen.phases.push(phase));
     }
 
@@ -170,7 +173,7 @@ impl Monitor for TestMonitor {
         self.with(|seen| seen.documents.push(name.to_owned()));
     }
 
-    fn problem(&self, problem: &Problem) {
+    fn problem(&self, problem: &PublishProblem) {
         self.with(|seen| seen.problems.push(problem.clone()));
     }
 }

@@ -1,5 +1,6 @@
 //! Channels and the hub: notifications, sent once the documents are in place.
 
+mod audience;
 mod channel;
 mod client;
 mod framework;
@@ -27,15 +28,17 @@ use crate::{
     Error, PublishOptions, PublishReport, Publisher,
     catalogue::Snapshot,
     publish::Announce,
-    render::{Place, SetPlace, change_entry},
+    render::{SOURCE_DESCRIPTION, SetPlace, SourcePlace, change_entry},
     status::RecentChange,
 };
-use channel::Channel;
+pub use audience::{Audience, ChannelAudience};
+use channel::NotificationChannel;
 use framework::AnnouncedDocuments;
 use hub::Hub;
 pub use hub::Signature;
+pub use instep_net::Cidr;
 use options::HUB;
-pub use options::{ChannelOptions, Dialect};
+pub use options::{ChannelDialect, ChannelOptions};
 use outbound::ExternalHub;
 use payload::WrittenDocument;
 use transport::{Listeners, Transport};
@@ -49,7 +52,7 @@ const EVENTS: &str = "resourcesync/events";
 /// Puts the channels into the Capability Lists (CN-3).
 pub(crate) fn advertise(publish: &mut PublishOptions, options: &ChannelOptions) -> Result<(), Error> {
     if options.offered {
-        let place = Place::new(&publish.base_url)?;
+        let place = SourcePlace::new(&publish.base_url)?;
         for set in &mut publish.sets {
             let place = place.set(&set.name);
             set.channels.extend(KINDS.iter().map(|kind| channel::entry(&place, kind, options)));
@@ -85,8 +88,8 @@ impl Drop for RunningHub {
 #[derive(Debug)]
 struct SetChannels {
     place: SetPlace,
-    changes: Arc<Channel>,
-    framework: Arc<Channel>,
+    changes: Arc<NotificationChannel>,
+    framework: Arc<NotificationChannel>,
     /// The time up to which the set's changes are announced.
     until: DateTime,
     announced: AnnouncedDocuments,
@@ -96,11 +99,12 @@ struct SetChannels {
 #[derive(Debug)]
 struct Withdrawn {
     place: SetPlace,
-    framework: Arc<Channel>,
+    framework: Arc<NotificationChannel>,
 }
 
 impl Announcer {
-    /// Opens the channels of each set and starts the tasks that deliver. Changes that are recorded from now on are announced.
+    /// Opens the channels of each set and starts the tasks that deliver. Changes that are recorded from now on are
+    /// announced.
     pub(crate) fn new(
         publisher: &Publisher,
         options: &ChannelOptions,
@@ -116,10 +120,14 @@ impl Announcer {
             .filter(|_| options.offered)
             .map(|set| {
                 let place = publisher.place().set(&set.name);
-                let [changes, framework] = KINDS.map(|kind| Channel::new(&place, &kind, hubs.clone()));
+                let [changes, framework] =
+                    KINDS.map(|kind| NotificationChannel::new(&place, &kind, hubs.clone()));
                 let documents = fs::read_dir(publisher.options().out.join(place.name("")));
                 let names = documents.into_iter().flatten().flatten().map(|entry| entry.file_name());
-                let announced = AnnouncedDocuments::new(names.filter_map(|name| name.into_string().ok()));
+                let names = names.filter_map(|name| name.into_string().ok());
+                let description = publisher.options().out.join(SOURCE_DESCRIPTION);
+                let description = description.exists().then(|| SOURCE_DESCRIPTION.to_owned());
+                let announced = AnnouncedDocuments::new(names.chain(description));
                 SetChannels { place, changes, framework, until, announced }
             })
             .collect();
@@ -130,7 +138,8 @@ impl Announcer {
             .filter(|_| options.offered)
             .map(|name| {
                 let place = publisher.place().set(name);
-                let framework = Channel::new(&place, &Capability::FrameworkNotification, hubs.clone());
+                let framework =
+                    NotificationChannel::new(&place, &Capability::FrameworkNotification, hubs.clone());
                 Withdrawn { place, framework }
             })
             .collect();
@@ -175,6 +184,13 @@ impl Announcer {
         routes.route(&format!("/{EVENTS}"), get(events))
     }
 
+    /// Returns the listeners and subscribers, which change while it is kept.
+    pub(crate) fn audience(&self) -> Audience {
+        let channels = self.sets.iter().flat_map(|set| [&set.changes, &set.framework]).map(Arc::clone);
+        let hub = self.hub.as_ref().map(|running| Arc::clone(&running.hub));
+        Audience::new(channels.collect(), hub, self.recent.clone())
+    }
+
     fn announce_changes(&mut self, snapshot: &Snapshot, report: &PublishReport) -> Result<(), Error> {
         let gone = self.announce_withdrawal(snapshot)?;
         for (number, set) in (0_u32..).zip(&mut self.sets) {
@@ -184,7 +200,7 @@ impl Announcer {
             for message in &burst.messages {
                 self.transports.iter().try_for_each(|transport| transport.send(&set.changes, message))?;
             }
-            // What was left out leaves a gap, which shows in the next message.
+            // Changes that were left out leave a gap, which shows in the next message.
             let end = if burst.is_cut { snapshot.head().datetime } else { Some(burst.until) };
             set.until = end.unwrap_or(set.until);
             let mut written = set.announced.written(&set.place, &report.documents);
@@ -199,7 +215,8 @@ impl Announcer {
         Ok(())
     }
 
-    /// Announces once on their own channels that sets are gone. Returns what the other channels have to announce about it.
+    /// Announces once on their own channels that sets are gone. Returns what the other channels have to announce
+    /// about it.
     fn announce_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<WrittenDocument>, Error> {
         if std::mem::replace(&mut self.is_withdrawal_told, true) {
             return Ok(Vec::new());
@@ -231,7 +248,7 @@ impl Announcer {
 fn open_hub(
     publisher: &Publisher,
     options: &ChannelOptions,
-    channels: &[&Arc<Channel>],
+    channels: &[&Arc<NotificationChannel>],
 ) -> Result<Arc<Hub>, Error> {
     let topics = channels.iter().map(|channel| (channel.topic().to_string(), channel.links())).collect();
     let path = publisher.options().state.join("hub.db");

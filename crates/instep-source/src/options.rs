@@ -7,7 +7,10 @@ mod patches;
 mod set;
 mod versions;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
@@ -44,8 +47,10 @@ pub struct PublishOptions {
     pub archives: Option<Archives>,
     /// Writes a `.xml.gz` twin beside each document.
     pub gzip_twins: bool,
-    /// Writes a Sitemap without ResourceSync elements, and names it in `robots.txt` instead of the Resource List.
+    /// Writes a Sitemap without ResourceSync elements, and names it in `robots.txt` after the Resource List.
     pub sitemap_twin: bool,
+    /// Replaces files at the names of documents that no earlier publication wrote; without it they are refused.
+    pub overwrite_documents: bool,
     /// Writes `Sitemap:` lines to `robots.txt` (DISC-5).
     pub robots: bool,
     /// Keeps past states, for Change Dumps, patches and versions; their bytes are stored in `state`.
@@ -53,9 +58,13 @@ pub struct PublishOptions {
     /// The most bytes of past states that are kept; 1 GiB. The oldest are removed first.
     pub keep_bytes: u64,
     /// Offers patches for changed resources (§14.4); `None` if there are none.
+    #[cfg(feature = "patch")]
     pub patches: Option<PatchOptions>,
     /// Keeps prior versions and links to them (§14.6); only [`crate::serve`] can serve them.
     pub versions: Option<VersionOptions>,
+    /// The text of an XSL stylesheet that is published beside the documents and named in each of them; `None` if there is
+    /// none.
+    pub stylesheet: Option<Arc<str>>,
     /// The guard against deletions that nobody meant.
     pub guard: DeletionGuard,
     /// The treatment of files that cannot be published because of their mode.
@@ -82,14 +91,25 @@ impl PublishOptions {
             archives: None,
             gzip_twins: false,
             sitemap_twin: false,
+            overwrite_documents: false,
             robots: true,
             keep_states: false,
             keep_bytes: 1 << 30,
+            #[cfg(feature = "patch")]
             patches: None,
             versions: None,
+            stylesheet: None,
             guard: DeletionGuard::default(),
             unreadable: Unreadable::default(),
             rebase_from: None,
         }
+    }
+
+    /// Returns the options for patches; `None` if none are made.
+    pub(crate) fn patches(&self) -> Option<PatchOptions> {
+        #[cfg(feature = "patch")]
+        return self.patches;
+        #[cfg(not(feature = "patch"))]
+        None
     }
 }

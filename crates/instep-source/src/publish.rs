@@ -4,12 +4,15 @@
 mod backup;
 mod context;
 mod dumps;
+mod foreign;
 mod lock;
 mod needed;
 mod patches;
+mod placing;
 mod present_states;
 mod published;
 mod rebase;
+mod released;
 mod remembered;
 mod report;
 mod sets;
@@ -26,22 +29,26 @@ use std::{
 use instep_store::Lock;
 
 use crate::{
-    Error, Monitor, Phase, Problem, PublishOptions,
+    Error, PublishMonitor, PublishOptions, PublishPhase, PublishProblem,
     catalogue::{CATALOGUE, Catalogue, Clock, Snapshot, system_clock},
     content::Holdings,
-    dump::{BatchLimits, Batches, BuiltDumps, DumpJob},
+    dump::{BuiltDumps, DumpJob},
     records::{PublishedSet, PublishedSource},
-    render::{Before, Now, Omissions, Place, Policy, SetView, host_setup, render},
-    scan::{ScanOptions, ScanReport, scan, scan_paths},
-    sink::{FolderSink, Sink},
+    render::{Now, Omissions, SetView, SourcePlace, SourcePolicy, host_setup, render},
+    scan::{ScanOptions, ScanReport, ScanStop, scan, scan_paths},
+    sink::{FolderSink, discard_leftovers},
 };
-pub use backup::{Backup, backup, is_published, restore};
+pub use backup::{BackupReport, backup, is_published, restore};
 use context::SourceContext;
+use placing::Rendered;
+#[cfg(feature = "serve")]
 pub(crate) use published::published_set;
 pub use report::PublishReport;
+#[cfg(feature = "serve")]
 pub(crate) use upkeep::compact;
 pub use upkeep::{Compaction, check, preview, setup};
-pub(crate) use version_place::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
+#[cfg(feature = "serve")]
+pub(crate) use version_place::VersionPlace;
 
 /// Publishes once: scans the content, records what changed, and writes the documents that change with it.
 ///
@@ -50,7 +57,7 @@ pub(crate) use version_place::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace};
 /// # Errors
 /// If an option cannot be followed, another publisher holds the Source, or disk or catalogue fail. A crash between any
 /// two steps is repaired by the next call.
-pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
+pub fn publish(options: &PublishOptions, monitor: &dyn PublishMonitor) -> Result<PublishReport, Error> {
     let mut options = options.clone();
     options.dumps.changes_every.get_or_insert(Duration::ZERO);
     let mut publisher = Publisher::open(options)?;
@@ -68,11 +75,14 @@ pub fn publish(options: &PublishOptions, monitor: &dyn Monitor) -> Result<Publis
 #[derive(Debug)]
 pub struct Publisher {
     context: SourceContext,
+    stop: ScanStop,
+    /// `true` once it was reported that the times of the Source are ahead of the clock.
+    reported_clock: bool,
     _lock: Lock,
 }
 
 /// The part of the content that a publication scans.
-pub(crate) enum Scope<'a> {
+pub(crate) enum ScanScope<'a> {
     /// All of it.
     Everything,
     /// Some files and folders.
@@ -93,7 +103,7 @@ pub(crate) trait Announce {
 }
 
 /// Announces nothing: whoever wants to know reads the documents.
-struct Unannounced;
+pub(crate) struct Unannounced;
 
 impl Announce for Unannounced {
     fn announce(&mut self, _publisher: &Publisher, _report: &PublishReport) -> Result<(), Error> {
@@ -116,17 +126,18 @@ impl Publisher {
     /// As [`Publisher::open`].
     pub fn with_clock(mut options: PublishOptions, clock: Clock) -> Result<Self, Error> {
         options.keep_states |=
-            options.dumps.changes || options.patches.is_some() || options.versions.is_some();
+            options.dumps.changes || options.patches().is_some() || options.versions.is_some();
         // Before the lock: wrong options leave no folder behind.
-        Policy::new(&options)?;
+        SourcePolicy::new(&options)?;
         lock::refuse_content(&options)?;
         let lock = lock::take(&options.state)?;
+        discard_leftovers(&options.out);
         let catalogue = Catalogue::with_clock(&options.state.join(CATALOGUE), clock)?;
         rebase::settle(&options, &catalogue)?;
         sets::number(&mut options.sets, &catalogue)?;
         let context = SourceContext::new(options, catalogue)?;
         remembered::keep(&context.options, &context.catalogue)?;
-        Ok(Self { context, _lock: lock })
+        Ok(Self { context, stop: ScanStop::default(), reported_clock: false, _lock: lock })
     }
 
     /// Takes the lock of a Source that was opened before, with the content it had then: to record changes that an
@@ -144,7 +155,13 @@ impl Publisher {
         let lock = lock::take(state)?;
         let catalogue = Catalogue::open(&file)?;
         let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
-        Ok(Self { context: SourceContext::new(options, catalogue)?, _lock: lock })
+        let context = SourceContext::new(options, catalogue)?;
+        Ok(Self { context, stop: ScanStop::default(), reported_clock: false, _lock: lock })
+    }
+
+    /// Returns the request by which a scan that is under way ends early.
+    pub(crate) fn stop(&self) -> ScanStop {
+        self.stop.clone()
     }
 
     /// Returns the options it was opened with.
@@ -153,27 +170,28 @@ impl Publisher {
     }
 
     /// Returns the names and URIs of the documents.
-    pub fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &SourcePlace {
         self.context.place()
     }
 
     /// Returns the catalogue of resources and their changes.
-    pub fn catalogue(&self) -> &Catalogue {
+    pub(crate) fn catalogue(&self) -> &Catalogue {
         &self.context.catalogue
     }
 
     /// Returns the folders and manifests with the resources.
-    pub fn holdings(&self) -> &Holdings {
+    pub(crate) fn holdings(&self) -> &Holdings {
         &self.context.holdings
     }
 
     /// Returns a builder of batches of resources, which works beside this Source.
-    pub fn batches(&self) -> Batches {
-        Batches {
+    #[cfg(feature = "serve")]
+    pub(crate) fn batches(&self) -> crate::dump::Batches {
+        crate::dump::Batches {
             policy: self.context.policy.clone(),
             catalogue: self.context.catalogue.clone(),
             holdings: self.context.holdings.clone(),
-            limits: BatchLimits::default(),
+            limits: crate::dump::BatchLimits::default(),
         }
     }
 
@@ -188,8 +206,8 @@ impl Publisher {
     ///
     /// # Errors
     /// As [`publish`].
-    pub fn publish(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-        self.run(Scope::Everything, &mut Unannounced, monitor)
+    pub fn publish(&mut self, monitor: &dyn PublishMonitor) -> Result<PublishReport, Error> {
+        self.run(ScanScope::Everything, &mut Unannounced, monitor)
     }
 
     /// Scans some files or folders only, and publishes what changed.
@@ -199,9 +217,9 @@ impl Publisher {
     pub fn publish_paths(
         &mut self,
         paths: &[PathBuf],
-        monitor: &dyn Monitor,
+        monitor: &dyn PublishMonitor,
     ) -> Result<PublishReport, Error> {
-        self.run(Scope::Paths(paths), &mut Unannounced, monitor)
+        self.run(ScanScope::Paths(paths), &mut Unannounced, monitor)
     }
 
     /// Publishes what was recorded since the last time, without scanning: for an application that records each change
@@ -209,12 +227,12 @@ impl Publisher {
     ///
     /// # Errors
     /// As [`publish`].
-    pub fn publish_recorded(&mut self, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
+    pub fn publish_recorded(&mut self, monitor: &dyn PublishMonitor) -> Result<PublishReport, Error> {
         let sets = ScanOptions::new(self.options()).sets;
         if self.catalogue().snapshot()?.head().baselined & sets != sets {
             self.catalogue().complete_baseline(sets)?;
         }
-        self.run(Scope::Recorded, &mut Unannounced, monitor)
+        self.run(ScanScope::Recorded, &mut Unannounced, monitor)
     }
 
     /// Returns the Resource Dumps that are due; `None` if none is. The job runs beside further publications.
@@ -229,32 +247,38 @@ impl Publisher {
     ///
     /// # Errors
     /// As [`publish`].
-    pub fn place_dumps(&mut self, built: BuiltDumps, monitor: &dyn Monitor) -> Result<PublishReport, Error> {
-        self.run(Scope::Dumps(Box::new(built)), &mut Unannounced, monitor)
+    pub fn place_dumps(
+        &mut self,
+        built: BuiltDumps,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<PublishReport, Error> {
+        self.run(ScanScope::Dumps(Box::new(built)), &mut Unannounced, monitor)
     }
 
     /// Runs one publication, step by step.
     ///
-    /// Each step leaves a state from which the next run continues: recorded changes wait in the catalogue until they are
-    /// rendered; documents are staged until all of them are durable; the catalogue knows what is being put in place, so
-    /// that an interruption there is noticed and repaired. Changes are announced last, when every reader who follows the
-    /// announcement finds the documents.
+    /// Each step leaves a state from which the next run continues: recorded changes wait in the catalogue until they
+    /// are rendered; documents are staged until all of them are durable; the catalogue knows what is being put in
+    /// place, so that an interruption there is noticed and repaired. Changes are announced last, when every reader
+    /// who follows the announcement finds the documents.
     pub(crate) fn run(
         &mut self,
-        scope: Scope<'_>,
+        scope: ScanScope<'_>,
         announce: &mut dyn Announce,
-        monitor: &dyn Monitor,
+        monitor: &dyn PublishMonitor,
     ) -> Result<PublishReport, Error> {
         let began = Instant::now();
+        self.report_clock(monitor);
         let scanned = self.scan(&scope, monitor)?;
-        monitor.phase(Phase::Write);
+        monitor.phase(PublishPhase::Write);
         let at = scanned.as_ref().map_or_else(|| self.catalogue().now(), |scanned| scanned.at);
         self.record_states(monitor)?;
         let snapshot = self.catalogue().snapshot()?;
         let head = snapshot.head();
         let now = Now::new(at, snapshot.at(), head.sequence, head.revision);
         let mut rendered = self.render(&snapshot, scope, now, monitor)?;
-        let documents = self.place_documents(&mut rendered, now, monitor)?;
+        let documents = self.context.place_documents(&mut rendered, now, monitor)?;
+        self.context.release_packed(&snapshot, &rendered.before.published)?;
         let mut report = self.report(&snapshot, scanned.as_ref(), now)?;
         report.documents = documents;
         report.skipped += rendered.omitted;
@@ -264,20 +288,34 @@ impl Publisher {
         Ok(report)
     }
 
+    /// Warns once if the clock was far ahead in an earlier run: all later times come after those of that run (S6), so
+    /// the Source stays ahead until the clock has caught up.
+    fn report_clock(&mut self, monitor: &dyn PublishMonitor) {
+        let Some(last) = self.catalogue().is_ahead_of_clock().filter(|_| !self.reported_clock) else {
+            return;
+        };
+        self.reported_clock = true;
+        let what = format!(
+            "has a change of {last}, which is far ahead of the clock of this machine; new changes get times after it, and              copies may refuse them. Set the clock if it is wrong now. If it was wrong then, move the state and the              documents away and publish anew: copies compare themselves with the new Resource List"
+        );
+        monitor.problem(&PublishProblem::warning(self.options().state.display().to_string(), what));
+    }
+
     /// Compares the content with the catalogue and records what changed; `None` if nothing is to be scanned.
-    fn scan(&self, scope: &Scope<'_>, monitor: &dyn Monitor) -> Result<Option<ScanReport>, Error> {
-        let options = ScanOptions::new(self.options());
+    fn scan(&self, scope: &ScanScope<'_>, monitor: &dyn PublishMonitor) -> Result<Option<ScanReport>, Error> {
+        let mut options = ScanOptions::new(self.options());
+        options.stop = self.stop.clone();
         match scope {
-            Scope::Everything => scan(self.holdings(), self.catalogue(), &options, monitor).map(Some),
-            Scope::Paths(paths) => {
+            ScanScope::Everything => scan(self.holdings(), self.catalogue(), &options, monitor).map(Some),
+            ScanScope::Paths(paths) => {
                 scan_paths(self.holdings(), self.catalogue(), paths, &options, monitor).map(Some)
             }
-            Scope::Recorded | Scope::Dumps(_) => Ok(None),
+            ScanScope::Recorded | ScanScope::Dumps(_) => Ok(None),
         }
     }
 
     /// Records what follows from the changes: states that later patches and versions need, patches, versions.
-    fn record_states(&self, monitor: &dyn Monitor) -> Result<(), Error> {
+    fn record_states(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
         self.context.keep_present_states(monitor)?;
         self.context.make_patches(monitor)?;
         self.context.keep_versions()
@@ -287,13 +325,14 @@ impl Publisher {
     fn render(
         &self,
         snapshot: &Snapshot,
-        scope: Scope<'_>,
+        scope: ScanScope<'_>,
         now: Now,
-        monitor: &dyn Monitor,
+        monitor: &dyn PublishMonitor,
     ) -> Result<Rendered, Error> {
         let mut before = published::load(snapshot)?;
+        before.operators_robots = self.context.operators_robots()?;
         let mut sink = match scope {
-            Scope::Dumps(built) => self.context.take_built(*built, &mut before),
+            ScanScope::Dumps(built) => self.context.take_built(*built, &mut before),
             _ => FolderSink::new(self.context.out(), "lists", self.options().gzip_twins),
         };
         for set in self.context.unwanted_dumps(snapshot)? {
@@ -307,35 +346,9 @@ impl Publisher {
         let policy = &self.context.policy;
         let next = render(policy, &views, &before, now, &mut archives, &mut omissions, &mut sink)?;
         for (uri, what) in omissions.named() {
-            monitor.problem(&Problem::skipped(uri, what));
+            monitor.problem(&PublishProblem::skipped(uri, what));
         }
         Ok(Rendered { before, next, sink, omitted: omissions.count() })
-    }
-
-    /// Puts the staged documents in place. The catalogue knows before and after, so that an interruption is noticed.
-    fn place_documents(
-        &self,
-        rendered: &mut Rendered,
-        now: Now,
-        monitor: &dyn Monitor,
-    ) -> Result<Vec<String>, Error> {
-        let Rendered { before, next, sink, .. } = rendered;
-        let expired = next.expire(self.options().lists.grace, now.at);
-        if *next == before.published && !before.repair && sink.is_empty() {
-            return Ok(Vec::new());
-        }
-        monitor.phase(Phase::Commit);
-        published::begin(self.catalogue(), next)?;
-        let placed = sink.commit(&expired)?;
-        // The announcement still reads the changes that this publication adds: drop only what was not needed before it.
-        let needed = needed::needed_after(&before.published).unwrap_or(0);
-        let first_listed = needed::first_listed(next);
-        published::complete(self.catalogue(), std::mem::take(next), needed)?;
-        placed.iter().for_each(|(name, bytes)| monitor.document(name, *bytes));
-        if !placed.is_empty() {
-            self.context.drop_patches(first_listed)?;
-        }
-        Ok(placed.into_iter().map(|(name, _)| name).collect())
     }
 
     fn report(
@@ -357,20 +370,11 @@ impl Publisher {
     }
 }
 
-/// Documents that are staged, between what is in place and what will be.
-struct Rendered {
-    before: Before,
-    next: PublishedSource,
-    sink: FolderSink,
-    /// The number of resources that are left out, wholly or in part.
-    omitted: u64,
-}
-
 /// Passes the changes since the last publication to the monitor; none at the first one, which is the baseline.
 fn monitor_changes(
     before: &PublishedSource,
     snapshot: &Snapshot,
-    monitor: &dyn Monitor,
+    monitor: &dyn PublishMonitor,
 ) -> Result<(), Error> {
     let through = |set: &PublishedSet| Some(set.change_list.as_ref()?.through);
     let Some(announced) = before.sets.values().filter_map(through).max() else { return Ok(()) };

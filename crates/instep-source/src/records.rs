@@ -1,9 +1,10 @@
-//! Everything that is written for a later run, beside the tables of the catalogue: one format a record, each with its version.
+//! Everything that is written for a later run, beside the tables of the catalogue: one format a record, each with its
+//! version.
 //!
-//! A record is JSON, `{"version":1,"record":...}`, under a name in the catalogue. A later version of this program reads each
-//! version that was ever written: `tests/golden/records` has one of each, and a test reads them all. One that cannot be read is an
-//! error that names the file and the way out. It is never taken for absent: a Source that forgot what it had published would
-//! begin again at Change List 1, and each copy would have to start over.
+//! A record is JSON, `{"version":1,"record":...}`, under a name in the catalogue. A later version of this program
+//! reads each version that was ever written: `tests/golden/records` has one of each, and a test reads them all. One
+//! that cannot be read is an error that names the file and the way out. It is never taken for absent: a Source that
+//! forgot what it had published would begin again at Change List 1, and each copy would have to start over.
 
 mod moment;
 mod opened;

@@ -1,7 +1,7 @@
 //! The documents of a publication. PURE: sets, policy and time are given; documents go to a sink.
 //!
-//! `place` names the documents; what is in place is a record ([`crate::records`]); lists, dumps and archives stand beside each other
-//! on these two; `set` orders the documents of one set, `source` those of the whole Source.
+//! `place` names the documents; what is in place is a record ([`crate::records`]); lists, dumps and archives stand
+//! beside each other on these two; `set` orders the documents of one set, `source` those of the whole Source.
 
 mod about;
 mod archive;
@@ -31,8 +31,10 @@ pub(crate) use entry::{change_entry, resource_entry};
 pub(crate) use fit::{Fitting, Omissions};
 pub(crate) use host::host_setup;
 pub use host::{HostSetup, Redirect};
-pub(crate) use place::{DOCUMENTS, SOURCE_DESCRIPTION, part_name};
-pub use place::{Place, SetPlace};
-pub(crate) use policy::{Policy, SetPolicy};
+pub(crate) use place::{
+    DOCUMENTS, MEMENTO, PATCHES, ROBOTS, SOURCE_DESCRIPTION, TIMEGATE, TIMEMAP, part_name,
+};
+pub use place::{SetPlace, SourcePlace};
+pub(crate) use policy::{SetPolicy, SourcePolicy};
 pub(crate) use source::render;
 pub(crate) use view::{Before, Now, SetView};

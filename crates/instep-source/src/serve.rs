@@ -1,4 +1,7 @@
-//! Documents and resources over HTTP: run(listener, app, shutdown).
+//! Documents and resources over HTTP.
+//!
+//! [`serve()`] does all of it. For a server of one's own, [`Source`] has the routes, and [`run()`] a server that
+//! withstands slow and many clients.
 
 mod address;
 mod admin;
@@ -6,6 +9,11 @@ mod app;
 mod batch;
 pub(crate) mod body;
 mod cache;
+#[cfg(feature = "notify")]
+mod channels;
+#[cfg(not(feature = "notify"))]
+#[path = "serve/no_channels.rs"]
+mod channels;
 mod condition;
 mod connection;
 mod cors;
@@ -14,21 +22,27 @@ mod file_body;
 mod files;
 mod generic;
 mod host;
+mod moved;
 mod observe;
 mod options;
-mod page;
+mod pages;
 mod path;
 mod range;
 mod representation;
 mod resources;
 mod spool;
 mod stall;
+#[cfg(feature = "tls")]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "serve/no_tls.rs"]
 mod tls;
 mod versions;
+mod view;
 
 use std::{fmt, future::Future, io, pin::pin, sync::Arc, thread};
 
-use instep_net::Cidr;
+use axum::Router;
 use tokio::{
     runtime::Handle,
     signal::unix::{SignalKind, signal},
@@ -36,36 +50,43 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{
-    Error, Monitor, Problem, Publisher,
-    live::Live,
-    notify::{self, Announcer},
-};
+pub use crate::live::LiveOptions;
+use crate::{Error, PublishMonitor, PublishProblem, Publisher, live::Live, render::SourcePlace};
 use address::Reserved;
 pub use admin::{ADMIN_FILE, AdminOptions};
 use admin::{Access, Admin, Recorder};
-pub use app::App;
-pub use connection::{Limits, run};
+use app::App;
+#[cfg(feature = "tls")]
+pub use connection::run_tls;
+use connection::serve_on;
+pub use connection::{ServerLimits, run};
 pub use options::ServeOptions;
-use resources::Resources;
+use pages::PagesOfSource;
+pub use pages::{PageRequest, Pages};
+use resources::ResourceFiles;
+#[cfg(feature = "tls")]
 pub use tls::Tls;
+#[cfg(not(feature = "tls"))]
+use tls::Tls;
+pub use view::{FolderItem, KeptVersion, SourceView};
 
 /// Publishes, then serves what is published and keeps it current, until `shutdown`.
 ///
 /// Connections are refused until the first publication is complete. After `shutdown` answers in flight are finished.
 ///
 /// # Errors
-/// When the address cannot be had, or the first publication fails. What fails later goes to the monitor.
+/// If the address cannot be had, the first publication fails, or the thread that publishes ends by a fault in the
+/// program. Other failures go to the monitor.
 pub async fn serve(
     mut options: ServeOptions,
-    monitor: Arc<dyn Monitor>,
+    monitor: Arc<dyn PublishMonitor>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     address::raise_descriptor_limit();
-    let tls = options.tls.take().map(|(certificate, key)| Tls::open(certificate, key)).transpose()?;
+    let tls = options.certificate()?;
     let reserved = Reserved::bind(&options.listen)?;
     if reserved.is_loopback() {
-        options.channels.callbacks.extend(Cidr::LOOPBACK);
+        options.allow_loopback_subscribers();
     }
     if options.publish.base_url.is_empty() {
         options.publish.base_url = reserved.base_url(tls.is_some())?;
@@ -83,15 +104,23 @@ pub async fn serve(
     let renewal = tls.clone().map(|tls| renew_at_hangup(tls, Arc::clone(&monitor))).transpose();
     let renewal = renewal.map_err(|source| Error::Listen { address: address.to_string(), source })?;
     monitor.serving(&source.base_url(), address);
+    let mut has_failed = false;
     let ending = async {
-        shutdown.await;
+        tokio::select! {
+            () = shutdown => {}
+            // Nobody is served from a Source that would stay as it is for ever.
+            () = source.live.ended() => has_failed = true,
+        }
         source.end_streams();
     };
-    let served = run(listener, source.app().router(), limits, tls, ending).await;
+    let served = serve_on(listener, source.routes(), limits, tls, ending).await;
     for task in [renewal, administration.flatten()].into_iter().flatten() {
         task.abort();
     }
     source.end().await;
+    if has_failed {
+        return Err(Error::PublisherFailed);
+    }
     served.map_err(|source| Error::Listen { address: address.to_string(), source })
 }
 
@@ -99,6 +128,8 @@ pub async fn serve(
 pub struct Source {
     live: Live,
     app: App,
+    place: SourcePlace,
+    former_base_urls: Vec<String>,
     ending: watch::Sender<bool>,
     admin: Arc<Admin>,
 }
@@ -108,51 +139,76 @@ impl Source {
     /// base URL is needed.
     ///
     /// # Errors
-    /// When the first publication fails.
-    pub async fn start(options: ServeOptions, monitor: Arc<dyn Monitor>) -> Result<Self, Error> {
+    /// If the first publication fails.
+    pub async fn start(options: ServeOptions, monitor: Arc<dyn PublishMonitor>) -> Result<Self, Error> {
         let (done, started) = oneshot::channel();
         // Not a task of the runtime: its end must not wait for a publication that nobody waits for.
         let runtime = Handle::current();
         thread::spawn(move || done.send(Self::start_blocking(options, monitor, &runtime)).ok());
-        let stopped = |_| Error::option("publication", "it stopped without a result");
-        started.await.map_err(stopped)?
+        started.await.map_err(|_| Error::PublisherFailed)?
     }
 
     fn start_blocking(
         mut options: ServeOptions,
-        monitor: Arc<dyn Monitor>,
+        monitor: Arc<dyn PublishMonitor>,
         runtime: &Handle,
     ) -> Result<Self, Error> {
-        notify::advertise(&mut options.publish, &options.channels)?;
+        if options.live.scan_every.is_zero() {
+            let what =
+                "without a pause between scans nothing else gets done: give a time such as ten minutes";
+            return Err(Error::option("time between scans", what));
+        }
+        let channels = options.advertise_channels()?;
         if options.batches {
             batch::advertise(&mut options.publish)?;
         }
         let publisher = Publisher::open(options.publish)?;
+        publisher.report_hidden(&*monitor)?;
         let (ending, is_ending) = watch::channel(false);
         let place = publisher.place().clone();
-        let announcer = Announcer::new(&publisher, &options.channels, runtime)?;
+        let former_base_urls = publisher.former_base_urls()?;
         let own_origin = || place.base().splitn(4, '/').take(3).collect::<Vec<_>>().join("/");
         let cors = options.cors.unwrap_or_else(|| !host::is_local(place.base()));
         let origin = (options.strict_host || !cors).then(own_origin).map(Arc::from);
-        let mut routes = announcer.routes(origin.as_ref(), &is_ending).merge(page::routes(&publisher)?);
-        routes = routes.merge(versions::routes(&publisher));
+        let channels = channels.open(&publisher, runtime, origin.as_ref(), &is_ending)?;
+        let mut routes = channels.routes.clone().merge(versions::routes(&publisher));
         if options.batches {
             routes = routes.merge(batch::routes(&publisher, &monitor)?);
         }
         let documents = publisher.options().out.clone();
-        let resources = Resources::open(&publisher)?;
+        let resources = ResourceFiles::open(&publisher)?;
         let recorder = Recorder::new(&publisher, &monitor);
-        let live = Live::start(publisher, options.live, Box::new(announcer), monitor)?;
-        let (overview, strict_host) = (live.overview(), options.strict_host);
-        let app =
-            App::new(app::AppParts { place, documents, resources, overview, strict_host, cors, routes })?;
+        let (overview_sender, overview) = watch::channel(Arc::default());
+        let view = |pages| {
+            let view = SourceView::new(&publisher, overview.clone(), &channels)?;
+            Ok::<_, Error>(PagesOfSource { pages, view: Arc::new(view) })
+        };
+        let pages = options.pages.map(view).transpose()?;
+        let live = Live::start(publisher, options.live, (channels.announcer, overview_sender), monitor)?;
+        let strict_host = options.strict_host;
+        let app = App::new(app::AppParts {
+            place: place.clone(),
+            documents,
+            resources,
+            overview,
+            strict_host,
+            cors,
+            routes,
+            pages,
+        })?;
         let admin = Arc::new(Admin { recorder, requests: live.requests(), overview: live.overview() });
-        Ok(Self { live, app, ending, admin })
+        Ok(Self { live, app, place, former_base_urls, ending, admin })
     }
 
-    /// Returns the application, which answers the requests.
-    pub fn app(&self) -> &App {
-        &self.app
+    /// Returns the routes, at the path of the base URL: to be served as they are, or merged into a router with routes
+    /// and a fallback of its own. At the root of a host they take every path that the other router has no route for.
+    pub fn router(&self) -> Router {
+        self.app.router()
+    }
+
+    /// Returns the routes of a server of its own, which also answers below the base URLs that the Source had before.
+    fn routes(&self) -> Router {
+        moved::redirecting(self.app.router(), &self.former_base_urls, &self.place)
     }
 
     /// The base URL.
@@ -161,7 +217,11 @@ impl Source {
     }
 
     /// Answers applications and the operator, on a task.
-    fn administer(&self, access: &mut Access, limits: &Limits) -> Result<Option<JoinHandle<()>>, Error> {
+    fn administer(
+        &self,
+        access: &mut Access,
+        limits: &ServerLimits,
+    ) -> Result<Option<JoinHandle<()>>, Error> {
         let routes = admin::routes(Arc::clone(&self.admin), access.token());
         access.serve(routes, limits.clone())
     }
@@ -185,13 +245,13 @@ impl fmt::Debug for Source {
 }
 
 /// Reads the certificate again at each SIGHUP, from now on.
-fn renew_at_hangup(tls: Tls, monitor: Arc<dyn Monitor>) -> io::Result<JoinHandle<()>> {
+fn renew_at_hangup(tls: Tls, monitor: Arc<dyn PublishMonitor>) -> io::Result<JoinHandle<()>> {
     let mut hangups = signal(SignalKind::hangup())?;
     Ok(tokio::spawn(async move {
         while hangups.recv().await.is_some() {
             match tls.reload() {
                 Ok(()) => tracing::info!("the certificate was read again"),
-                Err(error) => monitor.problem(&Problem::warning("TLS", error.to_string())),
+                Err(error) => monitor.problem(&PublishProblem::warning("TLS", error.to_string())),
             }
         }
     }))

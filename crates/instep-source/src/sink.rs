@@ -1,27 +1,29 @@
 //! Places for documents: staged, synced, renamed.
 
 mod folder;
+#[cfg(test)]
 mod memory;
 
 use std::io::{BufWriter, Read, Seek, Write};
 
 use crate::Error;
 
-pub use folder::FolderSink;
-pub use memory::MemorySink;
+pub(crate) use folder::{FolderSink, discard_leftovers};
+#[cfg(test)]
+pub(crate) use memory::MemorySink;
 
 /// Takes documents, and puts them in place together.
 ///
 /// # Contract
 /// Nothing is seen under its name before [`Sink::commit`]; then each document appears whole, in the order of its
 /// [`Rank`] and, within a rank, of its writing: so that whatever a reader finds, what it refers to is there.
-pub trait Sink {
+pub(crate) trait Sink {
     /// Stages a document that is written from front to back; one staged before under the same name is replaced.
     /// Returns its length in bytes.
     ///
     /// # Errors
     /// If the bytes cannot be stored, or `body` fails.
-    fn write(&mut self, name: &str, rank: Rank, body: Body<'_>) -> Result<u64, Error> {
+    fn write(&mut self, name: &str, rank: Rank, body: DocumentBody<'_>) -> Result<u64, Error> {
         self.stage(name, rank, &mut |stage| {
             let mut buffered = BufWriter::with_capacity(1 << 16, stage);
             body(&mut buffered)?;
@@ -60,19 +62,19 @@ pub trait Sink {
 }
 
 /// A document while it is made.
-pub trait Stage: Read + Write + Seek {}
+pub(crate) trait Stage: Read + Write + Seek {}
 
 impl<T: Read + Write + Seek> Stage for T {}
 
 /// Makes a document.
-pub type StageBody<'a> = &'a mut dyn FnMut(&mut dyn Stage) -> Result<(), Error>;
+pub(crate) type StageBody<'a> = &'a mut dyn FnMut(&mut dyn Stage) -> Result<(), Error>;
 
 /// Writes the bytes of a document.
-pub type Body<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<(), Error>;
+pub(crate) type DocumentBody<'a> = &'a mut dyn FnMut(&mut dyn Write) -> Result<(), Error>;
 
 /// The order in which documents are put in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rank {
+pub(crate) enum Rank {
     /// Pages, packages, parts, lists: they refer to nothing that is written along with them.
     Part,
     /// Indexes, dumps, archives: they refer to parts.

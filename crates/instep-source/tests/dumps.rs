@@ -11,12 +11,11 @@ use std::{
 };
 
 use instep_source::{
-    Archives, BatchRequest, BatchSelection, Content, DumpPolicy, Error, PublishOptions, Publisher,
-    TestMonitor, VoidMonitor, publish,
+    Archives, Content, DumpPolicy, NoMonitor, PublishOptions, Publisher, RecordingMonitor, publish,
 };
 use resourcesync::{
-    Algorithm, Capability, Change, DateTime, Document, DocumentReader, Entry, Hasher, Header, PackagePath,
-    ReadOptions, Relation, Uri,
+    Algorithm, Capability, Change, Document, DocumentReader, Entry, Hasher, Header, PackagePath, ReadOptions,
+    Relation, Uri,
     package::{Package, PackageLimits},
 };
 use tempfile::TempDir;
@@ -83,7 +82,7 @@ fn a_resource_dump_has_parts_bounded_by_count_and_bytes() {
     let (_root, mut options) = folder(&[("a.txt", "one"), ("b/c", "two"), ("d", "three"), ("e f", "four")]);
     options.dumps.part_entries = 3;
     options.dumps.part_bytes = 8;
-    let report = publish(&options, &VoidMonitor).unwrap();
+    let report = publish(&options, &NoMonitor).unwrap();
     assert!(report.documents.iter().any(|name| name == "resourcesync/resourcedump.xml"));
     let (header, packages) = read(&options, "resourcedump.xml");
     assert_eq!(header.up().unwrap().as_str(), "http://example.com/data/resourcesync/capabilitylist.xml");
@@ -94,14 +93,14 @@ fn a_resource_dump_has_parts_bounded_by_count_and_bytes() {
     assert_eq!(all, expected.into_iter().collect());
     let (_, offered) = read(&options, "capabilitylist.xml");
     assert!(offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ResourceDump)));
-    assert!(publish(&options, &VoidMonitor).unwrap().is_nothing_new());
+    assert!(publish(&options, &NoMonitor).unwrap().is_nothing_new());
 }
 
 #[test]
 fn the_same_resources_give_the_same_package() {
     let packages = [0, 1].map(|_| {
         let (_root, options) = folder(&[("a.json", &"{}".repeat(1_000)), ("b", "two")]);
-        publish(&options, &VoidMonitor).unwrap();
+        publish(&options, &NoMonitor).unwrap();
         let (_, packages) = read(&options, "resourcedump.xml");
         let file = File::open(document(&options, &name_of(&packages[0].loc))).unwrap();
         let mut package = Package::open(file, PackageLimits::new()).unwrap();
@@ -116,14 +115,14 @@ fn the_same_resources_give_the_same_package() {
 fn a_file_that_changes_before_it_is_packed_is_packed_as_it_is() {
     let (root, options) = folder(&[("a", "one"), ("b", "two"), ("c", "three")]);
     let mut publisher = Publisher::open(options.clone()).unwrap();
-    publisher.publish(&VoidMonitor).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
     let job = publisher.dump_job().unwrap().unwrap();
     fs::write(root.path().join("a"), "another length").unwrap();
     fs::write(root.path().join("b"), "TWO").unwrap();
     fs::remove_file(root.path().join("c")).unwrap();
-    let monitor = TestMonitor::new();
+    let monitor = RecordingMonitor::new();
     let built = job.build(&monitor).unwrap();
-    publisher.place_dumps(built, &VoidMonitor).unwrap();
+    publisher.place_dumps(built, &NoMonitor).unwrap();
     let (_, packages) = read(&options, "resourcedump.xml");
     let texts: Vec<_> = unpack(&options, &packages[0]).into_values().collect();
     assert_eq!(texts, ["another length", "TWO"]);
@@ -133,112 +132,21 @@ fn a_file_that_changes_before_it_is_packed_is_packed_as_it_is() {
 #[test]
 fn a_dump_that_is_not_wanted_any_more_leaves_the_capability_list() {
     let (_root, mut options) = folder(&[("a", "one")]);
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     let package = read(&options, "resourcedump.xml").1.remove(0);
     options.dumps.policy = DumpPolicy::Auto;
     options.dumps.auto_bytes = 2;
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     let (_, offered) = read(&options, "capabilitylist.xml");
     assert_eq!(offered.len(), 2);
     assert!(document(&options, &name_of(&package.loc)).exists(), "readers on their way");
     options.lists.grace = Duration::ZERO;
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     assert!(!document(&options, &name_of(&package.loc)).exists());
 }
 
 fn uri(name: &str) -> Uri {
     Uri::parse(&format!("http://example.com/data/{name}")).unwrap()
-}
-
-/// The manifest and the texts of a batch.
-fn batch(publisher: &Publisher, selection: BatchSelection) -> Result<(Document, Vec<String>), Error> {
-    let batches = publisher.batches();
-    let selected = batches.select(&BatchRequest::new(0, selection))?;
-    let mut file = tempfile::tempfile().unwrap();
-    batches.build(selected, &mut file, &VoidMonitor)?;
-    let mut package = Package::open(file, PackageLimits::new()).unwrap();
-    let manifest = package.read_manifest(ReadOptions::new()).unwrap();
-    let names = package.members().map(|member| member.unwrap().name);
-    let names: Vec<_> = names.filter(|name| &**name != "manifest.xml").collect();
-    let read = |name: Box<str>| {
-        let mut text = String::new();
-        package.bitstream(&PackagePath::new(&name)).unwrap().read_to_string(&mut text).unwrap();
-        text
-    };
-    Ok((manifest, names.into_iter().map(read).collect()))
-}
-
-#[test]
-fn a_batch_of_uris_holds_each_once_and_unknown_ones_are_named() {
-    let (_root, options) = folder(&[("a", "one"), ("b/c", "two"), ("d", "three")]);
-    let mut publisher = Publisher::open(options).unwrap();
-    publisher.publish(&VoidMonitor).unwrap();
-    let chosen = BatchSelection::Resources(vec![uri("d"), uri("a"), uri("d")]);
-    let (manifest, mut texts) = batch(&publisher, chosen).unwrap();
-    let Document::ResourceDumpManifest(manifest) = manifest else { panic!("{manifest:?}") };
-    assert_eq!(manifest.entries.len(), 2);
-    texts.sort();
-    assert_eq!(texts, ["one", "three"]);
-
-    let unknown = batch(&publisher, BatchSelection::Resources(vec![uri("a"), uri("x"), uri("../a")]));
-    let Err(Error::UnknownResources { uris }) = unknown else { panic!("{unknown:?}") };
-    assert_eq!(uris, [uri("x").to_string(), uri("../a").to_string()]);
-
-    let mut batches = publisher.batches();
-    let all = BatchRequest::new(0, BatchSelection::Resources(vec![uri("a"), uri("d")]));
-    batches.limits.bytes = 7;
-    assert!(matches!(batches.select(&all), Err(Error::TooMuch { what: "bytes", most: 7 })));
-    batches.limits.resources = 1;
-    assert!(matches!(batches.select(&all), Err(Error::TooMuch { what: "resources", most: 1 })));
-    let turned = BatchRequest::new(0, BatchSelection::Resources(vec![uri("d"), uri("a"), uri("a")]));
-    let batches = publisher.batches();
-    assert_eq!(batches.select(&all).unwrap().key, batches.select(&turned).unwrap().key);
-}
-
-#[test]
-fn a_batch_of_files_that_all_moved_on_holds_them_as_they_are() {
-    let names: Vec<String> = (0..8).map(|number| format!("f{number}")).collect();
-    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "as recorded")).collect();
-    let (root, options) = folder(&files);
-    let mut publisher = Publisher::open(options).unwrap();
-    publisher.publish(&VoidMonitor).unwrap();
-    for name in &names[1..] {
-        fs::write(root.path().join(name), format!("{name} as it is")).unwrap();
-    }
-    fs::remove_file(root.path().join("f0")).unwrap();
-    let all = BatchSelection::Resources(names.iter().map(|name| uri(name)).collect());
-    let (manifest, texts) = batch(&publisher, all).unwrap();
-    let Document::ResourceDumpManifest(manifest) = manifest else { panic!("{manifest:?}") };
-    let expected: Vec<String> = names[1..].iter().map(|name| format!("{name} as it is")).collect();
-    assert_eq!(texts, expected);
-    assert_eq!(manifest.entries.len(), expected.len());
-    assert!(manifest.entries.iter().all(|entry| entry.metadata.length == Some(11)));
-}
-
-#[test]
-fn a_batch_since_a_time_holds_the_last_change_of_each_resource_and_deletions() {
-    let (root, options) = folder(&[("a", "one"), ("b", "two"), ("c", "three")]);
-    let mut publisher = Publisher::open(options).unwrap();
-    let at = publisher.publish(&VoidMonitor).unwrap().at;
-    for text in ["1", "22"] {
-        fs::write(root.path().join("a"), text).unwrap();
-        publisher.publish(&VoidMonitor).unwrap();
-    }
-    fs::remove_file(root.path().join("b")).unwrap();
-    fs::write(root.path().join("d"), "new").unwrap();
-    publisher.publish(&VoidMonitor).unwrap();
-    let (manifest, texts) = batch(&publisher, BatchSelection::Since(at)).unwrap();
-    let Document::ChangeDumpManifest(manifest) = manifest else { panic!("{manifest:?}") };
-    let changes: Vec<_> =
-        manifest.entries.iter().map(|it| (it.loc.clone(), it.metadata.change.clone().unwrap())).collect();
-    assert_eq!(changes[0], (uri("a"), Change::Updated));
-    assert!(changes.contains(&(uri("b"), Change::Deleted)) && changes.contains(&(uri("d"), Change::Created)));
-    assert_eq!(texts, ["22", "new"]);
-
-    let early = DateTime::from_unix_micros(at.unix_micros() - 1);
-    assert!(
-        matches!(batch(&publisher, BatchSelection::Since(early)), Err(Error::TooEarly { from }) if from == at)
-    );
 }
 
 #[test]
@@ -247,20 +155,20 @@ fn a_change_dump_holds_each_observed_state_and_grows_by_packages() {
     options.dumps.policy = DumpPolicy::Never;
     options.dumps.changes = true;
     let mut publisher = Publisher::open(options.clone()).unwrap();
-    publisher.publish(&VoidMonitor).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
     for text in ["first", "second"] {
         fs::write(root.path().join("a"), text).unwrap();
-        publisher.publish(&VoidMonitor).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
     }
     fs::remove_file(root.path().join("b")).unwrap();
-    publisher.publish(&VoidMonitor).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
     assert!(read(&options, "changedump.xml").1.is_empty(), "no change is an hour old");
     drop(publisher);
 
-    publish(&options, &VoidMonitor).unwrap();
-    assert!(publish(&options, &VoidMonitor).unwrap().is_nothing_new());
+    publish(&options, &NoMonitor).unwrap();
+    assert!(publish(&options, &NoMonitor).unwrap().is_nothing_new());
     fs::write(root.path().join("c"), "new").unwrap();
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     let (header, packages) = read(&options, "changedump.xml");
     assert_eq!(header.capability(), Some(&Capability::ChangeDump));
     assert_eq!((packages.len(), packages[0].metadata.from), (2, header.metadata.unwrap().from));
@@ -286,7 +194,7 @@ fn what_has_no_file_is_told_once_and_costs_a_dump_nothing() {
     let manifest = root.path().join(".records.csv");
     fs::write(&manifest, format!("uri\n{lines}")).unwrap();
     options.sets[0].content.push(Content::Manifest { path: manifest, root: root.path().to_owned() });
-    let monitor = TestMonitor::new();
+    let monitor = RecordingMonitor::new();
     publish(&options, &monitor).unwrap();
     let (_, packages) = read(&options, "resourcedump.xml");
     assert_eq!(unpack(&options, &packages[0]).len(), 1);
@@ -300,12 +208,12 @@ fn changes_are_packed_as_often_as_the_operator_says() {
     let (root, mut options) = folder(&[("a", "one")]);
     options.dumps.changes = true;
     options.dumps.changes_every = Some(Duration::from_secs(3_600));
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     fs::write(root.path().join("a"), "two").unwrap();
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     assert!(read(&options, "changedump.xml").1.is_empty(), "no change is an hour old");
     options.dumps.changes_every = Some(Duration::ZERO);
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     assert_eq!(read(&options, "changedump.xml").1.len(), 1);
 }
 
@@ -345,7 +253,7 @@ fn superseded_dumps_go_to_the_archives() {
             assert!(read(&options, "changedump-archive.xml").1.is_empty());
         }
         fs::write(root.path().join("a"), format!("text {round:>round$}")).unwrap();
-        publish(&options, &VoidMonitor).unwrap();
+        publish(&options, &NoMonitor).unwrap();
     }
     let (header, dumps) = read(&options, "resourcedump-archive.xml");
     assert_eq!((header.capability(), dumps.len()), (Some(&Capability::ResourceDumpArchive), 3));

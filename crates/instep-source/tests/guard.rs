@@ -4,8 +4,8 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use instep_source::{
-    Content, Error, ErrorKind, LeftOut, MaxDeletions, Monitor, PublishOptions, TestMonitor, Unreadable,
-    VoidMonitor, publish,
+    Content, Error, ErrorKind, LeftOut, MaxDeletions, NoMonitor, PublishMonitor, PublishOptions,
+    RecordingMonitor, Unreadable, publish,
 };
 
 const BASE: &str = "http://example.org/";
@@ -39,42 +39,42 @@ fn lists(folder: &Path) -> String {
 fn c2_an_emptied_folder_is_refused_and_published_as_deleted_only_when_asked_for() {
     let folder = folder(8);
     let mut options = PublishOptions::new(folder.path(), BASE);
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     let before = lists(folder.path());
     remove_all(folder.path());
     for _ in 0..2 {
-        let error = publish(&options, &VoidMonitor).unwrap_err();
+        let error = publish(&options, &NoMonitor).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Refused);
         assert!(matches!(error, Error::DeletionsRefused { deletions: 8, resources: 8, empty: true, .. }));
         assert_eq!(lists(folder.path()), before);
     }
     options.guard.allow_empty = true;
-    assert_eq!(publish(&options, &VoidMonitor).unwrap().deleted, 8);
+    assert_eq!(publish(&options, &NoMonitor).unwrap().deleted, 8);
 }
 
 #[test]
 fn c2_more_deletions_than_allowed_are_refused_and_other_changes_are_published_with_the_next_run() {
     let folder = folder(40);
     let mut options = PublishOptions::new(folder.path(), BASE);
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     for number in 0..11 {
         fs::remove_file(folder.path().join(format!("{number:03}.txt"))).unwrap();
     }
     fs::write(folder.path().join("new.txt"), "new").unwrap();
-    let error = publish(&options, &VoidMonitor).unwrap_err();
+    let error = publish(&options, &NoMonitor).unwrap_err();
     let Error::DeletionsRefused { deletions: 11, limit: 10, empty: false, .. } = error else {
         panic!("{error}")
     };
     assert!(!lists(folder.path()).contains("deleted"));
     fs::write(folder.path().join("000.txt"), "back").unwrap();
-    let report = publish(&options, &VoidMonitor).unwrap();
+    let report = publish(&options, &NoMonitor).unwrap();
     assert_eq!(report.deleted, 10);
     assert!(lists(folder.path()).contains("new.txt"));
     options.guard.most = MaxDeletions::Percent(50);
     for number in 11..20 {
         fs::remove_file(folder.path().join(format!("{number:03}.txt"))).unwrap();
     }
-    assert_eq!(publish(&options, &VoidMonitor).unwrap().deleted, 9);
+    assert_eq!(publish(&options, &NoMonitor).unwrap().deleted, 9);
 }
 
 #[test]
@@ -84,9 +84,9 @@ fn c2_an_empty_manifest_is_refused() {
     fs::write(&list, "uri,length\nhttp://example.org/a,1\nhttp://example.org/b,2\n").unwrap();
     let mut options = PublishOptions::new(folder.path(), BASE);
     options.sets[0].content = vec![Content::Manifest { path: list.clone(), root: folder.path().into() }];
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     fs::write(&list, "uri,length\n").unwrap();
-    let error = publish(&options, &VoidMonitor).unwrap_err();
+    let error = publish(&options, &NoMonitor).unwrap_err();
     assert!(matches!(error, Error::DeletionsRefused { empty: true, .. }), "{error}");
 }
 
@@ -95,21 +95,21 @@ fn c2_a_file_that_becomes_private_is_reported_and_not_deleted() {
     let folder = folder(3);
     let private = folder.path().join("001.txt");
     let mut options = PublishOptions::new(folder.path(), BASE);
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     fs::set_permissions(&private, fs::Permissions::from_mode(0o640)).unwrap();
     fs::write(folder.path().join("000.txt"), "changed").unwrap();
-    let report = publish(&options, &VoidMonitor).unwrap();
+    let report = publish(&options, &NoMonitor).unwrap();
     assert_eq!((report.deleted, report.updated, report.resources, report.left_out.private), (0, 1, 3, 1));
     assert!(lists(folder.path()).contains("001.txt"));
     options.unreadable = Unreadable::Fail;
-    let error = publish(&options, &VoidMonitor).unwrap_err();
+    let error = publish(&options, &NoMonitor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
 }
 
 #[derive(Default)]
 struct LeftOutMonitor(std::sync::Mutex<Vec<(String, LeftOut)>>);
 
-impl Monitor for LeftOutMonitor {
+impl PublishMonitor for LeftOutMonitor {
     fn left_out(&self, path: &str, reason: LeftOut) {
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
         self.0.lock().unwrap().push((name, reason));
@@ -143,21 +143,21 @@ fn c2_what_is_left_out_by_mode_kind_or_name_is_counted_and_can_be_listed() {
 fn c1_another_base_url_is_refused_unless_the_source_is_moved_and_then_keeps_its_history() {
     let folder = folder(4);
     let options = PublishOptions::new(folder.path(), BASE);
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     fs::write(folder.path().join("002.txt"), "changed").unwrap();
-    publish(&options, &VoidMonitor).unwrap();
+    publish(&options, &NoMonitor).unwrap();
     let before = lists(folder.path());
 
     let mut moved = PublishOptions::new(folder.path(), "https://new.example.org/data/");
-    let error = publish(&moved, &VoidMonitor).unwrap_err();
+    let error = publish(&moved, &NoMonitor).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.to_string().contains(BASE), "{error}");
     assert_eq!(lists(folder.path()), before);
     moved.rebase_from = Some("http://elsewhere.example.org/".into());
-    assert_eq!(publish(&moved, &VoidMonitor).unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(publish(&moved, &NoMonitor).unwrap_err().kind(), ErrorKind::Usage);
 
     moved.rebase_from = Some(BASE.into());
-    let monitor = TestMonitor::new();
+    let monitor = RecordingMonitor::new();
     let report = publish(&moved, &monitor).unwrap();
     assert_eq!((report.created, report.updated, report.deleted, report.resources), (0, 0, 0, 4));
     assert!(monitor.seen().changes.is_empty());
@@ -169,7 +169,7 @@ fn c1_another_base_url_is_refused_unless_the_source_is_moved_and_then_keeps_its_
 
     // The move is done: it needs no option any more, and scans see nothing new.
     moved.rebase_from = None;
-    assert!(publish(&moved, &VoidMonitor).unwrap().is_nothing_new());
+    assert!(publish(&moved, &NoMonitor).unwrap().is_nothing_new());
 }
 
 #[test]
@@ -187,13 +187,13 @@ fn c11_a_root_that_is_replaced_is_published_anew_and_one_that_is_removed_is_an_e
     options.state = parent.path().join("state");
     fs::create_dir(&options.out).unwrap();
     let mut publisher = instep_source::Publisher::open(options).unwrap();
-    publisher.publish(&VoidMonitor).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&two, &link).unwrap();
-    let report = publisher.publish(&VoidMonitor).unwrap();
+    let report = publisher.publish(&NoMonitor).unwrap();
     assert_eq!((report.updated, report.bytes), (1, 2));
     fs::remove_dir_all(&two).unwrap();
-    let error = publisher.publish(&VoidMonitor).unwrap_err();
+    let error = publisher.publish(&NoMonitor).unwrap_err();
     assert!(matches!(error, Error::Read { .. }), "{error}");
     assert!(document(&parent.path().join("documents"), "resourcesync/resourcelist.xml").contains("a.txt"));
 }

@@ -4,7 +4,7 @@
 
 use std::{fs, io::Read, path::Path};
 
-use instep_source::{PatchOptions, PublishOptions, Publisher, VoidMonitor, publish, scan::ReportedChange};
+use instep_source::{NoMonitor, PatchOptions, PublishOptions, Publisher, ReportedChange, publish};
 use resourcesync::{
     Algorithm, DocumentReader, Entry, Hasher, Link, ReadOptions, Relation, Uri,
     package::{Package, PackageLimits},
@@ -27,7 +27,7 @@ fn text(version: &str) -> String {
 
 fn publish_as(options: &PublishOptions, name: &str, text: &str) {
     fs::write(options.out.join(name), text).unwrap();
-    publish(options, &VoidMonitor).unwrap();
+    publish(options, &NoMonitor).unwrap();
 }
 
 fn entries(path: &Path) -> Vec<Entry> {
@@ -94,12 +94,12 @@ fn a_source_that_begins_to_offer_patches_has_them_from_then_on() {
     publish_as(&options, "a.txt", &text("one"));
     publish_as(&options, "a.txt", &text("two"));
     options.patches = patches;
-    let report = publish(&options, &VoidMonitor).unwrap();
+    let report = publish(&options, &NoMonitor).unwrap();
     assert_eq!(report.kept_states.unwrap().states, 1);
     publish_as(&options, "a.txt", &text("three"));
     let changes = changes(&options, 1);
     assert_eq!(changes.iter().map(|change| patch_of(change).is_some()).collect::<Vec<_>>(), [false, true]);
-    assert!(publish(&options, &VoidMonitor).unwrap().is_nothing_new());
+    assert!(publish(&options, &NoMonitor).unwrap().is_nothing_new());
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn who_records_beside_a_source_keeps_the_states_that_patches_need_and_no_others(
     fs::write(folder.path().join("large.txt"), text("two")).unwrap();
     let said = ["a.txt", "large.txt"].map(|name| format!("http://example.com/{name}"));
     let said = said.map(|uri| ReportedChange::add(Uri::parse(&uri).unwrap()));
-    let recorded = Publisher::reopen(&options.state).unwrap().record(said.to_vec(), &VoidMonitor).unwrap();
+    let recorded = Publisher::reopen(&options.state).unwrap().record(said.to_vec(), &NoMonitor).unwrap();
     assert_eq!((recorded.updated, kept(&options)), (2, 2));
 }
 
@@ -143,7 +143,7 @@ fn patches_go_with_the_lists_that_named_them() {
     options.lists.closed_lists = 0;
     let write_all = |version: &str| {
         (0..100).for_each(|number| fs::write(options.out.join(number.to_string()), text(version)).unwrap());
-        publish(&options, &VoidMonitor).unwrap();
+        publish(&options, &NoMonitor).unwrap();
     };
     ["one", "two", "three", "four", "five", "six", "seven"].into_iter().for_each(write_all);
     let folders = fs::read_dir(options.out.join("resourcesync/patches")).unwrap().count();

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use instep_source::{PublishOptions, VoidMonitor, publish};
+use instep_source::{NoMonitor, PublishOptions, publish};
 
 const BASE: &str = "http://example.com/";
 const UMASK: &str = "INSTEP_TEST_UMASK_FOLDER";
@@ -31,7 +31,7 @@ fn c14_nothing_is_written_or_deleted_through_a_planted_link() {
         fs::write(victim.join("lists/deep/theirs"), "theirs").unwrap();
         fs::create_dir_all(site.join(planted).parent().unwrap()).unwrap();
         symlink(&victim, site.join(planted)).unwrap();
-        let refused = publish(&PublishOptions::new(&site, BASE), &VoidMonitor).unwrap_err();
+        let refused = publish(&PublishOptions::new(&site, BASE), &NoMonitor).unwrap_err();
         let text = format!("{refused:?} {refused}");
         assert!(text.contains(site.to_str().unwrap()), "{planted}: {text}");
         assert_eq!(fs::read_to_string(victim.join("lists/deep/theirs")).unwrap(), "theirs", "{planted}");
@@ -39,7 +39,7 @@ fn c14_nothing_is_written_or_deleted_through_a_planted_link() {
         assert_eq!(names, ["lists"], "{planted}");
         // The way out: the link is taken away.
         fs::remove_file(site.join(planted)).unwrap();
-        publish(&PublishOptions::new(&site, BASE), &VoidMonitor).unwrap();
+        publish(&PublishOptions::new(&site, BASE), &NoMonitor).unwrap();
     }
 }
 
@@ -47,7 +47,7 @@ fn c14_nothing_is_written_or_deleted_through_a_planted_link() {
 #[test]
 fn child() {
     let Some(folder) = std::env::var_os(UMASK) else { return };
-    publish(&PublishOptions::new(Path::new(&folder), BASE), &VoidMonitor).unwrap();
+    publish(&PublishOptions::new(Path::new(&folder), BASE), &NoMonitor).unwrap();
 }
 
 #[test]

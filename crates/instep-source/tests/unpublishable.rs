@@ -4,10 +4,8 @@
 use std::{fs, path::Path};
 
 use instep_source::{
-    Content, PublishOptions, PublishReport, Publisher, TestMonitor,
-    catalogue::State,
+    Content, PublishOptions, PublishReport, Publisher, RecordingMonitor, ReportedChange, ResourceState,
     publish,
-    scan::{ReportedChange, ScanOptions, record_reported},
 };
 use resourcesync::{Link, MediaType, Relation, Uri};
 
@@ -21,12 +19,12 @@ fn changes(folder: &Path) -> String {
     fs::read_to_string(folder.join("resourcesync/changelist-000001.xml")).unwrap()
 }
 
-fn published(options: &PublishOptions) -> (PublishReport, TestMonitor) {
-    let monitor = TestMonitor::new();
+fn published(options: &PublishOptions) -> (PublishReport, RecordingMonitor) {
+    let monitor = RecordingMonitor::new();
     (publish(options, &monitor).unwrap(), monitor)
 }
 
-fn skipped(monitor: &TestMonitor) -> usize {
+fn skipped(monitor: &RecordingMonitor) -> usize {
     monitor.seen().problems.iter().filter(|problem| problem.skipped).count()
 }
 
@@ -70,21 +68,22 @@ fn c3_c4_lines_of_a_manifest_that_cannot_be_published_are_left_out() {
 }
 
 /// A Source with a resource, to which an application has added others that only a catalogue can hold.
-fn with_reported(added: Vec<(String, State)>) -> (tempfile::TempDir, PublishReport, TestMonitor) {
+fn with_reported(
+    added: Vec<(String, ResourceState)>,
+) -> (tempfile::TempDir, PublishReport, RecordingMonitor) {
     let folder = tempfile::tempdir().unwrap();
     let manifest = folder.path().join("list.csv");
     fs::write(&manifest, format!("uri,length\n{BASE}a,1\n")).unwrap();
     let mut options = PublishOptions::new(folder.path(), BASE);
     options.sets[0].content = vec![Content::Manifest { path: manifest, root: folder.path().into() }];
     options.lists.snapshot = true;
-    let monitor = TestMonitor::new();
+    let monitor = RecordingMonitor::new();
     publish(&options, &monitor).unwrap();
     let mut publisher = Publisher::open(options.clone()).unwrap();
     let change =
-        |(uri, state): (String, State)| ReportedChange::Add { uri: Uri::parse(&uri).unwrap(), state };
+        |(uri, state): (String, ResourceState)| ReportedChange::Add { uri: Uri::parse(&uri).unwrap(), state };
     let reported = added.into_iter().map(change).collect();
-    let scan = ScanOptions::new(&options);
-    record_reported(publisher.holdings(), publisher.catalogue(), reported, &scan, &monitor).unwrap();
+    publisher.record(reported, &monitor).unwrap();
     let report = publisher.publish_recorded(&monitor).unwrap();
     (folder, report, monitor)
 }
@@ -93,7 +92,7 @@ fn with_reported(added: Vec<(String, State)>) -> (tempfile::TempDir, PublishRepo
 fn c3_a_catalogue_that_holds_a_uri_that_is_too_long_heals() {
     let long = format!("{BASE}{}", "l".repeat(2_048));
     let (folder, report, monitor) =
-        with_reported(vec![(long.clone(), State::new()), (format!("{BASE}b"), State::new())]);
+        with_reported(vec![(long.clone(), ResourceState::new()), (format!("{BASE}b"), ResourceState::new())]);
     assert_eq!((report.skipped, skipped(&monitor)), (1, 1), "once, although it is in two documents");
     for document in [list(folder.path()), changes(folder.path())] {
         assert!(document.contains(&format!("{BASE}b")) && !document.contains("lll"), "{document}");
@@ -105,7 +104,7 @@ fn c4_c5_links_and_values_from_elsewhere_that_break_a_rule_are_left_out_and_the_
     let link = |rel: &str| Link::new(Relation::parse(rel), Uri::parse("http://elsewhere.org/x").unwrap());
     let mut unknown = link("describedby");
     unknown.other.push(resourcesync::document::Attribute::new("", "unknown", "1"));
-    let mut state = State::new();
+    let mut state = ResourceState::new();
     state.links = vec![link("profile"), unknown, link("a b")];
     state.media_type = Some(MediaType::new("text/\u{fffe}plain"));
     let (folder, report, monitor) = with_reported(vec![(format!("{BASE}b"), state)]);

@@ -1,12 +1,12 @@
 //! The meaning of an observation: the rules by which resources and the change log are kept, within one transaction.
 
-use std::os::unix::ffi::OsStrExt;
+use std::{collections::BTreeMap, os::unix::ffi::OsStrExt};
 
 use resourcesync::{Change, DateTime, Uri};
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::{
-    CatalogueError, Head, Observation, Patch, Recorded, Resource, State,
+    CatalogueError, Head, Observation, Patch, Recorded, Resource, ResourceState,
     error::Doing,
     row::{
         StateColumns, StateReader, read_head, read_resource, resource_columns, write_change, write_digests,
@@ -42,15 +42,25 @@ const REPLACE: &str = insert!(
 );
 
 /// The tables while a transaction is open, with the counters that are written once at its end.
-pub(super) struct Ledger<'a> {
+pub(super) struct ChangeLog<'a> {
     connection: &'a Connection,
     timeline: &'a Timeline,
     pub(super) head: Head,
     tallies: Tallies,
+    activity: Activity,
     reader: StateReader,
     /// `true` if the resource recorded last was a new one.
     expects_new: bool,
 }
+
+/// The number of changes by hour and kind.
+type Activity = BTreeMap<(i64, i64), i64>;
+
+/// Microseconds of an hour.
+pub(super) const HOUR: i64 = 3_600_000_000;
+
+/// Hours for which the number of changes is kept: a year, and the rest of the month in which it began.
+const KEPT_HOURS: i64 = 400 * 24;
 
 /// By how much the totals of each set change.
 type Tallies = [SetTally; 64];
@@ -61,7 +71,7 @@ struct SetTally {
     bytes: i64,
 }
 
-impl<'a> Ledger<'a> {
+impl<'a> ChangeLog<'a> {
     pub(super) fn begin(connection: &'a Connection, timeline: &'a Timeline) -> Result<Self, CatalogueError> {
         // At once: a transaction that begins by reading could not become one that writes if another process wrote in between.
         connection.execute_batch("BEGIN IMMEDIATE").doing("beginning a transaction")?;
@@ -71,6 +81,7 @@ impl<'a> Ledger<'a> {
             timeline,
             head,
             tallies: [SetTally::default(); 64],
+            activity: Activity::new(),
             reader: StateReader::default(),
             expects_new: false,
         })
@@ -81,7 +92,7 @@ impl<'a> Ledger<'a> {
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, CatalogueError>,
     ) -> Result<T, CatalogueError> {
-        let (head, tallies) = (self.head, self.tallies);
+        let (head, tallies, activity) = (self.head, self.tallies, self.activity.clone());
         // Several callers share a transaction; the failure of one must not cost the others.
         self.connection.execute_batch("SAVEPOINT work").doing(RECORDING)?;
         let outcome = work(self);
@@ -91,6 +102,7 @@ impl<'a> Ledger<'a> {
                 self.connection.execute_batch("ROLLBACK TO work; RELEASE work").doing(RECORDING)?;
                 self.head = head;
                 self.tallies = tallies;
+                self.activity = activity;
             }
         }
         outcome
@@ -130,7 +142,20 @@ impl<'a> Ledger<'a> {
         {
             add.execute(params![number as i64, tally.resources, tally.bytes])?;
         }
-        Ok(())
+        self.write_activity()
+    }
+
+    fn write_activity(&self) -> rusqlite::Result<()> {
+        let Some(((latest, _), _)) = self.activity.last_key_value() else { return Ok(()) };
+        let mut add = self.connection.prepare_cached(
+            "INSERT INTO activity VALUES (?1, ?2, ?3) ON CONFLICT (hour, kind) DO UPDATE
+             SET changes = changes + excluded.changes",
+        )?;
+        for ((hour, kind), changes) in &self.activity {
+            add.execute(params![hour, kind, changes])?;
+        }
+        let mut drop_old = self.connection.prepare_cached("DELETE FROM activity WHERE hour < ?1")?;
+        drop_old.execute([latest - KEPT_HOURS]).map(drop)
     }
 
     pub(super) fn record(&mut self, observations: &[Observation]) -> Result<Recorded, CatalogueError> {
@@ -156,7 +181,7 @@ impl<'a> Ledger<'a> {
         &mut self,
         resource: &Resource,
         recorded: &mut Recorded,
-        same_bytes: impl FnOnce(&State) -> bool,
+        same_bytes: impl FnOnce(&ResourceState) -> bool,
     ) -> Result<(), CatalogueError> {
         // New resources come together; a row that is not there is looked for but once.
         let held = match self.expects_new && self.put(INSERT, resource, 0)? {
@@ -215,7 +240,7 @@ impl<'a> Ledger<'a> {
     fn gone(&mut self, key: &[u8], recorded: &mut Recorded) -> Result<(), CatalogueError> {
         let Some(held) = self.remove(key)? else { return Ok(()) };
         recorded.deleted += 1;
-        self.log(&Change::Deleted, held.sets, &held.uri, (Some(&held.state), &State::new()))
+        self.log(&Change::Deleted, held.sets, &held.uri, (Some(&held.state), &ResourceState::new()))
     }
 
     /// Removes the row of a resource, and returns it.
@@ -233,7 +258,7 @@ impl<'a> Ledger<'a> {
             true => (held.sets & !next.sets, next.sets & !held.sets),
             false => (held.sets, next.sets),
         };
-        self.log(&Change::Deleted, left, &held.uri, (Some(&held.state), &State::new()))?;
+        self.log(&Change::Deleted, left, &held.uri, (Some(&held.state), &ResourceState::new()))?;
         self.log(&Change::Created, entered, &next.uri, (None, &next.state))
     }
 
@@ -243,7 +268,7 @@ impl<'a> Ledger<'a> {
         change: &Change,
         sets: u64,
         uri: &Uri,
-        (before, state): (Option<&State>, &State),
+        (before, state): (Option<&ResourceState>, &ResourceState),
     ) -> Result<(), CatalogueError> {
         if sets != 0 {
             self.head.revision += 1;
@@ -265,6 +290,8 @@ impl<'a> Ledger<'a> {
             params![before.map(|before| write_digests(&before.digests))],
         ))
         .doing(RECORDING)?;
+        let hour = datetime.unix_micros().div_euclid(HOUR);
+        *self.activity.entry((hour, write_change(change))).or_default() += 1;
         self.head.sequence = sequence;
         self.head.datetime = Some(datetime);
         Ok(())

@@ -2,11 +2,11 @@
 
 use rusqlite::params;
 
-use super::{CatalogueError, error::Doing, ledger::Ledger};
+use super::{CatalogueError, error::Doing, ledger::ChangeLog};
 
 const MOVING: &str = "moving to another base URL";
 
-impl Ledger<'_> {
+impl ChangeLog<'_> {
     /// Replaces the beginning of each URI that starts with `from` by `to`, in resources, changes and versions. Nothing is
     /// logged: the resources are the ones they were, and their changes keep their datetimes.
     pub(super) fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {

@@ -15,7 +15,7 @@ pub struct Resource {
     /// Its URI.
     pub uri: Uri,
     /// The state that is published.
-    pub state: State,
+    pub state: ResourceState,
     /// The stamp of its file when it was hashed; `None` if it has no file here.
     pub stamp: Option<FileStamp>,
     /// `true` if the next scan hashes the file again although its stamp is the same: it was hashed so soon after a
@@ -45,7 +45,7 @@ impl Resource {
         Self {
             key,
             uri,
-            state: State::default(),
+            state: ResourceState::default(),
             stamp: None,
             rehash: false,
             file: None,
@@ -58,7 +58,7 @@ impl Resource {
 /// One state of a resource, as it is published.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct State {
+pub struct ResourceState {
     /// The resource's own last modification.
     pub lastmod: Option<DateTime>,
     /// Bytes, as served.
@@ -75,7 +75,7 @@ pub struct State {
     pub links: Vec<Link>,
 }
 
-impl State {
+impl ResourceState {
     /// Nothing known yet.
     pub fn new() -> Self {
         Self::default()
@@ -121,7 +121,7 @@ pub struct ChangeRecord {
     /// The resource.
     pub uri: Uri,
     /// The state after the change; of a deleted resource nothing is known.
-    pub state: State,
+    pub state: ResourceState,
     /// Digests of the bytes before the change; none of what was created.
     pub before: Digests,
     /// The patch that was made of the state before.
@@ -163,7 +163,7 @@ impl Patch {
 
 /// One resource as somebody has seen it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Observation {
+pub(crate) enum Observation {
     /// It is there, in this state; the catalogue finds out whether that is news.
     Found(Resource),
     /// A resource as before, after the operator has chosen other algorithms.
@@ -189,7 +189,7 @@ pub enum Observation {
 
 impl Observation {
     /// The resource it is about.
-    pub fn key(&self) -> &[u8] {
+    pub(crate) fn key(&self) -> &[u8] {
         match self {
             Self::Found(resource) | Self::Changed(resource) | Self::Rehashed { resource, .. } => {
                 &resource.key
@@ -248,7 +248,7 @@ pub struct Head {
 /// The size of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Totals {
+pub struct ResourceTotals {
     /// Resources.
     pub resources: u64,
     /// Bytes of those whose length is known.

@@ -10,7 +10,9 @@ use rusqlite::{
     types::{ToSqlOutput, Value, ValueRef},
 };
 
-use super::{CatalogueError, ChangeRecord, FileStamp, Head, History, Patch, Resource, State, error::Doing};
+use super::{
+    CatalogueError, ChangeRecord, FileStamp, Head, History, Patch, Resource, ResourceState, error::Doing,
+};
 
 /// The columns of a [`Resource`], in the order in which [`read_resource`] takes them.
 macro_rules! resource_columns {
@@ -32,7 +34,7 @@ pub(super) use change_columns;
 
 const READING: &str = "reading a row";
 
-/// A [`State`] as it is bound.
+/// A [`ResourceState`] as it is bound.
 pub(super) struct StateColumns<'a> {
     lastmod: Option<ToSqlOutput<'a>>,
     length: Option<i64>,
@@ -44,7 +46,7 @@ pub(super) struct StateColumns<'a> {
 }
 
 impl<'a> StateColumns<'a> {
-    pub(super) fn new(state: &'a State) -> Self {
+    pub(super) fn new(state: &'a ResourceState) -> Self {
         Self {
             lastmod: state.lastmod.as_ref().map(write_datetime),
             length: state.length.map(|length| length as i64),
@@ -83,10 +85,15 @@ pub(super) struct StateReader {
 
 impl StateReader {
     /// The state in the columns from `first` on.
-    pub(super) fn read(&mut self, row: &Row<'_>, first: usize, uri: &Uri) -> Result<State, CatalogueError> {
+    pub(super) fn read(
+        &mut self,
+        row: &Row<'_>,
+        first: usize,
+        uri: &Uri,
+    ) -> Result<ResourceState, CatalogueError> {
         let damaged = |what| move || CatalogueError::Damaged { what, uri: uri.as_str().to_owned() };
         let column = |offset: usize| row.get_ref(first + offset).doing(READING);
-        Ok(State {
+        Ok(ResourceState {
             lastmod: read_datetime(column(0)?).map_err(|()| damaged("lastmod")())?,
             length: row.get::<_, Option<i64>>(first + 1).doing(READING)?.map(|length| length as u64),
             digests: match column(2)? {

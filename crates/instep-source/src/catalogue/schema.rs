@@ -14,7 +14,7 @@ pub(super) const SCHEMA: Schema = Schema {
     has_unnumbered_files: false,
 };
 
-const STEPS: [&str; 4] = [
+const STEPS: [&str; 5] = [
     "
 CREATE TABLE resource (
     key BLOB NOT NULL PRIMARY KEY,
@@ -54,4 +54,12 @@ CREATE INDEX version_digests ON version (digests);
 UPDATE meta SET value = '["' || replace(CAST(value AS TEXT), ' ', '","') || '"]' WHERE name = 'algorithms';
 UPDATE meta SET value = CAST('{"version":1,"record":' || CAST(value AS TEXT) || '}' AS BLOB);
 "#,
+    // The number of changes of each kind in each hour, kept longer than the changes themselves: what the log still holds is
+    // counted once.
+    "
+CREATE TABLE activity (
+    hour INTEGER NOT NULL, kind INTEGER NOT NULL, changes INTEGER NOT NULL, PRIMARY KEY (hour, kind)
+) WITHOUT ROWID;
+INSERT INTO activity SELECT datetime / 3600000000, kind, count(*) FROM change GROUP BY 1, 2;
+",
 ];

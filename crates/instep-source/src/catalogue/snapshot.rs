@@ -12,7 +12,7 @@ use resourcesync::DateTime;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    CatalogueError, ChangeRecord, Head, Resource, Totals,
+    CatalogueError, ChangeRecord, Head, Resource, ResourceTotals,
     error::Doing,
     row::{StateReader, change_columns, read_change, read_head, read_resource, resource_columns},
 };
@@ -92,13 +92,13 @@ impl Snapshot {
     }
 
     /// The resources that belong to one of the sets in the mask, in the order of their keys.
-    pub fn resources(&self, sets: u64) -> Resources<'_> {
+    pub fn resources(&self, sets: u64) -> ResourceRows<'_> {
         self.resources_after(sets, &[])
     }
 
     /// Returns the resources from the first one behind a key.
-    pub fn resources_after(&self, sets: u64, key: &[u8]) -> Resources<'_> {
-        Resources {
+    pub fn resources_after(&self, sets: u64, key: &[u8]) -> ResourceRows<'_> {
+        ResourceRows {
             snapshot: self,
             sets,
             after: key.to_owned(),
@@ -109,8 +109,8 @@ impl Snapshot {
     }
 
     /// The changes in one of the sets of the mask that come after a sequence number, in order.
-    pub fn changes(&self, sets: u64, after: u64) -> Changes<'_> {
-        Changes {
+    pub fn changes(&self, sets: u64, after: u64) -> ChangeRows<'_> {
+        ChangeRows {
             snapshot: self,
             sets,
             after,
@@ -150,45 +150,13 @@ impl Snapshot {
         Ok(older)
     }
 
-    /// Returns the faults of the file itself: damaged pages, and totals that do not add up. Reads everything.
-    ///
-    /// # Errors
-    /// If the catalogue cannot be read at all.
-    pub fn damage(&self) -> Result<Vec<String>, CatalogueError> {
-        let connection = self.connection()?;
-        let mut damage = connection
-            .prepare("PRAGMA integrity_check")
-            .and_then(|mut statement| {
-                statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()
-            })
-            .doing("checking the file")?;
-        damage.retain(|line| line != "ok");
-        for set in 0..64u8 {
-            let (counted, kept) = (self.count(set)?, self.totals(set)?);
-            if counted != kept {
-                damage
-                    .push(format!("set {set} holds {} resources, not {}", counted.resources, kept.resources));
-            }
-        }
-        Ok(damage)
-    }
-
-    fn count(&self, set: u8) -> Result<Totals, CatalogueError> {
-        self.connection()?
-            .prepare_cached("SELECT count(*), total(length) FROM resource WHERE sets & ?1 != 0")
-            .and_then(|mut statement| {
-                statement.query_row([(1u64 << set) as i64], |row| {
-                    let (resources, bytes) = (row.get::<_, i64>(0)?, row.get::<_, f64>(1)?);
-                    Ok(Totals { resources: resources as u64, bytes: bytes as u64 })
-                })
-            })
-            .doing(READING)
-    }
-
     /// Returns the size of one set; costs nothing.
-    pub fn totals(&self, set: u8) -> Result<Totals, CatalogueError> {
+    pub fn totals(&self, set: u8) -> Result<ResourceTotals, CatalogueError> {
         let totals = |row: &rusqlite::Row<'_>| {
-            Ok(Totals { resources: row.get::<_, i64>(0)? as u64, bytes: row.get::<_, i64>(1)? as u64 })
+            Ok(ResourceTotals {
+                resources: row.get::<_, i64>(0)? as u64,
+                bytes: row.get::<_, i64>(1)? as u64,
+            })
         };
         self.connection()?
             .prepare_cached("SELECT resources, bytes FROM tally WHERE number = ?1")
@@ -202,7 +170,7 @@ impl Snapshot {
         resource(self.connection()?, key)
     }
 
-    /// A value that was kept with [`Catalogue::set_meta`](super::Catalogue::set_meta).
+    /// A value that a publication kept under a name.
     pub fn meta(&self, name: &str) -> Result<Option<Vec<u8>>, CatalogueError> {
         meta(self.connection()?, name)
     }
@@ -238,7 +206,7 @@ pub(super) fn meta(connection: &Connection, name: &str) -> Result<Option<Vec<u8>
 
 /// Resources in the order of their keys; memory does not grow with their number.
 #[derive(Debug)]
-pub struct Resources<'a> {
+pub struct ResourceRows<'a> {
     snapshot: &'a Snapshot,
     sets: u64,
     after: Vec<u8>,
@@ -247,7 +215,7 @@ pub struct Resources<'a> {
     done: bool,
 }
 
-impl Resources<'_> {
+impl ResourceRows<'_> {
     fn fetch(&mut self) -> Result<Vec<Resource>, CatalogueError> {
         let mut statement = self.snapshot.connection()?.prepare_cached(RESOURCES).doing(READING)?;
         let mut rows = statement.query(params![self.after, self.sets as i64, PAGE as i64]).doing(READING)?;
@@ -264,7 +232,7 @@ impl Resources<'_> {
 
 /// Lines of the change log in order; memory does not grow with their number.
 #[derive(Debug)]
-pub struct Changes<'a> {
+pub struct ChangeRows<'a> {
     snapshot: &'a Snapshot,
     sets: u64,
     after: u64,
@@ -273,7 +241,7 @@ pub struct Changes<'a> {
     done: bool,
 }
 
-impl Changes<'_> {
+impl ChangeRows<'_> {
     fn fetch(&mut self) -> Result<Vec<ChangeRecord>, CatalogueError> {
         let mut statement = self.snapshot.connection()?.prepare_cached(CHANGES).doing(READING)?;
         let mut rows =
@@ -314,8 +282,8 @@ macro_rules! paged {
         }
     };
 }
-paged!(Resources, Resource);
-paged!(Changes, ChangeRecord);
+paged!(ResourceRows, Resource);
+paged!(ChangeRows, ChangeRecord);
 
 #[cfg(test)]
 mod tests {

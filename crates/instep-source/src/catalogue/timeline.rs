@@ -22,6 +22,9 @@ pub fn system_clock() -> Clock {
     })
 }
 
+/// Microseconds that the last datetime may be later than the clock: clocks are set back by seconds now and then.
+const AHEAD: i64 = 300_000_000;
+
 /// Gives out datetimes, each later than all before it, whatever the clock does.
 pub(super) struct Timeline {
     clock: Clock,
@@ -41,6 +44,12 @@ impl Timeline {
         let later = |last: i64| now.max(last.saturating_add(1));
         let last = self.last.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |last| Some(later(last)));
         DateTime::from_unix_micros(later(last.unwrap_or_default()))
+    }
+
+    /// Returns the last datetime if it is more than [`AHEAD`] later than the clock.
+    pub(super) fn ahead(&self) -> Option<DateTime> {
+        let last = self.last();
+        (last > (self.clock)().saturating_add(AHEAD)).then(|| DateTime::from_unix_micros(last))
     }
 
     /// The last datetime given out.

@@ -4,9 +4,9 @@ use resourcesync::{DateTime, Digests, Uri};
 use rusqlite::params;
 
 use super::{
-    Catalogue, CatalogueError, Snapshot, State,
+    Catalogue, CatalogueError, ResourceState, Snapshot,
     error::Doing,
-    ledger::Ledger,
+    ledger::ChangeLog,
     row::{StateColumns, StateReader, write_digests},
 };
 
@@ -16,16 +16,16 @@ const READING: &str = "reading versions";
 /// A version of a resource.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Version {
+pub struct ResourceVersion {
     /// Since when the resource was so.
     pub datetime: DateTime,
     /// Its state; `None` if it was not there.
-    pub state: Option<State>,
+    pub state: Option<ResourceState>,
 }
 
-impl Version {
+impl ResourceVersion {
     /// A version since then.
-    pub fn new(datetime: DateTime, state: Option<State>) -> Self {
+    pub fn new(datetime: DateTime, state: Option<ResourceState>) -> Self {
         Self { datetime, state }
     }
 }
@@ -46,7 +46,7 @@ impl Catalogue {
     /// If the file cannot be written; then none of them is kept.
     pub(crate) fn keep_versions(
         &self,
-        versions: Vec<(Uri, Version)>,
+        versions: Vec<(Uri, ResourceVersion)>,
         keep: Keep,
         beside: (String, Option<Vec<u8>>),
     ) -> Result<Vec<Digests>, CatalogueError> {
@@ -62,9 +62,19 @@ impl Catalogue {
     }
 }
 
-impl Ledger<'_> {
-    fn keep_version(&mut self, uri: &Uri, version: &Version) -> Result<(), CatalogueError> {
-        let gone = State::new();
+impl Catalogue {
+    /// Returns those of the digests that no version has.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be read.
+    pub(crate) fn without_version(&self, digests: Vec<Digests>) -> Result<Vec<Digests>, CatalogueError> {
+        self.writer.run(move |ledger| ledger.unreferenced(digests))
+    }
+}
+
+impl ChangeLog<'_> {
+    fn keep_version(&mut self, uri: &Uri, version: &ResourceVersion) -> Result<(), CatalogueError> {
+        let gone = ResourceState::new();
         let columns = StateColumns::new(version.state.as_ref().unwrap_or(&gone));
         self.prepare("INSERT OR IGNORE INTO version VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
             .execute(
@@ -118,7 +128,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub fn versions(&self, uri: &Uri) -> Result<Vec<Version>, CatalogueError> {
+    pub fn versions(&self, uri: &Uri) -> Result<Vec<ResourceVersion>, CatalogueError> {
         let mut statement = self.connection()?.prepare_cached(SELECT).doing(READING)?;
         read(&mut statement, uri)
     }
@@ -137,7 +147,7 @@ impl Snapshot {
     }
 }
 
-fn read(statement: &mut rusqlite::Statement<'_>, uri: &Uri) -> Result<Vec<Version>, CatalogueError> {
+fn read(statement: &mut rusqlite::Statement<'_>, uri: &Uri) -> Result<Vec<ResourceVersion>, CatalogueError> {
     let mut reader = StateReader::default();
     let mut rows = statement.query([uri.as_str()]).doing(READING)?;
     let mut versions = Vec::new();
@@ -145,7 +155,7 @@ fn read(statement: &mut rusqlite::Statement<'_>, uri: &Uri) -> Result<Vec<Versio
         let gone: bool = row.get(1).doing(READING)?;
         let state = if gone { None } else { Some(reader.read(row, 2, uri)?) };
         let datetime = DateTime::from_unix_micros(row.get(0).doing(READING)?);
-        versions.push(Version::new(datetime, state));
+        versions.push(ResourceVersion::new(datetime, state));
     }
     Ok(versions)
 }

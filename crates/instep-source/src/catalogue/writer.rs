@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use super::{
     CatalogueError,
-    ledger::Ledger,
+    ledger::ChangeLog,
     row, schema,
     timeline::{Clock, Timeline},
 };
@@ -24,7 +24,7 @@ const GROUP: usize = 256;
 
 /// Answers the one who waits for a piece of work, once its fate is known.
 type CommitReply = Box<dyn FnOnce(Result<(), CatalogueError>) + Send>;
-type LedgerWork = Box<dyn FnOnce(&mut Ledger<'_>) -> CommitReply + Send>;
+type LedgerWork = Box<dyn FnOnce(&mut ChangeLog<'_>) -> CommitReply + Send>;
 type ExclusiveTask = Box<dyn FnOnce(&Connection) + Send>;
 
 /// A request to the thread that writes.
@@ -79,7 +79,7 @@ impl Writer {
     /// Hands over a piece of work and waits until it is committed, or has failed.
     pub(super) fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Ledger<'_>) -> Result<T, CatalogueError> + Send + 'static,
+        work: impl FnOnce(&mut ChangeLog<'_>) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
         self.begin(work)?.wait()
     }
@@ -87,7 +87,7 @@ impl Writer {
     /// Hands over a piece of work; it is done after all that was handed over before it.
     pub(super) fn begin<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Ledger<'_>) -> Result<T, CatalogueError> + Send + 'static,
+        work: impl FnOnce(&mut ChangeLog<'_>) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<PendingCommit<T>, CatalogueError> {
         let (reply, answer) = sync_channel(1);
         let undone = Arc::clone(&self.undone);
@@ -145,7 +145,7 @@ fn write(connection: &Connection, waiting: &Receiver<WriterJob>, timeline: &Time
                 // Before the first datetime is given out: a snapshot waits for it, and then shows every change older than itself.
                 let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut answers = Vec::new();
-                let outcome = Ledger::begin(connection, timeline).and_then(|mut ledger| {
+                let outcome = ChangeLog::begin(connection, timeline).and_then(|mut ledger| {
                     answers.push(first(&mut ledger));
                     // One wait for the disk serves all who came while the last one lasted.
                     while answers.len() < GROUP {

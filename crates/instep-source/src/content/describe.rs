@@ -5,7 +5,7 @@ use resourcesync::{ChangeFreq, DateTime, Link, Relation, Uri};
 use super::{MediaTypes, Pattern};
 use crate::{
     Error, GenericRule, LinkRule, SetOptions,
-    catalogue::{History, State},
+    catalogue::{History, ResourceState},
 };
 
 /// The rules of one set.
@@ -43,7 +43,7 @@ impl Describer {
     }
 
     /// Returns the frequency of change by the first rule that matches; one that the state has already is kept.
-    pub(crate) fn frequency(&self, uri: &Uri, state: &mut State, history: History, now: DateTime) {
+    pub(crate) fn frequency(&self, uri: &Uri, state: &mut ResourceState, history: History, now: DateTime) {
         if state.changefreq.is_some() || self.frequencies.is_empty() {
             return;
         }
@@ -53,7 +53,7 @@ impl Describer {
     }
 
     /// In which content coding the file of a resource is, and of which type it is then (ATT-11).
-    pub(crate) fn coding(&self, uri: &Uri, state: &mut State) {
+    pub(crate) fn coding(&self, uri: &Uri, state: &mut ResourceState) {
         let Some(path) = uri.as_str().strip_prefix(&self.base) else { return };
         let rule = self.codings.iter().find(|(pattern, _)| pattern.matches(path).is_some());
         if let Some((_, coding)) = rule.filter(|_| state.encoding.is_none()) {
@@ -70,7 +70,7 @@ impl Describer {
     pub(crate) fn links(
         &self,
         uri: &Uri,
-        state: &mut State,
+        state: &mut ResourceState,
         mut exists: impl FnMut(&str) -> Result<bool, Error>,
     ) -> Result<(), Error> {
         let Some(path) = uri.as_str().strip_prefix(&self.base) else { return Ok(()) };
@@ -126,7 +126,7 @@ mod tests {
     use super::Describer;
     use crate::{
         FrequencyRule, LinkRule, SetOptions,
-        catalogue::{History, State},
+        catalogue::{History, ResourceState},
     };
 
     fn describer(rules: &[(&str, &str, &str)]) -> Describer {
@@ -140,8 +140,8 @@ mod tests {
         Describer::new(&set, "http://x/").unwrap()
     }
 
-    fn described(describer: &Describer, uri: &str) -> State {
-        let mut state = State::new();
+    fn described(describer: &Describer, uri: &str) -> ResourceState {
+        let mut state = ResourceState::new();
         let exists = |uri: &str| Ok(!uri.contains("missing"));
         let uri = Uri::parse(uri).unwrap();
         describer.links(&uri, &mut state, exists).unwrap();

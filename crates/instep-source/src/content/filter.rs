@@ -4,7 +4,8 @@ use instep_store::PathFilter;
 
 use crate::Error;
 
-/// The patterns of one set over paths relative to a root, or to a folder below it: only what lies there belongs to the set.
+/// The patterns of one set over paths relative to a root, or to a folder below it: only what lies there belongs to
+/// the set.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     /// The folder, with its final slash; empty for the root itself.

@@ -51,7 +51,7 @@ pub(crate) fn look(root: &Root, path: &[u8], private_too: bool) -> Look {
                     sets => Look::File(stamp(&stat), sets),
                 };
             }
-            // What was published stays published: a mode that changed is no deletion.
+            // It stays published as it was: a mode that changed is no deletion.
             FileType::RegularFile if last => return Look::Unknown,
             _ => return Look::Nothing,
         }

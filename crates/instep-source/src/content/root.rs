@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{Error, catalogue::FileStamp};
 
-/// A folder, the URI it is served at, and the sets that take files from it. Where somebody supplies its resources, it is
-/// not walked.
+/// A folder, the URI it is served at, and the sets that take files from it. Where somebody supplies its resources, it
+/// is not walked.
 #[derive(Debug)]
 pub(crate) struct Root {
     pub(crate) number: u8,

@@ -16,28 +16,28 @@ use tempfile::NamedTempFile;
 
 use crate::PublishOptions;
 use account::Account;
-pub use account::Kept;
+pub use account::SpoolUsage;
 
 /// States of resources under the names of their strongest digests, so that equal ones are kept once. It costs the
 /// bytes of each new state, up to a limit; beyond that the oldest go.
 #[derive(Clone, Debug)]
-pub struct Spool {
+pub(crate) struct StateSpool {
     folder: PathBuf,
     limit: u64,
     largest: u64,
     account: Account,
 }
 
-impl Spool {
+impl StateSpool {
     /// A spool in a folder, which is made when the first state comes.
-    pub fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
+    pub(crate) fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
         let folder = folder.into();
         Self { account: Account::beside(&folder), folder, limit: limit_bytes, largest: u64::MAX }
     }
 
     /// Returns the spool of a Source; `None` unless it keeps states.
-    pub fn of(options: &PublishOptions) -> Option<Self> {
-        let only_patches = options.patches.filter(|_| !options.dumps.changes && options.versions.is_none());
+    pub(crate) fn of(options: &PublishOptions) -> Option<Self> {
+        let only_patches = options.patches().filter(|_| !options.dumps.changes && options.versions.is_none());
         options.keep_states.then(|| Self {
             largest: only_patches.map_or(u64::MAX, |patches| patches.most_bytes),
             ..Self::new(options.state.join("states"), options.keep_bytes)
@@ -50,7 +50,7 @@ impl Spool {
     }
 
     /// Returns its folder.
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -58,7 +58,7 @@ impl Spool {
     ///
     /// # Errors
     /// If they are there but cannot be opened.
-    pub fn find(&self, digests: &Digests) -> io::Result<Option<File>> {
+    pub(crate) fn find(&self, digests: &Digests) -> io::Result<Option<File>> {
         let Some(path) = self.path(digests) else { return Ok(None) };
         match File::open(path) {
             Ok(file) => Ok(Some(file)),
@@ -122,7 +122,7 @@ impl Spool {
     ///
     /// # Errors
     /// If the folder cannot be read.
-    pub fn kept(&self) -> io::Result<Kept> {
+    pub(crate) fn kept(&self) -> io::Result<SpoolUsage> {
         match self.account.read()? {
             Some(kept) => Ok(kept),
             None => Ok(sum(&self.states()?)),
@@ -141,7 +141,7 @@ impl Spool {
     ///
     /// # Errors
     /// If the folder cannot be read or a state cannot be removed.
-    pub fn trim(&self) -> io::Result<Kept> {
+    pub(crate) fn trim(&self) -> io::Result<SpoolUsage> {
         self.account.settle(&self.folder, |accounted| match accounted {
             Some(kept) if kept.bytes <= self.limit => Ok(kept),
             _ => self.shrink(),
@@ -149,7 +149,7 @@ impl Spool {
     }
 
     /// Drops the oldest beyond the limit, and some more, so that the next look at all of them is far.
-    fn shrink(&self) -> io::Result<Kept> {
+    fn shrink(&self) -> io::Result<SpoolUsage> {
         let mut states = self.states()?;
         let mut kept = sum(&states);
         if kept.bytes <= self.limit {
@@ -199,8 +199,8 @@ impl Spool {
 
 const PARTIAL: &str = ".partial-";
 
-fn sum(states: &[Stored]) -> Kept {
-    Kept { states: states.len() as u64, bytes: states.iter().map(|state| state.length).sum() }
+fn sum(states: &[Stored]) -> SpoolUsage {
+    SpoolUsage { states: states.len() as u64, bytes: states.iter().map(|state| state.length).sum() }
 }
 
 /// A state in the spool; the oldest sorts first.
@@ -214,7 +214,7 @@ struct Stored {
 /// A state that is being copied; it goes when it is dropped.
 #[derive(Debug)]
 pub(crate) struct StateDraft<'a> {
-    spool: &'a Spool,
+    spool: &'a StateSpool,
     file: NamedTempFile,
 }
 
@@ -243,9 +243,9 @@ mod tests {
 
     use resourcesync::{Algorithm, Digests, Hasher};
 
-    use super::{Kept, Spool};
+    use super::{SpoolUsage, StateSpool};
 
-    fn keep(spool: &Spool, text: &str) -> Digests {
+    fn keep(spool: &StateSpool, text: &str) -> Digests {
         let mut hasher = Hasher::new(&[Algorithm::Md5, Algorithm::Sha256]);
         hasher.update(text.as_bytes());
         let digests = hasher.finish();
@@ -258,10 +258,10 @@ mod tests {
     #[test]
     fn equal_states_are_kept_once_and_found_by_their_digests() {
         let folder = tempfile::tempdir().unwrap();
-        let spool = Spool::new(folder.path().join("states"), 1_000);
-        assert_eq!(spool.trim().unwrap(), Kept::default());
+        let spool = StateSpool::new(folder.path().join("states"), 1_000);
+        assert_eq!(spool.trim().unwrap(), SpoolUsage::default());
         let digests = [keep(&spool, "one"), keep(&spool, "two"), keep(&spool, "one")];
-        assert_eq!(spool.trim().unwrap(), Kept { states: 2, bytes: 6 });
+        assert_eq!(spool.trim().unwrap(), SpoolUsage { states: 2, bytes: 6 });
         let mut text = String::new();
         spool.find(&digests[0]).unwrap().unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "one");
@@ -271,12 +271,12 @@ mod tests {
     #[test]
     fn beyond_its_limit_the_oldest_states_go() {
         let folder = tempfile::tempdir().unwrap();
-        let spool = Spool::new(folder.path(), 7);
+        let spool = StateSpool::new(folder.path(), 7);
         let (one, two) = (keep(&spool, "one"), keep(&spool, "two"));
         let old = std::time::SystemTime::UNIX_EPOCH;
         spool.find(&one).unwrap().unwrap().set_modified(old).unwrap();
         let three = keep(&spool, "three");
-        assert_eq!(spool.trim().unwrap(), Kept { states: 1, bytes: 5 });
+        assert_eq!(spool.trim().unwrap(), SpoolUsage { states: 1, bytes: 5 });
         let held = [&one, &two, &three].map(|digests| spool.find(digests).unwrap().is_some());
         assert_eq!(held, [false, false, true]);
     }
@@ -284,22 +284,22 @@ mod tests {
     #[test]
     fn trimming_looks_at_no_state_while_there_is_room() {
         let folder = tempfile::tempdir().unwrap();
-        let spool = Spool::new(folder.path().join("states"), 1_000);
+        let spool = StateSpool::new(folder.path().join("states"), 1_000);
         keep(&spool, "one");
-        assert_eq!(spool.trim().unwrap(), Kept { states: 1, bytes: 3 });
+        assert_eq!(spool.trim().unwrap(), SpoolUsage { states: 1, bytes: 3 });
         // Not accounted for, and so not seen while nobody looks.
         std::fs::write(folder.path().join("states/unseen"), "12345").unwrap();
         let two = keep(&spool, "two");
-        assert_eq!(spool.trim().unwrap(), Kept { states: 2, bytes: 6 });
+        assert_eq!(spool.trim().unwrap(), SpoolUsage { states: 2, bytes: 6 });
         spool.remove(&two).unwrap();
-        assert_eq!(spool.trim().unwrap(), Kept { states: 1, bytes: 3 });
-        assert_eq!(spool.kept().unwrap(), Kept { states: 1, bytes: 3 });
+        assert_eq!(spool.trim().unwrap(), SpoolUsage { states: 1, bytes: 3 });
+        assert_eq!(spool.kept().unwrap(), SpoolUsage { states: 1, bytes: 3 });
     }
 
     #[test]
     fn what_a_killed_process_kept_is_counted_by_the_next_one() {
         let folder = tempfile::tempdir().unwrap();
-        let spool = || Spool::new(folder.path().join("states"), 1_000);
+        let spool = || StateSpool::new(folder.path().join("states"), 1_000);
         let killed = spool();
         keep(&killed, "one");
         killed.trim().unwrap();
@@ -307,8 +307,8 @@ mod tests {
         std::mem::forget(killed);
         let next = spool();
         next.open().unwrap();
-        assert_eq!(next.trim().unwrap(), Kept { states: 2, bytes: 7 });
+        assert_eq!(next.trim().unwrap(), SpoolUsage { states: 2, bytes: 7 });
         next.open().unwrap();
-        assert_eq!(next.kept().unwrap(), Kept { states: 2, bytes: 7 });
+        assert_eq!(next.kept().unwrap(), SpoolUsage { states: 2, bytes: 7 });
     }
 }

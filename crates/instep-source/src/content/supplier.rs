@@ -14,14 +14,14 @@ use std::{
 
 use resourcesync::Link;
 
-use crate::catalogue::State;
+use crate::catalogue::ResourceState;
 
 /// A holder of resources that knows their digests.
 ///
 /// # Contract
-/// The states that [`each`](Self::each) and [`at`](Self::at) return are published as they are: the digests must have been verified. Bytes
-/// that differ from their digest are refused by whoever compares them, and are never published under a digest of their
-/// own.
+/// The states that [`each`](Self::each) and [`at`](Self::at) return are published as they are: the digests must have
+/// been verified. Bytes that differ from their digest are refused by whoever compares them, and are never published
+/// under a digest of their own.
 pub trait Supplier: fmt::Debug + Send + Sync {
     /// Returns the folder that paths start from.
     fn folder(&self) -> &Path;
@@ -89,14 +89,14 @@ pub struct Supplied {
     /// Its path; with the prefix of its content, its URI.
     pub path: Vec<u8>,
     /// Its description. `lastmod` is ignored: the time of a resource here is when it came here.
-    pub state: State,
+    pub state: ResourceState,
     /// Links to other resources of the same supplier, each with the path of its target, from which its `href` follows.
     pub siblings: Vec<(Link, Vec<u8>)>,
 }
 
 impl Supplied {
     /// Creates a resource without links to siblings.
-    pub fn new(path: impl Into<Vec<u8>>, state: State) -> Self {
+    pub fn new(path: impl Into<Vec<u8>>, state: ResourceState) -> Self {
         Self { path: path.into(), state, siblings: Vec::new() }
     }
 }

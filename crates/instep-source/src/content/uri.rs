@@ -38,6 +38,11 @@ pub(super) fn encode(prefix: &str, path: &[u8]) -> String {
     uri
 }
 
+/// Writes a name as it stands in URIs.
+pub(crate) fn escape_path(name: &[u8]) -> String {
+    encode("", name)
+}
+
 /// The relative path that a rest of a URI stands for; none for one that no file can have: an empty segment, `.`, `..`,
 /// an escaped slash or NUL, a query or a fragment.
 pub(super) fn decode(rest: &str) -> Option<Vec<u8>> {

@@ -12,7 +12,7 @@ use super::{
     root::Root,
     stat::{is_for_others, stamp},
 };
-use crate::{LeftOut, LeftOutCounts, Monitor, Problem, catalogue::FileStamp};
+use crate::{LeftOut, LeftOutCounts, PublishMonitor, PublishProblem, catalogue::FileStamp};
 
 /// The next step of a walk.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub(crate) enum WalkStep<'a> {
 /// Walks one root, or a folder in it. A folder that is read holds its names in memory, and no more.
 pub(crate) struct FolderWalk<'a> {
     root: &'a Root,
-    monitor: &'a dyn Monitor,
+    monitor: &'a dyn PublishMonitor,
     private_too: bool,
     path: Vec<u8>,
     open: Vec<Folder>,
@@ -71,7 +71,11 @@ impl<'a> FolderWalk<'a> {
     ///
     /// # Errors
     /// If its folder cannot be read.
-    pub(crate) fn new(root: &'a Root, private_too: bool, monitor: &'a dyn Monitor) -> io::Result<Self> {
+    pub(crate) fn new(
+        root: &'a Root,
+        private_too: bool,
+        monitor: &'a dyn PublishMonitor,
+    ) -> io::Result<Self> {
         let handle = root.open_folder(b"")?;
         Self::from(root, b"", handle, private_too, monitor)
     }
@@ -84,7 +88,7 @@ impl<'a> FolderWalk<'a> {
         root: &'a Root,
         folder: &[u8],
         private_too: bool,
-        monitor: &'a dyn Monitor,
+        monitor: &'a dyn PublishMonitor,
     ) -> io::Result<Self> {
         let handle = root.open_folder(folder)?;
         Self::from(root, folder, handle, private_too, monitor)
@@ -95,7 +99,7 @@ impl<'a> FolderWalk<'a> {
         folder: &[u8],
         handle: OwnedFd,
         private_too: bool,
-        monitor: &'a dyn Monitor,
+        monitor: &'a dyn PublishMonitor,
     ) -> io::Result<Self> {
         let (path, open, spare) = (folder.to_vec(), Vec::new(), Vec::new());
         let mut walk = Self { root, monitor, private_too, path, open, spare, skips: Skips::default() };
@@ -255,7 +259,7 @@ impl<'a> FolderWalk<'a> {
         self.skips.unreadable += 1;
         let path = self.root.path(&self.path);
         let what = format!("cannot be read: {error}; what is known of it stays published");
-        self.monitor.problem(&Problem::skipped(path.display().to_string(), what));
+        self.monitor.problem(&PublishProblem::skipped(path.display().to_string(), what));
         Some(FoundPath::Unknown)
     }
 }

@@ -5,21 +5,21 @@ use std::{collections::BTreeMap, fs::File};
 use resourcesync::{Capability, Change, DateTime, Form, Header, Link, Relation, Uri};
 
 use super::{
-    item::{Content, without_repetition},
+    item::{ItemContent, without_repetition},
     pack::Packer,
 };
 use crate::{
-    Error, Monitor,
+    Error, PublishMonitor,
     catalogue::{Catalogue, ChangeRecord, Snapshot},
     content::Holdings,
     records::PublishedSet,
-    render::{Policy, SetPolicy},
+    render::{SetPolicy, SourcePolicy},
 };
 
 /// A request for resources in one package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BatchRequest {
+pub(crate) struct BatchRequest {
     /// The set, by its number.
     pub set: u8,
     /// The part of the set.
@@ -29,7 +29,7 @@ pub struct BatchRequest {
 /// The part of a set that is requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum BatchSelection {
+pub(crate) enum BatchSelection {
     /// These resources, as a package with a Resource Dump Manifest (§11.2).
     Resources(Vec<Uri>),
     /// The changes since then, as a package with a Change Dump Manifest (§13.2): for each resource its last change.
@@ -38,7 +38,7 @@ pub enum BatchSelection {
 
 impl BatchRequest {
     /// A request.
-    pub fn new(set: u8, selection: BatchSelection) -> Self {
+    pub(crate) fn new(set: u8, selection: BatchSelection) -> Self {
         Self { set, selection }
     }
 }
@@ -46,7 +46,7 @@ impl BatchRequest {
 /// The limits of one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct BatchLimits {
+pub(crate) struct BatchLimits {
     /// Resources; 10,000.
     pub resources: usize,
     /// Their bytes; 256 MiB.
@@ -61,8 +61,8 @@ impl Default for BatchLimits {
 
 /// Selects and builds batches, beside publications that go on.
 #[derive(Clone, Debug)]
-pub struct Batches {
-    pub(crate) policy: Policy,
+pub(crate) struct Batches {
+    pub(crate) policy: SourcePolicy,
     pub(crate) catalogue: Catalogue,
     pub(crate) holdings: Holdings,
     /// The limits of one batch.
@@ -71,7 +71,7 @@ pub struct Batches {
 
 /// A batch that was selected and not yet built.
 #[derive(Debug)]
-pub struct Batch {
+pub(crate) struct Batch {
     /// A key that is equal for requests with the same package, so that they can share one build.
     pub key: String,
     /// Resources in it.
@@ -80,7 +80,7 @@ pub struct Batch {
     pub bytes: u64,
     set: u8,
     header: Header,
-    contents: Vec<Content>,
+    contents: Vec<ItemContent>,
 }
 
 impl Batches {
@@ -89,7 +89,7 @@ impl Batches {
     /// # Errors
     /// [`Error::UnknownResources`] and [`Error::TooEarly`] when not all of it can be given, [`Error::TooMuch`] when it
     /// is more than the limits allow.
-    pub fn select(&self, request: &BatchRequest) -> Result<Batch, Error> {
+    pub(crate) fn select(&self, request: &BatchRequest) -> Result<Batch, Error> {
         let set = self.set(request.set)?;
         let snapshot = self.catalogue.snapshot()?;
         let (capability, contents) = match &request.selection {
@@ -124,8 +124,13 @@ impl Batches {
     /// Writes the package into a file.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn build(&self, batch: Batch, file: &mut File, monitor: &dyn Monitor) -> Result<(), Error> {
+    /// If the file cannot be written.
+    pub(crate) fn build(
+        &self,
+        batch: Batch,
+        file: &mut File,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<(), Error> {
         let set = self.set(batch.set)?;
         let packer = Packer {
             holdings: &self.holdings,
@@ -143,14 +148,14 @@ impl Batches {
         set.ok_or_else(|| Error::option("set", format!("there is no set number {number}")))
     }
 
-    fn resources(&self, set: u8, uris: &[Uri], snapshot: &Snapshot) -> Result<Vec<Content>, Error> {
+    fn resources(&self, set: u8, uris: &[Uri], snapshot: &Snapshot) -> Result<Vec<ItemContent>, Error> {
         let uris = without_repetition(uris);
         self.check_count(uris.len())?;
         let (mut contents, mut unknown) = (Vec::with_capacity(uris.len()), Vec::new());
         for uri in uris {
             let resource = self.holdings.find(snapshot, uri.as_str())?;
             match resource.filter(|resource| resource.sets & (1 << set) != 0) {
-                Some(resource) => contents.push(Content::Resource(resource)),
+                Some(resource) => contents.push(ItemContent::Resource(resource)),
                 None => unknown.push(uri.to_string()),
             }
         }
@@ -161,7 +166,7 @@ impl Batches {
     }
 
     /// The last change of each resource, in the order of these changes (CDM-4).
-    fn changes(&self, set: u8, since: DateTime, snapshot: &Snapshot) -> Result<Vec<Content>, Error> {
+    fn changes(&self, set: u8, since: DateTime, snapshot: &Snapshot) -> Result<Vec<ItemContent>, Error> {
         let published = crate::publish::published_set(snapshot, &self.set(set)?.name)?;
         let after = sequence_before(&published, since)?;
         let mut last: BTreeMap<Uri, ChangeRecord> = BTreeMap::new();
@@ -177,13 +182,13 @@ impl Batches {
         changes.into_iter().map(|change| self.content(change, snapshot)).collect()
     }
 
-    fn content(&self, change: ChangeRecord, snapshot: &Snapshot) -> Result<Content, Error> {
+    fn content(&self, change: ChangeRecord, snapshot: &Snapshot) -> Result<ItemContent, Error> {
         if change.change == Change::Deleted {
-            return Ok(Content::Deleted(change));
+            return Ok(ItemContent::Deleted(change));
         }
         Ok(match self.holdings.find(snapshot, change.uri.as_str())? {
-            Some(resource) => Content::Changed(resource, change.change, change.datetime),
-            None => Content::Deleted(ChangeRecord { change: Change::Deleted, ..change }),
+            Some(resource) => ItemContent::Changed(resource, change.change, change.datetime),
+            None => ItemContent::Deleted(ChangeRecord { change: Change::Deleted, ..change }),
         })
     }
 

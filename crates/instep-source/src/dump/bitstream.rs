@@ -10,7 +10,7 @@ use std::{
 use resourcesync::{Algorithm, DateTime, Digests, Hasher};
 
 use crate::{
-    catalogue::{Resource, State},
+    catalogue::{Resource, ResourceState},
     content::Holdings,
 };
 
@@ -59,7 +59,7 @@ impl Read for Pinned {
 }
 
 /// The strongest algorithm of a state: one is enough to see that bytes are the same.
-pub(super) fn strongest(state: &State) -> Option<Algorithm> {
+pub(super) fn strongest(state: &ResourceState) -> Option<Algorithm> {
     state.digests.strongest().map(|digest| digest.algorithm.clone())
 }
 
@@ -69,7 +69,7 @@ pub(super) fn observe(
     holdings: &Holdings,
     resource: &Resource,
     copy: &mut impl Write,
-) -> io::Result<Option<State>> {
+) -> io::Result<Option<ResourceState>> {
     let file = match holdings.open(resource) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -84,7 +84,11 @@ pub(super) fn observe(
     if after.modified()? != before.modified()? || after.len() != length {
         return Ok(None);
     }
-    let state = State {
+    if digests == resource.state.digests && resource.state.length == Some(length) {
+        // A new time over the same bytes modifies nothing; bytes that a supplier makes have the time of their making.
+        return Ok(Some(resource.state.clone()));
+    }
+    let state = ResourceState {
         lastmod: modified(&file)?.or(resource.state.lastmod),
         length: Some(length),
         digests,
@@ -97,4 +101,35 @@ fn modified(file: &File) -> io::Result<Option<DateTime>> {
     let since = file.metadata()?.modified()?.duration_since(std::time::UNIX_EPOCH);
     let micros = since.ok().and_then(|since| i64::try_from(since.as_micros()).ok());
     Ok(micros.map(DateTime::from_unix_micros))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{
+        NoMonitor, PublishOptions,
+        catalogue::Catalogue,
+        scan::{ScanOptions, scan},
+    };
+
+    #[test]
+    fn the_same_bytes_keep_the_time_at_which_they_came() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "a").unwrap();
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        let catalogue = Catalogue::open(&folder.path().join(".catalogue")).unwrap();
+        let holdings = Holdings::new(&options, &catalogue).unwrap();
+        scan(&holdings, &catalogue, &ScanOptions::new(&options), &NoMonitor).unwrap();
+        let known = catalogue.snapshot().unwrap().resources(1).next().unwrap().unwrap();
+        fs::write(&path, "a").unwrap();
+        File::options().append(true).open(&path).unwrap().set_modified(std::time::SystemTime::now()).unwrap();
+        let seen = observe(&holdings, &known, &mut io::sink()).unwrap().unwrap();
+        assert_eq!(seen, known.state);
+        fs::write(&path, "b").unwrap();
+        let seen = observe(&holdings, &known, &mut io::sink()).unwrap().unwrap();
+        assert_ne!((seen.lastmod, &seen.digests), (known.state.lastmod, &known.state.digests));
+    }
 }

@@ -5,27 +5,27 @@ use std::{collections::BTreeMap, path::Path};
 use resourcesync::{Capability, Change, Form, Header, Link, Relation};
 
 use super::{
-    item::Content,
+    item::ItemContent,
     pack::{Packaged, Packer},
 };
 use crate::{
-    Error, Monitor, Problem,
+    Error, PublishMonitor, PublishProblem,
     catalogue::{ChangeRecord, Snapshot},
-    content::{Holdings, Spool},
+    content::{Holdings, StateSpool},
     records::{Moment, PublishedChangeDump, PublishedChangePackage, PublishedDocument},
-    render::{Now, Policy, SetPolicy, part_name},
+    render::{Now, SetPolicy, SourcePolicy, part_name},
     sink::FolderSink,
 };
 
 /// Makes packages of changes, each observed state with its bytes (§13).
 pub(crate) struct ChangePackages<'a> {
-    pub(crate) policy: &'a Policy,
+    pub(crate) policy: &'a SourcePolicy,
     pub(crate) holdings: &'a Holdings,
-    pub(crate) spool: &'a Spool,
+    pub(crate) spool: &'a StateSpool,
     /// The folder of documents, patches among them.
     pub(crate) out: &'a Path,
     pub(crate) snapshot: &'a Snapshot,
-    pub(crate) monitor: &'a dyn Monitor,
+    pub(crate) monitor: &'a dyn PublishMonitor,
     pub(crate) now: Now,
 }
 
@@ -71,20 +71,20 @@ impl ChangePackages<'_> {
     }
 
     /// A line of the manifest. A state that was not kept, and is the resource's no longer, is not in it.
-    fn content(&self, change: ChangeRecord) -> Result<Option<Content>, Error> {
+    fn content(&self, change: ChangeRecord) -> Result<Option<ItemContent>, Error> {
         if change.change == Change::Deleted {
-            return Ok(Some(Content::Deleted(change)));
+            return Ok(Some(ItemContent::Deleted(change)));
         }
         let kept = self.spool.find(&change.state.digests).map_err(Error::read(self.spool.folder()))?;
         if kept.is_some() {
-            return Ok(Some(Content::Kept(change)));
+            return Ok(Some(ItemContent::Kept(change)));
         }
         let resource = self.holdings.find(self.snapshot, change.uri.as_str())?;
         if let Some(resource) = resource.filter(|resource| resource.state.same_bytes(&change.state)) {
-            return Ok(Some(Content::Changed(resource, change.change, change.datetime)));
+            return Ok(Some(ItemContent::Changed(resource, change.change, change.datetime)));
         }
         let what = "was changed again before this state could be kept; the Change Dump is without it";
-        self.monitor.problem(&Problem::warning(change.uri.as_str(), what));
+        self.monitor.problem(&PublishProblem::warning(change.uri.as_str(), what));
         Ok(None)
     }
 }

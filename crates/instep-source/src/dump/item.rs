@@ -10,14 +10,14 @@ use resourcesync::{Change, DateTime, Entry, Link, PackagePath, Uri};
 
 use super::{bitstream::Pinned, path::Paths};
 use crate::{
-    catalogue::{ChangeRecord, Patch, Resource, State},
-    content::{Holdings, Spool},
+    catalogue::{ChangeRecord, Patch, Resource, ResourceState},
+    content::{Holdings, StateSpool},
     render::{change_entry, resource_entry},
 };
 
 /// The content of one manifest entry.
 #[derive(Debug)]
-pub(super) enum Content {
+pub(super) enum ItemContent {
     /// A resource as it is.
     Resource(Resource),
     /// A resource as it is after a change.
@@ -30,8 +30,8 @@ pub(super) enum Content {
 
 /// A line of a manifest with its place in the package.
 #[derive(Debug)]
-pub(super) struct Item {
-    pub(super) content: Content,
+pub(super) struct PackageItem {
+    pub(super) content: ItemContent,
     pub(super) path: Option<PackagePath>,
     /// The patch of the change, with its place.
     pub(super) patch: Option<PackedPatch>,
@@ -48,12 +48,12 @@ pub(super) struct PackedPatch {
     pub(super) link: Link,
 }
 
-impl Item {
+impl PackageItem {
     /// Gives each bitstream its place.
-    pub(super) fn place_all(contents: Vec<Content>, base: &str) -> Vec<Self> {
+    pub(super) fn place_all(contents: Vec<ItemContent>, base: &str) -> Vec<Self> {
         let mut paths = Paths::new(base);
-        let place = |content: Content| {
-            let packed = !matches!(content, Content::Deleted(_));
+        let place = |content: ItemContent| {
+            let packed = !matches!(content, ItemContent::Deleted(_));
             let path = packed.then(|| paths.next(content.uri()));
             let patch = content.patch().and_then(|(patch, datetime)| {
                 let mut link = patch.link(base, datetime)?;
@@ -66,7 +66,7 @@ impl Item {
     }
 
     /// Its bytes: those set aside, else those of its file.
-    pub(super) fn open(&self, holdings: &Holdings, spool: Option<&Spool>) -> io::Result<Box<dyn Read>> {
+    pub(super) fn open(&self, holdings: &Holdings, spool: Option<&StateSpool>) -> io::Result<Box<dyn Read>> {
         match &self.pinned {
             Some(pinned) => Ok(Box::new(pinned.clone())),
             None => Ok(Box::new(self.content.open(holdings, spool)?)),
@@ -75,14 +75,14 @@ impl Item {
 
     pub(super) fn entry(&self) -> Entry {
         let mut entry = match &self.content {
-            Content::Resource(resource) => resource_entry(resource.clone()),
-            Content::Changed(resource, change, datetime) => {
+            ItemContent::Resource(resource) => resource_entry(resource.clone()),
+            ItemContent::Changed(resource, change, datetime) => {
                 let mut entry = resource_entry(resource.clone());
                 entry.metadata.change = Some(change.clone());
                 entry.metadata.datetime = Some(*datetime);
                 entry
             }
-            Content::Kept(record) | Content::Deleted(record) => change_entry(record.clone()),
+            ItemContent::Kept(record) | ItemContent::Deleted(record) => change_entry(record.clone()),
         };
         entry.metadata.path.clone_from(&self.path);
         entry.links.extend(self.patch.iter().map(|patch| patch.link.clone()));
@@ -90,7 +90,7 @@ impl Item {
     }
 }
 
-impl Content {
+impl ItemContent {
     pub(super) fn uri(&self) -> &Uri {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => &resource.uri,
@@ -105,14 +105,14 @@ impl Content {
         }
     }
 
-    pub(super) fn state(&self) -> &State {
+    pub(super) fn state(&self) -> &ResourceState {
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => &resource.state,
             Self::Kept(record) | Self::Deleted(record) => &record.state,
         }
     }
 
-    fn open(&self, holdings: &Holdings, spool: Option<&Spool>) -> io::Result<File> {
+    fn open(&self, holdings: &Holdings, spool: Option<&StateSpool>) -> io::Result<File> {
         let gone = io::ErrorKind::NotFound;
         match self {
             Self::Resource(resource) | Self::Changed(resource, ..) => holdings.open(resource),

@@ -15,11 +15,11 @@ use resourcesync::{
 
 use super::{
     bitstream::{HashingReader, Pinned, observe, strongest},
-    item::{Content, Item},
+    item::{ItemContent, PackageItem},
 };
 use crate::{
-    Error, Monitor, Problem,
-    content::{Holdings, Spool},
+    Error, PublishMonitor, PublishProblem,
+    content::{Holdings, StateSpool},
     records::{PublishedDocument, PublishedPackage},
     render::{Fitting, SetPolicy},
     sink::{FolderSink, Rank, Sink, Stage},
@@ -36,16 +36,16 @@ const MOST_ASIDE: u64 = 256 << 20;
 pub(super) struct Packer<'a> {
     pub(super) holdings: &'a Holdings,
     /// The bytes of past states, if they are kept.
-    pub(super) spool: Option<&'a Spool>,
+    pub(super) spool: Option<&'a StateSpool>,
     /// The folder of documents, patches among them.
     pub(super) out: Option<&'a Path>,
     pub(super) base: &'a str,
     pub(super) write: &'a WriteOptions,
-    pub(super) monitor: &'a dyn Monitor,
+    pub(super) monitor: &'a dyn PublishMonitor,
 }
 
 /// Writes a package with this manifest and these items; names the first item that is not as the manifest says.
-type Attempt<'a> = &'a mut dyn FnMut(&[u8], &[Item]) -> Result<Option<usize>, Error>;
+type Attempt<'a> = &'a mut dyn FnMut(&[u8], &[PackageItem]) -> Result<Option<usize>, Error>;
 
 /// The names of a package and the copy of its manifest among the documents of a set.
 pub(super) struct Packaged<'a> {
@@ -60,7 +60,7 @@ impl Packer<'_> {
         &self,
         names: Packaged<'_>,
         header: &Header,
-        contents: Vec<Content>,
+        contents: Vec<ItemContent>,
         sink: &mut FolderSink,
         documents: &mut BTreeMap<String, PublishedDocument>,
     ) -> Result<PublishedPackage, Error> {
@@ -90,7 +90,7 @@ impl Packer<'_> {
         file: &mut File,
         name: &str,
         header: &Header,
-        contents: Vec<Content>,
+        contents: Vec<ItemContent>,
     ) -> Result<(), Error> {
         let written = self.until_true(name, header, contents, RESTARTS, &mut |manifest, items| {
             file.rewind().and_then(|()| file.set_len(0)).map_err(Error::write(name))?;
@@ -99,18 +99,18 @@ impl Packer<'_> {
         written.map(drop)
     }
 
-    /// Writes a package until its manifest is true. It comes first and says what follows, so a file that is not as the
-    /// catalogue knows it makes the package start again, with the file as it is now; after as many restarts as `restarts`, all
-    /// bytes are set aside first. Returns the manifest.
+    /// Writes a package until its manifest is true. It comes first and says what follows, so a file that is not as
+    /// the catalogue knows it makes the package start again, with the file as it is now; after as many restarts as
+    /// `restarts`, all bytes are set aside first. Returns the manifest.
     fn until_true(
         &self,
         name: &str,
         header: &Header,
-        contents: Vec<Content>,
+        contents: Vec<ItemContent>,
         restarts: u32,
         write: Attempt<'_>,
     ) -> Result<Vec<u8>, Error> {
-        let mut items = Item::place_all(self.with_files(contents), self.base);
+        let mut items = PackageItem::place_all(self.with_files(contents), self.base);
         let mut attempt = 0;
         loop {
             if attempt == restarts {
@@ -129,7 +129,7 @@ impl Packer<'_> {
     }
 
     /// Returns the contents that have bytes: a resource that an application only reports is not packed.
-    fn with_files(&self, mut contents: Vec<Content>) -> Vec<Content> {
+    fn with_files(&self, mut contents: Vec<ItemContent>) -> Vec<ItemContent> {
         let all = contents.len();
         let mut first = None;
         contents.retain(|content| {
@@ -141,13 +141,13 @@ impl Packer<'_> {
         });
         if let Some(first) = first {
             let what = format!("has no file here, so no package holds it; {} in all", all - contents.len());
-            self.monitor.problem(&Problem::warning(first, what));
+            self.monitor.problem(&PublishProblem::warning(first, what));
         }
         contents
     }
 
     /// Leaves out every item whose file is gone. If one is gone, others may be too: a single restart is enough for all.
-    fn leave_out_gone(&self, items: &mut Vec<Item>) {
+    fn leave_out_gone(&self, items: &mut Vec<PackageItem>) {
         items.retain(|item| {
             let opened = item.path.as_ref().map(|_| item.open(self.holdings, self.spool).map(drop));
             let is_gone = matches!(opened, Some(Err(error)) if error.kind() == io::ErrorKind::NotFound);
@@ -159,7 +159,7 @@ impl Packer<'_> {
     }
 
     /// Sets the bytes of all resources aside, each as it is now.
-    fn pin(&self, items: Vec<Item>) -> io::Result<Vec<Item>> {
+    fn pin(&self, items: Vec<PackageItem>) -> io::Result<Vec<PackageItem>> {
         let copy = Arc::new(tempfile::tempfile()?);
         let (mut pinned, mut offset) = (Vec::with_capacity(items.len()), 0);
         for mut item in items {
@@ -183,7 +183,7 @@ impl Packer<'_> {
     }
 
     /// Writes the manifest of the items that a manifest can carry; the others are taken out.
-    fn manifest(&self, name: &str, header: &Header, items: &mut Vec<Item>) -> Result<Vec<u8>, Error> {
+    fn manifest(&self, name: &str, header: &Header, items: &mut Vec<PackageItem>) -> Result<Vec<u8>, Error> {
         let fitting = Fitting::new(header, self.write);
         let failed = |source| Error::Document { name: name.to_owned(), source };
         let mut writer = DocumentWriter::new(Vec::new(), header, self.write.clone()).map_err(failed)?;
@@ -195,7 +195,7 @@ impl Packer<'_> {
             match fitting.write(&mut writer, &item.entry()) {
                 Ok(None) => true,
                 Ok(Some(omission)) => {
-                    self.monitor.problem(&Problem::warning(omission.uri, omission.what));
+                    self.monitor.problem(&PublishProblem::warning(omission.uri, omission.what));
                     !omission.whole
                 }
                 Err(error) => {
@@ -213,7 +213,7 @@ impl Packer<'_> {
         name: &str,
         stage: &mut dyn Stage,
         manifest: &[u8],
-        items: &[Item],
+        items: &[PackageItem],
     ) -> Result<Option<usize>, Error> {
         let failed =
             |source: PackageError| Error::Package { name: name.to_owned(), source: Box::new(source) };
@@ -236,7 +236,7 @@ impl Packer<'_> {
     fn add(
         &self,
         package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
-        item: &Item,
+        item: &PackageItem,
         path: &PackagePath,
     ) -> Result<bool, PackageError> {
         let state = item.content.state();
@@ -257,7 +257,7 @@ impl Packer<'_> {
     fn add_patch(
         &self,
         package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
-        item: &Item,
+        item: &PackageItem,
     ) -> Result<bool, PackageError> {
         let (Some(patch), Some(out)) = (&item.patch, self.out) else { return Ok(true) };
         let link = &patch.link;
@@ -273,7 +273,7 @@ impl Packer<'_> {
     }
 
     /// Takes an item as its file is now, or out where that cannot be said: who reads the package gets it from `loc`.
-    fn look_again(&self, items: &mut Vec<Item>, index: usize) {
+    fn look_again(&self, items: &mut Vec<PackageItem>, index: usize) {
         let item = &mut items[index];
         item.attempts += 1;
         if item.patch.take().is_some() {
@@ -288,10 +288,10 @@ impl Packer<'_> {
         self.leave_out(&items.remove(index));
     }
 
-    fn leave_out(&self, item: &Item) {
+    fn leave_out(&self, item: &PackageItem) {
         let uri = item.entry().loc.into_string();
         let what = "is gone or changes while it is packed; it is left out of the package";
-        self.monitor.problem(&Problem::warning(uri, what));
+        self.monitor.problem(&PublishProblem::warning(uri, what));
     }
 }
 

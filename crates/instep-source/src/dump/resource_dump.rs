@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use resourcesync::{Capability, Form, Header, Link, Relation};
 
 use super::{
-    item::Content,
+    item::ItemContent,
     pack::{Packaged, Packer},
 };
 use crate::{
-    DumpOptions, Error, Monitor, Phase, Progress,
+    DumpOptions, Error, PublishMonitor, PublishPhase, PublishProgress,
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
     records::{Moment, PublishedDocument, PublishedPackage, PublishedResourceDump},
-    render::{Policy, SetPolicy, part_name},
+    render::{SetPolicy, SourcePolicy, part_name},
     sink::FolderSink,
 };
 
 /// Resource Dumps to be built (§11), beside publications that go on: it holds nothing that they need.
 #[derive(Debug)]
 pub struct DumpJob {
-    pub(crate) policy: Policy,
+    pub(crate) policy: SourcePolicy,
     pub(crate) options: DumpOptions,
     pub(crate) catalogue: Catalogue,
     pub(crate) holdings: Holdings,
@@ -41,15 +41,15 @@ impl DumpJob {
     /// Builds the packages; this takes as long as reading the resources does.
     ///
     /// # Errors
-    /// When the catalogue cannot be read or the packages cannot be written.
-    pub fn build(mut self, monitor: &dyn Monitor) -> Result<BuiltDumps, Error> {
-        monitor.phase(Phase::Pack);
+    /// If the catalogue cannot be read or the packages cannot be written.
+    pub fn build(mut self, monitor: &dyn PublishMonitor) -> Result<BuiltDumps, Error> {
+        monitor.phase(PublishPhase::Pack);
         let (mut sets, mut documents) = (BTreeMap::new(), BTreeMap::new());
         let mut sink = std::mem::take(&mut self.sink);
         for number in &self.due {
             let Some(set) = self.policy.sets.get(usize::from(*number)) else { continue };
             let snapshot = self.catalogue.snapshot()?;
-            let dump = Dump { job: &self, set, snapshot: &snapshot, monitor };
+            let dump = DumpBuild { job: &self, set, snapshot: &snapshot, monitor };
             let published = dump.build(*number, &mut sink, &mut documents)?;
             sets.insert(set.name.clone(), published);
         }
@@ -58,14 +58,14 @@ impl DumpJob {
 }
 
 /// One dump while it is built.
-struct Dump<'a> {
+struct DumpBuild<'a> {
     job: &'a DumpJob,
     set: &'a SetPolicy,
     snapshot: &'a Snapshot,
-    monitor: &'a dyn Monitor,
+    monitor: &'a dyn PublishMonitor,
 }
 
-impl Dump<'_> {
+impl DumpBuild<'_> {
     fn build(
         &self,
         number: u8,
@@ -83,7 +83,10 @@ impl Dump<'_> {
             done += part.len() as u64;
             bytes += part.iter().filter_map(|resource| resource.state.length).sum::<u64>();
             packages.push(self.package(packages.len() + 1, part, sink, documents)?);
-            let progress = Progress { total: Some(total), ..Progress::new(Phase::Pack, done, bytes) };
+            let progress = PublishProgress {
+                total: Some(total),
+                ..PublishProgress::new(PublishPhase::Pack, done, bytes)
+            };
             self.monitor.progress(progress);
         }
         let head = self.snapshot.head();
@@ -115,7 +118,7 @@ impl Dump<'_> {
             monitor: self.monitor,
         };
         let names = Packaged { set: self.set, package, manifest };
-        let part = part.into_iter().map(Content::Resource).collect();
+        let part = part.into_iter().map(ItemContent::Resource).collect();
         packer.package(names, &self.manifest_header(), part, sink, documents)
     }
 

@@ -6,22 +6,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::message::Message;
-use crate::{Error, Monitor, Problem, Publisher, dump::BuiltDumps};
+use super::message::LiveMessage;
+use crate::{Error, PublishMonitor, PublishProblem, Publisher, dump::BuiltDumps};
 
 /// The delay after a failed build of dumps before the next attempt.
 const AFTER_FAILURE: Duration = Duration::from_secs(600);
 
 /// At most one build at a time, on a thread of its own.
 pub(super) struct Dumps {
-    messages: mpsc::SyncSender<Message>,
-    monitor: Arc<dyn Monitor>,
+    messages: mpsc::SyncSender<LiveMessage>,
+    monitor: Arc<dyn PublishMonitor>,
     is_building: bool,
     not_before: Option<Instant>,
 }
 
 impl Dumps {
-    pub(super) fn new(messages: mpsc::SyncSender<Message>, monitor: Arc<dyn Monitor>) -> Self {
+    pub(super) fn new(messages: mpsc::SyncSender<LiveMessage>, monitor: Arc<dyn PublishMonitor>) -> Self {
         Self { messages, monitor, is_building: false, not_before: None }
     }
 
@@ -37,7 +37,7 @@ impl Dumps {
                 let build = move || {
                     let built = job.build(&*monitor).map(Box::new);
                     // Nobody takes it when the Source ended meanwhile.
-                    let _ = messages.send(Message::Built(built));
+                    let _ = messages.send(LiveMessage::Built(built));
                 };
                 match thread::Builder::new().name("dump".to_owned()).spawn(build) {
                     Ok(_) => self.is_building = true,
@@ -56,6 +56,6 @@ impl Dumps {
 
     fn failed(&mut self, why: &str) {
         self.not_before = Some(Instant::now() + AFTER_FAILURE);
-        self.monitor.problem(&Problem::warning("Resource Dump", why));
+        self.monitor.problem(&PublishProblem::warning("Resource Dump", why));
     }
 }

@@ -7,7 +7,7 @@ use crate::{Error, dump::BuiltDumps};
 
 /// A message to the thread that publishes.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum LiveMessage {
     Touched(PathBuf, Touch),
     EventsLost,
     Recorded,
@@ -20,17 +20,17 @@ pub(super) enum Message {
 /// publication follows anyway.
 #[derive(Clone, Debug)]
 pub(crate) struct PublicationRequests {
-    pub(super) messages: mpsc::SyncSender<Message>,
+    pub(super) messages: mpsc::SyncSender<LiveMessage>,
 }
 
 impl PublicationRequests {
     /// Requests a publication of changes that an application recorded in the catalogue.
     pub(crate) fn recorded(&self) {
-        let _ = self.messages.try_send(Message::Recorded);
+        let _ = self.messages.try_send(LiveMessage::Recorded);
     }
 
     /// Requests a scan of everything.
     pub(crate) fn scan_everything(&self) {
-        let _ = self.messages.try_send(Message::ScanEverything);
+        let _ = self.messages.try_send(LiveMessage::ScanEverything);
     }
 }

@@ -1,4 +1,5 @@
-//! When a change of a file is taken: as soon as its writer is done, or seems to be. PURE: time is an argument.
+//! The moment at which a changed file is looked at: as soon as its writer is done, or seems to be. PURE: time is an
+//! argument.
 
 use std::{
     collections::BTreeMap,

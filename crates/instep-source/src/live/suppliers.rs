@@ -2,24 +2,24 @@
 
 use std::sync::mpsc;
 
-use super::{message::Message, settle::Touch};
+use super::{message::LiveMessage, settle::Touch};
 use crate::{
     Publisher,
     content::{ChangeReporter, ReportedPath},
 };
 
 /// Gives each supplier a reporter. Suppliers report whether folders are watched or not.
-pub(super) fn watch_suppliers(publisher: &Publisher, messages: &mpsc::SyncSender<Message>) {
+pub(super) fn watch_suppliers(publisher: &Publisher, messages: &mpsc::SyncSender<LiveMessage>) {
     for root in publisher.holdings().roots() {
         if let Some(supply) = &root.supply {
             let messages = messages.clone();
             let report = move |reported| match reported {
                 ReportedPath::One(path) => {
-                    if messages.try_send(Message::Touched(path, Touch::Whole)).is_err() {
-                        let _ = messages.send(Message::ScanEverything);
+                    if messages.try_send(LiveMessage::Touched(path, Touch::Whole)).is_err() {
+                        let _ = messages.send(LiveMessage::ScanEverything);
                     }
                 }
-                ReportedPath::Everything => drop(messages.send(Message::ScanEverything)),
+                ReportedPath::Everything => drop(messages.send(LiveMessage::ScanEverything)),
             };
             supply.0.watch(ChangeReporter::new(&root.folder(), report));
         }

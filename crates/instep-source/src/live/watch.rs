@@ -16,8 +16,8 @@ use notify::{
     event::{AccessKind, AccessMode, ModifyKind},
 };
 
-use super::{message::Message, settle::Touch};
-use crate::{Monitor, Problem};
+use super::{message::LiveMessage, settle::Touch};
+use crate::{PublishMonitor, PublishProblem};
 
 /// Watches over the folders of the content.
 pub(super) struct Watches {
@@ -29,7 +29,7 @@ pub(super) struct Watches {
 
 impl Watches {
     /// Watches that report to a channel, except for what the Source itself writes.
-    pub(super) fn new(own: Vec<PathBuf>, messages: mpsc::SyncSender<Message>) -> notify::Result<Self> {
+    pub(super) fn new(own: Vec<PathBuf>, messages: mpsc::SyncSender<LiveMessage>) -> notify::Result<Self> {
         let own: Arc<[PathBuf]> = own.into();
         let lost = Arc::new(AtomicBool::new(false));
         let (skipped, overflow) = (Arc::clone(&own), Arc::clone(&lost));
@@ -49,14 +49,19 @@ impl Watches {
         Self { watcher: None, own: Arc::default(), lost: Arc::default(), unwatched: BTreeSet::new() }
     }
 
+    /// No watches of these folders, because the system lets nobody watch: they are scanned like those that cannot be watched.
+    pub(super) fn unable(folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self { unwatched: folders.into_iter().collect(), ..Self::none() }
+    }
+
     /// Returns `true` if events were lost since the last call.
     pub(super) fn take_lost(&self) -> bool {
         self.lost.swap(false, Ordering::Acquire)
     }
 
-    /// Returns `true` if there are watches at all.
-    pub(super) fn stand(&self) -> bool {
-        self.watcher.is_some()
+    /// Returns `true` if only complete scans find what changed.
+    pub(super) fn leave_all_to_scans(&self) -> bool {
+        self.watcher.is_none() && self.unwatched.is_empty()
     }
 
     /// Returns the folders that cannot be watched, each with all that lies below it.
@@ -64,9 +69,9 @@ impl Watches {
         &self.unwatched
     }
 
-    /// Watches a folder and the folders below it; no link is followed, nothing hidden is watched. What cannot be watched
-    /// is left to scans, and all else is watched.
-    pub(super) fn add(&mut self, folder: &Path, monitor: &dyn Monitor) {
+    /// Watches a folder and the folders below it; no link is followed, nothing hidden is watched. What cannot be
+    /// watched is left to scans, and all else is watched.
+    pub(super) fn add(&mut self, folder: &Path, monitor: &dyn PublishMonitor) {
         let Some(watcher) = &mut self.watcher else { return };
         self.unwatched.retain(|unwatched| !unwatched.starts_with(folder));
         let mut failures = 0;
@@ -78,7 +83,7 @@ impl Watches {
                 Err(error) => {
                     if failures == 0 {
                         let subject = folder.to_string_lossy();
-                        monitor.problem(&Problem::warning(subject, advice(&error)));
+                        monitor.problem(&PublishProblem::warning(subject, advice(&error)));
                     }
                     failures += 1;
                     self.unwatched.insert(folder);
@@ -96,7 +101,7 @@ impl Watches {
         if failures > 1 {
             let what =
                 format!("and {} more folders cannot be watched; they are scanned instead", failures - 1);
-            monitor.problem(&Problem::warning(folder.to_string_lossy(), what));
+            monitor.problem(&PublishProblem::warning(folder.to_string_lossy(), what));
         }
     }
 }
@@ -136,10 +141,10 @@ fn is_own(path: &Path, own: &[PathBuf]) -> bool {
     hidden || own.iter().any(|own| path.starts_with(own))
 }
 
-fn messages_of(event: notify::Result<Event>, own: &[PathBuf]) -> Vec<Message> {
-    let Ok(event) = event else { return vec![Message::EventsLost] };
+fn messages_of(event: notify::Result<Event>, own: &[PathBuf]) -> Vec<LiveMessage> {
+    let Ok(event) = event else { return vec![LiveMessage::EventsLost] };
     if event.need_rescan() {
-        return vec![Message::EventsLost];
+        return vec![LiveMessage::EventsLost];
     }
     let touch = match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) | EventKind::Modify(ModifyKind::Name(_)) => {
@@ -149,7 +154,7 @@ fn messages_of(event: notify::Result<Event>, own: &[PathBuf]) -> Vec<Message> {
         _ => Touch::Moving,
     };
     let paths = event.paths.into_iter().filter(|path| !is_own(path, own));
-    paths.map(|path| Message::Touched(path, touch)).collect()
+    paths.map(|path| LiveMessage::Touched(path, touch)).collect()
 }
 
 #[cfg(test)]
@@ -175,7 +180,7 @@ mod tests {
     fn an_overflow_or_an_error_of_the_watch_leads_to_a_look_at_everything() {
         let overflow = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
         for event in [Ok(overflow), Err(notify::Error::generic("lost"))] {
-            assert!(matches!(messages_of(event, &[]).as_slice(), [Message::EventsLost]));
+            assert!(matches!(messages_of(event, &[]).as_slice(), [LiveMessage::EventsLost]));
         }
     }
 
@@ -184,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (sender, receiver) = mpsc::sync_channel(1);
         let mut watches = Watches::new(Vec::new(), sender).unwrap();
-        watches.add(folder.path(), &crate::VoidMonitor);
+        watches.add(folder.path(), &crate::NoMonitor);
         assert!(watches.unwatched().is_empty());
         fs::write(folder.path().join("a"), "a").unwrap();
         let until = std::time::Instant::now() + std::time::Duration::from_secs(30);

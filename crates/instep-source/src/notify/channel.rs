@@ -8,7 +8,7 @@ use http::HeaderValue;
 use resourcesync::{Capability, Entry, Link, Metadata, Relation, Uri};
 use tokio::sync::broadcast;
 
-use super::options::{ChannelOptions, Dialect};
+use super::options::{ChannelDialect, ChannelOptions};
 use crate::render::SetPlace;
 
 /// The number of messages that a listener may be behind. After that it is dropped, and reads the Change List (W9).
@@ -16,7 +16,7 @@ const BACKLOG: usize = 64;
 
 /// The channel of one kind of notification about one set (CN-2).
 #[derive(Debug)]
-pub(crate) struct Channel {
+pub(crate) struct NotificationChannel {
     topic: Uri,
     hubs: Vec<Uri>,
     capability_list: Uri,
@@ -24,7 +24,7 @@ pub(crate) struct Channel {
     last: RwLock<Option<Utf8Bytes>>,
 }
 
-impl Channel {
+impl NotificationChannel {
     pub(super) fn new(place: &SetPlace, kind: &Capability, hubs: Vec<Uri>) -> Arc<Self> {
         let (messages, _) = broadcast::channel(BACKLOG);
         Arc::new(Self {
@@ -54,7 +54,6 @@ impl Channel {
     }
 
     /// Returns the number of listeners.
-    #[cfg(test)]
     pub(super) fn listeners(&self) -> usize {
         self.messages.receiver_count()
     }
@@ -84,8 +83,8 @@ pub(super) fn entry(place: &SetPlace, kind: &Capability, options: &ChannelOption
     let topic = topic(place, kind);
     let socket = Uri::parse(&topic.as_str().replacen("http", "ws", 1)).unwrap_or_default();
     let (loc, links) = match options.dialect {
-        Dialect::V0_8 => (socket, Vec::new()),
-        Dialect::V1_0 => {
+        ChannelDialect::V0_8 => (socket, Vec::new()),
+        ChannelDialect::V1_0 => {
             let hubs = options.hubs(place.source()).into_iter().map(|hub| Link::new(Relation::Hub, hub));
             (topic, hubs.chain([Link::new(Relation::Alternate, socket)]).collect())
         }

@@ -12,8 +12,8 @@ use tokio::time::timeout;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of an answer that are read: a challenge is short.
 const ANSWER_BYTES: usize = 1_024;
-/// The time for which the addresses of a name are remembered: longer than a verification waits, so that the address that was counted is
-/// the one that is asked (C16).
+/// The time for which the addresses of a name are remembered: longer than a verification waits, so that the address
+/// that was counted is the one that is asked (C16).
 const ADDRESSES_LAST: Duration = Duration::from_secs(60);
 /// Requests at a time. The hub keeps below it by limits of its own, which know who is slow.
 const TRANSFERS: usize = 1_024;
@@ -49,7 +49,7 @@ impl CallbackClient {
         options.redirects = 0;
         options.transfers = TRANSFERS;
         options.per_host = TRANSFERS;
-        options.idle_per_host = 2;
+        options.idle_per_host = Some(2);
         options.resolver = Arc::new(CachedResolver::new(SystemResolver, ADDRESSES_LAST));
         // A host may have many subscribers: those that fail must not silence the others.
         options.adaptive = false;

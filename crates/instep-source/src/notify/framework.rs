@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use resourcesync::{Capability, Change};
 
 use super::payload::WrittenDocument;
-use crate::render::SetPlace;
+use crate::render::{SOURCE_DESCRIPTION, SetPlace};
 
-/// The Change Lists and Change Dumps that were announced.
+/// The documents that were announced.
 #[derive(Debug, Default)]
 pub(super) struct AnnouncedDocuments {
     newest_list: String,
     newest_dump: String,
+    /// The documents that keep their name: they are created once and updated afterwards.
+    lasting: BTreeSet<String>,
 }
 
 /// The families of documents: the name of the index or the only document, and its capability.
@@ -23,13 +25,14 @@ const FAMILIES: [(&str, Capability); 4] = [
 ];
 
 impl AnnouncedDocuments {
-    /// Names that are there already when telling begins.
+    /// Takes the names that are there before the first announcement, in the folder of a set and below `out`.
     pub(super) fn new(present: impl IntoIterator<Item = String>) -> Self {
         let mut announced = Self::default();
         let present: BTreeSet<String> = present.into_iter().collect();
         for name in present.iter().filter(|name| !present.contains(&package_of(name))) {
             announced.remember(name);
         }
+        announced.lasting = present;
         announced
     }
 
@@ -65,7 +68,8 @@ impl AnnouncedDocuments {
                     }
                 }
                 "changelist" | "changedump" if own.contains(root.as_str()) => {
-                    written.push(kind(Change::Updated))
+                    let change = self.written_again(&root);
+                    written.push(kind(change));
                 }
                 _ => match members.first() {
                     Some(first) => {
@@ -81,13 +85,20 @@ impl AnnouncedDocuments {
             }
         }
         if own.contains("capabilitylist.xml") {
-            written.push(source_document(place.capability_list(), Capability::CapabilityList));
+            let change = self.written_again("capabilitylist.xml");
+            written.push(source_document(place.capability_list(), Capability::CapabilityList, change));
         }
-        let description = place.source().source_description();
-        if names.iter().any(|name| place.source().uri(name) == description) {
-            written.push(source_document(description, Capability::Description));
+        if names.iter().any(|name| name == SOURCE_DESCRIPTION) {
+            let change = self.written_again(SOURCE_DESCRIPTION);
+            let description = place.source().source_description();
+            written.push(source_document(description, Capability::Description, change));
         }
         written
+    }
+
+    /// Returns the change of a document that keeps its name.
+    fn written_again(&mut self, name: &str) -> Change {
+        if self.lasting.insert(name.to_owned()) { Change::Created } else { Change::Updated }
     }
 
     /// Lists of this family have been seen under an index.
@@ -99,7 +110,8 @@ impl AnnouncedDocuments {
         }
     }
 
-    /// Returns `true` if a name is newer than every other of its family. Numbers have leading zeros, so text can be compared.
+    /// Returns `true` if a name is newer than every other of its family. Numbers have leading zeros, so text can be
+    /// compared.
     fn remember(&mut self, name: &str) -> bool {
         let newest = match name {
             _ if is_member(name, "changelist") => &mut self.newest_list,
@@ -116,33 +128,33 @@ impl AnnouncedDocuments {
 
 /// Returns the entry that reports the Capability List of a set as deleted.
 pub(super) fn withdrawn(place: &SetPlace) -> WrittenDocument {
-    WrittenDocument {
-        change: Change::Deleted,
-        ..source_document(place.capability_list(), Capability::CapabilityList)
-    }
+    source_document(place.capability_list(), Capability::CapabilityList, Change::Deleted)
 }
 
-fn source_document(uri: resourcesync::Uri, capability: Capability) -> WrittenDocument {
-    WrittenDocument { uri, capability, change: Change::Updated, index: None }
+fn source_document(uri: resourcesync::Uri, capability: Capability, change: Change) -> WrittenDocument {
+    WrittenDocument { uri, capability, change, index: None }
 }
 
-/// Returns the package whose manifest a document may be a copy of. Such a copy lies beside its package and is not announced.
+/// Returns the package whose manifest a document may be a copy of. Such a copy lies beside its package and is not
+/// announced.
 fn package_of(name: &str) -> String {
     format!("{}.zip", name.strip_suffix(".xml").unwrap_or(name))
 }
 
+/// Returns `true` if a name ends with the number of a part. An archived document ends with a moment.
 fn is_member(name: &str, family: &str) -> bool {
     let rest = name.strip_prefix(family).and_then(|rest| rest.strip_prefix('-'));
-    rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()) && rest.ends_with(".xml"))
+    let number = rest.and_then(|rest| rest.strip_suffix(".xml")?.rsplit('-').next());
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::Place;
+    use crate::render::SourcePlace;
 
     fn announced(state: &mut AnnouncedDocuments, names: &[&str]) -> Vec<String> {
-        let place = Place::new("http://example.com/").unwrap().set("");
+        let place = SourcePlace::new("http://example.com/").unwrap().set("");
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let written = state.written(&place, &names);
         let name = |uri: &resourcesync::Uri| uri.as_str().rsplit('/').next().unwrap().to_owned();
@@ -185,11 +197,40 @@ mod tests {
     }
 
     #[test]
-    fn the_only_change_list_is_updated() {
-        assert_eq!(
-            announced(&mut AnnouncedDocuments::default(), &["resourcesync/changelist.xml"]),
-            ["updated changelist.xml"]
-        );
+    fn the_only_change_list_is_created_once_and_updated_afterwards() {
+        let mut state = AnnouncedDocuments::default();
+        for change in ["created", "updated", "updated"] {
+            let told = announced(&mut state, &["resourcesync/changelist.xml"]);
+            assert_eq!(told, [format!("{change} changelist.xml")]);
+        }
+    }
+
+    #[test]
+    fn a5_what_goes_to_the_archive_is_not_announced_and_what_takes_its_place_is() {
+        let present = ["changelist-000001.xml", "capabilitylist.xml", ".well-known/resourcesync"];
+        let mut state = AnnouncedDocuments::new(present.map(str::to_owned));
+        let names = [
+            "resourcesync/resourcelist-20261121T000000.000001Z.xml",
+            "resourcesync/resourcedump-20261121T000000.000001Z.xml",
+            "resourcesync/changedump-20261121T000000.000001Z.xml",
+            "resourcesync/resourcelist-archive.xml",
+            "resourcesync/resourcelist.xml",
+            "resourcesync/resourcedump.xml",
+            "resourcesync/changelist-000001.xml",
+            "resourcesync/changelist.xml",
+            "resourcesync/changedump.xml",
+            "resourcesync/capabilitylist.xml",
+            ".well-known/resourcesync",
+        ];
+        let expected = [
+            "created resourcelist.xml",
+            "created resourcedump.xml",
+            "updated changelist-000001.xml < changelist.xml",
+            "created changedump.xml",
+            "updated capabilitylist.xml",
+            "updated resourcesync",
+        ];
+        assert_eq!(announced(&mut state, &names), expected);
     }
 
     #[test]
@@ -202,7 +243,7 @@ mod tests {
             "resourcesync/changedump-20261121T000000Z-0001.zip",
             "resourcesync/changedump.xml",
         ];
-        let expected = ["created resourcedump.xml", "updated changedump.xml"];
+        let expected = ["created resourcedump.xml", "created changedump.xml"];
         assert_eq!(announced(&mut AnnouncedDocuments::default(), &names), expected);
     }
 
@@ -217,7 +258,7 @@ mod tests {
         ];
         assert_eq!(
             announced(&mut AnnouncedDocuments::default(), &names),
-            ["updated capabilitylist.xml", "updated resourcesync"]
+            ["created capabilitylist.xml", "created resourcesync"]
         );
     }
 }

@@ -28,13 +28,13 @@ use instep_net::Cidr;
 use resourcesync::Uri;
 use tokio::sync::{Notify, Semaphore};
 
-use super::{channel::Channel, client::CallbackClient, transport::Transport};
+use super::{channel::NotificationChannel, client::CallbackClient, transport::Transport};
 use crate::{Error, serve::body};
 use book::{Book, DeliveryOutcome, Key};
 use lanes::Lanes;
 use request::SubscriptionRequest;
 pub use signature::Signature;
-use store::Store;
+use store::HubStore;
 use verifications::Verifications;
 
 /// The bytes of a request to the hub that are read.
@@ -47,7 +47,7 @@ const VERIFICATIONS_AT_A_TIME: usize = 64;
 pub(crate) struct Hub {
     /// The topics, with the links that a delivery carries.
     topics: BTreeMap<String, HeaderValue>,
-    ledger: Mutex<Ledger>,
+    ledger: Mutex<HubLedger>,
     client: CallbackClient,
     signature: Signature,
     wake: Notify,
@@ -60,9 +60,9 @@ pub(crate) struct Hub {
 }
 
 #[derive(Debug)]
-struct Ledger {
+struct HubLedger {
     book: Book,
-    store: Store,
+    store: HubStore,
     newest: Option<(u64, Bytes)>,
     verifications: Verifications,
     /// Subscribers whose last delivery was slow.
@@ -77,12 +77,12 @@ impl Hub {
         allowed: Vec<Cidr>,
         signature: Signature,
     ) -> Result<Arc<Self>, Error> {
-        let store = Store::open(path)?;
+        let store = HubStore::open(path)?;
         let book = store.book()?;
         let client =
             CallbackClient::guarded(allowed).map_err(|error| Error::option("hub", error.to_string()))?;
         let verifications = Verifications::default();
-        let ledger = Ledger { book, store, newest: None, verifications, slow: BTreeSet::new() };
+        let ledger = HubLedger { book, store, newest: None, verifications, slow: BTreeSet::new() };
         Ok(Arc::new(Self {
             topics,
             ledger: Mutex::new(ledger),
@@ -160,6 +160,11 @@ impl Hub {
         self.client.post(Uri::parse(callback).ok()?, body, headers).await
     }
 
+    /// Returns the number of subscribers of a topic, and of those whose last delivery failed.
+    pub(super) fn subscribers(&self, topic: &str) -> (usize, usize) {
+        self.ledger().book.subscribers(topic)
+    }
+
     /// Warns once that a secret that is sent over http can be read on its way (W3).
     fn warn_of_secret(&self, asked: &SubscriptionRequest) {
         let is_open = asked.secret.is_some() && asked.topic.starts_with("http:");
@@ -170,14 +175,14 @@ impl Hub {
         }
     }
 
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+    fn ledger(&self) -> MutexGuard<'_, HubLedger> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Transport for Arc<Hub> {
     /// Stores a message and begins its delivery to the subscribers of a topic.
-    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error> {
+    fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes) -> Result<(), Error> {
         let topic = channel.topic().as_str();
         let mut ledger = self.ledger();
         if !ledger.book.has_subscribers(topic) {
@@ -193,7 +198,7 @@ impl Transport for Arc<Hub> {
     }
 }
 
-impl Ledger {
+impl HubLedger {
     /// Returns the secret of a subscriber and the message in flight to it.
     fn delivery(&mut self, key: &Key) -> Option<(Option<String>, Bytes)> {
         let sequence = self.book.in_flight(key)?;
@@ -210,7 +215,8 @@ impl Ledger {
         self.slow.contains(key) || self.book.get(key).is_some_and(|it| it.failures > 0)
     }
 
-    /// Records the result of a delivery. Returns `true` if the next one is in flight, `None` if the subscriber was given up.
+    /// Records the result of a delivery. Returns `true` if the next one is in flight, `None` if the subscriber was
+    /// given up.
     fn settle(&mut self, key: &Key, outcome: DeliveryOutcome, was_slow: bool) -> Option<bool> {
         let was_there = self.book.get(key).is_some();
         if was_slow && was_there && outcome == DeliveryOutcome::Taken {

@@ -4,7 +4,7 @@ use instep_net::Cidr;
 use resourcesync::Uri;
 
 use super::hub::Signature;
-use crate::render::Place;
+use crate::render::SourcePlace;
 
 /// The hub below the base URL, where subscribers send their requests.
 pub(super) const HUB: &str = "resourcesync/hub";
@@ -12,7 +12,7 @@ pub(super) const HUB: &str = "resourcesync/hub";
 /// The form of notifications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Dialect {
+pub enum ChannelDialect {
     /// 1.0: the topic's URI, which answers a WebSocket upgrade too (CN-3).
     #[default]
     V1_0,
@@ -27,7 +27,7 @@ pub struct ChannelOptions {
     /// `true` if there are channels.
     pub offered: bool,
     /// The form in which they are advertised.
-    pub dialect: Dialect,
+    pub dialect: ChannelDialect,
     /// `true` if there is a hub, which delivers to subscribers by POST (WebSub).
     pub hub: bool,
     /// Non-public addresses that the hub may call. Public ones are always allowed.
@@ -42,7 +42,7 @@ impl Default for ChannelOptions {
     fn default() -> Self {
         Self {
             offered: true,
-            dialect: Dialect::default(),
+            dialect: ChannelDialect::default(),
             hub: true,
             callbacks: Vec::new(),
             external_hubs: Vec::new(),
@@ -53,7 +53,7 @@ impl Default for ChannelOptions {
 
 impl ChannelOptions {
     /// Returns the hubs of a topic.
-    pub(super) fn hubs(&self, place: &Place) -> Vec<Uri> {
+    pub(super) fn hubs(&self, place: &SourcePlace) -> Vec<Uri> {
         let own = self.hub.then(|| place.uri(HUB));
         own.into_iter().chain(self.external_hubs.iter().cloned()).collect()
     }

@@ -7,11 +7,11 @@ use http::{HeaderMap, HeaderValue, header};
 use resourcesync::Uri;
 use tokio::{runtime::Handle, sync::mpsc, time::sleep};
 
-use super::{channel::Channel, client::CallbackClient, transport::Transport};
+use super::{channel::NotificationChannel, client::CallbackClient, transport::Transport};
 use crate::Error;
 
-/// Notifications that may wait for a hub. Further ones are dropped: the hub's subscribers see the gap in the next one, and read the
-/// Change List.
+/// Notifications that may wait for a hub. Further ones are dropped: the hub's subscribers see the gap in the next
+/// one, and read the Change List.
 const BACKLOG: usize = 64;
 /// Pauses before further attempts after a 5xx or no answer. A hub that is down for longer misses the notification.
 const PAUSES: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(25)];
@@ -34,7 +34,7 @@ impl ExternalHub {
 }
 
 impl Transport for ExternalHub {
-    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error> {
+    fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes) -> Result<(), Error> {
         if self.messages.try_send((channel.links(), document.clone())).is_err() {
             tracing::warn!(topic = %channel.topic(), "a hub is behind; a notification is dropped");
         }

@@ -11,7 +11,8 @@ use crate::{
     render::{Fitting, SetPlace},
 };
 
-/// The entries of one notification; a burst is split (CN-7). Each WebSocket has a buffer as long as the longest message.
+/// The entries of one notification; a burst is split (CN-7). Each WebSocket has a buffer as long as the longest
+/// message.
 const MOST_ENTRIES: usize = 40;
 /// The notifications of one burst. Listeners see the gap after them and read the Change List, which is cheaper then.
 const MOST_MESSAGES: usize = 32;
@@ -26,8 +27,8 @@ pub(super) struct Burst {
     pub(super) is_cut: bool,
 }
 
-/// Returns Change Notifications for changes in their order. Each covers a span of time, and the spans join: `from` is the end of the
-/// notification before, `until` the time of its last change.
+/// Returns Change Notifications for changes in their order. Each covers a span of time, and the spans join: `from` is
+/// the end of the notification before, `until` the time of its last change.
 pub(super) fn change_notifications(
     place: &SetPlace,
     mut from: DateTime,
@@ -92,7 +93,7 @@ fn document(header: &Header, entries: &[Entry]) -> Result<Bytes, Error> {
     let write = || {
         let mut writer = DocumentWriter::new(Vec::new(), header, WriteOptions::new())?;
         let fitting = Fitting::new(header, &WriteOptions::new());
-        // What is left out was reported with the Change List.
+        // Entries that are left out were reported with the Change List.
         entries.iter().try_for_each(|entry| fitting.write(&mut writer, entry).map(drop))?;
         writer.finish().map(Bytes::from)
     };
@@ -104,10 +105,10 @@ mod tests {
     use resourcesync::{DocumentReader, ReadOptions};
 
     use super::*;
-    use crate::render::Place;
+    use crate::render::SourcePlace;
 
     fn place() -> SetPlace {
-        Place::new("http://example.com/").unwrap().set("")
+        SourcePlace::new("http://example.com/").unwrap().set("")
     }
 
     fn read(bytes: &[u8]) -> (Header, Vec<Entry>) {

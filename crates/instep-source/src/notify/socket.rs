@@ -19,7 +19,7 @@ use tokio::{
     time::{interval, timeout},
 };
 
-use super::channel::Channel;
+use super::channel::NotificationChannel;
 
 /// The pause between pings. A listener that has not answered one is dropped at the next.
 const HEARTBEAT: Duration = Duration::from_secs(30);
@@ -32,7 +32,7 @@ const MOST_FRAMES: u32 = 100;
 /// The state of the routes of a topic.
 #[derive(Clone, Debug)]
 pub(crate) struct Topic {
-    pub(crate) channel: Arc<Channel>,
+    pub(crate) channel: Arc<NotificationChannel>,
     /// Nothing follows the last message, which is kept for late listeners.
     pub(crate) has_ended: bool,
     pub(crate) ending: watch::Receiver<bool>,
@@ -141,7 +141,8 @@ async fn send_messages(
                 Err(broadcast::error::RecvError::Closed) => break (close_code::AWAY, "the channel ended"),
             },
             frame = socket.recv() => match frame {
-                None | Some(Err(_) | Ok(Message::Close(_))) => return,
+                None | Some(Err(_)) => return,
+                Some(Ok(Message::Close(_))) => return answer_close(socket).await,
                 Some(Ok(frame)) => {
                     answered |= matches!(frame, Message::Pong(_));
                     frames += 1;
@@ -164,6 +165,12 @@ async fn send_messages(
     send(&mut socket, Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
 }
 
+/// Answers the close of a listener: its answer is sent while the rest is read (RFC 6455 §5.5.1).
+async fn answer_close(mut socket: WebSocket) {
+    let rest = async { while let Some(Ok(_)) = socket.recv().await {} };
+    let _ = timeout(SEND_TIMEOUT, rest).await;
+}
+
 /// Sends a message. Returns `true` if the client took it in time.
 async fn send(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(SEND_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
@@ -180,7 +187,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{render::Place, serve};
+    use crate::{render::SourcePlace, serve};
 
     const HANDSHAKE: &[u8] =
         b"GET /topic HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -189,14 +196,14 @@ mod tests {
     /// Time passes only while everybody waits.
     #[tokio::test(start_paused = true)]
     async fn w9_a_listener_that_does_not_read_is_dropped_and_holds_nobody_up() {
-        let place = Place::new("http://example.com/").unwrap().set("");
-        let channel = Channel::new(&place, &Capability::ChangeNotification, Vec::new());
+        let place = SourcePlace::new("http://example.com/").unwrap().set("");
+        let channel = NotificationChannel::new(&place, &Capability::ChangeNotification, Vec::new());
         let (_end, ending) = watch::channel(false);
         let state = Topic { channel: Arc::clone(&channel), has_ended: false, ending, origin: None };
         let app = Router::new().route("/topic", any(topic).with_state(state));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(serve::run(listener, app, serve::Limits::default(), None, std::future::pending()));
+        tokio::spawn(serve::run(listener, app, serve::ServerLimits::default(), std::future::pending()));
 
         let mut slow = TcpStream::connect(address).await.unwrap();
         slow.write_all(HANDSHAKE).await.unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::channel::Channel;
+use super::channel::NotificationChannel;
 use crate::Error;
 
 /// A way on which notifications are sent.
@@ -13,14 +13,14 @@ use crate::Error;
 /// Returns at once: it waits for no receiver.
 pub(super) trait Transport: Send {
     /// Sends a document to the listeners of a channel.
-    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error>;
+    fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes) -> Result<(), Error>;
 }
 
 /// WebSockets that are open.
 pub(super) struct Listeners;
 
 impl Transport for Listeners {
-    fn send(&self, channel: &Arc<Channel>, document: &Bytes) -> Result<(), Error> {
+    fn send(&self, channel: &Arc<NotificationChannel>, document: &Bytes) -> Result<(), Error> {
         channel.send(document);
         Ok(())
     }

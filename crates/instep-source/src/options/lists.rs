@@ -14,7 +14,7 @@ pub struct ListOptions {
     pub small_snapshot_every: Duration,
     /// Writes one plain Change List instead of an index over lists.
     pub single_changelist: bool,
-    /// When the open Change List closes.
+    /// The rule by which the open Change List closes.
     pub rotation: Rotation,
     /// Closed Change Lists that the index names at most; further ones go to the archive, or away. 100.
     pub closed_lists: usize,
@@ -22,7 +22,8 @@ pub struct ListOptions {
     pub entries: u64,
     /// Bytes of a document; 50 MB (GEN-12, AMB-B37).
     pub bytes: u64,
-    /// The time that a document stays in place after the last reference to it, for readers that have just seen that; 1 h.
+    /// The time that a document stays in place after the last reference to it, for readers that have just seen that;
+    /// 1 h.
     pub grace: Duration,
 }
 
@@ -42,7 +43,7 @@ impl Default for ListOptions {
     }
 }
 
-/// When the open Change List closes; always together with the next change.
+/// The rule by which the open Change List closes, always together with the next change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rotation {

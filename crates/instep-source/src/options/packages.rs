@@ -41,7 +41,7 @@ impl Default for DumpOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DumpPolicy {
-    /// When the set is small enough.
+    /// A Resource Dump while the set is small enough.
     Auto,
     /// At any size.
     Always,

@@ -92,7 +92,7 @@ pub enum Content {
     },
     /// Resources that another program keeps and describes.
     Supplied {
-        /// Who.
+        /// The supplier.
         supply: Supply,
         /// The URI that its paths are served below; none for the base URL.
         prefix: Option<String>,
@@ -144,7 +144,8 @@ impl FrequencyRule {
     }
 }
 
-/// Files that are stored in a content coding: their resources are served with it, and `length` is the coded one (AMB-B38).
+/// Files that are stored in a content coding: their resources are served with it, and `length` is the coded one
+/// (AMB-B38).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CodingRule {

@@ -24,7 +24,7 @@ const DATABASES: [&str; 2] = [CATALOGUE, "hub.db"];
 /// The figures of a backup or restoration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Backup {
+pub struct BackupReport {
     /// The databases in it.
     pub databases: Vec<&'static str>,
     /// Bytes of the databases.
@@ -39,7 +39,7 @@ pub struct Backup {
 ///
 /// # Errors
 /// If nothing has been published with this state, the file exists, or a database or the disk fails.
-pub fn backup(state: &Path, file: &Path) -> Result<Backup, Error> {
+pub fn backup(state: &Path, file: &Path) -> Result<BackupReport, Error> {
     if !is_published(state) {
         return Err(remembered::unknown(state));
     }
@@ -48,7 +48,7 @@ pub fn backup(state: &Path, file: &Path) -> Result<Backup, Error> {
     }
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let copies = tempfile::tempdir_in(folder).map_err(Error::write(folder))?;
-    let mut backup = Backup::default();
+    let mut backup = BackupReport::default();
     for name in DATABASES.into_iter().filter(|name| state.join(name).exists()) {
         copy_database(&state.join(name), &copies.path().join(name))?;
         backup.databases.push(name);
@@ -67,7 +67,7 @@ pub fn backup(state: &Path, file: &Path) -> Result<Backup, Error> {
 /// # Errors
 /// If a state is there already, the file is not a complete backup or is from a newer version, or the disk fails.
 /// Nothing is in place then.
-pub fn restore(file: &Path, state: &Path) -> Result<Backup, Error> {
+pub fn restore(file: &Path, state: &Path) -> Result<BackupReport, Error> {
     if is_published(state) {
         let what = format!("{} has a catalogue; move it away first", state.display());
         return Err(Error::option("state", what));
@@ -76,7 +76,7 @@ pub fn restore(file: &Path, state: &Path) -> Result<Backup, Error> {
     let mut archive = ZipArchive::new(File::open(file).map_err(Error::read(file))?).map_err(wrong)?;
     let _lock = lock::take(state)?;
     let staging = tempfile::tempdir_in(state).map_err(Error::write(state))?;
-    let mut restored = Backup::default();
+    let mut restored = BackupReport::default();
     for name in DATABASES {
         let mut member = match archive.by_name(name) {
             Err(zip::result::ZipError::FileNotFound) if name != CATALOGUE => continue,

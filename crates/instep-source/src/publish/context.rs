@@ -6,30 +6,30 @@ use super::{version_place::VersionPlace, view::CatalogueView};
 use crate::{
     Error, PublishOptions,
     catalogue::{Catalogue, Snapshot},
-    content::{Holdings, Spool},
-    render::{Place, Policy},
+    content::{Holdings, StateSpool},
+    render::{SourcePlace, SourcePolicy},
 };
 
 /// A Source that is open: the options, and what follows from them.
 #[derive(Debug)]
 pub(super) struct SourceContext {
     pub(super) options: PublishOptions,
-    pub(super) policy: Policy,
+    pub(super) policy: SourcePolicy,
     pub(super) catalogue: Catalogue,
     pub(super) holdings: Holdings,
 }
 
 impl SourceContext {
     pub(super) fn new(options: PublishOptions, catalogue: Catalogue) -> Result<Self, Error> {
-        let policy = Policy::new(&options)?;
+        let policy = SourcePolicy::new(&options)?;
         let holdings = Holdings::new(&options, &catalogue)?;
-        if let Some(spool) = Spool::of(&options) {
+        if let Some(spool) = StateSpool::of(&options) {
             spool.open().map_err(Error::write(spool.folder()))?;
         }
         Ok(Self { options, policy, catalogue, holdings })
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &SourcePlace {
         &self.policy.place
     }
 

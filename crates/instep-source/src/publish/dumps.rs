@@ -6,9 +6,9 @@ use resourcesync::DateTime;
 
 use super::{context::SourceContext, published};
 use crate::{
-    DumpPolicy, Error, Monitor,
+    DumpPolicy, Error, PublishMonitor,
     catalogue::Snapshot,
-    content::Spool,
+    content::StateSpool,
     dump::{BuiltDumps, ChangePackages, DumpJob},
     records::{PublishedChangeDump, PublishedResourceDump},
     render::{Before, Now},
@@ -22,7 +22,7 @@ impl SourceContext {
     /// Returns the Resource Dumps that are due; `None` if none is. The job runs beside further publications.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     pub(super) fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
         let snapshot = self.catalogue.snapshot()?;
         let published = published::load(&snapshot)?.published;
@@ -62,9 +62,9 @@ impl SourceContext {
         before: &mut Before,
         now: Now,
         sink: &mut FolderSink,
-        monitor: &dyn Monitor,
+        monitor: &dyn PublishMonitor,
     ) -> Result<(), Error> {
-        let spool = Spool::of(&self.options).filter(|_| self.options.dumps.changes);
+        let spool = StateSpool::of(&self.options).filter(|_| self.options.dumps.changes);
         let Some(spool) = &spool else {
             before.published.sets.values_mut().for_each(|set| set.change_dump = None);
             return Ok(());
@@ -120,8 +120,8 @@ impl SourceContext {
     }
 }
 
-/// An empty Change Dump from the `at` of this publication, as the first Change List: who has the Resource List of that moment can go on
-/// with it.
+/// An empty Change Dump from the `at` of this publication, as the first Change List: who has the Resource List of
+/// that moment can go on with it.
 fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<PublishedChangeDump, Error> {
     let mut through = 0;
     for change in snapshot.changes(1 << set, 0) {

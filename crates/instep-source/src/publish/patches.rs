@@ -5,18 +5,18 @@ use std::{
     io::{self, Read, Write},
 };
 
-use resourcesync::{
-    Algorithm, Change, Digests, Hasher,
-    patch::{PatchFormat, patch_between},
-};
+#[cfg(feature = "patch")]
+use resourcesync::patch::patch_between;
+use resourcesync::{Algorithm, Change, Digests, Hasher, patch::PatchFormat};
 
 use super::{context::SourceContext, published};
 use crate::{
-    Error, Monitor, PatchOptions, Problem,
+    Error, PublishMonitor, PublishProblem,
     catalogue::{ChangeRecord, Patch, Snapshot},
-    content::Spool,
+    content::StateSpool,
+    options::PatchOptions,
     records::PATCHED,
-    render::DOCUMENTS,
+    render::{DOCUMENTS, PATCHES},
     sink::{FolderSink, Rank, Sink},
 };
 
@@ -28,8 +28,8 @@ const FOLDER: u64 = 100;
 impl SourceContext {
     /// Makes the patches for the changes since the last time. One that cannot be made costs nothing: the resource is
     /// there.
-    pub(super) fn make_patches(&self, monitor: &dyn Monitor) -> Result<(), Error> {
-        let (Some(options), Some(spool)) = (self.options.patches, Spool::of(&self.options)) else {
+    pub(super) fn make_patches(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
+        let (Some(options), Some(spool)) = (self.options.patches(), StateSpool::of(&self.options)) else {
             return Ok(());
         };
         let snapshot = self.catalogue.snapshot()?;
@@ -47,7 +47,7 @@ impl SourceContext {
                     Err(error) => {
                         let what =
                             format!("has no patch for its change, as its states cannot be read: {error}");
-                        monitor.problem(&Problem::warning(change.uri.as_str(), what));
+                        monitor.problem(&PublishProblem::warning(change.uri.as_str(), what));
                     }
                 }
             }
@@ -77,9 +77,6 @@ impl SourceContext {
     }
 }
 
-/// The folder of patches among the documents.
-const PATCHES: &str = "patches";
-
 /// Returns the last change for which a patch was tried; at first, the last that no open list shows.
 fn tried(snapshot: &Snapshot) -> Result<u64, Error> {
     if let Some(tried) = PATCHED.read(snapshot)? {
@@ -108,7 +105,7 @@ fn stage(sink: &mut FolderSink, sequence: u64, format: PatchFormat, bytes: &[u8]
 
 struct Maker {
     options: PatchOptions,
-    spool: Spool,
+    spool: StateSpool,
 }
 
 impl Maker {
@@ -134,4 +131,15 @@ impl Maker {
         hasher.update(&bytes);
         Ok((hasher.finish().agrees_with(digests) == Some(true)).then_some(bytes))
     }
+}
+
+/// Makes no patch: a build without the feature has no options that ask for one.
+#[cfg(not(feature = "patch"))]
+fn patch_between(
+    _held: &[u8],
+    _next: &[u8],
+    _media_type: Option<&resourcesync::MediaType>,
+    _most: usize,
+) -> Option<(PatchFormat, Vec<u8>)> {
+    None
 }

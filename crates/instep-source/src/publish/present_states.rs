@@ -2,18 +2,18 @@
 
 use super::context::SourceContext;
 use crate::{
-    Error, Monitor, Problem,
+    Error, PublishMonitor, PublishProblem,
     catalogue::Resource,
-    content::{Kept, Spool},
+    content::{SpoolUsage, StateSpool},
     records::STATES_KEPT,
 };
 
 impl SourceContext {
     /// Copies the states that nobody has copied yet: those of the first complete scan, and those from before anybody
     /// asked for patches.
-    pub(super) fn keep_present_states(&self, monitor: &dyn Monitor) -> Result<(), Error> {
-        let Some(spool) = Spool::of(&self.options)
-            .filter(|_| self.options.patches.is_some() || self.options.versions.is_some())
+    pub(super) fn keep_present_states(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
+        let Some(spool) = StateSpool::of(&self.options)
+            .filter(|_| self.options.patches().is_some() || self.options.versions.is_some())
         else {
             return Ok(());
         };
@@ -29,7 +29,7 @@ impl SourceContext {
             let Some(length) = resource.state.length.filter(|length| spool.takes(*length)) else { continue };
             let Some(rest) = left.checked_sub(length) else {
                 let what = "is not kept, as many later ones: all that may be kept is full; allow more bytes";
-                monitor.problem(&Problem::warning(resource.uri.as_str(), what));
+                monitor.problem(&PublishProblem::warning(resource.uri.as_str(), what));
                 break;
             };
             left = rest;
@@ -41,7 +41,12 @@ impl SourceContext {
     }
 
     /// A file that has changed meanwhile is seen by the next scan.
-    fn keep_state(&self, spool: &Spool, resource: &Resource, monitor: &dyn Monitor) -> Result<(), Error> {
+    fn keep_state(
+        &self,
+        spool: &StateSpool,
+        resource: &Resource,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<(), Error> {
         let digests = &resource.state.digests;
         if spool.find(digests).map_err(Error::read(spool.folder()))?.is_some() {
             return Ok(());
@@ -49,14 +54,14 @@ impl SourceContext {
         let kept = self.holdings.open(resource).and_then(|file| spool.keep(file, digests));
         if let Err(error) = kept {
             let what = format!("cannot be kept, so there is no patch from it and no version of it: {error}");
-            monitor.problem(&Problem::warning(resource.uri.as_str(), what));
+            monitor.problem(&PublishProblem::warning(resource.uri.as_str(), what));
         }
         Ok(())
     }
 
     /// Returns the size of past states on disk; `None` if they are not kept.
-    pub(super) fn kept_states(&self) -> Result<Option<Kept>, Error> {
-        let Some(spool) = Spool::of(&self.options) else { return Ok(None) };
+    pub(super) fn kept_states(&self) -> Result<Option<SpoolUsage>, Error> {
+        let Some(spool) = StateSpool::of(&self.options) else { return Ok(None) };
         spool.kept().map(Some).map_err(Error::read(spool.folder()))
     }
 }

@@ -29,6 +29,16 @@ pub(super) fn archive(snapshot: &Snapshot, set: &str) -> Result<ArchivedDocument
     Ok(ARCHIVE.read_part(snapshot, set)?.unwrap_or_default())
 }
 
+/// Returns the names of the gzip twins of everything that is published.
+pub(super) fn twins(snapshot: &Snapshot, published: &PublishedSource) -> Result<Vec<String>, Error> {
+    let mut documents: Vec<_> = published.documents.keys().cloned().collect();
+    for set in published.sets.keys() {
+        documents.extend(archive(snapshot, set)?.documents.into_keys());
+    }
+    documents.retain(|name| name.ends_with(".xml"));
+    Ok(documents.into_iter().map(|name| name + ".gz").collect())
+}
+
 /// Returns the names of all sets that are published.
 pub(super) fn sets(snapshot: &Snapshot) -> Result<Vec<String>, Error> {
     Ok(load(snapshot)?.published.sets.into_keys().collect())
@@ -39,8 +49,8 @@ pub(super) fn begin(catalogue: &Catalogue, next: &PublishedSource) -> Result<(),
     Ok(catalogue.set_meta(vec![PLACING.write(next)])?)
 }
 
-/// Records that it is in place, and forgets the changes up to `needed`. Archives are kept apart, and only those are written that
-/// have changed: they grow with the history, and a publication must not.
+/// Records that it is in place, and forgets the changes up to `needed`. Archives are kept apart, and only those are
+/// written that have changed: they grow with the history, and a publication must not.
 pub(super) fn complete(catalogue: &Catalogue, mut next: PublishedSource, needed: u64) -> Result<(), Error> {
     let archives = mem::take(&mut next.archives);
     let mut records: Vec<_> = archives.iter().map(|(set, kept)| ARCHIVE.write_part(set, kept)).collect();

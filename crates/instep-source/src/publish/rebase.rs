@@ -6,13 +6,13 @@ use crate::{
     catalogue::Catalogue,
     content,
     records::{ArchiveSummary, FORMER_BASE_URLS},
-    render::Place,
+    render::SourcePlace,
 };
 
 /// Moves the Source, if the options say so; refuses another base URL if they do not.
 pub(super) fn settle(options: &PublishOptions, catalogue: &Catalogue) -> Result<(), Error> {
     match check(options, catalogue)? {
-        Some(from) => rebase(&from, Place::new(&options.base_url)?.base(), catalogue),
+        Some(from) => rebase(&from, SourcePlace::new(&options.base_url)?.base(), catalogue),
         None => Ok(()),
     }
 }
@@ -20,7 +20,7 @@ pub(super) fn settle(options: &PublishOptions, catalogue: &Catalogue) -> Result<
 /// Refuses another base URL than the one that the Source was published with: readers would take every resource for
 /// deleted and another one for created. Returns the base URL to move from; `None` if the Source stays where it is.
 pub(super) fn check(options: &PublishOptions, catalogue: &Catalogue) -> Result<Option<String>, Error> {
-    let place = Place::new(&options.base_url)?;
+    let place = SourcePlace::new(&options.base_url)?;
     let published = published::load(&catalogue.snapshot()?)?.published;
     let Some(before) = published.written_for.split(' ').next().filter(|before| !before.is_empty()) else {
         return Ok(None);
@@ -28,7 +28,7 @@ pub(super) fn check(options: &PublishOptions, catalogue: &Catalogue) -> Result<O
     if before == place.base() {
         return Ok(None);
     }
-    match options.rebase_from.as_deref().map(Place::new).transpose()? {
+    match options.rebase_from.as_deref().map(SourcePlace::new).transpose()? {
         Some(from) if from.base() == before => Ok(Some(before.to_owned())),
         Some(from) => {
             let what = format!("this Source was published at {before}, not at {}", from.base());
@@ -46,9 +46,9 @@ pub(super) fn former_base_urls(catalogue: &Catalogue) -> Result<Vec<String>, Err
     Ok(FORMER_BASE_URLS.read(catalogue)?.unwrap_or_default())
 }
 
-/// Moves resources, changes, versions and the numbers of folders in one transaction, and drops what cannot move: packages
-/// and archived documents have the old URIs inside. The next publication writes every document anew, with an inventory
-/// of this moment, and the Change Lists go on.
+/// Moves resources, changes, versions and the numbers of folders in one transaction, and drops what cannot move:
+/// packages and archived documents have the old URIs inside. The next publication writes every document anew, with an
+/// inventory of this moment, and the Change Lists go on.
 fn rebase(from: &str, to: &str, catalogue: &Catalogue) -> Result<(), Error> {
     let mut former = former_base_urls(catalogue)?;
     former.retain(|base| base != to && base != from);

@@ -6,8 +6,8 @@ use resourcesync::{DateTime, Uri};
 
 use crate::{
     LeftOutCounts,
-    content::Kept,
-    render::{HostSetup, Place},
+    content::SpoolUsage,
+    render::{HostSetup, SourcePlace},
     scan::ScanReport,
 };
 
@@ -33,12 +33,12 @@ pub struct PublishReport {
     pub resources: u64,
     /// Bytes of these resources.
     pub bytes: u64,
-    /// When it began.
+    /// The time at which it began.
     pub at: DateTime,
-    /// When the last file was looked at.
+    /// The time at which the last file was looked at.
     pub completed: DateTime,
     /// The past states that are kept, and their size on disk; `None` if they are not kept.
-    pub kept_states: Option<Kept>,
+    pub kept_states: Option<SpoolUsage>,
     /// The time it took.
     pub elapsed: Duration,
     /// The Source Description's URI.
@@ -48,7 +48,7 @@ pub struct PublishReport {
 }
 
 impl PublishReport {
-    pub(crate) fn new(at: DateTime, place: &Place) -> Self {
+    pub(crate) fn new(at: DateTime, place: &SourcePlace) -> Self {
         Self {
             created: 0,
             updated: 0,

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::{Publisher, needed::needed_after, published, rebase, remembered, sets};
 use crate::{
-    Error, Monitor, PublishOptions,
+    Error, PublishMonitor, PublishOptions,
     catalogue::{CATALOGUE, Catalogue, Recorded},
     content::Holdings,
-    render::{HostSetup, Policy, host_setup},
+    render::{HostSetup, SourcePolicy, host_setup},
     scan::{self, Difference, ReportedChange, ScanOptions, ScanReport, record_reported},
 };
 
@@ -24,11 +24,25 @@ pub struct Compaction {
 }
 
 impl Publisher {
+    /// Returns the base URLs that the Source had before.
+    pub(crate) fn former_base_urls(&self) -> Result<Vec<String>, Error> {
+        rebase::former_base_urls(self.catalogue())
+    }
+
+    /// Warns of files among the resources that nobody can fetch, because their names are those of documents.
+    pub(crate) fn report_hidden(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
+        self.context.report_hidden(monitor)
+    }
+
     /// Records the changes that an application reports, durably when this returns; the next publication shows them.
     ///
     /// # Errors
-    /// When the catalogue fails, or a folder of the Source cannot be read.
-    pub fn record(&self, changes: Vec<ReportedChange>, monitor: &dyn Monitor) -> Result<Recorded, Error> {
+    /// If the catalogue fails, or a folder of the Source cannot be read.
+    pub fn record(
+        &self,
+        changes: Vec<ReportedChange>,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<Recorded, Error> {
         let options = ScanOptions::new(&self.context.options);
         record_reported(&self.context.holdings, &self.context.catalogue, changes, &options, monitor)
     }
@@ -36,7 +50,7 @@ impl Publisher {
     /// Drops the lines of the change log that no published document shows any more, and gives their space back.
     ///
     /// # Errors
-    /// When the catalogue fails, or the disk has no room for a copy of it.
+    /// If the catalogue fails, or the disk has no room for a copy of it.
     pub fn compact(&self) -> Result<Compaction, Error> {
         compact(&self.context.catalogue)
     }
@@ -46,10 +60,10 @@ impl Publisher {
 /// difference goes to `differs`. Beside a process that holds the Source the catalogue is read as it goes on.
 ///
 /// # Errors
-/// When nothing has been published with this state, a folder or manifest cannot be read, or the catalogue fails.
+/// If nothing has been published with this state, a folder or manifest cannot be read, or the catalogue fails.
 pub fn check(
     state: &Path,
-    monitor: &dyn Monitor,
+    monitor: &dyn PublishMonitor,
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
     let compare = |options: &PublishOptions, holdings: &Holdings, catalogue: &Catalogue, differs| {
@@ -81,14 +95,14 @@ pub fn check(
 /// goes to `differs`.
 ///
 /// # Errors
-/// When an option cannot be followed, a folder or manifest cannot be read, or the catalogue fails.
+/// If an option cannot be followed, a folder or manifest cannot be read, or the catalogue fails.
 pub fn preview(
     options: &PublishOptions,
-    monitor: &dyn Monitor,
+    monitor: &dyn PublishMonitor,
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
     let mut options = options.clone();
-    Policy::new(&options)?;
+    SourcePolicy::new(&options)?;
     let file = options.state.join(CATALOGUE);
     let nowhere = tempfile::tempdir().map_err(Error::write(Path::new("temporary folder")))?;
     let catalogue = match file.exists() {
@@ -106,7 +120,7 @@ pub fn preview(
 /// # Errors
 /// If an option cannot be followed.
 pub fn setup(options: &PublishOptions) -> Result<HostSetup, Error> {
-    Ok(host_setup(&Policy::new(options)?, &[]))
+    Ok(host_setup(&SourcePolicy::new(options)?, &[]))
 }
 
 /// The same as [`Publisher::compact`], for who has only the catalogue.

@@ -2,18 +2,16 @@
 
 use resourcesync::{DateTime, Link, MediaType, Relation, Uri};
 
-use crate::{catalogue::State, render::DOCUMENTS};
+use crate::{
+    catalogue::ResourceState,
+    render::{DOCUMENTS, MEMENTO, TIMEGATE, TIMEMAP},
+};
 
 /// The URIs of versions: below the documents, by the path of the resource below the base URL.
 #[derive(Clone, Debug)]
 pub(crate) struct VersionPlace {
     base: String,
 }
-
-/// Names below the documents.
-pub(crate) const TIMEGATE: &str = "timegate";
-pub(crate) const TIMEMAP: &str = "timemap";
-pub(crate) const MEMENTO: &str = "memento";
 
 impl VersionPlace {
     pub(crate) fn new(base: &str) -> Self {
@@ -47,7 +45,7 @@ impl VersionPlace {
 
     /// Returns the links of an entry to the versions of its resource, whose present state began at `since` (LN-16 to
     /// LN-19).
-    pub(super) fn links(&self, uri: &Uri, state: &State, since: Option<DateTime>) -> Vec<Link> {
+    pub(super) fn links(&self, uri: &Uri, state: &ResourceState, since: Option<DateTime>) -> Vec<Link> {
         // Nobody has the bytes of a resource that an application only reports.
         if state.digests.is_empty() {
             return Vec::new();

@@ -4,11 +4,11 @@ use std::mem;
 
 use resourcesync::{Change, DateTime, Uri};
 
-use super::context::SourceContext;
+use super::{context::SourceContext, released::UnpackedStates};
 use crate::{
     Error,
-    catalogue::{Keep, Version},
-    content::Spool,
+    catalogue::{Keep, ResourceVersion},
+    content::StateSpool,
     records::VERSIONED,
 };
 
@@ -18,7 +18,7 @@ const GROUP: usize = 1_024;
 impl SourceContext {
     /// Records the versions that changes have made since the last time; at first, what is there.
     pub(super) fn keep_versions(&self) -> Result<(), Error> {
-        let (Some(options), Some(spool)) = (self.options.versions, Spool::of(&self.options)) else {
+        let (Some(options), Some(spool)) = (self.options.versions, StateSpool::of(&self.options)) else {
             return Ok(());
         };
         let snapshot = self.catalogue.snapshot()?;
@@ -26,7 +26,8 @@ impl SourceContext {
         let age = i64::try_from(options.age.as_micros()).unwrap_or(i64::MAX);
         let since = DateTime::from_unix_micros(snapshot.at().unix_micros().saturating_sub(age));
         let keep = Keep { count: options.count, since };
-        let mut recorder = VersionRecorder { source: self, spool, keep, group: Vec::new() };
+        let unpacked = UnpackedStates::new(self, &snapshot);
+        let mut recorder = VersionRecorder { source: self, spool, keep, unpacked, group: Vec::new() };
         let (sets, through) = VERSIONED.read(&snapshot)?.unwrap_or_default();
         let after = if sets == 0 { head.sequence } else { through };
         if sets != head.baselined {
@@ -38,7 +39,7 @@ impl SourceContext {
                 if snapshot.version_since(&resource.uri)?.is_none() {
                     recorder.record(
                         resource.uri,
-                        Version::new(datetime, Some(resource.state)),
+                        ResourceVersion::new(datetime, Some(resource.state)),
                         (sets, through),
                     )?;
                 }
@@ -48,7 +49,7 @@ impl SourceContext {
         for change in snapshot.changes(u64::MAX, after) {
             let change = change?;
             let state = (change.change != Change::Deleted).then_some(change.state);
-            let version = Version::new(change.datetime, state);
+            let version = ResourceVersion::new(change.datetime, state);
             recorder.record(change.uri, version, (head.baselined, change.sequence - 1))?;
         }
         match (sets, through) == (head.baselined, head.sequence) {
@@ -59,18 +60,19 @@ impl SourceContext {
 }
 
 /// Sets and last change.
-type Progress = (u64, u64);
+type VersionProgress = (u64, u64);
 
 struct VersionRecorder<'a> {
     source: &'a SourceContext,
-    spool: Spool,
+    spool: StateSpool,
     keep: Keep,
-    group: Vec<(Uri, Version)>,
+    unpacked: UnpackedStates<'a>,
+    group: Vec<(Uri, ResourceVersion)>,
 }
 
 impl VersionRecorder<'_> {
     /// Takes a version; `done` is how far it is without it.
-    fn record(&mut self, uri: Uri, version: Version, done: Progress) -> Result<(), Error> {
+    fn record(&mut self, uri: Uri, version: ResourceVersion, done: VersionProgress) -> Result<(), Error> {
         if self.group.len() == GROUP {
             self.flush(done)?;
         }
@@ -78,13 +80,16 @@ impl VersionRecorder<'_> {
         Ok(())
     }
 
-    fn flush(&mut self, done: Progress) -> Result<(), Error> {
+    fn flush(&mut self, done: VersionProgress) -> Result<(), Error> {
         let beside = VERSIONED.write(&done);
         let group = mem::take(&mut self.group);
         let failed = || Error::write(self.spool.folder());
         let dropped = self.source.catalogue.keep_versions(group, self.keep, beside)?;
         for digests in &dropped {
-            self.spool.remove(digests).map_err(failed())?;
+            // A state that a package is still to have goes with that package.
+            if !self.unpacked.contains(digests)? {
+                self.spool.remove(digests).map_err(failed())?;
+            }
         }
         if !dropped.is_empty() {
             self.spool.trim().map_err(failed())?;

@@ -3,7 +3,7 @@
 use super::version_place::VersionPlace;
 use crate::{
     Error,
-    catalogue::{ChangeRecord, Resource, Snapshot, Totals},
+    catalogue::{ChangeRecord, Resource, ResourceTotals, Snapshot},
     content::Holdings,
     render::SetView,
 };
@@ -28,7 +28,7 @@ impl CatalogueView<'_> {
 }
 
 impl SetView for CatalogueView<'_> {
-    fn totals(&self) -> Result<Totals, Error> {
+    fn totals(&self) -> Result<ResourceTotals, Error> {
         Ok(self.snapshot.totals(self.set)?)
     }
 

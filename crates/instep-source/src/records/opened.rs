@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use resourcesync::Algorithm;
 use serde::{Deserialize, Serialize};
 
-use crate::{Content, PatchOptions, PublishOptions, SetOptions, VersionOptions};
+use crate::{Content, PublishOptions, SetOptions, VersionOptions, options::PatchOptions};
 
 /// The part of the options that says which resources there are, and which of their states are kept.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ impl OpenedWith {
             keep_states: options.keep_states,
             keep_bytes: options.keep_bytes,
             change_dump: options.dumps.changes,
-            patches: options.patches,
+            patches: options.patches(),
             versions: options.versions,
             sets: options.sets.iter().map(set).collect::<Option<_>>()?,
         })
@@ -69,7 +69,9 @@ impl OpenedWith {
         options.hash = self.hash.iter().map(|name| Algorithm::parse(name)).collect();
         (options.keep_states, options.keep_bytes) = (self.keep_states, self.keep_bytes);
         options.dumps.changes = self.change_dump;
-        (options.patches, options.versions) = (self.patches, self.versions);
+        #[cfg(feature = "patch")]
+        options.patches.clone_from(&self.patches);
+        options.versions = self.versions;
         let set = |kept: OpenedSet| {
             let content = kept.content.into_iter().map(OpenedContent::content).collect();
             let OpenedSet { name, include, exclude, .. } = kept;

@@ -19,6 +19,9 @@ pub(crate) struct PublishedSource {
     pub documents: BTreeMap<String, PublishedDocument>,
     /// Documents that nothing refers to any more, and since when; they go after the grace time.
     pub retired: BTreeMap<String, Moment>,
+    /// `true` if the documents have gzip twins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gzip_twins: bool,
     /// The archives of the sets where they have changed. They are stored apart from all else, as they may be large.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub archives: BTreeMap<String, ArchivedDocuments>,
@@ -35,11 +38,12 @@ impl PublishedSource {
     }
 
     /// Returns the documents that may be in place after the publication of `next` was interrupted: its lists, and the
-    /// documents of both.
+    /// documents of both, those among them that were about to be removed.
     pub(crate) fn interrupted(self, next: Self) -> Self {
-        let mut documents = self.documents;
+        let (mut documents, mut retired) = (self.documents, self.retired);
         documents.extend(next.documents);
-        Self { documents, ..next }
+        retired.extend(next.retired);
+        Self { documents, retired, gzip_twins: self.gzip_twins || next.gzip_twins, ..next }
     }
 }
 
@@ -75,9 +79,9 @@ pub(crate) struct PublishedSet {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct PublishedResourceList {
-    /// When the snapshot began.
+    /// The time at which the snapshot began.
     pub at: Moment,
-    /// When it was complete.
+    /// The time at which it was complete.
     pub completed: Moment,
     /// The last change it includes.
     pub sequence: u64,
@@ -113,9 +117,9 @@ pub(crate) struct PublishedChangeLists {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct PublishedResourceDump {
-    /// When its snapshot began.
+    /// The time at which its snapshot began.
     pub at: Moment,
-    /// When its last package was complete.
+    /// The time at which its last package was complete.
     pub completed: Moment,
     /// The last change it includes.
     pub sequence: u64,
@@ -225,9 +229,9 @@ pub(crate) struct PublishedChangePackage {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub(crate) struct ArchivedSnapshot {
-    /// When it began.
+    /// The time at which it began.
     pub at: Moment,
-    /// When it was complete.
+    /// The time at which it was complete.
     pub completed: Moment,
     /// Since when it is superseded.
     pub since: Moment,

@@ -2,7 +2,8 @@
 
 use crate::SetOptions;
 
-/// Returns a text that differs for different rules, and is the same in every version of the program; empty without rules.
+/// Returns a text that differs for different rules, and is the same in every version of the program; empty without
+/// rules.
 pub(crate) fn rules_id(set: &SetOptions, versions: bool) -> String {
     let links = set.links.iter().map(|rule| {
         let media_type = rule.media_type.as_ref().map(|it| it.as_str());
@@ -38,7 +39,7 @@ mod tests {
         assert_eq!(rules_id(&set, false), "");
         set.links.push(LinkRule::new("*.pdf", Relation::DescribedBy, "*.xml"));
         let one = rules_id(&set, false);
-        // What a released version wrote: another text here would renew every Resource List.
+        // A released version wrote this text: another one here would renew every Resource List.
         assert_eq!(one, "8b8bc827a07a4a7e");
         assert_ne!(rules_id(&set, true), one);
         set.links[0].pri = Some(1);

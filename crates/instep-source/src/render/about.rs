@@ -3,14 +3,14 @@
 use maud::{DOCTYPE, html};
 use resourcesync::Uri;
 
-use super::{Policy, SetPolicy, writer::Documents};
+use super::{SetPolicy, SourcePolicy, place::STYLESHEET, writer::RenderedDocuments};
 use crate::{Error, sink::Rank};
 
 /// The name of a page among the documents of a set.
 const PAGE: &str = "about.html";
 
 /// The description of a set: the operator's, or a page of ours.
-pub(super) fn set_page(policy: &Policy, set: &SetPolicy) -> Uri {
+pub(super) fn set_page(policy: &SourcePolicy, set: &SetPolicy) -> Uri {
     match &set.described_by {
         Some(uri) => uri.clone(),
         None if set.name.is_empty() => source_page(policy),
@@ -19,13 +19,16 @@ pub(super) fn set_page(policy: &Policy, set: &SetPolicy) -> Uri {
 }
 
 /// The description of the Source: the operator's, or a page of ours.
-pub(super) fn source_page(policy: &Policy) -> Uri {
+pub(super) fn source_page(policy: &SourcePolicy) -> Uri {
     policy.described_by.clone().unwrap_or_else(|| policy.place.set("").uri(PAGE))
 }
 
 /// Writes the pages that are linked to and not the operator's. They say what does not change from one publication to
 /// the next.
-pub(super) fn render(policy: &Policy, documents: &mut Documents<'_>) -> Result<(), Error> {
+pub(super) fn render(policy: &SourcePolicy, documents: &mut RenderedDocuments<'_>) -> Result<(), Error> {
+    if let Some(stylesheet) = &policy.stylesheet {
+        documents.bytes(&policy.place.set("").name(STYLESHEET), Rank::Part, stylesheet.as_bytes())?;
+    }
     let source_page = policy.place.set("").uri(PAGE);
     let linked = policy.sets.iter().any(|set| set_page(policy, set) == source_page);
     if policy.described_by.is_none() || linked {
@@ -44,7 +47,7 @@ pub(super) fn render(policy: &Policy, documents: &mut Documents<'_>) -> Result<(
     Ok(())
 }
 
-fn page(policy: &Policy, title: &str, sets: &[&SetPolicy]) -> String {
+fn page(policy: &SourcePolicy, title: &str, sets: &[&SetPolicy]) -> String {
     let description = policy.place.source_description();
     let page = html! {
         (DOCTYPE)

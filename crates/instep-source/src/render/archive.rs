@@ -5,9 +5,9 @@ use std::mem;
 use resourcesync::{Capability, DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy, packages, pages,
+    SetPolicy, SourcePolicy, packages, pages,
     place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST, archive_name, snapshot_name},
-    writer::Documents,
+    writer::RenderedDocuments,
 };
 use crate::{
     Archives, Error,
@@ -20,7 +20,7 @@ use crate::{
 
 /// The documents of a set that were superseded or closed. They are read only when they change.
 pub(super) struct Archive<'a> {
-    policy: &'a Policy,
+    policy: &'a SourcePolicy,
     set: &'a SetPolicy,
     limits: Archives,
     held: &'a ArchiveSummary,
@@ -52,7 +52,7 @@ pub(super) struct SupersededSnapshot<'a> {
 impl<'a> Archive<'a> {
     /// Opens the archives of a set; `None` if the operator does not want any.
     pub(super) fn open(
-        policy: &'a Policy,
+        policy: &'a SourcePolicy,
         set: &'a SetPolicy,
         held: &'a ArchiveSummary,
         now: DateTime,
@@ -60,7 +60,7 @@ impl<'a> Archive<'a> {
         policy.archives.map(|limits| Self { policy, set, limits, held, archived: None, now })
     }
 
-    fn archived(&mut self, documents: &mut Documents<'_>) -> Result<&mut ArchivedDocuments, Error> {
+    fn archived(&mut self, documents: &mut RenderedDocuments<'_>) -> Result<&mut ArchivedDocuments, Error> {
         if self.archived.is_none() {
             let mut archived = documents.archive(&self.set.name)?;
             if documents.repairs() {
@@ -72,7 +72,7 @@ impl<'a> Archive<'a> {
     }
 
     /// Drops what a publication that was interrupted recorded and never put in place: an archive must not lead to it.
-    fn forget_missing(&self, archived: &mut ArchivedDocuments, documents: &Documents<'_>) {
+    fn forget_missing(&self, archived: &mut ArchivedDocuments, documents: &RenderedDocuments<'_>) {
         let facts = mem::take(&mut archived.documents);
         let is_there = |name: &String| documents.is_in_place(name, &facts);
         for snapshots in [&mut archived.resource_lists, &mut archived.resource_dumps] {
@@ -88,7 +88,7 @@ impl<'a> Archive<'a> {
     pub(super) fn resource_list(
         &mut self,
         list: &SupersededSnapshot<'_>,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<(), Error> {
         let every = self.policy.lists.snapshot_every;
         let due = self.held.last_list.is_none_or(|last| last.is_older_than(every, list.at.0));
@@ -102,7 +102,7 @@ impl<'a> Archive<'a> {
     pub(super) fn resource_dump(
         &mut self,
         dump: &SupersededSnapshot<'_>,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<(), Error> {
         if let Some(kept) = self.preserve(dump, documents)? {
             self.archived(documents)?.resource_dumps.push(kept);
@@ -114,7 +114,7 @@ impl<'a> Archive<'a> {
     pub(super) fn change_lists(
         &mut self,
         leaving: Vec<Span>,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<(), Error> {
         if !leaving.is_empty() {
             self.archived(documents)?.change_lists.extend(leaving);
@@ -126,7 +126,7 @@ impl<'a> Archive<'a> {
     pub(super) fn change_packages(
         &mut self,
         packages: Vec<PublishedChangePackage>,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<(), Error> {
         if let (Some(first), Some(last)) = (packages.first(), packages.last()) {
             let (from, until) = (first.from, last.until);
@@ -139,7 +139,7 @@ impl<'a> Archive<'a> {
     fn preserve(
         &self,
         snapshot: &SupersededSnapshot<'_>,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<Option<ArchivedSnapshot>, Error> {
         let name = self.set.place.name(snapshot.name);
         let document = snapshot_name(snapshot.name, snapshot.at.0);
@@ -161,7 +161,7 @@ impl<'a> Archive<'a> {
     pub(super) fn render(
         mut self,
         offers: Offers<'_>,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
         offered: &mut Vec<Entry>,
     ) -> Result<ArchiveSummary, Error> {
         let shown = self.shown(offers);
@@ -196,7 +196,7 @@ impl<'a> Archive<'a> {
         mut archived: ArchivedDocuments,
         shown: String,
         offers: Offers<'_>,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<ArchiveSummary, Error> {
         self.expire(&mut archived);
         let mut archives = Vec::new();
@@ -232,7 +232,7 @@ impl<'a> Archive<'a> {
     }
 
     /// Keeps the documents of what the archives keep, and no others.
-    fn take_over(&self, mut archived: ArchivedDocuments, documents: &mut Documents<'_>) {
+    fn take_over(&self, mut archived: ArchivedDocuments, documents: &mut RenderedDocuments<'_>) {
         let name = |document: &String| self.set.place.name(document);
         let snapshots = archived.resource_lists.iter().chain(&archived.resource_dumps);
         let snapshots = snapshots.flat_map(|it| it.parts.iter().cloned().chain([name(&it.document)]));
@@ -252,7 +252,7 @@ impl<'a> Archive<'a> {
         &self,
         dump: &ArchivedChangeDump,
         kept: &ArchivedDocuments,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<Entry, Error> {
         let document = change_dump_name(dump);
         let mut entry = Entry::new(self.set.place.uri(&document));
@@ -303,7 +303,7 @@ impl<'a> Archive<'a> {
         &self,
         of: &str,
         entries: &[Entry],
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<Vec<String>, Error> {
         let header = |form| {
             let mut header = Header::new(form, archive_of(of));

@@ -3,18 +3,18 @@
 use resourcesync::{Capability, Entry, Form, Header, Link, Metadata, Relation};
 
 use super::{
-    Policy, SetPolicy, about,
+    SetPolicy, SourcePolicy, about,
     place::{CAPABILITY_LIST, SOURCE_DESCRIPTION},
-    writer::Documents,
+    writer::RenderedDocuments,
 };
 use crate::{Error, sink::Rank};
 
 /// Writes the Capability List of a set (§9): one entry per capability that can be fetched.
 pub(super) fn render(
-    policy: &Policy,
+    policy: &SourcePolicy,
     set: &SetPolicy,
     offered: &[Entry],
-    documents: &mut Documents<'_>,
+    documents: &mut RenderedDocuments<'_>,
 ) -> Result<(), Error> {
     let mut header = Header::new(Form::List, Capability::CapabilityList);
     header.links.push(Link::new(Relation::DescribedBy, about::set_page(policy, set)));
@@ -24,14 +24,17 @@ pub(super) fn render(
 }
 
 /// Writes the Source Description (§8): one entry per set.
-pub(super) fn render_source_description(policy: &Policy, documents: &mut Documents<'_>) -> Result<(), Error> {
+pub(super) fn render_source_description(
+    policy: &SourcePolicy,
+    documents: &mut RenderedDocuments<'_>,
+) -> Result<(), Error> {
     let mut header = Header::new(Form::List, Capability::Description);
     header.links.push(Link::new(Relation::DescribedBy, about::source_page(policy)));
     let entries: Vec<_> = policy.sets.iter().map(|set| set_entry(policy, set)).collect();
     documents.small(SOURCE_DESCRIPTION, Rank::Source, &header, &policy.write, &entries)
 }
 
-fn set_entry(policy: &Policy, set: &SetPolicy) -> Entry {
+fn set_entry(policy: &SourcePolicy, set: &SetPolicy) -> Entry {
     let mut entry = Entry::new(set.place.capability_list());
     entry.metadata = Metadata::with_capability(Capability::CapabilityList);
     entry.links.push(Link::new(Relation::DescribedBy, about::set_page(policy, set)));

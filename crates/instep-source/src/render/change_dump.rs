@@ -2,7 +2,7 @@
 
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
-use super::{Policy, SetPolicy, packages, pages, place::CHANGE_DUMP, writer::Documents};
+use super::{SetPolicy, SourcePolicy, packages, pages, place::CHANGE_DUMP, writer::RenderedDocuments};
 use crate::{
     Error,
     records::{PublishedChangeDump, PublishedChangePackage},
@@ -14,10 +14,10 @@ use crate::{
 ///
 /// Returns the dump and the packages that leave it; `None` if there is no dump.
 pub(super) fn render(
-    policy: &Policy,
+    policy: &SourcePolicy,
     set: &SetPolicy,
     held: Option<PublishedChangeDump>,
-    documents: &mut Documents<'_>,
+    documents: &mut RenderedDocuments<'_>,
 ) -> Result<Option<(PublishedChangeDump, Vec<PublishedChangePackage>)>, Error> {
     let Some(mut published) = held else { return Ok(None) };
     let (count, most) = (published.packages.len(), policy.lists.closed_lists);
@@ -44,7 +44,7 @@ pub(super) fn render(
     Ok(Some((published, leaving)))
 }
 
-fn header(policy: &Policy, set: &SetPolicy, published: &PublishedChangeDump, form: Form) -> Header {
+fn header(policy: &SourcePolicy, set: &SetPolicy, published: &PublishedChangeDump, form: Form) -> Header {
     let mut header = Header::new(form, Capability::ChangeDump);
     if let Some(metadata) = &mut header.metadata {
         metadata.from = Some(published.from.0);

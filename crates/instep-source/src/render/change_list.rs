@@ -3,12 +3,12 @@
 use resourcesync::{Capability, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy,
+    SetPolicy, SourcePolicy,
     entry::change_entry,
     place::CHANGE_LIST,
     rotation::rotate,
     view::{Now, SetView},
-    writer::Documents,
+    writer::RenderedDocuments,
 };
 use crate::{
     Error, Rotation,
@@ -32,7 +32,7 @@ impl ChangeLists {
 
 /// Decides which changes stand in which list. The first publication starts an empty list from its own `at`.
 pub(super) fn plan(
-    policy: &Policy,
+    policy: &SourcePolicy,
     view: &dyn SetView,
     held: Option<PublishedChangeLists>,
     now: Now,
@@ -84,12 +84,12 @@ fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<PublishedChang
 /// Writes the lists that changed, and the index over them. Lists older than `needed_from` leave the index when it has
 /// more than the policy says; returns these too.
 pub(super) fn render(
-    policy: &Policy,
+    policy: &SourcePolicy,
     set: &SetPolicy,
     view: &dyn SetView,
     lists: ChangeLists,
     needed_from: Option<Moment>,
-    documents: &mut Documents<'_>,
+    documents: &mut RenderedDocuments<'_>,
 ) -> Result<(PublishedChangeLists, Vec<Span>), Error> {
     let ChangeLists { mut published, first_new } = lists;
     let writer = ListWriter { policy, set, view };
@@ -117,7 +117,7 @@ pub(super) fn render(
 }
 
 struct ListWriter<'a> {
-    policy: &'a Policy,
+    policy: &'a SourcePolicy,
     set: &'a SetPolicy,
     view: &'a dyn SetView,
 }
@@ -128,7 +128,7 @@ impl ListWriter<'_> {
         name: &str,
         span: &Span,
         in_index: bool,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<(), Error> {
         let mut header = self.header(Form::List, span.from, span.until);
         if in_index {
@@ -146,7 +146,7 @@ impl ListWriter<'_> {
         &self,
         published: &PublishedChangeLists,
         first_new: u64,
-        documents: &mut Documents<'_>,
+        documents: &mut RenderedDocuments<'_>,
     ) -> Result<(), Error> {
         let mut whole = published.open.clone();
         if let Some(before) = published.closed.last() {
@@ -162,7 +162,11 @@ impl ListWriter<'_> {
     }
 
     /// The index names the closed lists with their end, and the open one without (CLI-8 to CLI-10).
-    fn index(&self, published: &PublishedChangeLists, documents: &mut Documents<'_>) -> Result<(), Error> {
+    fn index(
+        &self,
+        published: &PublishedChangeLists,
+        documents: &mut RenderedDocuments<'_>,
+    ) -> Result<(), Error> {
         let entries: Vec<_> =
             published.closed.iter().chain([&published.open]).map(|span| span.member(self.set)).collect();
         let from = published.closed.first().unwrap_or(&published.open).from;

@@ -2,7 +2,7 @@
 
 use resourcesync::{Change, Entry};
 
-use crate::catalogue::{ChangeRecord, Resource, State};
+use crate::catalogue::{ChangeRecord, Resource, ResourceState};
 
 /// A resource as Resource Lists and manifests show it (RL-7).
 pub(crate) fn resource_entry(resource: Resource) -> Entry {
@@ -22,7 +22,7 @@ pub(crate) fn change_entry(record: ChangeRecord) -> Entry {
     entry
 }
 
-fn describe(entry: &mut Entry, state: State) {
+fn describe(entry: &mut Entry, state: ResourceState) {
     entry.lastmod = state.lastmod;
     entry.changefreq = state.changefreq;
     entry.metadata.hash = state.digests;

@@ -1,5 +1,5 @@
-//! Entries with a part that no document can carry. What comes from upstream, or from an application, is not ours: one bad
-//! link or URI must not keep everything else from being published.
+//! Entries with a part that no document can carry. What comes from upstream, or from an application, is not ours: one
+//! bad link or URI must not keep everything else from being published.
 
 use std::{
     collections::BTreeMap,

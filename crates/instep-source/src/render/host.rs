@@ -11,8 +11,8 @@ use percent_encoding::percent_decode_str;
 use resourcesync::Uri;
 
 use super::{
-    Policy,
-    place::{Place, SOURCE_DESCRIPTION},
+    SourcePolicy,
+    place::{SOURCE_DESCRIPTION, SourcePlace},
     robots,
 };
 use crate::{CodingRule, content::MediaTypes};
@@ -27,7 +27,8 @@ pub struct HostSetup {
     pub well_known: Option<Redirect>,
     /// Lines for the host's `robots.txt` (DISC-5); empty if it was written.
     pub robots: Vec<String>,
-    /// Redirects from the base URLs that the Source had before: each path below `from` leads to the same one below `to`.
+    /// Redirects from the base URLs that the Source had before: each path below `from` leads to the same one below
+    /// `to`.
     pub moved: Vec<Redirect>,
     /// Directives for the `server` block of nginx.
     pub nginx: String,
@@ -38,7 +39,7 @@ pub struct HostSetup {
 }
 
 /// Returns the settings for the host of a Source.
-pub(crate) fn host_setup(policy: &Policy, former: &[String]) -> HostSetup {
+pub(crate) fn host_setup(policy: &SourcePolicy, former: &[String]) -> HostSetup {
     let place = &policy.place;
     let at_root = place.is_host_root();
     let well_known = (!at_root)
@@ -71,23 +72,23 @@ pub(crate) fn host_setup(policy: &Policy, former: &[String]) -> HostSetup {
     }
 }
 
-fn moved(former: &str, place: &Place) -> Option<Redirect> {
+fn moved(former: &str, place: &SourcePlace) -> Option<Redirect> {
     Some(Redirect { from: former.to_owned(), to: Uri::parse(place.base()).ok()? })
 }
 
-fn origin(policy: &Policy) -> &str {
+fn origin(policy: &SourcePolicy) -> &str {
     policy.place.base().strip_suffix(policy.place.path()).unwrap_or_default()
 }
 
 /// Returns the paths on this host below which resources lie.
-fn prefixes(policy: &Policy) -> BTreeSet<&str> {
+fn prefixes(policy: &SourcePolicy) -> BTreeSet<&str> {
     let prefixes = policy.sets.iter().flat_map(|set| &set.prefixes);
     prefixes.filter_map(|(prefix, _)| prefix.strip_prefix(origin(policy))).collect()
 }
 
 /// Returns the `Link` header of resources at a path: the Capability List of each set that takes resources from the
 /// folder there (DISC-4).
-fn link_at(policy: &Policy, path: &str) -> Option<String> {
+fn link_at(policy: &SourcePolicy, path: &str) -> Option<String> {
     let below = prefixes(policy).into_iter().filter(|prefix| path.starts_with(prefix));
     let nearest = format!("{}{}", origin(policy), below.max_by_key(|prefix| prefix.len())?);
     let all = || policy.sets.iter().flat_map(|set| &set.prefixes);
@@ -106,9 +107,9 @@ fn link_at(policy: &Policy, path: &str) -> Option<String> {
     Some(links.collect::<Vec<_>>().join(", "))
 }
 
-/// Returns the files of a coding rule. Their type is that of the name without the ending of the coding, as in the lists;
-/// a server would go by that ending, and code once more.
-fn coded_files(policy: &Policy, rule: &CodingRule) -> CodedFiles {
+/// Returns the files of a coding rule. Their type is that of the name without the ending of the coding, as in the
+/// lists; a server would go by that ending, and code once more.
+fn coded_files(policy: &SourcePolicy, rule: &CodingRule) -> CodedFiles {
     let path = policy.place.path();
     let pattern = rule.resource.trim_start_matches('/');
     let before = pattern.split('*').next().unwrap_or_default();

@@ -2,20 +2,20 @@
 
 use resourcesync::{Entry, Form, Header, Link, Relation};
 
-use super::{Policy, SetPolicy, writer::Documents};
+use super::{SetPolicy, SourcePolicy, writer::RenderedDocuments};
 use crate::{Error, sink::Rank};
 
 /// Writes a document of entries that are at hand: in one piece, or in parts and an index where there are more than a
 /// document holds (GEN-12). Parts are named by their number; `member` is the entry of a part in the index. Returns the
 /// names of the documents.
 pub(super) fn render(
-    policy: &Policy,
+    policy: &SourcePolicy,
     set: &SetPolicy,
     name: &str,
     header: &dyn Fn(Form) -> Header,
     member: impl Fn(&str) -> Entry,
     entries: &[Entry],
-    documents: &mut Documents<'_>,
+    documents: &mut RenderedDocuments<'_>,
 ) -> Result<Vec<String>, Error> {
     let room = usize::try_from(policy.lists.entries).unwrap_or(usize::MAX);
     let whole = set.place.name(name);

@@ -14,6 +14,20 @@ pub(crate) const SOURCE_DESCRIPTION: &str = ".well-known/resourcesync";
 /// The name of the crawlers' file below the base URL; it is shared with the operator.
 pub(crate) const ROBOTS: &str = "robots.txt";
 
+/// The folder of patches among the documents.
+pub(crate) const PATCHES: &str = "patches";
+/// The folder below which the TimeGates of resources are served.
+pub(crate) const TIMEGATE: &str = "timegate";
+/// The folder below which the TimeMaps of resources are served.
+pub(crate) const TIMEMAP: &str = "timemap";
+/// The folder below which the versions of resources are served.
+pub(crate) const MEMENTO: &str = "memento";
+/// All folders for versions: no set can have one of these names.
+pub(super) const VERSION_PLACES: [&str; 3] = [TIMEGATE, TIMEMAP, MEMENTO];
+
+/// The name of the stylesheet among the documents of the Source.
+pub(super) const STYLESHEET: &str = "stylesheet.xsl";
+
 /// The Capability List of a set.
 pub(super) const CAPABILITY_LIST: &str = "capabilitylist.xml";
 /// The Resource List of a set, or the index over its parts.
@@ -49,18 +63,19 @@ fn stamp(at: DateTime) -> String {
 
 /// Names of documents below `out`, and their URIs below the base URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePlace {
     base: String,
 }
 
-impl Place {
+impl SourcePlace {
     /// Parses a base URL, with or without a final slash, with or without a path.
     ///
     /// # Errors
     /// If it is not an `http` or `https` URL, or has a query or fragment.
     pub fn new(base_url: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::option("base URL", format!("{base_url:?} {what}"));
-        let url = Url::parse(base_url).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
+        let url = Url::parse(base_url)
+            .map_err(|error| wrong(&format!("is not a URL, such as http://example.org/data/: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(wrong("must start with http:// or https:// and a host"));
         }
@@ -115,7 +130,7 @@ impl Place {
 /// Names and URIs of the documents of one set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetPlace {
-    place: Place,
+    place: SourcePlace,
     folder: String,
 }
 
@@ -136,7 +151,7 @@ impl SetPlace {
     }
 
     /// Returns the names and URIs of the Source.
-    pub fn source(&self) -> &Place {
+    pub fn source(&self) -> &SourcePlace {
         &self.place
     }
 }
@@ -153,11 +168,11 @@ mod tests {
             ("https://example.com:8080/a/b", "https://example.com:8080/a/b/", "/a/b/"),
             ("https://example.com/a%20b/", "https://example.com/a%20b/", "/a%20b/"),
         ] {
-            let place = Place::new(given).unwrap();
+            let place = SourcePlace::new(given).unwrap();
             assert_eq!((place.base(), place.path()), (base, path));
         }
         for wrong in ["example.com", "ftp://example.com/", "http://", "http://a/?b", "http://a/#b"] {
-            assert!(Place::new(wrong).is_err(), "{wrong}");
+            assert!(SourcePlace::new(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,26 +1,33 @@
 //! The decisions of the operator that documents depend on.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use resourcesync::{Entry, Link, Relation, Uri, WriteOptions};
 
-use super::{Place, SetPlace, place::archive_name};
+use super::{
+    SetPlace, SourcePlace,
+    place::{PATCHES, STYLESHEET, VERSION_PLACES, archive_name},
+};
 use crate::{Archives, CodingRule, Content, Error, ListOptions, PublishOptions, records::rules_id};
 
 /// The options that the documents of a Source depend on, besides its content.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub(crate) struct Policy {
+pub(crate) struct SourcePolicy {
     /// Names and URIs.
-    pub place: Place,
+    pub place: SourcePlace,
     /// Options for Resource Lists and Change Lists.
     pub lists: ListOptions,
     /// Options for the XML of documents.
     pub write: WriteOptions,
+    /// The text of the stylesheet that documents name; `None` if they name none.
+    pub stylesheet: Option<Arc<str>>,
     /// The retention of archives; `None` if there are no archives.
     pub archives: Option<Archives>,
     /// A description of the Source; none: a page is written.
     pub described_by: Option<Uri>,
+    /// Each document has a gzip twin.
+    pub gzip_twins: bool,
     /// Writes a plain Sitemap beside each Resource List.
     pub sitemap_twin: bool,
     /// Names the lists in `robots.txt`.
@@ -45,7 +52,8 @@ pub(crate) struct SetPolicy {
     pub change_list: bool,
     /// An identifier of the operator's rules for resources; empty if there are none.
     pub rules: String,
-    /// The URIs that resources of the set lie below, and the folders they are in; those of a manifest lie anywhere else.
+    /// The URIs that resources of the set lie below, and the folders they are in; those of a manifest lie anywhere
+    /// else.
     pub prefixes: Vec<(String, Option<PathBuf>)>,
     /// Which resources are stored in a content coding.
     pub codings: Vec<CodingRule>,
@@ -55,17 +63,19 @@ pub(crate) struct SetPolicy {
     pub capability_links: Vec<Link>,
 }
 
-impl Policy {
+impl SourcePolicy {
     /// Derives the policy from the options of the operator.
     ///
     /// # Errors
-    /// When the options contradict each other or cannot be followed.
+    /// If the options contradict each other or cannot be followed.
     pub(crate) fn new(options: &PublishOptions) -> Result<Self, Error> {
-        let place = Place::new(&options.base_url)?;
+        let place = SourcePlace::new(&options.base_url)?;
         check_sets(options)?;
         check_lists(&options.lists)?;
         let mut write = WriteOptions::new();
         write.version = options.spec_version;
+        let path = || format!("{}{}", place.path(), place.set("").name(STYLESHEET));
+        write.stylesheet = options.stylesheet.as_ref().map(|_| path());
         let sets = options.sets.iter().map(|set| SetPolicy {
             name: set.name.clone(),
             place: place.set(&set.name),
@@ -83,8 +93,10 @@ impl Policy {
             place,
             lists: options.lists.clone(),
             write,
+            stylesheet: options.stylesheet.clone(),
             archives: options.archives,
             described_by: options.described_by.clone(),
+            gzip_twins: options.gzip_twins,
             sitemap_twin: options.sitemap_twin,
             robots: options.robots,
         })
@@ -96,7 +108,8 @@ impl Policy {
     }
 }
 
-/// Returns the URI prefix and the folder of a content. One that cannot be resolved is refused when the content is opened.
+/// Returns the URI prefix and the folder of a content. One that cannot be resolved is refused when the content is
+/// opened.
 fn prefix(content: &Content, base: &str) -> (String, Option<PathBuf>) {
     let (prefix, folder) = match content {
         Content::Folder { prefix, root } => (prefix.as_deref(), Some(root.clone())),
@@ -121,6 +134,14 @@ fn check_sets(options: &PublishOptions) -> Result<(), Error> {
     };
     if let Some(name) = names.iter().find(|name| !legal(name)) {
         let what = format!("{name:?} is not a name: up to 64 ASCII letters, digits, '-' and '_'");
+        return Err(Error::option("set", what));
+    }
+    let is_taken = |name: &str| {
+        name == PATCHES && options.patches().is_some()
+            || VERSION_PLACES.contains(&name) && options.versions.is_some()
+    };
+    if let Some(name) = names.iter().find(|name| is_taken(name)) {
+        let what = format!("{name:?} is the name of a folder of this Source: give the set another name");
         return Err(Error::option("set", what));
     }
     names.sort_unstable();

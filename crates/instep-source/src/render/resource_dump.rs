@@ -2,16 +2,16 @@
 
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
-use super::{Policy, SetPolicy, packages, pages, place::RESOURCE_DUMP, writer::Documents};
+use super::{SetPolicy, SourcePolicy, packages, pages, place::RESOURCE_DUMP, writer::RenderedDocuments};
 use crate::{Error, records::PublishedResourceDump};
 
 /// Writes the Resource Dump over packages in place (§11.1), with an index if one document does not hold them all
 /// (RD-11). Returns `None` if a package is missing.
 pub(super) fn render(
-    policy: &Policy,
+    policy: &SourcePolicy,
     set: &SetPolicy,
     held: Option<PublishedResourceDump>,
-    documents: &mut Documents<'_>,
+    documents: &mut RenderedDocuments<'_>,
 ) -> Result<Option<PublishedResourceDump>, Error> {
     let Some(published) = held else { return Ok(None) };
     if !documents.keep_immutable(&packages::resource_files(set, &published)) {
@@ -37,7 +37,7 @@ pub(super) fn render(
     Ok(Some(published))
 }
 
-fn header(policy: &Policy, set: &SetPolicy, published: &PublishedResourceDump, form: Form) -> Header {
+fn header(policy: &SourcePolicy, set: &SetPolicy, published: &PublishedResourceDump, form: Form) -> Header {
     let mut header = Header::new(form, Capability::ResourceDump);
     if let Some(metadata) = &mut header.metadata {
         metadata.at = Some(published.at.0);

@@ -5,11 +5,11 @@ use std::{iter::Peekable, time::Duration};
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
 use super::{
-    Policy, SetPolicy,
+    SetPolicy, SourcePolicy,
     entry::resource_entry,
-    place::{RESOURCE_LIST, SITEMAP, part_name},
+    place::{RESOURCE_LIST, SITEMAP, part_name, snapshot_name},
     view::{Now, SetView},
-    writer::{DocumentPage, Documents},
+    writer::{DocumentPage, RenderedDocuments},
 };
 use crate::{
     Error,
@@ -27,7 +27,7 @@ const RENEWED_EVERY: Duration = Duration::from_secs(10);
 
 /// Returns `true` if a new snapshot has to be published. If nothing changed, none is, unless the operator asks for it.
 pub(super) fn is_due(
-    policy: &Policy,
+    policy: &SourcePolicy,
     set: &SetPolicy,
     view: &dyn SetView,
     held: Option<&PublishedResourceList>,
@@ -40,6 +40,7 @@ pub(super) fn is_due(
         || policy.sitemap_twin == held.twin.is_empty()
         || set.rules != held.rules
         || changes_reach_back_to.is_some_and(|reach| reach > held.at)
+        || !has_own_index(policy, set, held)
     {
         return Ok(true);
     }
@@ -61,23 +62,29 @@ pub(super) fn is_due(
     Ok((is_old && (changes > 0 || described)) || changes * RENEWED_AT > held.resources)
 }
 
+/// Returns `false` if the parts of a list name no index that goes to the archive with them.
+fn has_own_index(policy: &SourcePolicy, set: &SetPolicy, held: &PublishedResourceList) -> bool {
+    let own_index = || set.place.name(&snapshot_name(RESOURCE_LIST, held.at.0));
+    held.documents.len() == 1 || policy.archives.is_none() || held.documents.contains(&own_index())
+}
+
 /// Writes a new snapshot if one is due or a document of the old one is missing.
 pub(super) fn render(
-    policy: &Policy,
+    policy: &SourcePolicy,
     set: &SetPolicy,
     view: &dyn SetView,
     held: Option<PublishedResourceList>,
     due: bool,
     now: Now,
-    documents: &mut Documents<'_>,
+    documents: &mut RenderedDocuments<'_>,
 ) -> Result<PublishedResourceList, Error> {
-    let in_place = |held: &PublishedResourceList, documents: &mut Documents<'_>| {
+    let in_place = |held: &PublishedResourceList, documents: &mut RenderedDocuments<'_>| {
         documents.keep_all(&held.documents) && documents.keep_all(&held.twin)
     };
     if let Some(held) = held.filter(|held| !due && in_place(held, documents)) {
         return Ok(held);
     }
-    let write = |form, documents: &mut Documents<'_>| -> Result<Vec<String>, Error> {
+    let write = |form, documents: &mut RenderedDocuments<'_>| -> Result<Vec<String>, Error> {
         SnapshotLists { policy, set, view, now, form }.render(documents)
     };
     Ok(PublishedResourceList {
@@ -112,7 +119,7 @@ impl SnapshotForm {
 }
 
 struct SnapshotLists<'a> {
-    policy: &'a Policy,
+    policy: &'a SourcePolicy,
     set: &'a SetPolicy,
     view: &'a dyn SetView,
     now: Now,
@@ -121,7 +128,7 @@ struct SnapshotLists<'a> {
 
 impl SnapshotLists<'_> {
     /// Writes one document, or parts and the index over them. Returns their names.
-    fn render(&self, documents: &mut Documents<'_>) -> Result<Vec<String>, Error> {
+    fn render(&self, documents: &mut RenderedDocuments<'_>) -> Result<Vec<String>, Error> {
         if self.view.totals()?.resources <= self.policy.lists.entries
             && let Some(name) = self.single(documents)?
         {
@@ -131,7 +138,7 @@ impl SnapshotLists<'_> {
     }
 
     /// Writes the whole set into one document; returns `None` if it does not fit.
-    fn single(&self, documents: &mut Documents<'_>) -> Result<Option<String>, Error> {
+    fn single(&self, documents: &mut RenderedDocuments<'_>) -> Result<Option<String>, Error> {
         let name = self.set.place.name(self.form.name());
         let mut complete = false;
         documents.stream(&name, Rank::Part, &self.header(Form::List), &self.policy.write, &mut |page| {
@@ -144,10 +151,17 @@ impl SnapshotLists<'_> {
     }
 
     /// Writes the set in parts, and the index over them.
-    fn parts(&self, documents: &mut Documents<'_>) -> Result<Vec<String>, Error> {
+    ///
+    /// With archives the index has a second name from the beginning, under which it goes to the archive. The parts,
+    /// which never change, name that one: later `resourcelist.xml` is the index of other parts.
+    fn parts(&self, documents: &mut RenderedDocuments<'_>) -> Result<Vec<String>, Error> {
         let mut header = self.header(Form::List);
-        if self.form == SnapshotForm::ResourceList {
-            header.links.push(Link::new(Relation::Index, self.set.place.uri(RESOURCE_LIST)));
+        let is_list = self.form == SnapshotForm::ResourceList;
+        let lasting =
+            self.policy.archives.filter(|_| is_list).map(|_| snapshot_name(RESOURCE_LIST, self.now.at));
+        if is_list {
+            let index = lasting.as_deref().unwrap_or(RESOURCE_LIST);
+            header.links.push(Link::new(Relation::Index, self.set.place.uri(index)));
         }
         let mut resources = self.view.resources().peekable();
         let (mut names, mut entries) = (Vec::new(), Vec::new());
@@ -161,9 +175,11 @@ impl SnapshotLists<'_> {
             entries.push(self.member(&part));
             names.push(name);
         }
-        let name = self.set.place.name(self.form.name());
-        documents.small(&name, Rank::Index, &self.header(Form::Index), &self.policy.write, &entries)?;
-        names.push(name);
+        for index in lasting.as_deref().into_iter().chain([self.form.name()]) {
+            let name = self.set.place.name(index);
+            documents.small(&name, Rank::Index, &self.header(Form::Index), &self.policy.write, &entries)?;
+            names.push(name);
+        }
         Ok(names)
     }
 

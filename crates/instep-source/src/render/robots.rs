@@ -3,83 +3,107 @@
 use resourcesync::Uri;
 
 use super::{
-    Policy,
+    SourcePolicy,
     place::{RESOURCE_LIST, ROBOTS, SITEMAP},
-    writer::Documents,
+    writer::RenderedDocuments,
 };
 use crate::{Error, sink::Rank};
 
 const BEGIN: &str = "# BEGIN instep";
 const END: &str = "# END instep";
 
-/// Writes the lines into `robots.txt`, where that lies at the host's root; what else is in it stays.
-pub(super) fn render(policy: &Policy, documents: &mut Documents<'_>) -> Result<(), Error> {
+/// Writes the lines into `robots.txt`, where that lies at the host's root; what else is in it stays, byte for byte.
+///
+/// `operators` is the file that the operator has among the resources; `None` if the one in place is the operator's.
+pub(super) fn render(
+    policy: &SourcePolicy,
+    operators: Option<&[u8]>,
+    documents: &mut RenderedDocuments<'_>,
+) -> Result<(), Error> {
     if !policy.place.is_host_root() {
         return Ok(());
     }
-    let existing = documents.read(ROBOTS)?.unwrap_or_default();
-    let existing_text = String::from_utf8_lossy(&existing);
-    let text = match (policy.robots, existing_text.contains(BEGIN)) {
-        (true, _) => with_lines(&existing_text, &sitemap_lines(policy)),
-        (false, true) => with_lines(&existing_text, &[]),
+    let in_place = documents.read(ROBOTS)?;
+    let existing = operators.or(in_place.as_deref()).unwrap_or_default();
+    let text = match (policy.robots, find(existing, BEGIN).is_some()) {
+        (true, _) => with_lines(existing, &sitemap_lines(policy)),
+        (false, true) => with_lines(existing, &[]),
         (false, false) => return Ok(()),
     };
-    if text.as_bytes() == existing {
+    if in_place.as_ref() == Some(&text) {
         documents.keep(ROBOTS);
         return Ok(());
     }
-    documents.bytes(ROBOTS, Rank::Source, text.as_bytes())
+    documents.bytes(ROBOTS, Rank::Source, &text)
 }
 
-/// A `Sitemap:` line for each set (DISC-5).
-pub(super) fn sitemap_lines(policy: &Policy) -> Vec<String> {
-    let name = if policy.sitemap_twin { SITEMAP } else { RESOURCE_LIST };
+/// A `Sitemap:` line for each set (DISC-5), and one for its plain Sitemap. The Resource List comes first: a Destination
+/// that follows one line only finds the Source.
+pub(super) fn sitemap_lines(policy: &SourcePolicy) -> Vec<String> {
+    let names = if policy.sitemap_twin { &[RESOURCE_LIST, SITEMAP][..] } else { &[RESOURCE_LIST] };
     let listed = policy.sets.iter().filter(|set| set.resource_list);
-    listed.map(|set| line(&set.place.uri(name))).collect()
+    listed.flat_map(|set| names.iter().map(|name| line(&set.place.uri(name)))).collect()
 }
 
 fn line(uri: &Uri) -> String {
     format!("Sitemap: {uri}")
 }
 
-/// Puts our lines between their markers: in place of those that are there, else at the end.
-fn with_lines(existing: &str, lines: &[String]) -> String {
-    let (before, rest) = match existing.split_once(BEGIN) {
-        Some((before, ours)) => (before, ours.split_once(END).map_or("", |(_, rest)| rest)),
-        None => (existing, ""),
+/// Puts our lines between their markers: in place of those that are there, else at the end. The rest may be in any
+/// encoding that has ASCII in it, so it is taken as bytes.
+fn with_lines(existing: &[u8], lines: &[String]) -> Vec<u8> {
+    let (before, rest) = match find(existing, BEGIN) {
+        Some(begin) => {
+            let ours = &existing[begin..];
+            (&existing[..begin], find(ours, END).map_or(&[][..], |end| &ours[end + END.len()..]))
+        }
+        None => (existing, &[][..]),
     };
-    let mut text = before.to_owned();
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
+    let mut text = before.to_vec();
+    if !text.is_empty() && !text.ends_with(b"\n") {
+        text.push(b'\n');
     }
-    text.push_str(BEGIN);
-    text.push('\n');
-    for line in lines {
-        text.push_str(line);
-        text.push('\n');
+    for line in [BEGIN].into_iter().chain(lines.iter().map(String::as_str)).chain([END]) {
+        text.extend_from_slice(line.as_bytes());
+        text.push(b'\n');
     }
-    text.push_str(END);
-    text.push('\n');
-    text.push_str(rest.strip_prefix('\n').unwrap_or(rest));
+    text.extend_from_slice(rest.strip_prefix(b"\n").unwrap_or(rest));
     text
+}
+
+fn find(text: &[u8], marker: &str) -> Option<usize> {
+    text.windows(marker.len()).position(|window| window == marker.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn written(text: &str, lines: &[String]) -> String {
+        String::from_utf8(with_lines(text.as_bytes(), lines)).unwrap()
+    }
+
     #[test]
     fn robots_lines_stand_between_markers_and_the_rest_stays() {
         let first = ["Sitemap: http://a/1".to_owned()];
         let second = ["Sitemap: http://a/2".to_owned()];
         let ours = |uri: &str| format!("# BEGIN instep\nSitemap: {uri}\n# END instep\n");
-        assert_eq!(with_lines("", &first), ours("http://a/1"));
+        assert_eq!(written("", &first), ours("http://a/1"));
         let existing = "User-agent: *\nDisallow: /x";
-        let once = with_lines(existing, &first);
+        let once = written(existing, &first);
         assert_eq!(once, format!("{existing}\n{}", ours("http://a/1")));
-        assert_eq!(with_lines(&once, &first), once);
+        assert_eq!(written(&once, &first), once);
         let extended = format!("{once}Allow: /y\n");
-        assert_eq!(with_lines(&extended, &second), format!("{existing}\n{}Allow: /y\n", ours("http://a/2")));
-        assert_eq!(with_lines("# BEGIN instep\ncut off", &first), ours("http://a/1"));
+        assert_eq!(written(&extended, &second), format!("{existing}\n{}Allow: /y\n", ours("http://a/2")));
+        assert_eq!(written("# BEGIN instep\ncut off", &first), ours("http://a/1"));
+    }
+
+    #[test]
+    fn c15_bytes_that_are_no_utf_8_stay_as_they_are() {
+        let lines = ["Sitemap: http://a/1".to_owned()];
+        let existing = b"# caf\xe9\r\nDisallow: /\r\n\xff";
+        let once = with_lines(existing, &lines);
+        assert!(once.starts_with(existing));
+        assert_eq!(with_lines(&once, &lines), once);
     }
 }

@@ -1,19 +1,19 @@
 //! The documents of one set, in the order in which one depends on another.
 //!
 //! The interval of the Change Lists decides whether the Resource List is due; the age of the Resource List and the
-//! Resource Dump decides which closed Change Lists may leave the index; what leaves goes to the archives; the Capability
-//! List names what there is.
+//! Resource Dump decides which closed Change Lists may leave the index; what leaves goes to the archives; the
+//! Capability List names what there is.
 
 use resourcesync::{Capability, Entry, Metadata};
 
 use super::{
-    Policy, SetPolicy,
+    SetPolicy, SourcePolicy,
     archive::{Archive, Offers, SupersededSnapshot},
     capability_list, change_dump, change_list, packages,
     place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST},
     resource_dump, resource_list,
     view::{Now, SetView, StagedDumps},
-    writer::Documents,
+    writer::RenderedDocuments,
 };
 use crate::{
     Error,
@@ -25,11 +25,11 @@ use crate::{
 
 /// One set while its documents are written.
 pub(super) struct SetPublication<'a, 'd> {
-    policy: &'a Policy,
+    policy: &'a SourcePolicy,
     set: &'a SetPolicy,
     view: &'a dyn SetView,
     now: Now,
-    documents: &'a mut Documents<'d>,
+    documents: &'a mut RenderedDocuments<'d>,
     archive: Option<Archive<'a>>,
     /// The entries of the Capability List.
     offered: Vec<Entry>,
@@ -39,12 +39,12 @@ pub(super) struct SetPublication<'a, 'd> {
 impl<'a, 'd> SetPublication<'a, 'd> {
     /// Begins with a set whose archives kept this until now.
     pub(super) fn new(
-        policy: &'a Policy,
+        policy: &'a SourcePolicy,
         set: &'a SetPolicy,
         view: &'a dyn SetView,
         now: Now,
         archived: &'a ArchiveSummary,
-        documents: &'a mut Documents<'d>,
+        documents: &'a mut RenderedDocuments<'d>,
     ) -> Result<Self, Error> {
         let archive = Archive::open(policy, set, archived, now.at);
         if archive.is_none() {
@@ -80,7 +80,11 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         held: Option<&PublishedResourceList>,
         reaches: Option<Moment>,
     ) -> Result<(), Error> {
-        let (policy, set, view, now) = (self.policy, self.set, self.view, self.now);
+        let (policy, set, view) = (self.policy, self.set, self.view);
+        // One plain Change List may be too short for the changes of one publication. The Resource List has them, and is
+        // as good as one that was begun where the Change List begins.
+        let at = reaches.map_or(self.now.at, |reaches| reaches.0.max(self.now.at));
+        let now = Now { at, ..self.now };
         let due = resource_list::is_due(policy, set, view, held, reaches, now)?;
         let list = resource_list::render(policy, set, view, held.cloned(), due, now, self.documents)?;
         if let (Some(archive), Some(held)) = (&mut self.archive, held.filter(|held| held.at != list.at)) {
@@ -114,8 +118,8 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         Ok(())
     }
 
-    /// Who has the Resource List or the Resource Dump in place continues with the changes since then: lists that are
-    /// needed for that stay in the index.
+    /// A reader of the Resource List or the Resource Dump in place continues with the changes since then: lists that
+    /// are needed for that stay in the index.
     fn change_list(&mut self, lists: change_list::ChangeLists) -> Result<(), Error> {
         let dumped = self.next.resource_dump.as_ref().map(|dump| dump.at);
         let needed_from =

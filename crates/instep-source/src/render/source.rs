@@ -3,24 +3,25 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Policy, about, capability_list,
+    SourcePolicy, about, capability_list,
     fit::Omissions,
     robots,
     set::SetPublication,
     view::{Before, Now, SetView},
-    writer::{Documents, ReadArchive},
+    writer::{ReadArchive, RenderedDocuments},
 };
 use crate::{Error, records::PublishedSource, sink::Sink};
 
 /// Writes, into the sink, the documents that differ from those in place, so that the sink shows the sets as they are.
 ///
 /// `views` are the sets of the policy, in its order. `archives` reads what an archive keeps, and is called only if an
-/// archive changes. What no document can carry goes to `omissions`. Returns the record of what will be published; it equals the one in `before` if nothing was written.
+/// archive changes. What no document can carry goes to `omissions`. Returns the record of what will be published; it
+/// equals the one in `before` if nothing was written.
 ///
 /// # Errors
 /// If the catalogue cannot be read or the sink cannot be written.
 pub(crate) fn render(
-    policy: &Policy,
+    policy: &SourcePolicy,
     views: &[&dyn SetView],
     before: &Before,
     now: Now,
@@ -31,9 +32,11 @@ pub(crate) fn render(
     let held = &before.published;
     // Every document has absolute URIs: with another base URL none of them is right.
     let version = policy.write.version.to_string().replace('.', "_");
-    let written_for = format!("{} V{version}", policy.place.base());
+    // A stylesheet is named in every document too.
+    let style = if policy.stylesheet.is_some() { " with a stylesheet" } else { "" };
+    let written_for = format!("{} V{version}{style}", policy.place.base());
     let repair = before.repair || held.written_for != written_for;
-    let mut documents = Documents::new(sink, held, archives, omissions, repair);
+    let mut documents = RenderedDocuments::new(sink, held, archives, omissions, repair);
     let mut sets = BTreeMap::new();
     for (set, view) in policy.sets.iter().zip(views) {
         let held = held.sets.get(&set.name).cloned().unwrap_or_default();
@@ -46,6 +49,6 @@ pub(crate) fn render(
     }
     about::render(policy, &mut documents)?;
     capability_list::render_source_description(policy, &mut documents)?;
-    robots::render(policy, &mut documents)?;
-    Ok(PublishedSource { written_for, sets, ..documents.finish(now.at) })
+    robots::render(policy, before.operators_robots.as_deref(), &mut documents)?;
+    Ok(PublishedSource { written_for, sets, gzip_twins: policy.gzip_twins, ..documents.finish(now.at) })
 }

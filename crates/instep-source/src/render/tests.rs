@@ -9,7 +9,7 @@ use proptest::prelude::{
 };
 use resourcesync::{Capability, Change, Form, Relation, xml::SpecVersion};
 
-use super::{Before, Omissions, Policy, SetView, host_setup, render};
+use super::{Before, Omissions, SetView, SourcePolicy, host_setup, render};
 use crate::{Archives, Error, LinkRule, PublishOptions, SetOptions, records::ArchivedDocuments, sink::Sink};
 use source::{Source, TestSet, read};
 
@@ -200,7 +200,7 @@ fn an_open_source_renews_its_resource_list_now_and_then_however_fast_it_changes(
 fn another_base_url_rewrites_everything() {
     let mut source = Source::new(TestSet::of(&["a"]), |_| {});
     source.publish();
-    source.policy = Policy::new(&PublishOptions::new("/nowhere", "https://example.org/data")).unwrap();
+    source.policy = SourcePolicy::new(&PublishOptions::new("/nowhere", "https://example.org/data")).unwrap();
     let written = source.publish();
     assert!(FIRST[..6].iter().all(|name| written.iter().any(|it| it == name)), "{written:?}");
     insta::assert_debug_snapshot!(host_setup(&source.policy, &[]));
@@ -331,7 +331,7 @@ fn other_rules_for_the_entries_renew_the_resource_list() {
     source.publish();
     let mut options = PublishOptions::new("/nowhere", "http://example.com");
     options.sets[0].links = vec![LinkRule::new("*.pdf", Relation::DescribedBy, "*.xml")];
-    source.policy = Policy::new(&options).unwrap();
+    source.policy = SourcePolicy::new(&options).unwrap();
     assert_eq!(source.publish(), ["resourcelist.xml"]);
     assert_eq!(source.publish(), [""; 0]);
 }

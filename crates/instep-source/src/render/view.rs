@@ -6,7 +6,7 @@ use resourcesync::DateTime;
 
 use crate::{
     Error,
-    catalogue::{ChangeRecord, Resource, Totals},
+    catalogue::{ChangeRecord, Resource, ResourceTotals},
     records::{PublishedChangeDump, PublishedResourceDump, PublishedSource},
 };
 
@@ -15,8 +15,8 @@ pub(crate) trait SetView {
     /// Returns the number of its resources and their bytes.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
-    fn totals(&self) -> Result<Totals, Error>;
+    /// If the catalogue cannot be read.
+    fn totals(&self) -> Result<ResourceTotals, Error>;
 
     /// Returns its resources, in the order of the catalogue.
     fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_>;
@@ -27,7 +27,7 @@ pub(crate) trait SetView {
     /// Returns the number of changes after a sequence number.
     ///
     /// # Errors
-    /// When the catalogue cannot be read.
+    /// If the catalogue cannot be read.
     fn count_changes(&self, after: u64) -> Result<u64, Error>;
 }
 
@@ -60,6 +60,8 @@ pub(crate) struct Before {
     pub published: PublishedSource,
     /// `true` if the last publication was interrupted: then no document is assumed to be complete.
     pub repair: bool,
+    /// The robots.txt among the resources, to which our lines are added; `None` if the one in place has the operator's.
+    pub operators_robots: Option<Vec<u8>>,
     /// Dumps whose packages are staged, by the name of the set.
     pub staged: BTreeMap<String, StagedDumps>,
 }

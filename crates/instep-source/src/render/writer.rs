@@ -21,7 +21,7 @@ use crate::{
 pub(crate) type ReadArchive<'a> = &'a mut dyn FnMut(&str) -> Result<ArchivedDocuments, Error>;
 
 /// The documents of one publication: what is written, and what stays as it is.
-pub(super) struct Documents<'a> {
+pub(super) struct RenderedDocuments<'a> {
     sink: &'a mut dyn Sink,
     read_archive: ReadArchive<'a>,
     held: &'a PublishedSource,
@@ -36,7 +36,7 @@ pub(super) struct Documents<'a> {
     repair: bool,
 }
 
-impl<'a> Documents<'a> {
+impl<'a> RenderedDocuments<'a> {
     pub(super) fn new(
         sink: &'a mut dyn Sink,
         held: &'a PublishedSource,
@@ -202,8 +202,8 @@ impl<'a> Documents<'a> {
         self.sink.read(name)
     }
 
-    /// Returns the record of what is published: the documents in place after the publication, those that nothing refers to
-    /// any more, and the archives that have changed.
+    /// Returns the record of what is published: the documents in place after the publication, those that nothing
+    /// refers to any more, and the archives that have changed.
     pub(super) fn finish(self, now: DateTime) -> PublishedSource {
         let held = self.held;
         // Not ours to take away: the operator's own lines are in it.

@@ -4,15 +4,15 @@ use std::{fs::File, io};
 
 use resourcesync::{Algorithm, Digests, Hasher};
 
-use crate::{catalogue::State, content::Root};
+use crate::{catalogue::ResourceState, content::Root};
 
 const BUFFER: usize = 256 * 1024;
 
-/// Adds the digests by those of the algorithms that are missing: known ones of the same bytes, else they are computed. Whether
-/// the bytes are those that the supplier vouches for; of others nothing is added.
+/// Adds the digests by those of the algorithms that are missing: known ones of the same bytes, else they are
+/// computed. Whether the bytes are those that the supplier vouches for; of others nothing is added.
 pub(super) fn add(
-    state: &mut State,
-    known: Option<&State>,
+    state: &mut ResourceState,
+    known: Option<&ResourceState>,
     algorithms: &[Algorithm],
     (root, path): (&Root, &[u8]),
 ) -> io::Result<bool> {

@@ -15,6 +15,7 @@ pub(super) fn hashing(catalogue: &Catalogue, options: &ScanOptions) -> Result<Ha
         before: if before == published { Vec::new() } else { before },
         published,
         spool: options.spool.clone().filter(|_| baselined),
+        stop: options.stop.clone(),
     })
 }
 

@@ -9,7 +9,7 @@ use super::{
     options::{ScanOptions, ScanReport},
 };
 use crate::{
-    Error, Monitor,
+    Error, PublishMonitor,
     catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource},
     content::Holdings,
 };
@@ -36,17 +36,17 @@ pub enum DifferenceKind {
     Missing,
 }
 
-/// Compares the content with the catalogue; each difference goes to `differs`. With `every_file` each one is hashed, else
-/// those that a scan would hash. The next scan records what has simply changed since the last one.
+/// Compares the content with the catalogue; each difference goes to `differs`. With `every_file` each one is hashed,
+/// else those that a scan would hash. The next scan records what has simply changed since the last one.
 ///
 /// # Errors
 /// As for [`super::scan`].
-pub fn check(
+pub(crate) fn check(
     holdings: &Holdings,
     catalogue: &Catalogue,
     options: &ScanOptions,
     every_file: bool,
-    monitor: &dyn Monitor,
+    monitor: &dyn PublishMonitor,
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();

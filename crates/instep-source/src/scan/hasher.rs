@@ -11,11 +11,11 @@ use std::{
 use resourcesync::{Algorithm, Digest, Digests, Hasher};
 use rustix::time::{ClockId, clock_getres};
 
-use super::candidate::Candidate;
+use super::{ScanStop, candidate::Candidate};
 use crate::{
-    Monitor, Problem,
+    PublishMonitor, PublishProblem,
     catalogue::{Catalogue, FileStamp, Observation, Recorded},
-    content::{MediaTypes, Spool, stamp},
+    content::{MediaTypes, StateSpool, stamp},
 };
 
 /// Attempts to hash a file that is being written.
@@ -28,8 +28,9 @@ const COARSE_NS: i64 = 10_000_000;
 const LEAST_TICK: Duration = Duration::from_millis(4);
 const MOST_TICK: Duration = Duration::from_millis(20);
 const BUFFER: usize = 256 * 1024;
-/// Bytes of a file after which it is looked at whether it still rests. One that is appended to all the time must not
-/// hold up the others: it is set aside after this much, not after the whole of it.
+/// Bytes of a file after which it is looked at whether it still rests, and whether anybody still waits for the scan.
+/// One that is appended to all the time must not hold up the others: it is set aside after this much, not after the
+/// whole of it.
 const LOOK_EVERY: u64 = 32 << 20;
 
 /// The digests to compute.
@@ -40,7 +41,9 @@ pub(super) struct HashPlan {
     /// Those published before, if the operator has chosen others since: only they show if a file changed.
     pub(super) before: Vec<Algorithm>,
     /// The spool that new states are copied to.
-    pub(super) spool: Option<Spool>,
+    pub(super) spool: Option<StateSpool>,
+    /// The request to end: what is not hashed yet is left to the next scan.
+    pub(super) stop: ScanStop,
 }
 
 /// Totals of the threads that hash and record.
@@ -58,7 +61,7 @@ pub(super) struct FileHasher<'a> {
     catalogue: &'a Catalogue,
     hashing: &'a HashPlan,
     algorithms: Vec<Algorithm>,
-    monitor: &'a dyn Monitor,
+    monitor: &'a dyn PublishMonitor,
     media_types: MediaTypes,
     buffer: Vec<u8>,
     pub(super) done: Done,
@@ -71,7 +74,11 @@ struct HashedFile {
 }
 
 impl<'a> FileHasher<'a> {
-    pub(super) fn new(catalogue: &'a Catalogue, hashing: &'a HashPlan, monitor: &'a dyn Monitor) -> Self {
+    pub(super) fn new(
+        catalogue: &'a Catalogue,
+        hashing: &'a HashPlan,
+        monitor: &'a dyn PublishMonitor,
+    ) -> Self {
         let mut algorithms = hashing.published.clone();
         algorithms.extend(hashing.before.iter().filter(|it| !hashing.published.contains(it)).cloned());
         let (media_types, buffer) = (MediaTypes::default(), vec![0; BUFFER]);
@@ -82,6 +89,7 @@ impl<'a> FileHasher<'a> {
     pub(super) fn observe(&mut self, file: Candidate<'_>) -> Option<Observation> {
         match self.hash(&file, None).and_then(|hashed| self.keep(&file, hashed)) {
             Ok(Some(hashed)) => Some(self.found(file, hashed)),
+            Ok(None) if self.hashing.stop.is_requested() => None,
             Ok(None) => self.unreadable(&file, "changes all the time while it is read"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Some(Observation::Gone { key: file.key() })
@@ -93,7 +101,8 @@ impl<'a> FileHasher<'a> {
     fn unreadable(&mut self, file: &Candidate<'_>, what: &str) -> Option<Observation> {
         self.done.unreadable += 1;
         let path = file.path().display().to_string();
-        self.monitor.problem(&Problem::skipped(path, format!("{what}; what is known of it stays published")));
+        self.monitor
+            .problem(&PublishProblem::skipped(path, format!("{what}; what is known of it stays published")));
         None
     }
 
@@ -123,21 +132,24 @@ impl<'a> FileHasher<'a> {
         }
         self.hash(file, Some(spool)).or_else(|error| {
             let what = format!("is published, but its new state cannot be kept: {error}");
-            self.monitor.problem(&Problem::warning(file.path().display().to_string(), what));
+            self.monitor.problem(&PublishProblem::warning(file.path().display().to_string(), what));
             Ok(hashed)
         })
     }
 
     /// Hashes a file until it has the same stamp before and after; nothing where it never stands still (S4).
-    fn hash(&mut self, file: &Candidate<'_>, spool: Option<&Spool>) -> io::Result<Option<HashedFile>> {
+    fn hash(&mut self, file: &Candidate<'_>, spool: Option<&StateSpool>) -> io::Result<Option<HashedFile>> {
         for _ in 0..ATTEMPTS {
+            if self.hashing.stop.is_requested() {
+                break;
+            }
             let mut open = file.open()?;
             let before = standing(&open)?;
             let now = now_ns();
             let mut hasher = Hasher::new(&self.algorithms);
-            let mut draft = spool.map(Spool::draft).transpose()?;
+            let mut draft = spool.map(StateSpool::draft).transpose()?;
             let (mut length, mut after) = (0, before);
-            while length < before.length && after == before {
+            while length < before.length && after == before && !self.hashing.stop.is_requested() {
                 let part = LOOK_EVERY.min(before.length - length);
                 let read = read(&mut open, part, &mut self.buffer, |bytes| {
                     hasher.update(bytes);
@@ -189,8 +201,8 @@ pub(super) fn await_tick(stamps: impl IntoIterator<Item = FileStamp>) -> bool {
 
 /// Returns `true` if a write now could leave the stamp as it is.
 ///
-/// The time of the last write is not enough by itself: a program can set it back, as `cp -p` and `rsync` do. The time of the last
-/// change of the inode nobody can set, but on many file systems it moves by ticks as well.
+/// The time of the last write is not enough by itself: a program can set it back, as `cp -p` and `rsync` do. The time
+/// of the last change of the inode nobody can set, but on many file systems it moves by ticks as well.
 fn is_within_a_tick(stamp: FileStamp, now_ns: i64, tick: Duration) -> bool {
     let is_close = |ns: i64| i128::from(ns.saturating_sub(now_ns).unsigned_abs()) <= tick.as_nanos() as i128;
     is_close(stamp.mtime_ns) || is_close(stamp.ctime_ns)
@@ -203,8 +215,8 @@ static TICK: LazyLock<Duration> = LazyLock::new(|| {
     (2 * resolution).clamp(LEAST_TICK, MOST_TICK)
 });
 
-/// Returns `true` if a write after the hashing could leave this stamp as it is. If times are fine, [`standing`] has waited until
-/// none can. The time of the inode shows if they are, as only the file system sets it.
+/// Returns `true` if a write after the hashing could leave this stamp as it is. If times are fine, [`standing`] has
+/// waited until none can. The time of the inode shows if they are, as only the file system sets it.
 fn may_hide_a_write(stamp: FileStamp, hashed_ns: i64) -> bool {
     let is_coarse = stamp.ctime_ns % COARSE_NS == 0;
     is_coarse && stamp.mtime_ns.max(stamp.ctime_ns) > hashed_ns - RACY_NS
@@ -240,7 +252,14 @@ fn now_ns() -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
+    use crate::{
+        Error, PublishOptions,
+        content::Holdings,
+        scan::{ScanOptions, scan},
+    };
 
     #[test]
     fn c12_a_file_whose_time_was_set_back_is_waited_for_by_the_time_of_its_inode() {
@@ -269,5 +288,25 @@ mod tests {
         let touched =
             FileStamp { mtime_ns: 100 * second, ctime_ns: 100 * second + 123, ..FileStamp::default() };
         assert!(!may_hide_a_write(touched, 101 * second));
+    }
+
+    #[test]
+    fn c18_a_scan_that_is_stopped_leaves_a_huge_file_to_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        // Hashing all of it would take minutes.
+        File::create(folder.path().join("huge")).unwrap().set_len(1 << 40).unwrap();
+        let publish = PublishOptions::new(folder.path(), "http://example.org/");
+        let catalogue = Catalogue::open(&folder.path().join(".catalogue")).unwrap();
+        let holdings = Holdings::new(&publish, &catalogue).unwrap();
+        let options = ScanOptions::new(&publish);
+        let stop = options.stop.clone();
+        let (ended, end) = mpsc::channel();
+        thread::spawn(move || {
+            ended.send(scan(&holdings, &catalogue, &options, &crate::NoMonitor)).unwrap();
+        });
+        assert!(end.recv_timeout(Duration::from_millis(50)).is_err(), "it is being hashed");
+        stop.request();
+        let stopped = end.recv_timeout(Duration::from_secs(30)).unwrap();
+        assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
     }
 }

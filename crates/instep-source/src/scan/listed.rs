@@ -9,7 +9,7 @@ use resourcesync::{Change, Uri};
 
 use super::{candidate::Candidate, merge::Merge};
 use crate::{
-    Error, Problem,
+    Error, PublishProblem,
     catalogue::{CatalogueError, FileStamp, Observation, Resource, Snapshot},
     content::{Holdings, Listed, Manifest, stamp},
 };
@@ -45,7 +45,7 @@ impl Merge<'_, '_> {
     fn leave_to(&mut self, folder: &Path, uri: &Uri) -> Result<(), Error> {
         self.skips.unreadable += 1;
         let what = format!("is a URI of {}, which says itself what it holds", folder.display());
-        self.monitor.problem(&Problem::skipped(uri.as_str(), what));
+        self.monitor.problem(&PublishProblem::skipped(uri.as_str(), what));
         Ok(())
     }
 
@@ -89,7 +89,7 @@ impl Merge<'_, '_> {
                 Ok(stamp) => self.listed_file(resource, file, stamp, held),
                 Err(what) => {
                     self.skips.unreadable += 1;
-                    self.monitor.problem(&Problem::skipped(file.display().to_string(), what));
+                    self.monitor.problem(&PublishProblem::skipped(file.display().to_string(), what));
                     Ok(())
                 }
             },

@@ -5,11 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{candidate::Candidate, options::ScanOptions, pipeline::Pipeline, withheld::WithheldDeletions};
+use super::{
+    candidate::Candidate, options::ScanOptions, pipeline::HashPipeline, withheld::WithheldDeletions,
+};
 use crate::{
-    Error, Monitor, Phase, Problem, Progress,
+    Error, PublishMonitor, PublishPhase, PublishProblem, PublishProgress,
     catalogue::{Catalogue, FileStamp, KnownStamp, Stamps},
-    content::{FolderWalk, Look, Root, Skips, Spool, WalkStep, look},
+    content::{FolderWalk, Look, Root, Skips, StateSpool, WalkStep, look},
 };
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -20,12 +22,12 @@ pub(super) struct Merge<'a, 'p> {
     pub(super) options: &'a ScanOptions,
     /// `true` if every file is hashed, whatever its stamp.
     pub(super) rehash_all: bool,
-    pub(super) monitor: &'a dyn Monitor,
-    pub(super) pipeline: &'p mut Pipeline<'a>,
+    pub(super) monitor: &'a dyn PublishMonitor,
+    pub(super) pipeline: &'p mut HashPipeline<'a>,
     reported: Instant,
     pub(super) seen: u64,
     /// The spool for new states that are not hashed here.
-    pub(super) spool: Option<Spool>,
+    pub(super) spool: Option<StateSpool>,
     /// The number of states that went there.
     pub(super) kept: u64,
     pub(super) skips: Skips,
@@ -37,8 +39,8 @@ impl<'a, 'p> Merge<'a, 'p> {
         catalogue: &'a Catalogue,
         options: &'a ScanOptions,
         rehash_all: bool,
-        monitor: &'a dyn Monitor,
-        pipeline: &'p mut Pipeline<'a>,
+        monitor: &'a dyn PublishMonitor,
+        pipeline: &'p mut HashPipeline<'a>,
     ) -> Self {
         let (reported, skips) = (Instant::now(), Skips::default());
         let (spool, kept) = (None, 0);
@@ -173,7 +175,7 @@ impl<'a, 'p> Merge<'a, 'p> {
     pub(super) fn is_too_long(&mut self, root: &Root, path: &[u8]) {
         self.skips.unpublishable += 1;
         let what = "is not published: its URI would have more than 2,047 characters (GEN-14)";
-        self.monitor.problem(&Problem::skipped(root.path(path).display().to_string(), what));
+        self.monitor.problem(&PublishProblem::skipped(root.path(path).display().to_string(), what));
     }
 
     /// Counts one, and reports the progress now and then.
@@ -181,7 +183,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         self.seen += 1;
         if self.seen.is_multiple_of(1_024) && self.reported.elapsed() >= PROGRESS_EVERY {
             self.reported = Instant::now();
-            self.monitor.progress(Progress::new(Phase::Scan, self.seen, 0));
+            self.monitor.progress(PublishProgress::new(PublishPhase::Scan, self.seen, 0));
         }
     }
 

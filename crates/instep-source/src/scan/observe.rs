@@ -9,7 +9,7 @@ use super::{
     pipeline::{self, Record},
 };
 use crate::{
-    Error, Monitor, Problem, Unreadable,
+    Error, PublishMonitor, PublishProblem, Unreadable,
     catalogue::Catalogue,
     content::{Holdings, Skipped, Skips},
 };
@@ -33,7 +33,7 @@ pub(super) fn observe<'a>(
     holdings: &'a Holdings,
     catalogue: &'a Catalogue,
     options: &'a ScanOptions,
-    monitor: &'a dyn Monitor,
+    monitor: &'a dyn PublishMonitor,
     every_file: bool,
     record: &Record<'_>,
     look: impl for<'p> FnOnce(&mut Merge<'a, 'p>) -> Result<(), Error>,
@@ -50,6 +50,9 @@ pub(super) fn observe<'a>(
             look(&mut merge)?;
             Ok((merge.seen, merge.skips, merge.kept, merge.withheld))
         })?;
+    if options.stop.is_requested() {
+        return Err(Error::Stopped);
+    }
     report_skips(&skips, monitor);
     refuse_unreadable(&skips, done.unreadable, options)?;
     withheld.check(catalogue, holdings, options)?;
@@ -70,11 +73,11 @@ pub(super) fn observe<'a>(
 }
 
 /// Reports what is left out by a rule, once for each rule.
-fn report_skips(skips: &Skips, monitor: &dyn Monitor) {
+fn report_skips(skips: &Skips, monitor: &dyn PublishMonitor) {
     let report = |skipped: &Skipped, what: &str| {
         if skipped.count > 0 {
             let first = String::from_utf8_lossy(&skipped.first);
-            monitor.problem(&Problem::warning(first, format!("{what}; {} in all", skipped.count)));
+            monitor.problem(&PublishProblem::warning(first, format!("{what}; {} in all", skipped.count)));
         }
     };
     report(
@@ -85,13 +88,17 @@ fn report_skips(skips: &Skips, monitor: &dyn Monitor) {
     report(&skips.special, "is no regular file, so it is not published");
 }
 
-/// Looks at some files and folders only. A path outside of every root is ignored.
-pub(super) fn observe_paths(
+/// Looks at some files and folders only, each with all that lies below it; the cost is that of these alone. A path
+/// outside of every root is ignored.
+///
+/// # Errors
+/// As for [`scan`](super::scan).
+pub(crate) fn scan_paths(
     holdings: &Holdings,
     catalogue: &Catalogue,
     paths: &[PathBuf],
     options: &ScanOptions,
-    monitor: &dyn Monitor,
+    monitor: &dyn PublishMonitor,
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();
     let record = |batch| catalogue.record(batch);

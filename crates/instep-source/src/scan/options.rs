@@ -4,14 +4,16 @@ use std::thread;
 
 use resourcesync::{Algorithm, DateTime};
 
+use super::ScanStop;
 use crate::{
-    DeletionGuard, PublishOptions, Unreadable, catalogue::Recorded, content::Spool, monitor::LeftOutCounts,
+    DeletionGuard, PublishOptions, Unreadable, catalogue::Recorded, content::StateSpool,
+    monitor::LeftOutCounts,
 };
 
 /// Options of a scan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct ScanOptions {
+pub(crate) struct ScanOptions {
     /// The digests to compute.
     pub algorithms: Vec<Algorithm>,
     /// The number of threads that hash.
@@ -27,12 +29,14 @@ pub struct ScanOptions {
     /// The treatment of files that not everybody may read.
     pub unreadable: Unreadable,
     /// The spool that each new state of a resource is copied to; the baseline is not.
-    pub spool: Option<Spool>,
+    pub spool: Option<StateSpool>,
+    /// The request to end before the scan is complete.
+    pub(crate) stop: ScanStop,
 }
 
 impl ScanOptions {
     /// Returns the options of a Source, with a thread for each processor, eight at most.
-    pub fn new(options: &PublishOptions) -> Self {
+    pub(crate) fn new(options: &PublishOptions) -> Self {
         Self {
             algorithms: options.hash.clone(),
             threads: thread::available_parallelism().map_or(1, |threads| threads.get().min(8)),
@@ -41,7 +45,8 @@ impl ScanOptions {
             guard: Some(options.guard),
             unreadable: options.unreadable,
             sets: mask(options.sets.len()),
-            spool: Spool::of(options),
+            spool: StateSpool::of(options),
+            stop: ScanStop::default(),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::{
     hasher::{Done, FileHasher, HashPlan},
 };
 use crate::{
-    Error, Monitor,
+    Error, PublishMonitor,
     catalogue::{Catalogue, CatalogueError, Observation, Recorded},
 };
 
@@ -29,7 +29,7 @@ pub(super) type Record<'a> = dyn Fn(Vec<Observation>) -> Result<Recorded, Catalo
 
 /// The queue for what the looking thread finds.
 #[derive(Debug)]
-pub(super) struct Pipeline<'a> {
+pub(super) struct HashPipeline<'a> {
     files: SyncSender<Vec<Candidate<'a>>>,
     observations: SyncSender<Vec<Observation>>,
     candidates: Vec<Candidate<'a>>,
@@ -37,7 +37,7 @@ pub(super) struct Pipeline<'a> {
     observed: Vec<Observation>,
 }
 
-impl<'a> Pipeline<'a> {
+impl<'a> HashPipeline<'a> {
     /// A file to be hashed.
     pub(super) fn candidate(&mut self, candidate: Candidate<'a>) -> Result<(), Error> {
         self.candidate_bytes += candidate.length();
@@ -86,9 +86,9 @@ pub(super) fn run<'a, T>(
     catalogue: &Catalogue,
     hashing: &HashPlan,
     threads: usize,
-    monitor: &dyn Monitor,
+    monitor: &dyn PublishMonitor,
     record: &Record<'_>,
-    look: impl FnOnce(&mut Pipeline<'a>) -> Result<T, Error>,
+    look: impl FnOnce(&mut HashPipeline<'a>) -> Result<T, Error>,
 ) -> Result<(T, Done), Error> {
     let (files, waiting_files) = sync_channel(2 * threads);
     let (observations, waiting_observations) = sync_channel(2 * threads);
@@ -103,7 +103,7 @@ pub(super) fn run<'a, T>(
                 })
             })
             .collect();
-        let mut pipeline = Pipeline {
+        let mut pipeline = HashPipeline {
             files,
             observations,
             candidates: Vec::new(),
@@ -136,7 +136,7 @@ fn hash<'a>(
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(files) = next else { return hasher.done };
-        // Where nobody records any more, files are still taken, so that nobody waits for a place to put them.
+        // Files are still taken when nobody records any more, so that nobody waits for a place to put them.
         recorded = recorded && {
             let observed = files.into_iter().filter_map(|file| hasher.observe(file)).collect();
             observations.send(observed).is_ok()
@@ -173,18 +173,23 @@ mod tests {
 
     use super::{CatalogueError, run};
     use crate::{
-        VoidMonitor,
+        NoMonitor,
         catalogue::{Catalogue, Resource},
-        scan::{candidate::Candidate, hasher::HashPlan},
+        scan::{ScanStop, candidate::Candidate, hasher::HashPlan},
     };
 
     #[test]
     fn a_scan_whose_records_fail_ends_with_that_failure() {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
-        let hashing = HashPlan { published: vec![Algorithm::Sha256], before: Vec::new(), spool: None };
+        let hashing = HashPlan {
+            published: vec![Algorithm::Sha256],
+            before: Vec::new(),
+            spool: None,
+            stop: ScanStop::default(),
+        };
         let failing = |_| Err(CatalogueError::Damaged { what: "test", uri: String::new() });
-        let outcome = run(&catalogue, &hashing, 2, &VoidMonitor, &failing, |pipeline| {
+        let outcome = run(&catalogue, &hashing, 2, &NoMonitor, &failing, |pipeline| {
             for number in 0..50_000 {
                 let uri = Uri::parse(&format!("urn:{number}")).unwrap();
                 let resource = Box::new(Resource::new(number.to_string().into_bytes(), uri));

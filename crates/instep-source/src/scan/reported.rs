@@ -8,12 +8,12 @@ use super::{
     algorithms::hashing,
     candidate::Candidate,
     hasher::{FileHasher, await_tick},
-    observe::observe_paths,
+    observe::scan_paths,
     options::ScanOptions,
 };
 use crate::{
-    Error, Monitor,
-    catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource, State},
+    Error, PublishMonitor,
+    catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource, ResourceState},
     content::{Holdings, Look, Root, look},
 };
 
@@ -21,12 +21,13 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ReportedChange {
-    /// The resource is new, or has changed. If it is a file below a folder of the Source, its state is read from the file.
+    /// The resource is new, or has changed. If it is a file below a folder of the Source, its state is read from the
+    /// file.
     Add {
         /// The resource.
         uri: Uri,
         /// Its state, as far as it is known.
-        state: State,
+        state: ResourceState,
     },
     /// The resource is gone. Ignored for a file that is still there.
     Remove {
@@ -38,7 +39,7 @@ pub enum ReportedChange {
 impl ReportedChange {
     /// Reports a resource that is new or has changed.
     pub fn add(uri: Uri) -> Self {
-        Self::Add { uri, state: State::new() }
+        Self::Add { uri, state: ResourceState::new() }
     }
 
     /// Reports a resource that is gone.
@@ -69,12 +70,12 @@ impl ReportedChange {
 ///
 /// # Errors
 /// If the catalogue fails, or a folder of the Source cannot be read.
-pub fn record_reported(
+pub(crate) fn record_reported(
     holdings: &Holdings,
     catalogue: &Catalogue,
     changes: Vec<ReportedChange>,
     options: &ScanOptions,
-    monitor: &dyn Monitor,
+    monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {
     let mut files = Vec::new();
     let mut named = Vec::with_capacity(changes.len());
@@ -113,7 +114,7 @@ fn record_files<'a>(
     catalogue: &'a Catalogue,
     (files, mut observed): (Vec<(&'a Root, Vec<u8>)>, Vec<Observation>),
     options: &ScanOptions,
-    monitor: &dyn Monitor,
+    monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {
     let stands = |(root, path): &(&Root, Vec<u8>)| look(root, path, options.private_too);
     let written = files.iter().filter_map(|file| match stands(file) {
@@ -147,7 +148,7 @@ fn record_files<'a>(
     if !folders.is_empty() {
         // The application names what is gone: nothing to guard against.
         let options = ScanOptions { guard: None, ..options.clone() };
-        recorded.add(&observe_paths(holdings, catalogue, &folders, &options, monitor)?.recorded);
+        recorded.add(&scan_paths(holdings, catalogue, &folders, &options, monitor)?.recorded);
     }
     if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;

@@ -8,8 +8,8 @@ use super::{
     merge::Merge,
 };
 use crate::{
-    Error, Problem,
-    catalogue::{Observation, Resource, State},
+    Error, PublishProblem,
+    catalogue::{Observation, Resource, ResourceState},
     content::{MOST_BYTES, MediaTypes, Root, Supplied, Supplier},
 };
 
@@ -109,7 +109,7 @@ impl<'a> Merge<'a, '_> {
             state.length = None;
             self.skips.unpublishable += 1;
             let what = "is published without its length, which cannot be right";
-            self.monitor.problem(&Problem::skipped(root.path(&path).display().to_string(), what));
+            self.monitor.problem(&PublishProblem::skipped(root.path(&path).display().to_string(), what));
         }
         let mut resource = Resource::new(root.key(&path), root.uri(&path));
         (resource.sets, resource.state) = (sets, state);
@@ -152,7 +152,8 @@ impl<'a> Merge<'a, '_> {
         if known.as_ref() == Some(&resource) {
             return Ok(());
         }
-        // No Destination reads the list again for that: followers need a change for each resource that is linked differently.
+        // No Destination reads the list again for that: followers need a change for each resource that is linked
+        // differently.
         let relinked = known.is_some_and(|known| known.state.links != resource.state.links);
         self.pipeline.observe(match relinked {
             true => Observation::Changed(resource),
@@ -161,7 +162,7 @@ impl<'a> Merge<'a, '_> {
     }
 
     /// Copies a new state. One that is past already is not what was said of it, and there is the next one.
-    fn keep(&mut self, root: &Root, path: &[u8], state: &State) {
+    fn keep(&mut self, root: &Root, path: &[u8], state: &ResourceState) {
         let Some(spool) =
             self.spool.as_ref().filter(|spool| state.length.is_some_and(|length| spool.takes(length)))
         else {
@@ -172,7 +173,7 @@ impl<'a> Merge<'a, '_> {
             Err(error) => {
                 let what =
                     format!("cannot be kept, so there is no patch from it and no version of it: {error}");
-                self.monitor.problem(&Problem::warning(root.path(path).display().to_string(), what));
+                self.monitor.problem(&PublishProblem::warning(root.path(path).display().to_string(), what));
             }
         }
     }
@@ -180,13 +181,13 @@ impl<'a> Merge<'a, '_> {
     fn is_damaged(&self, root: &Root, path: &[u8]) {
         let what = "its bytes are not those that were verified when it came: it is published with the \
                     length and digests that were verified, so a Destination rejects its bytes; repair the copy";
-        self.monitor.problem(&Problem::warning(root.path(path).display().to_string(), what));
+        self.monitor.problem(&PublishProblem::warning(root.path(path).display().to_string(), what));
     }
 
     fn cannot_be_had(&mut self, root: &Root, path: &[u8], error: &io::Error) -> Result<(), Error> {
         self.skips.unreadable += 1;
         let what = format!("cannot be read: {error}; what is known of it stays published");
-        self.monitor.problem(&Problem::skipped(root.path(path).display().to_string(), what));
+        self.monitor.problem(&PublishProblem::skipped(root.path(path).display().to_string(), what));
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Deletions that a scan came upon. They are recorded last, and only if the guard allows all of them: a disk that is not
-//! mounted looks like the deletion of everything.
+//! Deletions that a scan came upon. They are recorded last, and only if the guard allows all of them: a disk that is
+//! not mounted looks like the deletion of everything.
 
 use std::{
     io::{self, BufReader, Read, Seek, Write},

@@ -18,6 +18,11 @@ impl Reserved {
     /// Binds `HOST:PORT`.
     pub(crate) fn bind(listen: &str) -> Result<Self, Error> {
         let failed = |source| Error::Listen { address: listen.to_owned(), source };
+        let port = listen.rsplit_once(':').map_or("", |(_, port)| port);
+        if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+            let what = format!("{listen:?} has no port; write HOST:PORT, such as 127.0.0.1:8080");
+            return Err(Error::option("listen", what));
+        }
         let wanted = listen.to_socket_addrs().map_err(failed)?.next().ok_or_else(|| {
             Error::option("listen", format!("{listen:?} names no address; write HOST:PORT"))
         })?;
@@ -37,7 +42,7 @@ impl Reserved {
     /// The base URL of this address.
     ///
     /// # Errors
-    /// When it is a wildcard: no client could use it.
+    /// If it is a wildcard: no client could use it.
     pub(crate) fn base_url(&self, is_tls: bool) -> Result<String, Error> {
         if self.address.ip().is_unspecified() {
             let what = format!("is needed to listen on {}: no client can use that address", self.address);
@@ -78,6 +83,7 @@ pub(crate) fn raise_descriptor_limit() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn a_wildcard_needs_a_base_url_and_a_loopback_address_is_one() {
@@ -87,7 +93,11 @@ mod tests {
             reserved.base_url(true).unwrap(),
             format!("https://127.0.0.1:{}/", reserved.address.port())
         );
-        assert!(Reserved::bind("nonsense").is_err());
+        for listen in ["nonsense", "127.0.0.1", "[::1]", "127.0.0.1:", "localhost:http"] {
+            let refused = Reserved::bind(listen).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Usage, "{listen}");
+            assert!(refused.to_string().contains(listen), "{refused}");
+        }
     }
 
     #[test]

@@ -17,11 +17,12 @@ use serde_json::{Value, json};
 use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 
 use crate::{
-    Error, Monitor, Overview, Publisher,
+    Error, PublishMonitor, Publisher,
     catalogue::Catalogue,
     content::{Holdings, listed},
     live::PublicationRequests,
     scan::{ReportedChange, ScanOptions, record_reported},
+    status::Overview,
 };
 pub use access::ADMIN_FILE;
 pub(crate) use access::Access;
@@ -64,11 +65,11 @@ pub(crate) struct Recorder {
     holdings: Holdings,
     catalogue: Catalogue,
     options: ScanOptions,
-    monitor: Arc<dyn Monitor>,
+    monitor: Arc<dyn PublishMonitor>,
 }
 
 impl Recorder {
-    pub(crate) fn new(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Self {
+    pub(crate) fn new(publisher: &Publisher, monitor: &Arc<dyn PublishMonitor>) -> Self {
         Self {
             holdings: publisher.holdings().clone(),
             catalogue: publisher.catalogue().clone(),

@@ -15,33 +15,30 @@ use tokio::sync::watch;
 
 use super::{
     cors,
-    documents::{self, Documents},
+    documents::{self, DocumentFolder},
     files::Files,
     host::AcceptedHosts,
     observe::{self, Metrics, Observer},
-    page,
+    pages::{self, PagesOfSource},
     path::{self, Beneath},
-    resources::Resources,
+    resources::ResourceFiles,
 };
-use crate::{
-    Error, Overview,
-    render::{DOCUMENTS, Place},
-};
+use crate::{Error, Overview, render::SourcePlace};
 
 /// A Source over HTTP. Cloning is cheap.
 #[derive(Clone, Debug)]
-pub struct App {
+pub(crate) struct App {
     shared: Arc<AppState>,
 }
 
 /// The parts of an [`App`].
 pub(crate) struct AppParts {
     /// The URIs; never those of a request (S2).
-    pub place: Place,
+    pub place: SourcePlace,
     /// The folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`.
     pub documents: PathBuf,
     /// The resources.
-    pub resources: Resources,
+    pub resources: ResourceFiles,
     /// The state of the Source as pages, `/status` and `/metrics` show it.
     pub overview: watch::Receiver<Arc<Overview>>,
     /// Refuses requests for any host but that of the base URL.
@@ -50,37 +47,43 @@ pub(crate) struct AppParts {
     pub cors: bool,
     /// Further routes below the base URL: channels, hub, batch.
     pub routes: Router,
+    /// Pages for people.
+    pub pages: Option<PagesOfSource>,
 }
 
 #[derive(Debug)]
 pub(crate) struct AppState {
-    place: Place,
+    place: SourcePlace,
     documents: Files,
-    resources: Resources,
+    resources: ResourceFiles,
     overview: watch::Receiver<Arc<Overview>>,
     cors: bool,
     routes: Router,
+    pages: Option<PagesOfSource>,
     observer: Arc<Observer>,
 }
 
 impl App {
     /// Opens the folders of a site.
     pub(crate) fn new(site: AppParts) -> Result<Self, Error> {
-        let AppParts { place, documents, resources, overview, strict_host, cors, routes } = site;
-        let documents = Documents::open(&documents).map(Files::new).map_err(Error::read(documents))?;
+        let AppParts { place, documents, resources, overview, strict_host, cors, routes, pages } = site;
+        let documents = DocumentFolder::open(&documents).map(Files::new).map_err(Error::read(documents))?;
         let hosts = AcceptedHosts::new(place.base(), strict_host);
         let observer = Arc::new(Observer { metrics: Metrics::new(), hosts });
-        let shared = AppState { place, documents, resources, overview, cors, routes, observer };
+        let shared = AppState { place, documents, resources, overview, cors, routes, pages, observer };
         Ok(Self { shared: Arc::new(shared) })
     }
 
     /// Returns the routes, at the path of the base URL: to be served as they are, or merged into a router with routes and a
     /// fallback of its own. At the root of a host they take every path that the other router has no route for.
-    pub fn router(&self) -> Router {
+    pub(crate) fn router(&self) -> Router {
         let answers = Router::new().route("/", any(answer)).route("/{*path}", any(answer));
         let answers = answers.with_state(Arc::clone(&self.shared));
         let prefix = self.shared.place.path().trim_end_matches('/');
         let mut routes = self.shared.routes.clone().merge(answers);
+        if let Some(pages) = &self.shared.pages {
+            routes = routes.layer(middleware::from_fn_with_state(pages.clone(), pages::answer_with_page));
+        }
         if self.shared.cors {
             routes = routes.layer(middleware::from_fn(cors::allow_any_origin));
         }
@@ -101,7 +104,7 @@ impl AppState {
         match self.file(method, (path, uri.query()), headers) {
             Ok(Some(response)) => response,
             Ok(None) => {
-                self.generic_or_page(method, path, headers).unwrap_or_else(|| empty(StatusCode::NOT_FOUND))
+                self.generic_or_state(method, path, headers).unwrap_or_else(|| empty(StatusCode::NOT_FOUND))
             }
             Err(error) => {
                 tracing::error!(path, %error, "cannot be served");
@@ -137,8 +140,8 @@ impl AppState {
         self.resources.named.answer(method, &name, headers)
     }
 
-    /// One of the resources that a generic URI stands for (RFC 9110 §12.4.1), else a page.
-    fn generic_or_page(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
+    /// One of the resources that a generic URI stands for (RFC 9110 §12.4.1), else the state of the Source.
+    fn generic_or_state(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
         let mut refused = Vec::new();
         for candidate in self.resources.generics.candidates(path, headers) {
             let asked = if candidate.acceptable { method } else { &Method::HEAD };
@@ -154,7 +157,7 @@ impl AppState {
             refused.push(uri.into_string());
         }
         if refused.is_empty() {
-            return self.page(method, path);
+            return self.state(method, path, headers);
         }
         let mut response = empty(StatusCode::NOT_ACCEPTABLE);
         let headers = response.headers_mut();
@@ -166,17 +169,14 @@ impl AppState {
         Some(response)
     }
 
-    /// Pages that are no resources; a resource of the same name comes first.
-    fn page(&self, method: &Method, path: &str) -> Option<Response> {
-        if let Some(document) = path.strip_suffix(".html").filter(|path| path.starts_with(DOCUMENTS)) {
-            return Some(moved(&format!("{}{DOCUMENTS}/document?name={document}.xml", self.place.path())));
-        }
+    /// The state of the Source, for programs; a resource of the same name comes first.
+    fn state(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
         let overview = Arc::clone(&self.overview.borrow());
         let (content_type, text) = match path {
-            "" | "resourcesync/" => ("text/html; charset=utf-8", page::front_page(&overview)),
-            "resourcesync/live.js" => ("text/javascript; charset=utf-8", page::LIVE.to_owned()),
             "healthz" => ("text/plain; charset=utf-8", "alive\n".to_owned()),
             "readyz" => ("text/plain; charset=utf-8", overview.readiness()),
+            // A person gets a page, made where this answers nothing.
+            "status" if self.pages.is_some() && pages::accepts_html(headers) => return None,
             "status" => ("application/json", overview.to_json()),
             "metrics" => ("text/plain; version=0.0.4", self.observer.metrics.exposition(&overview)),
             _ => return None,
@@ -190,9 +190,7 @@ impl AppState {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(header::CONTENT_LENGTH, text.len().into());
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        if content_type.starts_with("text/html") {
-            headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(page::POLICY));
-        }
+        headers.insert(header::VARY, HeaderValue::from_static("accept"));
         if method == Method::GET {
             *response.body_mut() = Body::from(text);
         }

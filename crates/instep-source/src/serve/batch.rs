@@ -29,14 +29,14 @@ use super::{
     spool::{BuildState, Building, PackageClaim, PackageSpool},
 };
 use crate::{
-    Error, Monitor, PublishOptions, Publisher,
+    Error, PublishMonitor, PublishOptions, Publisher,
     dump::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches},
-    render::Place,
+    render::SourcePlace,
 };
 
 /// Bytes of packages on disk.
 const SPOOL_BYTES: u64 = 2 << 30;
-/// When to ask again while there is no room, in seconds.
+/// Seconds after which a client may ask again while there is no room.
 const RETRY_AFTER: &str = "5";
 
 /// The last part of an endpoint's URI.
@@ -44,7 +44,7 @@ const NAME: &str = "batch";
 
 /// Names the endpoint of each set in its Capability List.
 pub(crate) fn advertise(publish: &mut PublishOptions) -> Result<(), Error> {
-    let place = Place::new(&publish.base_url)?;
+    let place = SourcePlace::new(&publish.base_url)?;
     for set in &mut publish.sets {
         let endpoint = place.set(&set.name).uri(NAME);
         set.capability_links.push(Link::new(Relation::parse(Relation::BATCH), endpoint));
@@ -53,7 +53,7 @@ pub(crate) fn advertise(publish: &mut PublishOptions) -> Result<(), Error> {
 }
 
 /// The endpoints, below the base URL.
-pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn Monitor>) -> Result<Router, Error> {
+pub(crate) fn routes(publisher: &Publisher, monitor: &Arc<dyn PublishMonitor>) -> Result<Router, Error> {
     let folder = publisher.options().state.join("batches");
     let spool = PackageSpool::new(&folder, SPOOL_BYTES).map_err(Error::write(folder))?;
     let admission = Arc::new(BatchAdmission::new());
@@ -78,7 +78,7 @@ struct Endpoint {
     batches: Batches,
     spool: Arc<PackageSpool>,
     admission: Arc<BatchAdmission>,
-    monitor: Arc<dyn Monitor>,
+    monitor: Arc<dyn PublishMonitor>,
 }
 
 async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
@@ -119,7 +119,7 @@ async fn answer(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Resp
 
 const ASKED: &str = "send a JSON array of URIs, or {\"since\": \"2026-01-01T00:00:00Z\"}";
 
-/// Why a request asks for nothing that there can be.
+/// A request that asks for nothing that there can be.
 enum Wrong {
     /// More resources than this were named.
     Count(u64),

@@ -7,8 +7,8 @@ use std::{
 
 use super::representation::Representation;
 
-/// Representation by name. Two generations: the young one becomes the old one when it is full, and what is asked for again
-/// in the old one becomes young; so the bound costs no bookkeeping per request.
+/// Representation by name. Two generations: the young one becomes the old one when it is full, and what is asked for
+/// again in the old one becomes young; so the bound costs no bookkeeping per request.
 #[derive(Debug)]
 pub(crate) struct Cache {
     generations: Mutex<Generations>,

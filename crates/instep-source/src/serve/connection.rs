@@ -29,22 +29,23 @@ use tower::ServiceExt;
 
 use super::{stall::StallGuard, tls::Tls};
 use answer::AnswerBody;
-use places::{ConnectionPlaces, Place};
+use places::{ConnectionPlace, ConnectionPlaces};
 
 /// Bounds of what clients can take (S10).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Limits {
-    /// Connections at a time. For a further one the connection that has been idle longest is closed; while none is idle it
-    /// waits to be accepted.
+pub struct ServerLimits {
+    /// Connections at a time. For a further one the connection that has been idle longest is closed; while none is
+    /// idle it waits to be accepted.
     pub connections: usize,
-    /// Connections at a time from one address, or one IPv6 network of 64 bits; loopback addresses have no limit, as proxies
-    /// are there. A further one takes the place of the one that has been idle longest; while none is idle it is closed.
+    /// Connections at a time from one address, or one IPv6 network of 64 bits; loopback addresses have no limit, as
+    /// proxies are there. A further one takes the place of the one that has been idle longest; while none is idle it
+    /// is closed.
     pub connections_per_address: usize,
     /// Bytes of the headers of a request.
     pub header_bytes: usize,
-    /// Time for the first request of a connection to arrive, from its acceptance, the handshake of TLS included; and time
-    /// for the next one on HTTP/1.1.
+    /// Time for the first request of a connection to arrive, from its acceptance, the handshake of TLS included; and
+    /// time for the next one on HTTP/1.1.
     pub header_timeout: Duration,
     /// The time that a client may take without accepting any byte of an answer.
     pub stall_timeout: Duration,
@@ -52,7 +53,7 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             connections: 10_000,
@@ -68,19 +69,33 @@ impl Default for Limits {
 /// Serves a router on a listener until `shutdown`; then answers what is in flight and ends.
 ///
 /// # Errors
-/// When the listener fails for good.
+/// If the listener fails for good.
 pub async fn run(
     listener: TcpListener,
     app: Router,
-    limits: Limits,
-    tls: Option<Tls>,
+    limits: ServerLimits,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    run_on(listener, app, limits, tls, shutdown).await
+    serve_on(listener, app, limits, None, shutdown).await
+}
+
+/// Serves as [`run`] does, over TLS.
+///
+/// # Errors
+/// As for [`run`].
+#[cfg(feature = "tls")]
+pub async fn run_tls(
+    listener: TcpListener,
+    app: Router,
+    limits: ServerLimits,
+    tls: Tls,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    serve_on(listener, app, limits, Some(tls), shutdown).await
 }
 
 /// An origin of connections.
-pub(crate) trait Listener: Send {
+pub(crate) trait ConnectionListener: Send {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
@@ -88,7 +103,7 @@ pub(crate) trait Listener: Send {
     fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, Option<IpAddr>)>> + Send;
 }
 
-impl Listener for TcpListener {
+impl ConnectionListener for TcpListener {
     type Stream = TcpStream;
 
     async fn accept(&self) -> io::Result<(TcpStream, Option<IpAddr>)> {
@@ -99,7 +114,7 @@ impl Listener for TcpListener {
     }
 }
 
-impl Listener for UnixListener {
+impl ConnectionListener for UnixListener {
     type Stream = UnixStream;
 
     async fn accept(&self) -> io::Result<(UnixStream, Option<IpAddr>)> {
@@ -107,11 +122,11 @@ impl Listener for UnixListener {
     }
 }
 
-/// The same on a listener of any kind.
-pub(crate) async fn run_on<L: Listener>(
+/// Serves on a listener of any kind, over TLS if there is a certificate.
+pub(crate) async fn serve_on<L: ConnectionListener>(
     listener: L,
     app: Router,
-    limits: Limits,
+    limits: ServerLimits,
     tls: Option<Tls>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
@@ -125,7 +140,7 @@ pub(crate) async fn run_on<L: Listener>(
             () = &mut shutdown => break,
             accepted = next(&listener, &places) => accepted?,
         };
-        let connection = Connection {
+        let connection = ServedConnection {
             protocols: protocols.clone(),
             app: app.clone(),
             limits: limits.clone(),
@@ -141,10 +156,10 @@ pub(crate) async fn run_on<L: Listener>(
     Ok(())
 }
 
-async fn next<L: Listener>(
+async fn next<L: ConnectionListener>(
     listener: &L,
     places: &Arc<ConnectionPlaces>,
-) -> io::Result<(L::Stream, Arc<Place>)> {
+) -> io::Result<(L::Stream, Arc<ConnectionPlace>)> {
     loop {
         match listener.accept().await {
             Ok((stream, address)) => {
@@ -170,7 +185,7 @@ fn is_passing(error: &io::Error) -> bool {
     ) || error.raw_os_error().is_some_and(|code| OUT_OF_DESCRIPTORS.contains(&code))
 }
 
-fn protocols(limits: &Limits) -> auto::Builder<TokioExecutor> {
+fn protocols(limits: &ServerLimits) -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -189,16 +204,16 @@ fn protocols(limits: &Limits) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-struct Connection {
+struct ServedConnection {
     protocols: auto::Builder<TokioExecutor>,
     app: Router,
-    limits: Limits,
+    limits: ServerLimits,
     tls: Option<Tls>,
     watcher: hyper_util::server::graceful::Watcher,
-    place: Arc<Place>,
+    place: Arc<ConnectionPlace>,
 }
 
-impl Connection {
+impl ServedConnection {
     /// Serves a connection until it ends, its first request is overdue, or it has to give up its place.
     async fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(self, stream: S) {
         let place = Arc::clone(&self.place);

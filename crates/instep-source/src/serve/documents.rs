@@ -1,6 +1,10 @@
 //! The documents that the sink put in place, as files that are served.
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+};
 
 use http::HeaderValue;
 use instep_store::RootFolder;
@@ -9,12 +13,14 @@ use super::{files::FileProvider, representation::Description};
 
 /// Documents, whose names decide on their headers.
 #[derive(Debug)]
-pub(crate) struct Documents(RootFolder);
+pub(crate) struct DocumentFolder(PathBuf);
 
-impl Documents {
-    /// Holds open the folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`.
+impl DocumentFolder {
+    /// Names the folder with `resourcesync/`, `.well-known/resourcesync` and `robots.txt`. It is opened for each
+    /// document: if somebody takes it away, the next publication makes another one, which is the one to be served
+    /// (C18).
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        RootFolder::open(folder).map(Self)
+        RootFolder::open(folder).map(|_| Self(folder.to_owned()))
     }
 }
 
@@ -23,9 +29,9 @@ pub(crate) fn owns(path: &str) -> bool {
     path.starts_with("resourcesync/") || path.starts_with(".well-known/") || path == "robots.txt"
 }
 
-impl FileProvider for Documents {
+impl FileProvider for DocumentFolder {
     fn open(&self, name: &[u8]) -> io::Result<File> {
-        self.0.entry(name)
+        RootFolder::open(&self.0)?.entry(name)
     }
 
     fn describe(&self, name: &[u8]) -> io::Result<Option<Description>> {
@@ -49,6 +55,7 @@ impl FileProvider for Documents {
 fn media_type(name: &[u8]) -> &'static str {
     match name.rsplit(|byte| *byte == b'.').next() {
         Some(b"xml" | b"well-known/resourcesync") => "application/xml",
+        Some(b"xsl") => "application/xslt+xml",
         Some(b"zip") => "application/zip",
         Some(b"html") => "text/html; charset=utf-8",
         Some(b"txt") => "text/plain; charset=utf-8",

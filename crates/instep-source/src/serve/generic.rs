@@ -32,7 +32,7 @@ impl Generics {
     /// Those of all sets.
     ///
     /// # Errors
-    /// When a pattern cannot be read.
+    /// If a pattern cannot be read.
     pub(crate) fn new(sets: &[SetOptions]) -> Result<Self, Error> {
         let rules = sets.iter().flat_map(|set| &set.generics);
         let generic = |rule: &crate::GenericRule| {

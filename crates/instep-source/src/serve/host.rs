@@ -1,7 +1,7 @@
 //! The host that a request names: a name that is not the Source's own is refused where it would do harm.
 //!
-//! A page of any site can make its own name lead to 127.0.0.1 (DNS rebinding), and then reads a Source on loopback as if
-//! it were its own. The browser names the page's host in the request, which gives it away (C8).
+//! A page of any site can make its own name lead to 127.0.0.1 (DNS rebinding), and then reads a Source on loopback as
+//! if it were its own. The browser names the page's host in the request, which gives it away (C8).
 
 use std::net::IpAddr;
 

@@ -17,7 +17,7 @@ use http_body::Body as _;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use super::host::AcceptedHosts;
-use crate::Overview;
+use crate::status::Overview;
 
 /// The figures of one application. They are not in a global recorder: a program that mounts the router has its own.
 pub(crate) struct Metrics {

@@ -1,12 +1,13 @@
 //! Options for serving a Source.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+#[cfg(feature = "tls")]
+use std::path::PathBuf;
+use std::{path::Path, sync::Arc, time::Duration};
 
-use super::{AdminOptions, Limits};
-use crate::{DumpPolicy, PublishOptions, live::LiveOptions, notify::ChannelOptions};
+use super::{AdminOptions, Pages, ServerLimits, channels::Channels, tls::Tls};
+#[cfg(feature = "notify")]
+use crate::notify::ChannelOptions;
+use crate::{DumpPolicy, Error, PublishOptions, live::LiveOptions};
 
 /// A Resource List of one document is renewed so often at most: who reads it reads the changes after it too.
 const SMALL_SNAPSHOT_EVERY: Duration = Duration::from_secs(300);
@@ -20,23 +21,27 @@ pub struct ServeOptions {
     /// Host and port to listen on; port 0 takes any free one.
     pub listen: String,
     /// Certificate chain and key, both in PEM; they are read again at SIGHUP.
+    #[cfg(feature = "tls")]
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Options for finding and publishing changes.
     pub live: LiveOptions,
     /// Bounds of what clients can take.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// The channels that announce changes.
+    #[cfg(feature = "notify")]
     pub channels: ChannelOptions,
     /// Answers requests for many resources at once.
     pub batches: bool,
     /// The listener for applications and the operator; none: there is none.
     pub admin: Option<AdminOptions>,
-    /// Refuses requests for any host but that of the base URL, with 421. A Source whose base URL is on loopback refuses all
-    /// hosts but those of loopback in any case.
+    /// Refuses requests for any host but that of the base URL, with 421. A Source whose base URL is on loopback
+    /// refuses all hosts but those of loopback in any case.
     pub strict_host: bool,
-    /// Lets web pages of any origin read the documents (CORS). `None` lets them unless the base URL is on loopback: what
-    /// only this machine can reach is not for every site that its user visits.
+    /// Lets web pages of any origin read the documents (CORS). `None` lets them unless the base URL is on loopback:
+    /// what only this machine can reach is not for every site that its user visits.
     pub cors: Option<bool>,
+    /// Pages for people, which the caller makes; `None` if there are none.
+    pub pages: Option<Arc<dyn Pages>>,
 }
 
 impl ServeOptions {
@@ -51,14 +56,39 @@ impl ServeOptions {
         Self {
             publish,
             listen: "127.0.0.1:8080".to_owned(),
+            #[cfg(feature = "tls")]
             tls: None,
             live: LiveOptions::default(),
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
+            #[cfg(feature = "notify")]
             channels: ChannelOptions::default(),
             batches: true,
             admin: Some(AdminOptions::default()),
             strict_host: false,
             cors: None,
+            pages: None,
         }
+    }
+
+    /// Reads the certificate of the Source; `None` if it speaks plain HTTP.
+    pub(super) fn certificate(&self) -> Result<Option<Tls>, Error> {
+        #[cfg(feature = "tls")]
+        return self.tls.as_ref().map(|(certificate, key)| Tls::open(certificate, key)).transpose();
+        #[cfg(not(feature = "tls"))]
+        Ok(None)
+    }
+
+    /// Lets the hub call this machine: a Source that listens on loopback has its subscribers there.
+    pub(super) fn allow_loopback_subscribers(&mut self) {
+        #[cfg(feature = "notify")]
+        self.channels.callbacks.extend(instep_net::Cidr::LOOPBACK);
+    }
+
+    /// Puts the channels into the Capability Lists.
+    pub(super) fn advertise_channels(&mut self) -> Result<Channels, Error> {
+        #[cfg(feature = "notify")]
+        return Channels::advertise(&self.channels, &mut self.publish);
+        #[cfg(not(feature = "notify"))]
+        Ok(Channels)
     }
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 
 use super::condition::RepresentationValidators;
-use crate::catalogue::{FileStamp, State};
+use crate::catalogue::{FileStamp, ResourceState};
 
 /// Files up to this many bytes are read at once, inside the task, and may be kept in memory.
 const SMALL_FILE: u64 = 64 * 1024;
@@ -39,7 +39,7 @@ pub(crate) struct Representation {
 #[derive(Debug, Default)]
 pub(crate) struct Description {
     /// The state that is published.
-    pub published: Option<State>,
+    pub published: Option<ResourceState>,
     /// The stamp of the file when the digests of that state were computed.
     pub hashed: Option<FileStamp>,
     /// `Content-Type`, where no published state says it.
@@ -57,6 +57,9 @@ impl Representation {
         let strongest = state.digests.strongest().filter(|_| hashed == Some(stamp));
         let digest = strongest.and_then(|digest| digest.bytes()).map(etag_of_digest);
         let modified = u64::try_from(stamp.mtime_ns / 1_000_000_000).unwrap_or_default();
+        // A time to come is not sent: it would be later than the answer (RFC 9110 §8.8.2.1).
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let modified = modified.min(now.as_secs());
         let own_type = state.media_type.and_then(|kind| HeaderValue::from_str(kind.as_str()).ok());
         Ok(Self {
             stamp,

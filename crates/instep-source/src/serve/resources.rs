@@ -15,12 +15,12 @@ use crate::{
     catalogue::{Catalogue, Resource},
     content::{self, Holdings, Supply},
     publish::VersionPlace,
-    render::Place,
+    render::SourcePlace,
 };
 
 /// The resources that are served: folders by the path they are served at, and the rest.
 #[derive(Debug)]
-pub(crate) struct Resources {
+pub(crate) struct ResourceFiles {
     /// By the path below that of the base URL: empty, or with a final slash. The longest comes first.
     pub(crate) folders: Vec<(String, Files)>,
     /// The files outside of the folders that manifests name.
@@ -29,7 +29,7 @@ pub(crate) struct Resources {
     pub(crate) generics: Generics,
 }
 
-impl Resources {
+impl ResourceFiles {
     /// Holds open the folders of a Source that lie below its base URL.
     pub(crate) fn open(publisher: &Publisher) -> Result<Self, Error> {
         let place = publisher.place();
@@ -143,7 +143,7 @@ impl FileProvider for InFolder {
 struct Named {
     known: KnownResources,
     holdings: Holdings,
-    place: Place,
+    place: SourcePlace,
 }
 
 impl Named {

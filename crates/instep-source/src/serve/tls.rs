@@ -26,7 +26,7 @@ impl Tls {
     /// Reads a certificate chain and its key, both in PEM.
     ///
     /// # Errors
-    /// When one cannot be read, or they do not belong together.
+    /// If one cannot be read, or they do not belong together.
     pub fn open(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, Error> {
         let (certificate, key) = (certificate.into(), key.into());
         let current = Arc::new(RwLock::new(read(&certificate, &key)?));
@@ -52,13 +52,26 @@ impl Tls {
     }
 }
 
+/// Says what is wrong with a file, without the words of the library about where it noticed that.
+fn plain(error: &rustls::pki_types::pem::Error) -> String {
+    match error {
+        rustls::pki_types::pem::Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}
+
 fn read(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
-    let wrong = |path: &Path, what: String| Error::option("TLS", format!("{}: {what}", path.display()));
+    let wrong = |path: &Path, what: String| {
+        Error::option(
+            "TLS",
+            format!("{}: {what}. Give a certificate chain and its key, both in PEM", path.display()),
+        )
+    };
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| wrong(certificate, format!("not a certificate in PEM: {error}")))?;
+        .map_err(|error| wrong(certificate, format!("is no certificate: {}", plain(&error))))?;
     let secret = PrivateKeyDer::from_pem_file(key)
-        .map_err(|error| wrong(key, format!("not a private key in PEM: {error}")))?;
+        .map_err(|error| wrong(key, format!("is no private key: {}", plain(&error))))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| wrong(certificate, error.to_string()))?

@@ -26,10 +26,10 @@ use super::{
 };
 use crate::{
     Publisher,
-    catalogue::{Catalogue, Version},
-    content::Spool,
-    publish::{MEMENTO, TIMEGATE, TIMEMAP, VersionPlace},
-    render::DOCUMENTS,
+    catalogue::{Catalogue, ResourceVersion},
+    content::StateSpool,
+    publish::VersionPlace,
+    render::{DOCUMENTS, MEMENTO, TIMEGATE, TIMEMAP},
 };
 use link_format::{VersionLinks, http_date};
 
@@ -38,7 +38,7 @@ const MEMENTO_DATETIME: HeaderName = HeaderName::from_static("memento-datetime")
 
 /// Returns the routes of versions; an empty router if the Source keeps none.
 pub(crate) fn routes(publisher: &Publisher) -> Router {
-    let spool = Spool::of(publisher.options()).filter(|_| publisher.options().versions.is_some());
+    let spool = StateSpool::of(publisher.options()).filter(|_| publisher.options().versions.is_some());
     let Some(spool) = spool else { return Router::new() };
     let kept = VersionFiles {
         catalogue: publisher.catalogue().clone(),
@@ -63,12 +63,12 @@ struct Versions {
 struct VersionFiles {
     catalogue: Catalogue,
     place: VersionPlace,
-    spool: Spool,
+    spool: StateSpool,
 }
 
 impl VersionFiles {
     /// The versions of a resource that can be had, oldest first.
-    fn versions(&self, original: &Uri) -> io::Result<Vec<Version>> {
+    fn versions(&self, original: &Uri) -> io::Result<Vec<ResourceVersion>> {
         let snapshot = self.catalogue.snapshot().map_err(io::Error::other)?;
         let mut versions = snapshot.versions(original).map_err(io::Error::other)?;
         versions.retain(|version| {
@@ -79,7 +79,7 @@ impl VersionFiles {
     }
 
     /// The version with this name: its microseconds, a slash, and the path of the resource.
-    fn named(&self, name: &[u8]) -> io::Result<Option<(Uri, Version)>> {
+    fn named(&self, name: &[u8]) -> io::Result<Option<(Uri, ResourceVersion)>> {
         let name = std::str::from_utf8(name).ok().and_then(|name| name.split_once('/'));
         let Some((micros, path)) = name else { return Ok(None) };
         let (Ok(micros), Some(original)) = (micros.parse(), self.place.original(path)) else {
@@ -145,7 +145,8 @@ impl Versions {
         let Some(original) = self.kept.place.original(path) else { return Ok(not_kept()) };
         let versions = self.kept.versions(&original)?;
         let until = asked.flatten().map_or(i64::MAX, |seconds| i64::try_from(seconds).unwrap_or(i64::MAX));
-        let is_in_time = |version: &&Version| version.datetime.unix_micros().div_euclid(1_000_000) <= until;
+        let is_in_time =
+            |version: &&ResourceVersion| version.datetime.unix_micros().div_euclid(1_000_000) <= until;
         let Some(version) = versions.iter().rev().find(is_in_time).or(versions.first()) else {
             return Ok(not_kept());
         };

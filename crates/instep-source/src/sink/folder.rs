@@ -5,11 +5,11 @@ use std::{
     fs::{File, Permissions},
     io::{self, BufWriter, Read, Write},
     os::{fd::OwnedFd, unix::fs::PermissionsExt},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use flate2::{Compression, GzBuilder};
-use instep_store::{RootFolder, StagedName, Staging, sync_group};
+use instep_store::{NameKind, RootFolder, StagedName, Staging, sync_group};
 
 use super::{Rank, Sink, StageBody};
 use crate::Error;
@@ -17,18 +17,23 @@ use crate::Error;
 /// Documents are staged below this folder, beside those in place, so that a rename does not cross file systems.
 const STAGE: &str = "resourcesync/.stage";
 
-/// Up to so many documents or folders each is synced by itself; more are synced with their file system. Most publications write
-/// four or five documents, and waiting for whatever else is being written to the disk would delay them.
+/// The purposes of sinks, each with a staging of its own.
+const PURPOSES: [&str; 3] = ["lists", "dumps", "patches"];
+
+/// Up to so many documents or folders each is synced by itself; more are synced with their file system. Most
+/// publications write four or five documents, and waiting for whatever else is being written to the disk would delay
+/// them.
 const MOST_SYNCED_ONE_BY_ONE: usize = 32;
 
-/// Everybody may read what is published, whatever the process's mask says: a web server mostly runs as another user (C18). Who
-/// may get to the folder of the documents is the operator's to decide.
+/// Everybody may read what is published, whatever the process's mask says: a web server mostly runs as another user
+/// (C18). Who may get to the folder of the documents is the operator's to decide.
 const READABLE: u32 = 0o644;
 const ENTERABLE: u32 = 0o755;
 
-/// Puts documents into a folder that any web server can serve. Beneath the folder no link is followed, whoever planted it.
+/// Puts documents into a folder that any web server can serve. Beneath the folder no link is followed, whoever
+/// planted it.
 #[derive(Debug, Default)]
-pub struct FolderSink {
+pub(crate) struct FolderSink {
     path: PathBuf,
     purpose: String,
     gzip_twins: bool,
@@ -52,17 +57,17 @@ struct StagedDocument {
 }
 
 impl FolderSink {
-    /// Documents go below `path`; with `gzip_twins` each XML document has a `.xml.gz` beside it. Of sinks with the same `purpose`
-    /// one is at work at a time.
-    pub fn new(path: impl Into<PathBuf>, purpose: &str, gzip_twins: bool) -> Self {
-        Self { path: path.into(), purpose: purpose.to_owned(), gzip_twins, ..Self::default() }
+    /// Documents go below `path`; with `gzip_twins` each XML document has a `.xml.gz` beside it. Of sinks with the
+    /// same `purpose` one is at work at a time.
+    pub(crate) fn new(path: impl Into<PathBuf>, purpose: &str, gzip_twins: bool) -> Self {
+        Self { path: path.into(), purpose: purpose.to_owned(), gzip_twins, open: None, staged: Vec::new() }
     }
 
     /// Opens what is staged under a name, else what is in place, to read it back.
     ///
     /// # Errors
     /// If there is neither, or it cannot be read.
-    pub fn open_staged(&self, name: &str) -> Result<File, Error> {
+    pub(crate) fn open_staged(&self, name: &str) -> Result<File, Error> {
         let staged = self.open.as_ref().zip(self.staged.iter().find(|staged| staged.name == name));
         let file = match staged {
             Some((open, staged)) => open.staging.read(staged.number),
@@ -72,8 +77,13 @@ impl FolderSink {
     }
 
     /// Returns `true` if nothing is staged.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.staged.is_empty()
+    }
+
+    /// Returns the names of what is staged.
+    pub(crate) fn staged(&self) -> impl Iterator<Item = &str> {
+        self.staged.iter().map(|staged| staged.name.as_str())
     }
 
     /// Opens the folder and an empty staging in it.
@@ -250,13 +260,42 @@ impl Sink for FolderSink {
             self.remove(&open.root, name)?;
             self.remove(&open.root, &twin(name))?;
         }
-        // What is left in staging, a replaced document, goes with it or with the next publication.
-        let folder = self.stage_folder();
-        let emptied = open.staging.clear(|_| false).and_then(|()| open.root.remove_empty_folder(&folder));
-        if emptied.unwrap_or(false) {
-            let _ = open.root.remove_empty_folder(STAGE);
-        }
+        discard(&open, &self.stage_folder());
         Ok(placed)
+    }
+}
+
+impl Drop for FolderSink {
+    /// Takes away what was staged and is not put in place, as after a failure.
+    fn drop(&mut self) {
+        if let Some(open) = self.open.take() {
+            discard(&open, &self.stage_folder());
+        }
+    }
+}
+
+/// Takes away what killed processes left staged below a folder of documents.
+pub(crate) fn discard_leftovers(documents: &Path) {
+    let Ok(root) = RootFolder::open(documents) else { return };
+    if !matches!(root.kind(STAGE), Ok(Some(NameKind::Folder))) {
+        return;
+    }
+    for purpose in PURPOSES {
+        let folder = format!("{STAGE}/{purpose}");
+        if matches!(root.kind(&folder), Ok(Some(NameKind::Folder)))
+            && let Ok(staging) = Staging::open(&root, &folder)
+            && let Ok(again) = RootFolder::open(documents)
+        {
+            discard(&OpenFolder { root: again, staging }, &folder);
+        }
+    }
+}
+
+/// Empties a staging and removes its folder. What cannot be removed costs space only, until the next publication.
+fn discard(open: &OpenFolder, folder: &str) {
+    let emptied = open.staging.clear(|_| false).and_then(|()| open.root.remove_empty_folder(folder));
+    if emptied.unwrap_or(false) {
+        let _ = open.root.remove_empty_folder(STAGE);
     }
 }
 

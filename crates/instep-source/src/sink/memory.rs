@@ -7,7 +7,7 @@ use crate::Error;
 
 /// Keeps documents in memory.
 #[derive(Clone, Debug, Default)]
-pub struct MemorySink {
+pub(crate) struct MemorySink {
     /// The documents in place, by their names.
     pub documents: BTreeMap<String, Vec<u8>>,
     staged: Vec<(Rank, String, Vec<u8>)>,
@@ -15,12 +15,12 @@ pub struct MemorySink {
 
 impl MemorySink {
     /// Without documents.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// A document in place, as text.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         std::str::from_utf8(self.documents.get(name)?).ok()
     }
 }

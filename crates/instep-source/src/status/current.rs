@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use instep_store::error_chain;
 use resourcesync::Uri;
 
 use super::overview::{Overview, RecentChange, SetOverview};
@@ -39,9 +38,9 @@ pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overv
     Ok(overview)
 }
 
-/// Returns the overview before a publication that failed, with the reason.
+/// Returns the overview before a publication that failed, with the reason. Everybody who reaches the server reads it.
 pub(crate) fn failed(before: &Overview, error: &Error) -> Overview {
-    Overview { failure: Some(error_chain(error)), ..before.clone() }
+    Overview { failure: Some(error.public_text()), ..before.clone() }
 }
 
 fn recent_changes(snapshot: &Snapshot) -> Result<Vec<RecentChange>, Error> {

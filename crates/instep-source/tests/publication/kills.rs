@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path, process::Command, time::Duration};
 
-use instep_source::{PublishOptions, VoidMonitor, publish};
+use instep_source::{NoMonitor, PublishOptions, publish};
 
 use super::{
     BASE, Site,
@@ -27,7 +27,7 @@ fn options(root: &Path) -> PublishOptions {
 #[test]
 fn child() {
     let Some(root) = env::var_os(SITE) else { return };
-    publish(&options(root.as_ref()), &VoidMonitor).unwrap();
+    publish(&options(root.as_ref()), &NoMonitor).unwrap();
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn s5_s7_a_publication_killed_before_any_step_leaves_whole_documents_and_is_repa
         child.args(["-f", "-qq", "-o", "/dev/null", "-e"]).arg(format!("trace={STEPS}"));
         child.arg("-e").arg(format!("inject={STEPS}:signal=KILL:when={step}"));
         child.arg(env::current_exe().unwrap()).args(["--exact", "kills::child"]);
-        // Where it is not installed, the publications that are blocked have to do.
+        // It may not be installed: then the publications that are blocked have to do.
         let Ok(output) = child.env(SITE, site.root.path()).output() else { return };
         check_resource_list(&site);
         check_change_list(&site, 2);

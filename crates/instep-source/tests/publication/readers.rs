@@ -5,7 +5,7 @@ use std::{
     thread,
 };
 
-use instep_source::{Archives, Publisher, VoidMonitor};
+use instep_source::{Archives, NoMonitor, Publisher};
 use resourcesync::{Capability, DateTime, Entry, Form};
 
 use super::{Site, read};
@@ -21,7 +21,7 @@ fn s7_readers_see_no_dangling_reference_and_no_mixture() {
     site.options.lists.snapshot = true;
     site.options.archives = Some(Archives::default());
     let mut publisher = Publisher::open(site.options.clone()).unwrap();
-    publisher.publish(&VoidMonitor).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -35,7 +35,7 @@ fn s7_readers_see_no_dangling_reference_and_no_mixture() {
         });
         for round in 0..rounds {
             site.write("a", &"x".repeat(round % 50 + 1));
-            publisher.publish_paths(&[site.root.path().join("a")], &VoidMonitor).unwrap();
+            publisher.publish_paths(&[site.root.path().join("a")], &NoMonitor).unwrap();
             if reader.is_finished() {
                 break;
             }

@@ -1,6 +1,6 @@
 //! The files of a publication, served by nginx with the directives that the publication reports.
 
-use instep_source::{CodingRule, Content, PublishOptions, SetOptions, VoidMonitor, publish};
+use instep_source::{CodingRule, Content, NoMonitor, PublishOptions, SetOptions, publish};
 
 use super::{raw::get, semantics::Nginx, server::folder};
 
@@ -12,7 +12,7 @@ fn resources_that_are_stored_coded_are_served_as_the_list_says() {
         folder(&[("records/one.xml.gz", coded), ("records/readme.txt", b"read me"), ("two.xml.gz", coded)]);
     let mut options = PublishOptions::new(root.path(), "http://example.com/");
     options.sets[0].codings = vec![CodingRule::new("records/*.xml.gz", "gzip")];
-    let report = publish(&options, &VoidMonitor).unwrap();
+    let report = publish(&options, &NoMonitor).unwrap();
     let list = std::fs::read_to_string(root.path().join("resourcesync/resourcelist.xml")).unwrap();
     let entry = list.split("<url>").find(|entry| entry.contains("one.xml.gz")).unwrap();
     assert!(entry.contains("encoding=\"gzip\"") && entry.contains("type=\"text/xml\""), "{entry}");
@@ -39,18 +39,24 @@ fn resources_that_are_stored_coded_are_served_as_the_list_says() {
 
 #[test]
 fn c17_nginx_serves_the_resources_and_nothing_of_the_state() {
-    for base in ["http://example.com/", "http://example.com/data/"] {
+    // Workers of root read what only root may read; others, what the mode lets them.
+    let users: &[&str] = if rustix::process::geteuid().is_root() { &["user root;", ""] } else { &[""] };
+    let bases = ["http://example.com/", "http://example.com/data/"];
+    for (base, user) in bases.iter().flat_map(|base| users.iter().map(move |user| (*base, *user))) {
         let root = folder(&[("a.txt", b"a"), ("data/b.txt", b"b")]);
         let content =
             if base.ends_with("/data/") { root.path().join("data") } else { root.path().to_owned() };
         let path = if base.ends_with("/data/") { "/data/" } else { "/" };
-        let report = publish(&PublishOptions::new(&content, base), &VoidMonitor).unwrap();
-        // As it would be with a careless umask, or with nginx running as the owner.
+        let report = publish(&PublishOptions::new(&content, base), &NoMonitor).unwrap();
+        // As it would be with a careless umask.
         let state = content.join(".instep");
-        for open in [state.clone(), state.join("catalogue.db"), state.join("lock")] {
+        let careless = user.is_empty();
+        for open in
+            [state.clone(), state.join("catalogue.db"), state.join("lock")].iter().filter(|_| careless)
+        {
             std::fs::set_permissions(open, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         }
-        let Some(nginx) = Nginx::with(root, &report.host.nginx) else {
+        let Some(nginx) = Nginx::working_as(user, root, &report.host.nginx) else {
             assert!(std::env::var_os("CI").is_none(), "nginx is missing");
             return;
         };
@@ -78,7 +84,7 @@ fn each_resource_leads_to_the_sets_that_it_is_in() {
         set("three", "b c", "b%20c/"),
         set("all", "", ""),
     ];
-    let report = publish(&options, &VoidMonitor).unwrap();
+    let report = publish(&options, &NoMonitor).unwrap();
     let listed = |set: &str| {
         let list = root.path().join("resourcesync").join(set).join("resourcelist.xml");
         std::fs::read_to_string(list).unwrap().matches("<loc>").count()

@@ -1,12 +1,24 @@
 //! Changes are published, and shown on pages, in `/status` and in `/metrics`.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
-use instep_source::Content;
+use instep_source::{
+    Content, Error, PublishMonitor,
+    serve::{ServeOptions, serve},
+};
 
 use super::{
     raw::{get, request},
-    server::{Server, folder},
+    server::{LONG, Server, folder},
 };
 
 #[test]
@@ -60,19 +72,13 @@ fn it_ends_within_two_seconds_when_nothing_is_in_flight() {
 fn a_second_source_over_the_same_folder_is_refused() {
     let server = Server::start(&[("a.txt", b"a")]);
     let options = instep_source::PublishOptions::new(server.folder.path(), &server.base);
-    let refused = instep_source::publish(&options, &instep_source::VoidMonitor).unwrap_err();
+    let refused = instep_source::publish(&options, &instep_source::NoMonitor).unwrap_err();
     assert_eq!(refused.kind(), instep_source::ErrorKind::Locked);
 }
 
 #[test]
-fn people_and_monitoring_are_told_how_things_stand() {
+fn monitoring_is_told_how_things_stand() {
     let server = Server::start(&[("a.txt", b"abc")]);
-    let page = get(server.address, "/");
-    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
-    assert!(page.text().contains(&format!("instep sync {}", server.base)));
-    for figure in ["data-figure=\"resources\">1<", "data-figure=\"size\">3 B<"] {
-        assert!(page.text().contains(figure), "{figure}");
-    }
     assert_eq!(get(server.address, "/healthz").status, 200);
     assert_eq!(get(server.address, "/readyz").status, 200);
     let status = get(server.address, "/status").text();
@@ -88,7 +94,6 @@ fn a_resource_comes_before_a_page_of_the_same_name() {
     for target in ["/status", "/metrics", "/"] {
         assert_eq!(get(server.address, target).body, b"mine", "{target}");
     }
-    assert!(get(server.address, "/resourcesync/").text().contains("instep sync"));
 }
 
 #[test]
@@ -133,4 +138,34 @@ fn a_resource_dump_is_built_beside_and_offered_when_it_is_there() {
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/zip")));
     assert!(answer.header("cache-control").is_some_and(|value| value.contains("immutable")));
     assert!(answer.body.starts_with(b"PK"));
+}
+
+/// A monitor with a fault: it panics in the thread that publishes, at the second publication.
+struct FaultyMonitor {
+    file: PathBuf,
+    published: AtomicU32,
+}
+
+impl PublishMonitor for FaultyMonitor {
+    fn published(&self, _resources: u64, _bytes: u64) {
+        assert!(self.published.fetch_add(1, Ordering::Relaxed) == 0, "the fault of this test");
+    }
+
+    fn serving(&self, _base_url: &str, _address: SocketAddr) {
+        fs::write(&self.file, "b").unwrap();
+    }
+}
+
+#[test]
+fn a_server_whose_publishing_thread_has_ended_by_a_fault_ends_too() {
+    let folder = folder(&[("a.txt", b"a")]);
+    let mut options = ServeOptions::new(folder.path());
+    options.listen = "127.0.0.1:0".to_owned();
+    let monitor = FaultyMonitor { file: folder.path().join("b.txt"), published: AtomicU32::new(0) };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let served = runtime.block_on(async {
+        let serving = serve(options, Arc::new(monitor), std::future::pending());
+        tokio::time::timeout(LONG, serving).await.expect("it serves for ever what nobody publishes")
+    });
+    assert!(matches!(served, Err(Error::PublisherFailed)), "{served:?}");
 }

@@ -43,8 +43,8 @@ impl Call {
     }
 }
 
-/// A subscriber that answers as the test sets it: its return value is the status and the body, which is the place that a redirect
-/// leads to.
+/// A subscriber that answers as the test sets it: its return value is the status and the body, which is the place
+/// that a redirect leads to.
 struct Subscriber {
     address: SocketAddr,
     calls: mpsc::Receiver<Call>,

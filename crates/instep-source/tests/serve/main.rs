@@ -6,6 +6,7 @@ mod admin;
 mod batch;
 mod behind_nginx;
 mod channels;
+mod corners;
 mod current;
 mod floods;
 mod forms;

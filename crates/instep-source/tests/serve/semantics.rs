@@ -230,6 +230,11 @@ impl Nginx {
 
     /// Starts nginx with a snippet in its `server` block; `None` if nginx is not installed.
     pub(crate) fn with(root: TempDir, snippet: &str) -> Option<Self> {
+        Self::working_as("", root, snippet)
+    }
+
+    /// Starts nginx with a directive that says whose rights its workers have.
+    pub(crate) fn working_as(user: &str, root: TempDir, snippet: &str) -> Option<Self> {
         let state = tempfile::tempdir().unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let (here, root_path) = (state.path().display(), root.path().display());
@@ -237,7 +242,7 @@ impl Nginx {
         open_to_all(state.path());
         open_to_all(root.path());
         let config = format!(
-            "daemon off; pid {here}/pid; error_log {here}/error; events {{}} http {{ access_log off; \
+            "{user} daemon off; pid {here}/pid; error_log {here}/error; events {{}} http {{ access_log off; \
              types {{ text/plain txt; text/html html; }} default_type application/octet-stream; \
              if_modified_since before; absolute_redirect off; \
              client_body_temp_path {here}/b; proxy_temp_path {here}/p; fastcgi_temp_path {here}/f; \

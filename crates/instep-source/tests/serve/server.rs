@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use instep_source::{Error, Monitor, serve::ServeOptions};
+use instep_source::{Error, PublishMonitor, serve::ServeOptions};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -32,7 +32,7 @@ struct Events {
     documents: Mutex<mpsc::Sender<String>>,
 }
 
-impl Monitor for Events {
+impl PublishMonitor for Events {
     fn serving(&self, base_url: &str, address: SocketAddr) {
         if let Some(serving) = self.serving.lock().unwrap().take() {
             serving.send((base_url.to_owned(), address)).unwrap();

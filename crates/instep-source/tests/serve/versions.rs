@@ -9,7 +9,7 @@ use super::{
     server::{Server, folder},
 };
 
-/// When the first version of every file was written.
+/// The time at which the first version of every file was written.
 const FIRST: &str = "Tue, 14 Nov 2023 22:13:20 GMT";
 
 fn server(count: usize) -> Server {

@@ -6,7 +6,7 @@ use resourcesync::{Change, ChangeFreq, DateTime, Digests, Link, MediaType, Uri};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    catalogue::State,
+    catalogue::ResourceState,
     content::{MOST_BYTES, MOST_CHARACTERS, is_publishable},
 };
 
@@ -32,7 +32,7 @@ pub(super) struct ManifestLine {
 pub(crate) struct Listed {
     pub(crate) uri: Uri,
     pub(crate) file: Option<PathBuf>,
-    pub(crate) state: State,
+    pub(crate) state: ResourceState,
     /// The kind of change, if the manifest is a list of changes.
     pub(crate) change: Option<Change>,
 }
@@ -52,7 +52,7 @@ impl ManifestLine {
                 return Err(format!("{name} {value:?} has a control character"));
             }
         }
-        let mut state = State::new();
+        let mut state = ResourceState::new();
         if self.length.is_some_and(|length| length > MOST_BYTES) {
             return Err(format!("a length of more than {MOST_BYTES} bytes"));
         }

@@ -12,7 +12,7 @@ use super::{
     Manifest,
     line::{Listed, ManifestLine},
 };
-use crate::{Error, Monitor, Problem};
+use crate::{Error, PublishMonitor, PublishProblem};
 
 const PAGE: usize = 512;
 
@@ -32,7 +32,7 @@ impl Manifest {
     ///
     /// # Errors
     /// If it cannot be read, or its header line is wrong. A wrong line is reported and left out.
-    pub(crate) fn read(&self, monitor: &dyn Monitor) -> Result<Option<Listing<'_>>, Error> {
+    pub(crate) fn read(&self, monitor: &dyn PublishMonitor) -> Result<Option<Listing<'_>>, Error> {
         let input: Box<dyn BufRead> = match self.is_standard_input() {
             true if self.taken.swap(true, Ordering::SeqCst) => return Ok(None),
             true => Box::new(BufReader::new(io::stdin())),
@@ -43,7 +43,11 @@ impl Manifest {
 }
 
 impl<'a> Listing<'a> {
-    fn read(manifest: &'a Manifest, input: Box<dyn BufRead>, monitor: &dyn Monitor) -> Result<Self, Error> {
+    fn read(
+        manifest: &'a Manifest,
+        input: Box<dyn BufRead>,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<Self, Error> {
         let sorted = Connection::open("").map_err(|error| manifest.failed(&error))?;
         sorted
             .execute_batch(
@@ -60,7 +64,7 @@ impl<'a> Listing<'a> {
         &mut self,
         mut input: Box<dyn BufRead>,
         is_csv: bool,
-        monitor: &dyn Monitor,
+        monitor: &dyn PublishMonitor,
     ) -> Result<(), Error> {
         let path = &self.manifest.path;
         // JSON Lines begin with a brace, wherever they come from.
@@ -104,7 +108,7 @@ impl<'a> Listing<'a> {
         &mut self,
         number: u64,
         line: Result<ManifestLine, String>,
-        monitor: &dyn Monitor,
+        monitor: &dyn PublishMonitor,
     ) -> Result<(), Error> {
         let kept = line.and_then(|line| line.listed(&self.manifest.folder).map(|_| line)).and_then(|line| {
             self.complete &= line.change.is_none();
@@ -120,7 +124,7 @@ impl<'a> Listing<'a> {
                 self.wrong += 1;
                 self.complete = false;
                 let subject = format!("{}, line {number}", self.manifest.path.display());
-                monitor.problem(&Problem::skipped(subject, what));
+                monitor.problem(&PublishProblem::skipped(subject, what));
                 Ok(())
             }
         }

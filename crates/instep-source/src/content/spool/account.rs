@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// The size of a spool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Kept {
+pub struct SpoolUsage {
     /// States.
     pub states: u64,
     /// Their bytes.
@@ -50,7 +50,7 @@ struct Open {
 /// change and its settlement leaves another time.
 #[derive(Serialize, Deserialize)]
 struct AccountRecord {
-    kept: Kept,
+    kept: SpoolUsage,
     changed_ns: i128,
 }
 
@@ -70,7 +70,7 @@ impl Account {
     }
 
     /// Returns the sum at the last settlement; `None` if nobody knows it.
-    pub(super) fn read(&self) -> io::Result<Option<Kept>> {
+    pub(super) fn read(&self) -> io::Result<Option<SpoolUsage>> {
         Ok(self.written()?.map(|written| written.kept))
     }
 
@@ -87,12 +87,12 @@ impl Account {
     pub(super) fn settle(
         &self,
         folder: &Path,
-        judge: impl FnOnce(Option<Kept>) -> io::Result<Kept>,
-    ) -> io::Result<Kept> {
+        judge: impl FnOnce(Option<SpoolUsage>) -> io::Result<SpoolUsage>,
+    ) -> io::Result<SpoolUsage> {
         // Two spools of one process over the same folder would each write a sum without the other's part.
         let _alone = SETTLING.lock().unwrap_or_else(PoisonError::into_inner);
         let open = std::mem::take(&mut *self.open());
-        let accounted = self.written()?.map(|written| Kept {
+        let accounted = self.written()?.map(|written| SpoolUsage {
             states: written.kept.states.saturating_add_signed(open.states),
             bytes: written.kept.bytes.saturating_add_signed(open.bytes),
         });

@@ -1,10 +1,11 @@
-//! The subscriptions, and the last message that each subscriber got. PURE: time is an argument, in microseconds since 1970; bodies are
-//! elsewhere.
+//! The subscriptions, and the last message that each subscriber got. PURE: time is an argument, in microseconds since
+//! 1970; bodies are elsewhere.
 
 use std::collections::BTreeMap;
 
 const SECOND: i64 = 1_000_000;
-/// The time for which a message is kept for a subscriber that is behind. After an hour the Change List is the better source.
+/// The time for which a message is kept for a subscriber that is behind. After an hour the Change List is the better
+/// source.
 const KEPT: i64 = 3_600 * SECOND;
 /// The number of messages of a topic that are kept.
 const MOST_KEPT: usize = 1_000;
@@ -19,7 +20,7 @@ pub(super) type Key = (String, String);
 
 /// A subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Subscription {
+pub(super) struct HubSubscription {
     pub(super) secret: Option<String>,
     pub(super) expires: i64,
     /// The last message that was delivered, or that was there at the beginning.
@@ -54,7 +55,7 @@ impl DeliveryOutcome {
 /// Subscriptions and the sequence of messages.
 #[derive(Debug, Default)]
 pub(super) struct Book {
-    subscriptions: BTreeMap<Key, Subscription>,
+    subscriptions: BTreeMap<Key, HubSubscription>,
     in_flight: BTreeMap<Key, u64>,
     topics: BTreeMap<String, TopicMessages>,
     last: u64,
@@ -72,7 +73,7 @@ struct TopicMessages {
 impl Book {
     /// Returns the book as it was stored.
     pub(super) fn restore(
-        subscriptions: impl IntoIterator<Item = (Key, Subscription)>,
+        subscriptions: impl IntoIterator<Item = (Key, HubSubscription)>,
         messages: impl IntoIterator<Item = (String, u64, i64)>,
     ) -> Self {
         let mut book = Self { subscriptions: subscriptions.into_iter().collect(), ..Self::default() };
@@ -88,9 +89,9 @@ impl Book {
     }
 
     /// Begins a subscription, or renews one, which keeps its cursor.
-    pub(super) fn subscribe(&mut self, key: Key, secret: Option<String>, expires: i64) -> &Subscription {
+    pub(super) fn subscribe(&mut self, key: Key, secret: Option<String>, expires: i64) -> &HubSubscription {
         let newest = self.last;
-        let fresh = || Subscription {
+        let fresh = || HubSubscription {
             secret: None,
             expires,
             cursor: newest,
@@ -120,7 +121,7 @@ impl Book {
         self.subscriptions.len()
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<&Subscription> {
+    pub(super) fn get(&self, key: &Key) -> Option<&HubSubscription> {
         self.subscriptions.get(key)
     }
 
@@ -136,6 +137,12 @@ impl Book {
             *forgotten = oldest;
         }
         self.last
+    }
+
+    /// Returns the number of subscribers of a topic, and of those whose last delivery failed.
+    pub(super) fn subscribers(&self, topic: &str) -> (usize, usize) {
+        let of_topic = self.subscriptions.iter().filter(|((of, _), _)| of == topic);
+        of_topic.fold((0, 0), |(all, failing), (_, it)| (all + 1, failing + usize::from(it.failures > 0)))
     }
 
     /// Returns `true` if a topic has a subscriber.
@@ -166,9 +173,10 @@ impl Book {
         over
     }
 
-    /// Returns the subscribers that have a delivery due. Each is in flight until [`Book::delivered`], so that none gets two at a time.
+    /// Returns the subscribers that have a delivery due. Each is in flight until [`Book::delivered`], so that none
+    /// gets two at a time.
     pub(super) fn take_due(&mut self, now: i64) -> Vec<Key> {
-        let is_due = |(key, it): &(&Key, &Subscription)| {
+        let is_due = |(key, it): &(&Key, &HubSubscription)| {
             it.next_attempt <= now
                 && !self.in_flight.contains_key(*key)
                 && self.next_message(key, now).is_some()
@@ -182,7 +190,8 @@ impl Book {
         self.in_flight.get(key).copied()
     }
 
-    /// Records the result of a delivery. Returns `true` if the next message is in flight to the same subscriber at once.
+    /// Records the result of a delivery. Returns `true` if the next message is in flight to the same subscriber at
+    /// once.
     pub(super) fn delivered(&mut self, key: &Key, outcome: DeliveryOutcome, now: i64) -> bool {
         let Some(sequence) = self.in_flight.remove(key) else { return false };
         let Some(subscription) = self.subscriptions.get_mut(key) else { return false };
@@ -210,7 +219,7 @@ impl Book {
 
     /// Returns the next moment at which something is due without a new message: another attempt, or the end of a lease.
     pub(super) fn next(&self) -> Option<i64> {
-        let moment = |(key, it): (&Key, &Subscription)| {
+        let moment = |(key, it): (&Key, &HubSubscription)| {
             let waits = it.failures > 0 && !self.in_flight.contains_key(key);
             if waits { it.next_attempt.min(it.expires) } else { it.expires }
         };
@@ -223,7 +232,8 @@ impl Book {
         Some(sequence)
     }
 
-    /// Returns the first message after the cursor, or the newest one if the backlog is too long or too old to be worth delivering.
+    /// Returns the first message after the cursor, or the newest one if the backlog is too long or too old to be
+    /// worth delivering.
     fn next_message(&self, key: &Key, now: i64) -> Option<u64> {
         let cursor = self.subscriptions.get(key)?.cursor;
         let TopicMessages { messages, forgotten } = self.topics.get(&key.0)?;
@@ -359,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_book_that_was_kept_goes_on_where_it_was() {
-        let subscription = Subscription {
+        let subscription = HubSubscription {
             secret: None,
             expires: i64::MAX,
             cursor: 7,

@@ -21,7 +21,8 @@ const MOST_SUBSCRIPTIONS: usize = 20_000;
 const ADMISSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Hub {
-    /// Returns the networks that a verification of a callback counts for; `None` if its host has no address or one that is not allowed.
+    /// Returns the networks that a verification of a callback counts for; `None` if its host has no address or one
+    /// that is not allowed.
     ///
     /// Addresses are counted, not names: an attacker has any number of names for one victim (C16).
     pub(super) async fn targets(&self, callback: &Uri) -> Option<Targets> {

@@ -14,8 +14,8 @@ const PLACES: usize = 128;
 
 /// The places for deliveries.
 ///
-/// A quick place is held for half a second at most, whatever the subscriber does: 400 subscribers that never answer delay the others by
-/// two seconds once, and not at all afterwards.
+/// A quick place is held for half a second at most, whatever the subscriber does: 400 subscribers that never answer
+/// delay the others by two seconds once, and not at all afterwards.
 #[derive(Debug)]
 pub(super) struct Lanes {
     quick: Semaphore,
@@ -31,8 +31,8 @@ impl Default for Lanes {
 impl Lanes {
     /// Makes a delivery once there is a place for it. Returns its answer, and `true` if it was slow.
     ///
-    /// A delivery that turns out to be slow moves to the other lane. If that is full, it is broken off and has no answer: the next attempt
-    /// waits in the slow lane from the beginning.
+    /// A delivery that turns out to be slow moves to the other lane. If that is full, it is broken off and has no
+    /// answer: the next attempt waits in the slow lane from the beginning.
     pub(super) async fn run<T>(
         &self,
         is_slow: bool,

@@ -6,18 +6,18 @@ use bytes::Bytes;
 use instep_store::database::Schema;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::book::{Book, Key, Subscription};
+use super::book::{Book, HubSubscription, Key};
 use crate::Error;
 
 /// The database of the hub.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct HubStore {
     connection: Connection,
     path: Box<Path>,
 }
 
-/// The file. Version 1 had no number before versions were numbered, so its tables may be there. Without `FULL` a power loss may
-/// cost the last subscriptions, never the file: a subscriber that misses a message asks the documents.
+/// The file. Version 1 had no number before versions were numbered, so its tables may be there. Without `FULL` a
+/// power loss may cost the last subscriptions, never the file: a subscriber that misses a message asks the documents.
 const SCHEMA: Schema = Schema {
     application_id: 0x696e_7374,
     steps: &[VERSION_1],
@@ -35,7 +35,7 @@ const VERSION_1: &str = "
         sequence INTEGER PRIMARY KEY, topic TEXT NOT NULL, at INTEGER NOT NULL, body BLOB NOT NULL
     );";
 
-impl Store {
+impl HubStore {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         Ok(Self { connection: SCHEMA.open(path)?, path: path.into() })
     }
@@ -47,7 +47,7 @@ impl Store {
             )?;
             let subscriptions = subscriptions
                 .query_map([], |row| {
-                    let subscription = Subscription {
+                    let subscription = HubSubscription {
                         secret: row.get(2)?,
                         expires: row.get(3)?,
                         cursor: row.get::<_, i64>(4)? as u64,
@@ -68,7 +68,7 @@ impl Store {
     }
 
     /// Writes a subscription, or deletes it if there is none any more.
-    pub(super) fn keep(&self, key: &Key, subscription: Option<&Subscription>) -> Result<(), Error> {
+    pub(super) fn keep(&self, key: &Key, subscription: Option<&HubSubscription>) -> Result<(), Error> {
         let (topic, callback) = key;
         let write = || match subscription {
             None => self
@@ -139,14 +139,14 @@ mod tests {
         let path = folder.path().join("hub.db");
         let key = ("http://a/t".to_owned(), "http://b/c".to_owned());
         let mut book = Book::default();
-        let store = Store::open(&path).unwrap();
+        let store = HubStore::open(&path).unwrap();
         let subscription = book.subscribe(key.clone(), Some("secret".into()), 42).clone();
         store.keep(&key, Some(&subscription)).unwrap();
         let sequence = book.publish(&key.0, 7);
         store.publish(&key.0, sequence, 7, b"body", book.oldest()).unwrap();
         drop(store);
 
-        let store = Store::open(&path).unwrap();
+        let store = HubStore::open(&path).unwrap();
         let mut book = store.book().unwrap();
         assert_eq!(book.get(&key), Some(&subscription));
         assert_eq!(book.take_due(7), std::slice::from_ref(&key));
@@ -165,7 +165,7 @@ mod tests {
         let key = (topic.to_owned(), "http://127.0.0.1:8199/cb".to_owned());
         // First as that version left it, then as it was migrated.
         for _ in 0..2 {
-            let store = Store::open(&path).unwrap();
+            let store = HubStore::open(&path).unwrap();
             let mut book = store.book().unwrap();
             let subscription = book.get(&key).unwrap();
             assert_eq!(subscription.secret.as_deref(), Some("geheim"));

@@ -1,5 +1,5 @@
-//! Limits on verifications: how often an address, its network, and everybody together are asked to confirm what somebody requested in
-//! their name (W1, C16). PURE: time is an argument, in microseconds since 1970.
+//! Limits on verifications: how often an address, its network, and everybody together are asked to confirm what
+//! somebody requested in their name (W1, C16). PURE: time is an argument, in microseconds since 1970.
 
 use std::collections::BTreeMap;
 

@@ -16,8 +16,8 @@ pub struct Redirect {
 }
 
 /// The configuration for each kind of server, before it is written in the server's language: state folders are not
-/// readable (C17), the redirect, the media type of the Source Description, a `Link` header that leads from each resource
-/// to its Capability List (DISC-4), and the headers of resources that are stored coded (ATT-11).
+/// readable (C17), the redirect, the media type of the Source Description, a `Link` header that leads from each
+/// resource to its Capability List (DISC-4), and the headers of resources that are stored coded (ATT-11).
 pub(super) struct Directives {
     pub(super) redirect: Option<Redirect>,
     /// Path of the Source Description.

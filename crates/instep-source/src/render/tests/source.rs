@@ -8,9 +8,9 @@ use resourcesync::{
 
 use crate::{
     Error, PublishOptions,
-    catalogue::{ChangeRecord, Resource, State, Totals},
+    catalogue::{ChangeRecord, Resource, ResourceState, ResourceTotals},
     records::{ArchivedDocuments, PublishedSource},
-    render::{Before, Now, Omissions, Policy, SetView, render},
+    render::{Before, Now, Omissions, SetView, SourcePolicy, render},
     sink::{MemorySink, Sink},
 };
 
@@ -24,9 +24,9 @@ pub(super) struct TestSet {
 }
 
 impl SetView for TestSet {
-    fn totals(&self) -> Result<Totals, Error> {
+    fn totals(&self) -> Result<ResourceTotals, Error> {
         let bytes = self.resources.iter().filter_map(|it| it.state.length).sum();
-        Ok(Totals { resources: self.resources.len() as u64, bytes })
+        Ok(ResourceTotals { resources: self.resources.len() as u64, bytes })
     }
 
     fn resources(&self) -> Box<dyn Iterator<Item = Result<Resource, Error>> + '_> {
@@ -68,7 +68,7 @@ impl TestSet {
             (None, _) => self.resources.push(resource.clone()),
         }
         if change == Change::Deleted {
-            resource.state = State::new();
+            resource.state = ResourceState::new();
         }
         let sequence = self.changes.len() as u64 + 1;
         let datetime = DateTime::from_unix_micros(self.tick().unix_micros());
@@ -99,7 +99,7 @@ fn resource(name: &str, version: u64) -> Resource {
 
 /// A Source with its documents in memory.
 pub(super) struct Source {
-    pub(super) policy: Policy,
+    pub(super) policy: SourcePolicy,
     pub(super) set: TestSet,
     pub(super) published: PublishedSource,
     pub(super) archives: BTreeMap<String, ArchivedDocuments>,
@@ -113,7 +113,7 @@ impl Source {
         let mut options = PublishOptions::new("/nowhere", "http://example.com");
         options.lists.rotation.entries = 3;
         adjust(&mut options);
-        let policy = Policy::new(&options).unwrap();
+        let policy = SourcePolicy::new(&options).unwrap();
         let (published, archives) = (PublishedSource::default(), BTreeMap::new());
         Self { policy, set, published, archives, archives_read: 0, sink: MemorySink::new() }
     }

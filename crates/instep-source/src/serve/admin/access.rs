@@ -19,7 +19,7 @@ use crate::{
     Error,
     serve::{
         address::Reserved,
-        connection::{Limits, run, run_on},
+        connection::{ServerLimits, serve_on},
     },
 };
 
@@ -65,18 +65,22 @@ impl Access {
     }
 
     /// Answers there, on a task; once.
-    pub(crate) fn serve(&mut self, routes: Router, limits: Limits) -> Result<Option<JoinHandle<()>>, Error> {
+    pub(crate) fn serve(
+        &mut self,
+        routes: Router,
+        limits: ServerLimits,
+    ) -> Result<Option<JoinHandle<()>>, Error> {
         let never = std::future::pending();
         Ok(match self.place.take() {
             None => None,
             Some(AdminAddress::Address(reserved)) => {
                 let (listener, _) = reserved.listen()?;
-                Some(tokio::spawn(async { drop(run(listener, routes, limits, None, never).await) }))
+                Some(tokio::spawn(async { drop(serve_on(listener, routes, limits, None, never).await) }))
             }
             Some(AdminAddress::Socket(listener)) => {
                 let listener = tokio::net::UnixListener::from_std(listener)
                     .map_err(|source| Error::Listen { address: SOCKET.to_owned(), source })?;
-                Some(tokio::spawn(async { drop(run_on(listener, routes, limits, None, never).await) }))
+                Some(tokio::spawn(async { drop(serve_on(listener, routes, limits, None, never).await) }))
             }
         })
     }

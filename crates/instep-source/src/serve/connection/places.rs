@@ -1,7 +1,7 @@
 //! The places for connections: how many there are in all and for one address, and which connection gives its place up.
 //!
-//! A connection without a request in flight is idle. When places run out, the one that has been idle longest is closed, so
-//! that silent connections keep nobody out (C6).
+//! A connection without a request in flight is idle. When places run out, the one that has been idle longest is
+//! closed, so that silent connections keep nobody out (C6).
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ pub(super) struct ConnectionPlaces {
 #[derive(Debug, Default)]
 struct PlaceTable {
     next: u64,
-    held: BTreeMap<u64, Held>,
+    held: BTreeMap<u64, HeldPlace>,
     /// The idle connections, the one that has been idle longest first.
     idle: BTreeMap<u64, u64>,
     by_address: BTreeMap<IpAddr, usize>,
@@ -35,7 +35,7 @@ struct PlaceTable {
 
 /// One connection that holds a place.
 #[derive(Debug)]
-struct Held {
+struct HeldPlace {
     address: Option<IpAddr>,
     in_flight: usize,
     /// Its key among the idle ones; `None` while a request is in flight.
@@ -62,9 +62,9 @@ impl ConnectionPlaces {
         }
     }
 
-    /// Gives a place to a connection from an address; `None` if that address has all its places, with a request in flight
-    /// in each. Loopback addresses are not limited: behind them is a proxy, which stands for many clients.
-    pub(super) fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Arc<Place>> {
+    /// Gives a place to a connection from an address; `None` if that address has all its places, with a request in
+    /// flight in each. Loopback addresses are not limited: behind them is a proxy, which stands for many clients.
+    pub(super) fn take(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Arc<ConnectionPlace>> {
         let address = address.map(network).filter(|address| !address.is_loopback());
         let mut table = self.table();
         if let Some(address) = address
@@ -74,13 +74,13 @@ impl ConnectionPlaces {
             return None;
         }
         let (number, given_up) = (table.number(), Arc::new(Notify::new()));
-        let held = Held { address, in_flight: 0, idle: None, given_up: Arc::clone(&given_up) };
+        let held = HeldPlace { address, in_flight: 0, idle: None, given_up: Arc::clone(&given_up) };
         table.held.insert(number, held);
         if let Some(address) = address {
             *table.by_address.entry(address).or_default() += 1;
         }
         table.become_idle(number);
-        Some(Arc::new(Place { places: Arc::clone(self), number, given_up, begun: Notify::new() }))
+        Some(Arc::new(ConnectionPlace { places: Arc::clone(self), number, given_up, begun: Notify::new() }))
     }
 
     fn table(&self) -> MutexGuard<'_, PlaceTable> {
@@ -102,8 +102,9 @@ impl PlaceTable {
         }
     }
 
-    /// Takes the place of the connection that has been idle longest, of those that `may` holds for; `false` if none is idle.
-    fn give_up_idle(&mut self, may: impl Fn(&Held) -> bool) -> bool {
+    /// Takes the place of the connection that has been idle longest, of those that `may` holds for; `false` if none
+    /// is idle.
+    fn give_up_idle(&mut self, may: impl Fn(&HeldPlace) -> bool) -> bool {
         let oldest = self.idle.values().find(|number| self.held.get(number).is_some_and(&may)).copied();
         let given_up = oldest.and_then(|number| self.release(number));
         if let Some(held) = &given_up {
@@ -112,7 +113,7 @@ impl PlaceTable {
         given_up.is_some()
     }
 
-    fn release(&mut self, number: u64) -> Option<Held> {
+    fn release(&mut self, number: u64) -> Option<HeldPlace> {
         let held = self.held.remove(&number)?;
         if let Some(key) = held.idle {
             self.idle.remove(&key);
@@ -131,14 +132,14 @@ impl PlaceTable {
 
 /// The place of one connection; free again when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionPlace {
     places: Arc<ConnectionPlaces>,
     number: u64,
     given_up: Arc<Notify>,
     begun: Notify,
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Waits until the connection has to give up its place.
     pub(super) async fn given_up(&self) {
         self.given_up.notified().await;
@@ -164,7 +165,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         drop(self.places.table().release(self.number));
         self.places.changed.notify_one();
@@ -173,7 +174,7 @@ impl Drop for Place {
 
 /// A request in flight, until the last byte of its answer.
 #[derive(Debug)]
-pub(super) struct AnswerInFlight(Arc<Place>);
+pub(super) struct AnswerInFlight(Arc<ConnectionPlace>);
 
 impl Drop for AnswerInFlight {
     fn drop(&mut self) {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use http::HeaderValue;
 use resourcesync::{DateTime, Uri};
 
-use crate::{catalogue::Version, publish::VersionPlace};
+use crate::{catalogue::ResourceVersion, publish::VersionPlace};
 
 /// The links of one resource.
 pub(super) struct VersionLinks<'a> {
@@ -19,7 +19,7 @@ impl<'a> VersionLinks<'a> {
     }
 
     /// Returns the `Link` header of a TimeGate or a version: the first and the last version among the targets.
-    pub(super) fn header(&self, versions: &[Version]) -> Option<HeaderValue> {
+    pub(super) fn header(&self, versions: &[ResourceVersion]) -> Option<HeaderValue> {
         let mut links = self.common();
         let last = versions.len().saturating_sub(1);
         let ends = versions.iter().enumerate().filter(|(index, _)| *index == 0 || *index == last);
@@ -28,7 +28,7 @@ impl<'a> VersionLinks<'a> {
     }
 
     /// The list of all versions.
-    pub(super) fn timemap(&self, versions: &[Version]) -> String {
+    pub(super) fn timemap(&self, versions: &[ResourceVersion]) -> String {
         let mut links = self.common();
         let (from, until) = (versions.first().map(date), versions.last().map(date));
         if let (Some(timemap), Some(from), Some(until)) = (self.place.timemap(self.original), from, until) {
@@ -52,7 +52,7 @@ impl<'a> VersionLinks<'a> {
         ]
     }
 
-    fn memento(&self, version: &Version, first: bool, last: bool) -> String {
+    fn memento(&self, version: &ResourceVersion, first: bool, last: bool) -> String {
         let uri = self.place.memento(self.original, version.datetime).unwrap_or_default();
         let rel = match (first, last) {
             (true, true) => "first last memento",
@@ -64,7 +64,7 @@ impl<'a> VersionLinks<'a> {
     }
 }
 
-fn date(version: &Version) -> String {
+fn date(version: &ResourceVersion) -> String {
     http_date(version.datetime)
 }
 

@@ -9,15 +9,16 @@ use std::{
     thread,
 };
 
-use instep_source::{
-    PublishOptions, VoidMonitor,
+use crate::{
+    NoMonitor, PublishOptions, RecordingMonitor,
     catalogue::Catalogue,
     content::Holdings,
+    publish,
     scan::{ScanOptions, scan},
 };
 use resourcesync::{Algorithm, Hasher};
 
-use crate::folder::Folder;
+use super::folder::Folder;
 
 const SEVERAL_PAGES: usize = 5 * 4_096;
 
@@ -71,7 +72,7 @@ fn a_scan_in_a_process_of_its_own() {
     publish.state = env::var_os("INSTEP_TEST_STATE").unwrap().into();
     let catalogue = Catalogue::open(&publish.state.join("catalogue.db")).unwrap();
     let holdings = Holdings::new(&publish, &catalogue).unwrap();
-    scan(&holdings, &catalogue, &ScanOptions::new(&publish), &VoidMonitor).unwrap();
+    scan(&holdings, &catalogue, &ScanOptions::new(&publish), &NoMonitor).unwrap();
 }
 
 #[test]
@@ -90,9 +91,9 @@ fn s5_a_killed_scan_is_completed_by_the_next_one() {
         folder.remove(&format!("{}/{number}", number % 7));
     }
     let mut child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "interference::a_scan_in_a_process_of_its_own"])
+        .args(["--exact", "tests::holdings::interference::a_scan_in_a_process_of_its_own"])
         .env("INSTEP_TEST_ROOT", folder.path(""))
-        .env("INSTEP_TEST_STATE", folder.catalogue.path().parent().unwrap())
+        .env("INSTEP_TEST_STATE", folder.catalogue.file().parent().unwrap())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
@@ -108,4 +109,35 @@ fn s5_a_killed_scan_is_completed_by_the_next_one() {
     folder.check();
     folder.replay(before);
     assert_eq!(folder.changes().len(), FILES);
+}
+
+#[test]
+fn c9_a_file_that_never_rests_is_set_aside_and_the_others_are_published() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.txt"), "a").unwrap();
+    let busy = fs::File::create(folder.path().join("busy.log")).unwrap();
+    // Hashing all of it once would take minutes.
+    busy.set_len(1 << 40).unwrap();
+    let done = AtomicBool::new(false);
+    let monitor = RecordingMonitor::new();
+    let report = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut length = 1u64 << 40;
+            while !done.load(Ordering::Relaxed) {
+                busy.write_all_at(b"x", length).unwrap();
+                length += 1;
+            }
+        });
+        let report = publish(&PublishOptions::new(folder.path(), "http://example.org/"), &monitor);
+        done.store(true, Ordering::Relaxed);
+        report.unwrap()
+    });
+    assert_eq!((report.resources, report.skipped), (1, 1));
+    let list = fs::read_to_string(folder.path().join("resourcesync/resourcelist.xml")).unwrap();
+    assert!(list.contains("a.txt") && !list.contains("busy.log"), "{list}");
+    let problems = monitor.seen().problems;
+    assert!(
+        problems.iter().any(|problem| problem.subject.ends_with("busy.log") && problem.skipped),
+        "{problems:?}"
+    );
 }

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use instep_source::{
-    Content, VoidMonitor,
+use crate::{
+    Content, NoMonitor,
     scan::{ReportedChange, record_reported},
 };
 use resourcesync::Uri;
 
-use crate::folder::Folder;
+use super::folder::Folder;
 
 /// A Source without a folder whose only content is a manifest.
 fn listed(name: &str) -> Folder {
@@ -69,10 +69,7 @@ fn a_file_without_digests_in_the_manifest_is_hashed_when_it_moves() {
     folder.write("data/1.txt", "one");
     folder.scan();
     let resource = &folder.resources()[0];
-    assert_eq!(
-        (resource.state.length, folder.holdings.path(resource)),
-        (Some(3), Some(folder.path("data/1.txt")))
-    );
+    assert_eq!((resource.state.length, resource.file.clone()), (Some(3), Some(folder.path("data/1.txt"))));
     assert_eq!(resource.state.media_type.as_ref().unwrap().as_str(), "text/plain");
     assert_eq!(folder.scan().hashed, 0);
     folder.write("data/1.txt", "three");
@@ -120,7 +117,7 @@ fn an_application_speaks_of_the_resource_that_a_manifest_names() {
     let uri = |text: &str| Uri::parse(text).unwrap();
     let said = vec![ReportedChange::add(uri("http://y/a")), ReportedChange::remove(uri("http://y/b"))];
     let recorded =
-        record_reported(&folder.holdings, &folder.catalogue, said, &folder.options, &VoidMonitor).unwrap();
+        record_reported(&folder.holdings, &folder.catalogue, said, &folder.options, &NoMonitor).unwrap();
     assert_eq!((recorded.created, recorded.updated, recorded.deleted), (0, 1, 1));
     let left: Vec<_> = folder.resources().into_iter().map(|resource| resource.uri.into_string()).collect();
     assert_eq!(left, ["http://y/a"]);
@@ -132,7 +129,7 @@ fn an_application_records_its_own_changes() {
     folder.write("file", "1");
     folder.scan();
     let say = |said: Vec<ReportedChange>| {
-        record_reported(&folder.holdings, &folder.catalogue, said, &folder.options, &VoidMonitor).unwrap()
+        record_reported(&folder.holdings, &folder.catalogue, said, &folder.options, &NoMonitor).unwrap()
     };
     let uri = |text: &str| Uri::parse(text).unwrap();
     folder.write("file", "22");

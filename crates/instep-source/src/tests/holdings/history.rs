@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use proptest::prelude::*;
 
-use crate::folder::Folder;
+use super::folder::Folder;
 
 /// An event of the folder, or of the Source.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 fn apply(folder: &mut Folder, event: &Event) {
-    // What the folder does not allow just now does not happen: a file where a folder would have to be.
+    // An event that the folder does not allow just now does not happen: a file where a folder would have to be.
     match event {
         Event::Write(name, text) => {
             let path = folder.path(NAMES[*name]);

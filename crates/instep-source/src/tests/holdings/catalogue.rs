@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use instep_source::catalogue::{Catalogue, CatalogueError, DatabaseError, Observation, Resource};
+use crate::catalogue::{Catalogue, CatalogueError, DatabaseError, Observation, Resource};
 use resourcesync::{Digests, Link, MediaType, Relation, Uri};
 
 fn found(number: usize) -> Observation {
@@ -118,7 +118,7 @@ fn kept_values_are_replaced_and_dropped() {
 #[test]
 fn a_newer_schema_and_a_foreign_database_are_refused() {
     let (folder, catalogue) = new();
-    let path = catalogue.path();
+    let path = catalogue.file().to_owned();
     drop(catalogue);
     let database = rusqlite::Connection::open(&path).unwrap();
     database.pragma_update(None, "user_version", 99).unwrap();

@@ -7,12 +7,12 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use instep_source::{
-    Content, VoidMonitor,
+use crate::{
+    Content, NoMonitor,
     scan::{DifferenceKind, check},
 };
 
-use crate::folder::Folder;
+use super::folder::Folder;
 
 #[test]
 fn the_first_scan_records_a_baseline_without_changes() {
@@ -303,7 +303,7 @@ fn a_check_tells_what_differs_and_records_nothing() {
     folder.write("unknown", "new");
     let before = folder.catalogue.snapshot().unwrap().head();
     let mut reported = Vec::new();
-    let report = check(&folder.holdings, &folder.catalogue, &folder.options, true, &VoidMonitor, &mut |it| {
+    let report = check(&folder.holdings, &folder.catalogue, &folder.options, true, &NoMonitor, &mut |it| {
         reported.push((it.uri.as_str()["http://x/".len()..].to_owned(), it.kind));
     });
     assert_eq!(report.unwrap().hashed, 3);

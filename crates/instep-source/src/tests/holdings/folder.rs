@@ -11,10 +11,10 @@ use std::{
     time::SystemTime,
 };
 
-use instep_source::{
-    Content, PublishOptions, SetOptions, TestMonitor,
+use crate::{
+    Content, PublishOptions, RecordingMonitor, SetOptions,
     catalogue::{Catalogue, ChangeRecord, Resource},
-    content::{Holdings, Spool},
+    content::{Holdings, StateSpool},
     scan::{ScanOptions, ScanReport, scan, scan_paths},
 };
 use resourcesync::{Algorithm, Digest, Hasher};
@@ -65,12 +65,12 @@ impl Folder {
     }
 
     pub(crate) fn scan(&self) -> ScanReport {
-        scan(&self.holdings, &self.catalogue, &self.options, &TestMonitor::new()).unwrap()
+        scan(&self.holdings, &self.catalogue, &self.options, &RecordingMonitor::new()).unwrap()
     }
 
     pub(crate) fn scan_paths(&self, names: &[&str]) -> ScanReport {
         let paths: Vec<PathBuf> = names.iter().map(|name| self.path(name)).collect();
-        scan_paths(&self.holdings, &self.catalogue, &paths, &self.options, &TestMonitor::new()).unwrap()
+        scan_paths(&self.holdings, &self.catalogue, &paths, &self.options, &RecordingMonitor::new()).unwrap()
     }
 
     pub(crate) fn step_clock(&self, micros: i64) {
@@ -83,9 +83,9 @@ impl Folder {
         self.reconfigure();
     }
 
-    pub(crate) fn keep_states(&mut self) -> Spool {
+    pub(crate) fn keep_states(&mut self) -> StateSpool {
         self.publish.keep_states = true;
-        let spool = Spool::of(&self.publish).unwrap();
+        let spool = StateSpool::of(&self.publish).unwrap();
         self.options.spool = Some(spool.clone());
         spool
     }

@@ -1,9 +1,9 @@
-//! State files of earlier versions, as those versions wrote them: each later version opens them, and reads what they say.
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
+//! State files of earlier versions, as those versions wrote them: each later version opens them, and reads what they
+//! say.
 
 use std::{fs, path::Path};
 
-use instep_source::catalogue::Catalogue;
+use crate::catalogue::Catalogue;
 
 /// Opens a copy of a golden catalogue: the file itself stays as that version left it.
 fn open(version: &str) -> (Catalogue, tempfile::TempDir) {

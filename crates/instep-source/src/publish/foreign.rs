@@ -1,0 +1,131 @@
+//! Files of the operator at the names of documents: never overwritten unasked, and never hidden without a word (C15).
+
+use std::{io, path::Path};
+
+use instep_store::RootFolder;
+use rustix::fs::Dir;
+
+use super::{context::SourceContext, published};
+use crate::{
+    Error, PublishMonitor, PublishProblem,
+    content::Root,
+    error::listed,
+    records::PublishedSource,
+    render::{DOCUMENTS, ROBOTS, SOURCE_DESCRIPTION},
+};
+
+/// Refuses to replace files that an earlier publication did not write. Our lines are added to `robots.txt`, so it
+/// stays.
+pub(super) fn refuse_overwriting<'a>(
+    out: &Path,
+    staged: impl Iterator<Item = &'a str>,
+    published: &PublishedSource,
+) -> Result<(), Error> {
+    let Ok(root) = RootFolder::open(out) else { return Ok(()) };
+    let mut names = Vec::new();
+    for name in staged.filter(|name| !is_ours(name, published)) {
+        let there = match root.kind(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            kind => kind.map_err(Error::read(out.join(name)))?,
+        };
+        names.extend(there.map(|_| name.to_owned()));
+    }
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(Error::DocumentsInTheWay { folder: out.to_owned(), names }),
+    }
+}
+
+/// A catalogue that was restored from a backup does not know the lists that were written since: nobody else gives files
+/// such numbers.
+fn is_ours(name: &str, published: &PublishedSource) -> bool {
+    let document = name.strip_suffix(".gz").unwrap_or(name);
+    let is_numbered =
+        name.split('-').skip(1).any(|part| part.starts_with(|first: char| first.is_ascii_digit()));
+    name == ROBOTS
+        || published.documents.contains_key(document)
+        || published.retired.contains_key(document)
+        || is_numbered && !published.written_for.is_empty()
+}
+
+impl SourceContext {
+    /// Warns of files among the resources that nobody can fetch, because their names are those of documents. If the
+    /// documents lie among the resources, each of these files is served, and [`refuse_overwriting`] guards it.
+    pub(super) fn report_hidden(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
+        let published = published::load(&self.catalogue.snapshot()?)?.published;
+        for root in self.roots_with_documents_elsewhere() {
+            let mut hidden = Vec::new();
+            let merges_robots = self.keeps_documents_in_state();
+            if !merges_robots && root.handle().kind(ROBOTS).is_ok_and(|kind| kind.is_some()) {
+                hidden.push(ROBOTS.to_owned());
+            }
+            for folder in [DOCUMENTS, SOURCE_DESCRIPTION.split_once('/').map_or("", |(folder, _)| folder)] {
+                let names = names_in(root, folder).map_err(Error::read(root.folder().join(folder)))?;
+                let names = names.into_iter().map(|name| format!("{folder}/{name}"));
+                hidden.extend(names.filter(|name| !published.documents.contains_key(name)));
+            }
+            if !hidden.is_empty() {
+                let what = format!(
+                    "has files that are neither published nor served, because their names belong to the documents of \
+                     this Source: {}; move them to other names",
+                    listed(&hidden)
+                );
+                monitor.problem(&PublishProblem::warning(root.folder().display().to_string(), what));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SourceContext {
+    /// Returns the operator's robots.txt among the resources, for documents that have a folder of their own; `None` if
+    /// there is none, or the one beside the documents may be the operator's too.
+    pub(super) fn operators_robots(&self) -> Result<Option<Vec<u8>>, Error> {
+        if !self.keeps_documents_in_state() {
+            return Ok(None);
+        }
+        for root in self.roots_with_documents_elsewhere() {
+            let read = root.handle().file(ROBOTS).and_then(|mut file| {
+                let mut bytes = Vec::new();
+                io::Read::read_to_end(&mut file, &mut bytes).map(|_| bytes)
+            });
+            match read {
+                Ok(bytes) => return Ok(Some(bytes)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::read(root.folder().join(ROBOTS))(error)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn keeps_documents_in_state(&self) -> bool {
+        self.options.out.starts_with(&self.options.state)
+    }
+
+    /// Returns the folders that are served at the base URL and do not have the documents.
+    fn roots_with_documents_elsewhere(&self) -> impl Iterator<Item = &Root> {
+        let out = self.out().canonicalize().unwrap_or_else(|_| self.out().to_owned());
+        let base = self.place().base();
+        self.holdings.roots().iter().filter(move |root| {
+            root.supply.is_none() && root.uri(b"").as_str() == base && root.folder() != out
+        })
+    }
+}
+
+fn names_in(root: &Root, folder: &str) -> io::Result<Vec<String>> {
+    let opened = match root.handle().folder(folder) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        opened => opened?,
+    };
+    let mut names = Vec::new();
+    for entry in Dir::read_from(opened)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !matches!(name.as_str(), "." | ".." | ".stage") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}

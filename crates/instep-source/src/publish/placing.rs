@@ -1,0 +1,52 @@
+//! Puts the staged documents of a publication in place.
+
+use super::{context::SourceContext, foreign, needed, published};
+use crate::{
+    Error, PublishMonitor, PublishPhase,
+    records::PublishedSource,
+    render::{Before, Now},
+    sink::{FolderSink, Sink},
+};
+
+/// Documents that are staged, between what is in place and what will be.
+pub(super) struct Rendered {
+    pub(super) before: Before,
+    pub(super) next: PublishedSource,
+    pub(super) sink: FolderSink,
+    /// The number of resources that are left out, wholly or in part.
+    pub(super) omitted: u64,
+}
+
+impl SourceContext {
+    /// Puts the staged documents in place. The catalogue knows before and after, so that an interruption is noticed.
+    pub(super) fn place_documents(
+        &self,
+        rendered: &mut Rendered,
+        now: Now,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<Vec<String>, Error> {
+        let Rendered { before, next, sink, .. } = rendered;
+        let mut expired = next.expire(self.options.lists.grace, now.at);
+        if *next == before.published && !before.repair && sink.is_empty() {
+            return Ok(Vec::new());
+        }
+        if !self.options.overwrite_documents {
+            foreign::refuse_overwriting(self.out(), sink.staged(), &before.published)?;
+        }
+        if before.published.gzip_twins && !next.gzip_twins {
+            expired.extend(published::twins(&self.catalogue.snapshot()?, &before.published)?);
+        }
+        monitor.phase(PublishPhase::Commit);
+        published::begin(&self.catalogue, next)?;
+        let placed = sink.commit(&expired)?;
+        // The announcement still reads the changes that this publication adds: drop only what was not needed before it.
+        let needed = needed::needed_after(&before.published).unwrap_or(0);
+        let first_listed = needed::first_listed(next);
+        published::complete(&self.catalogue, std::mem::take(next), needed)?;
+        placed.iter().for_each(|(name, bytes)| monitor.document(name, *bytes));
+        if !placed.is_empty() {
+            self.drop_patches(first_listed)?;
+        }
+        Ok(placed.into_iter().map(|(name, _)| name).collect())
+    }
+}

@@ -1,0 +1,250 @@
+//! A running Source as pages show it: its figures, resources, folders, documents, versions and listeners.
+
+use std::{collections::BTreeMap, fs::File, io, os::unix::fs::PermissionsExt, sync::Arc};
+
+use instep_store::RootFolder;
+use percent_encoding::percent_decode;
+use resourcesync::{DateTime, Uri};
+use tokio::sync::watch;
+
+use super::{channels::OpenChannels, path::beneath};
+use crate::{
+    Error, Overview, Publisher,
+    catalogue::{Catalogue, KeyChild, Resource, ResourceState, ResourceTotals, Snapshot},
+    content::{Holdings, StateSpool},
+    publish::VersionPlace,
+    render::{DOCUMENTS, SOURCE_DESCRIPTION, SourcePlace},
+};
+
+/// Resources that are counted for one item of a folder.
+const MOST_COUNTED: u64 = 20_000;
+/// Resources that are counted for all items of a folder together, so that no page costs more than a moment.
+const MOST_COUNTED_IN_ALL: u64 = 200_000;
+
+/// A running Source, for pages. Its methods block: they read the catalogue and files.
+#[derive(Debug)]
+pub struct SourceView {
+    catalogue: Catalogue,
+    holdings: Holdings,
+    place: SourcePlace,
+    documents: RootFolder,
+    sets: Vec<String>,
+    versions: Option<(StateSpool, VersionPlace)>,
+    overview: watch::Receiver<Arc<Overview>>,
+    #[cfg(feature = "notify")]
+    audience: crate::notify::Audience,
+}
+
+/// An item of a folder.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FolderItem {
+    /// Its name, without escapes.
+    pub name: String,
+    /// Its URI; that of a folder ends in a slash.
+    pub uri: String,
+    /// The resource; `None` if this is a folder.
+    pub resource: Option<Resource>,
+    /// The size of a folder with everything below; counting stops at 20,000 resources. `None` for a resource, and where
+    /// there is too much to count.
+    pub below: Option<ResourceTotals>,
+}
+
+/// A version of a resource whose bytes are kept.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct KeptVersion {
+    /// The time since when the resource was so.
+    pub datetime: DateTime,
+    /// Its state.
+    pub state: ResourceState,
+    /// The URI of the version.
+    pub memento: Option<Uri>,
+}
+
+impl SourceView {
+    #[cfg_attr(not(feature = "notify"), expect(unused_variables, reason = "there are no channels"))]
+    pub(super) fn new(
+        publisher: &Publisher,
+        overview: watch::Receiver<Arc<Overview>>,
+        channels: &OpenChannels,
+    ) -> Result<Self, Error> {
+        let options = publisher.options();
+        std::fs::create_dir_all(&options.out).map_err(Error::write(&options.out))?;
+        let spool = StateSpool::of(options).filter(|_| options.versions.is_some());
+        Ok(Self {
+            catalogue: publisher.catalogue().clone(),
+            holdings: publisher.holdings().clone(),
+            place: publisher.place().clone(),
+            documents: RootFolder::open(&options.out).map_err(Error::read(&options.out))?,
+            sets: options.sets.iter().map(|set| set.name.clone()).collect(),
+            versions: spool.map(|spool| (spool, VersionPlace::new(publisher.place().base()))),
+            overview,
+            #[cfg(feature = "notify")]
+            audience: channels.audience.clone(),
+        })
+    }
+
+    /// Returns the state of the Source after its last publication.
+    pub fn overview(&self) -> Arc<Overview> {
+        Arc::clone(&self.overview.borrow())
+    }
+
+    /// Returns the URIs of the Source.
+    pub fn place(&self) -> &SourcePlace {
+        &self.place
+    }
+
+    /// Returns the names of the sets, by their number.
+    pub fn sets(&self) -> &[String] {
+        &self.sets
+    }
+
+    /// Returns the listeners and subscribers of the channels.
+    #[cfg(feature = "notify")]
+    pub fn audience(&self) -> &crate::notify::Audience {
+        &self.audience
+    }
+
+    /// Returns the catalogue as it is now.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        Ok(self.catalogue.snapshot()?)
+    }
+
+    /// Returns the resource with a URI; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be read.
+    pub fn resource(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
+        let found = self.holdings.find(snapshot, uri)?;
+        Ok(found.map(|mut resource| {
+            self.holdings.describe_coding(&mut resource);
+            resource
+        }))
+    }
+
+    /// Opens the file of a resource, if everybody may read it.
+    ///
+    /// # Errors
+    /// If it has none, or it cannot be read by everybody.
+    pub fn open(&self, resource: &Resource) -> io::Result<File> {
+        let file = self.holdings.open(resource)?;
+        // The same rule as for requests: a mode that was taken away since the scan holds at once.
+        let is_private =
+            !self.holdings.is_supplied(resource) && file.metadata()?.permissions().mode() & 0o004 == 0;
+        if is_private { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
+    }
+
+    /// Returns the items of a folder, given by its URI with a final slash, from the first whose name is not less than
+    /// `from`, in the order of their names; `most` of them.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be read.
+    pub fn folder(
+        &self,
+        snapshot: &Snapshot,
+        uri: &str,
+        from: &str,
+        most: usize,
+    ) -> Result<Vec<FolderItem>, Error> {
+        let mut items = BTreeMap::new();
+        let mut left = MOST_COUNTED_IN_ALL;
+        for (prefix, is_uri) in self.holdings.prefixes_of(uri) {
+            let first = if is_uri { escape(from).into_bytes() } else { from.as_bytes().to_vec() };
+            for child in snapshot.children(&prefix, &first, most)? {
+                let item = match child {
+                    KeyChild::Resource(resource) => self.item(uri, *resource),
+                    KeyChild::Folder(name) => {
+                        let below = [&prefix, &name[..], b"/"].concat();
+                        let below = match left {
+                            0 => None,
+                            _ => Some(snapshot.totals_below(&below, MOST_COUNTED)?),
+                        };
+                        left = left.saturating_sub(below.map_or(0, |totals| totals.resources));
+                        folder_item(uri, &name, is_uri, below)
+                    }
+                };
+                items.entry(item.uri.clone()).or_insert(item);
+            }
+        }
+        for name in self.holdings.folders_served_below(uri) {
+            let item = folder_item(uri, name.as_bytes(), true, None);
+            items.entry(item.uri.clone()).or_insert(item);
+        }
+        let mut items: Vec<_> = items.into_values().filter(|item| item.name.as_str() >= from).collect();
+        items.sort_by(|one, other| one.name.cmp(&other.name));
+        items.truncate(most);
+        Ok(items)
+    }
+
+    fn item(&self, folder: &str, mut resource: Resource) -> FolderItem {
+        self.holdings.describe_coding(&mut resource);
+        let uri = resource.uri.as_str().to_owned();
+        let name = unescape(uri.strip_prefix(folder).unwrap_or(&uri).as_bytes());
+        FolderItem { name, uri, resource: Some(resource), below: None }
+    }
+
+    /// Opens a document that is in place, by its name below the base URL; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn document(&self, name: &str) -> io::Result<Option<File>> {
+        let is_document =
+            name == SOURCE_DESCRIPTION || (name.starts_with(DOCUMENTS) && name.ends_with(".xml"));
+        let Some(beneath) = beneath(name).filter(|_| is_document) else { return Ok(None) };
+        match self.documents.entry(&beneath.name) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the versions of a resource whose bytes are kept, the oldest first.
+    ///
+    /// # Errors
+    /// If the catalogue or the kept states cannot be read.
+    pub fn versions(&self, snapshot: &Snapshot, uri: &Uri) -> Result<Vec<KeptVersion>, Error> {
+        let Some((_, place)) = &self.versions else { return Ok(Vec::new()) };
+        let mut kept = Vec::new();
+        for version in snapshot.versions(uri)? {
+            let Some(state) = version.state else { continue };
+            if self.version_file(&state).is_ok() {
+                let memento = place.memento(uri, version.datetime);
+                kept.push(KeptVersion { datetime: version.datetime, state, memento });
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Opens the bytes of a version.
+    ///
+    /// # Errors
+    /// If they are not kept any more, or cannot be read.
+    pub fn open_version(&self, version: &KeptVersion) -> io::Result<File> {
+        self.version_file(&version.state)
+    }
+
+    fn version_file(&self, state: &ResourceState) -> io::Result<File> {
+        let Some((spool, _)) = &self.versions else { return Err(io::ErrorKind::NotFound.into()) };
+        spool.find(&state.digests)?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+fn folder_item(folder: &str, name: &[u8], is_uri: bool, below: Option<ResourceTotals>) -> FolderItem {
+    let (name, in_uri) = match is_uri {
+        true => (unescape(name), String::from_utf8_lossy(name).into_owned()),
+        false => (String::from_utf8_lossy(name).into_owned(), crate::content::escape_path(name)),
+    };
+    FolderItem { name, uri: format!("{folder}{in_uri}/"), resource: None, below }
+}
+
+fn escape(name: &str) -> String {
+    crate::content::escape_path(name.as_bytes())
+}
+
+fn unescape(name: &[u8]) -> String {
+    percent_decode(name).decode_utf8_lossy().into_owned()
+}

@@ -1,0 +1,118 @@
+//! Archives, and past states until nobody needs them.
+
+use std::{fs, path::Path, time::Duration};
+
+use instep_source::{Archives, DumpPolicy, NoMonitor, Publisher, VersionOptions, publish};
+use resourcesync::{
+    Document, ReadOptions, Relation,
+    package::{Package, PackageLimits},
+};
+
+use super::{folder, options, read, write};
+
+#[test]
+fn a14_the_parts_of_an_archived_list_name_the_index_that_is_archived_with_them() {
+    let folder = folder(&[("a", b"a"), ("b", b"b"), ("c", b"c")]);
+    let mut options = options(folder.path());
+    options.archives = Some(Archives::default());
+    options.lists.entries = 2;
+    options.lists.snapshot_every = Duration::ZERO;
+    for round in 0..3 {
+        write(folder.path(), "a", format!("{round}").as_bytes());
+        publish(&options, &NoMonitor).unwrap();
+    }
+    let (_, archived) = read(folder.path(), "resourcelist-archive.xml");
+    assert_eq!(archived.len(), 2);
+    for list in archived.iter().map(|entry| entry.loc.as_str()) {
+        let (_, parts) = read(folder.path(), list);
+        assert_eq!(parts.len(), 2);
+        for part in parts {
+            let (header, _) = read(folder.path(), part.loc.as_str());
+            assert_eq!(header.link_for(&Relation::Index).unwrap().href.as_str(), list);
+        }
+    }
+    // The index of the present parts lists them, whichever of its two names is read.
+    let (_, parts) = read(folder.path(), "resourcelist.xml");
+    let (header, _) = read(folder.path(), parts[0].loc.as_str());
+    let index = header.link_for(&Relation::Index).unwrap().href.clone();
+    assert_eq!(read(folder.path(), index.as_str()).1, parts);
+}
+
+#[test]
+fn a15_archives_of_both_kinds_of_dumps_are_filled() {
+    let folder = folder(&[("a", b"a")]);
+    let mut options = options(folder.path());
+    options.archives = Some(Archives::default());
+    options.dumps.policy = DumpPolicy::Always;
+    options.dumps.every = Duration::ZERO;
+    options.dumps.changes = true;
+    options.lists.closed_lists = 2;
+    for round in 0..5 {
+        write(folder.path(), "a", format!("round {round}").as_bytes());
+        publish(&options, &NoMonitor).unwrap();
+    }
+    for (archive, least) in [("resourcedump-archive.xml", 4), ("changedump-archive.xml", 1)] {
+        let (_, archived) = read(folder.path(), archive);
+        assert!(archived.len() >= least, "{archive}: {archived:?}");
+        for dump in archived {
+            let (_, packages) = read(folder.path(), dump.loc.as_str());
+            assert!(!packages.is_empty());
+            for package in packages {
+                let name = package.loc.as_str().rsplit('/').next().unwrap();
+                assert!(folder.path().join("resourcesync").join(name).exists(), "{name}");
+            }
+        }
+    }
+}
+
+/// Returns the bitstreams in the packages of the Change Dump, in their order.
+fn packed(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for package in read(folder, "changedump.xml").1 {
+        let name = package.loc.as_str().rsplit('/').next().unwrap().to_owned();
+        let file = fs::File::open(folder.join("resourcesync").join(name)).unwrap();
+        let mut package = Package::open(file, PackageLimits::new()).unwrap();
+        let Document::ChangeDumpManifest(manifest) = package.read_manifest(ReadOptions::new()).unwrap()
+        else {
+            panic!()
+        };
+        for entry in manifest.entries {
+            let mut text = String::new();
+            let mut bitstream = package.bitstream(entry.metadata.path.as_ref().unwrap()).unwrap();
+            std::io::Read::read_to_string(&mut bitstream, &mut text).unwrap();
+            texts.push(text);
+        }
+    }
+    texts
+}
+
+#[test]
+fn c13_past_states_are_kept_until_neither_a_version_nor_a_package_needs_them() {
+    let folder = folder(&[("a", b"first"), ("b", b"first")]);
+    let mut options = options(folder.path());
+    let mut versions = VersionOptions::default();
+    versions.count = 1;
+    options.versions = Some(versions);
+    options.dumps.changes = true;
+    options.dumps.changes_every = Some(Duration::from_secs(3_600));
+    let mut publisher = Publisher::open(options.clone()).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
+    let mut expected = Vec::new();
+    for round in 0..21 {
+        for name in ["a", "b"] {
+            let text = format!("{name} in round {round}");
+            write(folder.path(), name, text.as_bytes());
+            expected.push(text);
+        }
+        publisher.publish(&NoMonitor).unwrap();
+    }
+    assert!(packed(folder.path()).is_empty(), "no change is an hour old");
+    drop(publisher);
+
+    options.dumps.changes_every = Some(Duration::ZERO);
+    publish(&options, &NoMonitor).unwrap();
+    assert_eq!(packed(folder.path()), expected);
+    // One version of each resource, and nothing else, is kept from now on.
+    let states = fs::read_dir(options.state.join("states")).unwrap().count();
+    assert_eq!(states, 2);
+}
