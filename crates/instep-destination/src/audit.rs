@@ -5,12 +5,14 @@ pub(crate) mod hash;
 use std::{sync::Arc, time::Instant};
 
 use crate::{
-    AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SyncOptions,
+    AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SourceAudit,
+    SyncOptions,
     discover::CapabilitySet,
     draft::Draft,
+    error::error_chain,
     read::{Changes, Inventory},
-    run::{LocalCopy, Run, SetRun},
-    state::{ActionKind, Checkpoint, State, StateError},
+    run::{LocalCopy, RunLimits, SetRun, SyncRun},
+    state::{ActionKind, Checkpoint, CopyState, StateError},
 };
 use hash::{Hashed, Hashing, Verdict};
 use tempfile::TempDir;
@@ -18,33 +20,37 @@ use tempfile::TempDir;
 /// Compares the copy with its Source (DST-5): what the Resource List and the changes since then promise with what is
 /// held, and what is held with the bytes on disk. Without a URL only the latter.
 ///
+/// ```no_run
+/// use instep_destination::{AuditOptions, VoidMonitor, audit};
+///
+/// # async fn run() -> Result<(), instep_destination::Error> {
+/// let report = audit(&AuditOptions::new(None, "/srv/copy"), &VoidMonitor).await?;
+/// println!("{} resources are the same, {} differ", report.same, report.differing);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
-/// What ends the whole audit; what concerns one resource goes to the monitor.
+/// If the whole audit cannot go on; a problem with one resource goes to the monitor.
 pub async fn audit(options: &AuditOptions, monitor: &dyn Monitor) -> Result<AuditReport, Error> {
     let started = Instant::now();
-    if !LocalCopy::is_at(&options.dir) {
-        let what = format!("{} holds no copy; instep sync makes one", options.dir.display());
-        return Err(Error::Usage { what });
-    }
+    LocalCopy::check_is_at(&options.dir)?;
     let report = AuditReport::default();
     let mut audit = Audit { monitor, report, plans: Vec::new(), origins: None, pending: None };
-    let as_sync = audit_as_sync(options);
-    let (hashed, _copy) = match &options.url {
-        Some(_) => audit.compare_with_source(&as_sync, options).await?,
-        None => {
-            let copy = LocalCopy::open(&as_sync)?;
-            (hash(options, &copy, copy.state().reader()?), copy)
+    match audit.compare(options).await {
+        // An audit that was ended blames no Source for answers that it did not wait for (B12).
+        Err(Error::Interrupted | Error::NotResourceSync { .. }) if options.shutdown.is_requested() => {
+            audit.report.interrupted = true;
         }
-    };
-    monitor.event(Event::Phase(Phase::Hashing));
-    audit.compare_with_disk(hashed).await?;
+        compared => compared?,
+    }
     audit.report.elapsed = started.elapsed();
     Ok(audit.report)
 }
 
 /// An audit looks as a sync would that deletes and does nothing.
-fn audit_as_sync(options: &AuditOptions) -> SyncOptions {
-    let mut sync = SyncOptions::new(options.url.clone().unwrap_or_default(), &options.dir);
+fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
+    let mut sync = SyncOptions::new(url, &options.dir);
     sync.delete = true;
     sync.dry_run = true;
     sync.selection = options.selection.clone();
@@ -53,10 +59,11 @@ fn audit_as_sync(options: &AuditOptions) -> SyncOptions {
     sync
 }
 
-/// Reads the Source's Resource List, or the manifests of its Resource Dump, and the changes since then. Returns `true` if
-/// that is the complete inventory; then the held resources that it does not name, and nothing else is to name, are surplus.
+/// Reads the Source's Resource List, or the manifests of its Resource Dump, and the changes since then. Returns `true`
+/// if that is the complete inventory; then the held resources that it does not name, and nothing else is to name, are
+/// surplus.
 async fn read_inventory(
-    run: &mut Run<'_>,
+    run: &mut SyncRun<'_>,
     found: &CapabilitySet,
     set: &mut SetRun,
     names_all: bool,
@@ -71,52 +78,104 @@ async fn read_inventory(
 }
 
 /// Begins to hash what a state says is held; the lists of the Source are read beside it.
-fn hash(options: &AuditOptions, copy: &LocalCopy, state: State) -> Hashed {
+fn hash(options: &AuditOptions, copy: &LocalCopy, state: CopyState) -> Hashed {
     let hashing = Hashing {
         store: Arc::clone(&copy.store),
         verify: options.verify,
         sample: options.sample,
-        shutdown: options.shutdown.token().clone(),
+        stop: options.shutdown.token().clone(),
     };
     hashing.begin(state)
 }
 
 /// Returns the resources that a run's copy holds, by the URIs of their originals.
-fn origins(run: &Run<'_>) -> Result<(State, TempDir), Error> {
-    let spool = run.copy.spool();
+fn origins(copy: &LocalCopy) -> Result<(CopyState, TempDir), Error> {
+    let spool = copy.spool();
     let failed = |source| StateError::Scratch { path: spool.to_owned(), source };
     let folder = TempDir::with_prefix_in("origins-", spool).map_err(failed)?;
-    Ok((run.state().by_origin(&folder.path().join("held.sqlite"))?, folder))
+    Ok((copy.state().by_origin(&folder.path().join("held.sqlite"))?, folder))
+}
+
+/// Returns the URLs that a copy is compared with.
+fn urls(options: &AuditOptions, copy: &LocalCopy) -> Result<Vec<String>, Error> {
+    if !options.every_source {
+        return Ok(options.url.iter().cloned().collect());
+    }
+    if options.origin {
+        return Err(Error::Usage { what: "an original Source is compared by its own URL".to_owned() });
+    }
+    Ok(copy.state().sources()?.into_iter().map(|(_, url)| url).collect())
 }
 
 struct Audit<'a> {
     monitor: &'a dyn Monitor,
     report: AuditReport,
     plans: Vec<SetRun>,
-    /// The held resources by the URIs of their originals while they are compared, and the folder of that temporary state.
-    origins: Option<(State, TempDir)>,
-    /// The state, if anything is pending: that is not known to be right, although the lists may give nothing to compare (O4).
-    pending: Option<State>,
+    /// The held resources by the URIs of their originals while they are compared, and the folder of that temporary
+    /// state.
+    origins: Option<(CopyState, TempDir)>,
+    /// The state, if anything is pending: that is not known to be right, although the lists may give nothing to compare
+    /// (O4).
+    pending: Option<CopyState>,
 }
 
 impl Audit<'_> {
+    async fn compare(&mut self, options: &AuditOptions) -> Result<(), Error> {
+        let mut copy = LocalCopy::take_to_audit(&audit_as_sync(options, ""))?;
+        let urls = urls(options, &copy)?;
+        if options.origin {
+            self.origins = Some(origins(&copy)?);
+        }
+        let held = match &self.origins {
+            None => copy.state().reader()?,
+            Some((origins, _)) => origins.reader()?,
+        };
+        if !urls.is_empty() && self.origins.is_none() && copy.state().owed_count()? > 0 {
+            self.pending = Some(copy.state().reader()?);
+        }
+        let hashed = hash(options, &copy, held);
+        for url in &urls {
+            copy = self.compare_with_source(&audit_as_sync(options, url), copy, urls.len()).await?;
+        }
+        self.monitor.event(Event::Phase(Phase::Hashing));
+        self.compare_with_disk(hashed).await
+    }
+
+    /// Compares the copy with one of so many Sources. One that cannot be compared costs the others nothing.
     async fn compare_with_source(
         &mut self,
         as_sync: &SyncOptions,
-        options: &AuditOptions,
-    ) -> Result<(Hashed, LocalCopy), Error> {
-        let mut run = Run::begin(as_sync, self.monitor)?;
-        if options.origin {
-            self.origins = Some(origins(&run)?);
-        }
-        let held = match &self.origins {
-            None => run.state().reader()?,
-            Some((origins, _)) => origins.reader()?,
+        copy: LocalCopy,
+        sources: usize,
+    ) -> Result<LocalCopy, Error> {
+        let take = |sync: &SyncOptions| copy.led_to_from(&sync.url);
+        let mut run = SyncRun::begin(as_sync, self.monitor, RunLimits::of(as_sync), take)?;
+        let before = self.report.clone();
+        let compared = self.compare_with_documents(&mut run).await;
+        self.report.failed += run.reporter.report.skipped;
+        let now = &self.report;
+        let mut source = SourceAudit {
+            url: as_sync.url.clone(),
+            missing: now.missing - before.missing,
+            differing: now.differing - before.differing,
+            surplus: now.surplus - before.surplus,
+            failed: now.failed - before.failed,
+            unauditable: now.unauditable - before.unauditable,
+            error: None,
         };
-        if self.origins.is_none() && run.state().owed_count()? > 0 {
-            self.pending = Some(run.state().reader()?);
+        match compared {
+            Err(error) if sources > 1 && !matches!(error, Error::Interrupted) => {
+                let what = error_chain(&error);
+                run.reporter.problem(ProblemKind::Document, &as_sync.url, &what);
+                source.error = Some((error.exit_code(), what));
+            }
+            compared => compared?,
         }
-        let hashed = hash(options, &run.copy, held);
+        self.report.sources.push(source);
+        Ok(run.copy)
+    }
+
+    async fn compare_with_documents(&mut self, run: &mut SyncRun<'_>) -> Result<(), Error> {
         let source = run.discover().await?;
         run.reporter.enter(Phase::Reading);
         let (mut complete, mut named) = (true, None);
@@ -128,15 +187,24 @@ impl Audit<'_> {
                 }
                 Some((origins, _)) => run.new_plan_over(origins, found)?,
             };
-            // Of an original with several sets nobody here knows which resource came from which: surplus is what none of them names.
+            // Of an original with several sets nobody here knows which resource came from which: surplus is what none
+            // of them names.
             let by_origin = self.origins.is_some();
             if let Some(marks) = named.take() {
                 set.with(|draft| draft.go_on_from(marks));
             }
             let names_all = !by_origin || (complete && number == source.sets.len());
             complete &= match found.has_inventory() {
-                true => read_inventory(&mut run, found, &mut set, names_all).await?,
-                false => self.read_changes(&mut run, found, &mut set).await.map(|()| false)?,
+                true => match read_inventory(run, found, &mut set, names_all).await {
+                    // As a sync, it takes what can be read (B11).
+                    Err(error) if error.loses_document() && found.offers_changes() => {
+                        let url = run.options.url.clone();
+                        run.reporter.problem(ProblemKind::Document, &url, &error_chain(&error));
+                        self.read_changes(run, found, &mut set).await.map(|()| false)?
+                    }
+                    complete => complete?,
+                },
+                false => self.read_changes(run, found, &mut set).await.map(|()| false)?,
             };
             named = by_origin.then(|| set.with(Draft::named));
             self.report_plan(&set)?;
@@ -145,14 +213,13 @@ impl Audit<'_> {
                 self.plans.push(set);
             }
         }
-        self.report.failed += run.reporter.report.skipped;
-        Ok((hashed, run.copy))
+        Ok(())
     }
 
     /// Audits the resources that changes name, if the Source has no inventory: others cannot be audited.
     async fn read_changes(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<(), Error> {
@@ -160,7 +227,7 @@ impl Audit<'_> {
         changes.read(run, found, set, Checkpoint::new()).await?;
         let unnamed = set.with(|draft| draft.count_unnamed(None))?;
         run.reporter.note(&format!(
-            "the Source offers no inventory: {unnamed} held resources that its changes do not name are compared with the disk only"
+            "there is no inventory: {unnamed} held resources that its changes do not name are compared with the disk only"
         ));
         self.report.unauditable += unnamed;
         Ok(())

@@ -22,19 +22,36 @@ pub struct CopyChange {
     pub digests: Digests,
     /// Last modification, as the Source says.
     pub lastmod: Option<DateTime>,
-    /// When the Source says that this version came to be.
+    /// The time at which this version came to be, as the Source says.
     pub datetime: Option<DateTime>,
 }
 
 /// Receives each change of a copy, at least once and in order.
 ///
 /// # Contract
-/// Changes come after their commit. Success says that all of them are taken: they do not come again. After a failure the same ones
-/// come again, in a later run, also those that were taken before it.
+/// Changes come after their commit. Success says that all of them are taken: they do not come again. After a failure
+/// the same ones come again, in a later run, also those that were taken before it.
+///
+/// ```
+/// use std::{io, sync::Mutex};
+///
+/// use instep_destination::{ChangeSink, CopyChange};
+///
+/// #[derive(Debug, Default)]
+/// struct Index(Mutex<Vec<String>>);
+///
+/// impl ChangeSink for Index {
+///     fn take(&self, changes: &[CopyChange]) -> io::Result<()> {
+///         let paths = changes.iter().map(|change| change.path.clone());
+///         self.0.lock().map_err(|_| io::Error::other("poisoned"))?.extend(paths);
+///         Ok(())
+///     }
+/// }
+/// ```
 pub trait ChangeSink: Send + Sync + fmt::Debug {
     /// Takes what is new.
     ///
     /// # Errors
-    /// When not all of it could be taken.
+    /// If not all of it could be taken.
     fn take(&self, changes: &[CopyChange]) -> io::Result<()>;
 }

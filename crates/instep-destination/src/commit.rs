@@ -1,7 +1,7 @@
 //! Store and state together: groups of changes that are committed as one, or not at all (invariants 4 and 5).
 //!
-//! A group goes staged bytes synced -> intent in the state, durable -> names given and taken -> names synced -> group in the
-//! state. Whatever the instant of a crash, [`Committer::open`] finds the intent and looks at the final names.
+//! A group goes staged bytes synced -> intent in the state, durable -> names given and taken -> names synced -> group
+//! in the state. Whatever the instant of a crash, [`Committer::open`] finds the intent and looks at the final names.
 
 mod group;
 mod places;
@@ -15,11 +15,11 @@ use tokio::sync::mpsc;
 
 use crate::{
     changes::ChangeSink,
-    state::{Operation, State, StateError, Waits},
+    state::{CopyState, Operation, StateError, Waits},
     store::{Durability, StagedName, Store, StoreError},
 };
 
-pub use record::{
+pub(crate) use record::{
     Commit, CommitBatch, CommitOptions, Committed, Flushed, NewFile, Recovered, Step, StepHook,
 };
 
@@ -39,9 +39,9 @@ pub enum CommitError {
 }
 
 /// Commits in groups. It alone writes the state.
-pub struct Committer {
+pub(crate) struct Committer {
     store: Arc<dyn Store>,
-    state: State,
+    state: CopyState,
     options: CommitOptions,
     group: Group,
     hook: Option<StepHook>,
@@ -64,9 +64,9 @@ impl Committer {
     ///
     /// # Errors
     /// If store or state fail, or the state holds resources and the copy not a single file: an unmounted disk (D35).
-    pub fn open(
+    pub(crate) fn open(
         store: Arc<dyn Store>,
-        state: State,
+        state: CopyState,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
         // Before recovery, which would take an unmounted disk for files that were lost.
@@ -80,20 +80,22 @@ impl Committer {
     }
 
     /// Calls a hook before each step.
+    #[cfg(test)]
     #[must_use]
-    pub fn with_hook(mut self, hook: StepHook) -> Self {
+    pub(crate) fn with_hook(mut self, hook: StepHook) -> Self {
         self.hook = Some(hook);
         self
     }
 
     /// Hands each change to a sink once it is committed, those first that an earlier run could not hand over.
     #[must_use]
-    pub fn with_sink(mut self, sink: Option<Arc<dyn ChangeSink>>) -> Self {
+    pub(crate) fn with_sink(mut self, sink: Option<Arc<dyn ChangeSink>>) -> Self {
         self.sink = sink;
         self
     }
 
-    /// Records the base of the paths with the first group, not before: a run that commits nothing decides nothing for later ones.
+    /// Records the base of the paths with the first group, not before: a run that commits nothing decides nothing for
+    /// later ones.
     #[must_use]
     pub(crate) fn with_base(mut self, base: Option<String>) -> Self {
         self.base = base;
@@ -101,12 +103,12 @@ impl Committer {
     }
 
     /// The state, to read.
-    pub fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &CopyState {
         &self.state
     }
 
     /// The state, to write what belongs to no group: sets, runs, settings.
-    pub fn state_mut(&mut self) -> &mut State {
+    pub(crate) fn state_mut(&mut self) -> &mut CopyState {
         &mut self.state
     }
 
@@ -114,20 +116,23 @@ impl Committer {
     ///
     /// # Errors
     /// If store or state fail.
-    pub fn add(&mut self, commit: Commit) -> Result<Option<Flushed>, CommitError> {
+    pub(crate) fn add(&mut self, commit: Commit) -> Result<Option<Flushed>, CommitError> {
         self.group.begin();
         match commit {
             Commit::File(file) => self.add_file(file)?,
-            Commit::Adopted { uri, path, facts, set } => self.add_adopted(uri, path, facts, set),
-            Commit::Deletion { uri, set } => self.add_deletion(&uri, set)?,
-            Commit::Current { uri, facts, set } => {
-                self.group.ledger.settle(set, uri.as_str());
-                self.group.ledger.refreshed.push((uri, facts));
+            Commit::Adopted { uri, path, metadata, set } => self.add_adopted(uri, path, metadata, set),
+            Commit::Deletion { uri, set, datetime } => {
+                self.add_deletion(&uri, set)?;
+                self.group.ledger.gone.extend(datetime.map(|time| (uri, set, time)));
             }
-            Commit::Noted { uri, facts, set } => {
+            Commit::Current { uri, metadata, set } => {
                 self.group.ledger.settle(set, uri.as_str());
-                self.group.ledger.linked.push((uri.clone(), facts.links.clone()));
-                self.group.ledger.refreshed.push((uri, facts));
+                self.group.ledger.refreshed.push((uri, metadata));
+            }
+            Commit::Noted { uri, metadata, set } => {
+                self.group.ledger.settle(set, uri.as_str());
+                self.group.ledger.linked.push((uri.clone(), metadata.links.clone()));
+                self.group.ledger.refreshed.push((uri, metadata));
             }
             Commit::Owed(set, owed) => self.group.ledger.owe(set, owed),
             Commit::Settled(set, uri) => self.group.ledger.settle(set, uri.as_str()),
@@ -144,7 +149,7 @@ impl Committer {
     ///
     /// # Errors
     /// If store or state fail; what is in the channel then is not committed.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         commits: &mut mpsc::Receiver<CommitBatch>,
         flushed: &mut dyn FnMut(Flushed),
@@ -175,7 +180,7 @@ impl Committer {
     }
 
     /// Returns how long the group may still wait; `None` while it is empty.
-    pub fn due_in(&self) -> Option<Duration> {
+    pub(crate) fn due_in(&self) -> Option<Duration> {
         self.group.since.map(|since| self.options.longest_wait.saturating_sub(since.elapsed()))
     }
 
@@ -183,15 +188,16 @@ impl Committer {
     ///
     /// # Errors
     /// If store or state fail. What was done is resolved by the next [`Committer::open`].
-    pub fn flush(&mut self) -> Result<Flushed, CommitError> {
-        // Taken out first: a group that fails is not tried again by this value, its intent is resolved by the next start.
+    pub(crate) fn flush(&mut self) -> Result<Flushed, CommitError> {
+        // Taken out first: a group that fails is not tried again by this value, its intent is resolved by the next
+        // start.
         let mut work = std::mem::take(&mut self.group).into_work();
         if work.is_empty() {
             return Ok(Flushed::default());
         }
         if let Some(base) = self.base.take_if(|_| work.names_files()) {
             // Before the intent, which makes it durable: what a crash leaves in place lies where this base puts it.
-            self.state.set_setting(State::BASE, &base)?;
+            self.state.set_setting(CopyState::BASE, &base)?;
         }
         let mut intent = None;
         if !work.operations.is_empty() {
@@ -204,7 +210,8 @@ impl Committer {
             intent = Some(self.state.write_intent(&work.operations)?);
             work.refuse(self.perform(&work.operations)?);
             self.step(Step::SyncNames)?;
-            // Names before the group is recorded: what the state says is held is on disk, also after a power loss (invariant 5).
+            // Names before the group is recorded: what the state says is held is on disk, also after a power loss
+            // (invariant 5).
             self.store.sync_names()?;
         }
         self.step(Step::CommitGroup)?;
@@ -219,7 +226,8 @@ impl Committer {
         Ok(flushed)
     }
 
-    /// Hands over what is committed. A sink that fails once is left alone until the next run: what it did not take, it gets then.
+    /// Hands over what is committed. A sink that fails once is left alone until the next run: what it did not take, it
+    /// gets then.
     fn tell_changes(&mut self) -> Result<Option<io::Error>, CommitError> {
         const AT_A_TIME: usize = 1_000;
         let Some(sink) = self.sink.clone() else { return Ok(None) };
@@ -248,7 +256,7 @@ impl Committer {
     ///
     /// # Errors
     /// If store or state fail.
-    pub fn finish(&mut self) -> Result<Flushed, CommitError> {
+    pub(crate) fn finish(&mut self) -> Result<Flushed, CommitError> {
         let flushed = self.conclude()?;
         if self.options.durability != Durability::None {
             self.state.fold_log()?;
@@ -296,3 +304,6 @@ impl Committer {
         if self.options.durability == Durability::None { Waits::Nothing } else { waits }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,16 +6,27 @@ use crate::{
     Error,
     map::CopyPath,
     run::LocalCopy,
-    state::{Held, State},
+    state::{CopyState, HeldResource},
 };
 
 /// The resources of a copy as its state has them: each was verified when it came, and is under its final name.
 ///
 /// It may be read while a run goes on; what is read is what was committed when the reading began.
+///
+/// ```no_run
+/// use instep_destination::Contents;
+///
+/// let contents = Contents::open("/srv/copy".as_ref())?;
+/// contents.by_path(&mut |held| {
+///     println!("{} is a copy of {}", held.path.as_str(), held.uri);
+///     true
+/// })?;
+/// # Ok::<(), instep_destination::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Contents {
     folder: PathBuf,
-    state: State,
+    state: CopyState,
 }
 
 impl Contents {
@@ -27,13 +38,10 @@ impl Contents {
     /// Opens the copy in a folder, to read.
     ///
     /// # Errors
-    /// When the folder holds no copy, or the state cannot be read.
+    /// If the folder holds no copy, or the state cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        if !LocalCopy::is_at(folder) {
-            let what = format!("{} holds no copy; instep sync makes one", folder.display());
-            return Err(Error::Usage { what });
-        }
-        let state = State::open_beside(&LocalCopy::state_file(folder))?;
+        LocalCopy::check_is_at(folder)?;
+        let state = CopyState::open_beside(&LocalCopy::state_file(folder))?;
         Ok(Self { folder: folder.to_owned(), state })
     }
 
@@ -45,7 +53,7 @@ impl Contents {
     /// Returns `true` if a baseline synchronization of at least one set was completed.
     ///
     /// # Errors
-    /// When the state cannot be read.
+    /// If the state cannot be read.
     pub fn are_complete(&self) -> Result<bool, Error> {
         for (set, _) in self.state.sets()? {
             if self.state.checkpoint(set)?.is_some() {
@@ -55,20 +63,20 @@ impl Contents {
         Ok(false)
     }
 
-    /// Visits the held resources in the byte order of their paths until `each` returns `false`. Versions kept beside the copy are
-    /// left out. Memory does not grow with the number of resources.
+    /// Visits the held resources in the byte order of their paths until `each` returns `false`. Versions kept beside
+    /// the copy are left out. Memory does not grow with the number of resources.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn by_path(&self, each: &mut dyn FnMut(Held) -> bool) -> Result<(), Error> {
+    /// If the state cannot be read.
+    pub fn by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), Error> {
         Ok(self.state.held_by_path(&mut |held| held.is_version() || each(held))?)
     }
 
     /// Returns the resource at a path; `None` if none is held there.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn at(&self, path: &str) -> Result<Option<Held>, Error> {
+    /// If the state cannot be read.
+    pub fn at(&self, path: &str) -> Result<Option<HeldResource>, Error> {
         let Some(path) = CopyPath::from_state(path) else { return Ok(None) };
         match self.state.held_at(&path)? {
             None if self.folder.join(path.as_str()).is_file() => Ok(self.state.held_aside_at(&path)?),
@@ -79,8 +87,8 @@ impl Contents {
     /// Returns the resource that is held of a URI; `None` if none is.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn of(&self, uri: &str) -> Result<Option<Held>, Error> {
+    /// If the state cannot be read.
+    pub fn of(&self, uri: &str) -> Result<Option<HeldResource>, Error> {
         Ok(self.state.held(uri)?)
     }
 }

@@ -9,8 +9,11 @@ mod search;
 mod trouble;
 
 pub use error::DiscoverError;
-pub use explore::{Node, explore};
+pub use explore::{Node, Times, explore};
 pub use found::{CapabilitySet, Discovered, Offer, Way};
 pub use from_url::discover;
 pub(crate) use from_url::discover_again;
 pub use trouble::Trouble;
+
+#[cfg(test)]
+mod tests;

@@ -2,32 +2,42 @@
 //!
 //! Nothing here decides what a document leads to.
 
+mod arrived;
 mod error;
 mod shelf;
 mod spool;
 
 use std::{
-    io::{self, BufRead, Read},
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
 };
 
-use http::{HeaderMap, StatusCode, header};
-use resourcesync::{DateTime, DocumentReader, Entry, Finding, Header, Limits, ReadError, ReadOptions, Uri};
-use tokio::time::{Instant, sleep_until};
+use http::{HeaderMap, StatusCode};
+use instep_net::{Client, HttpError, Origin, Request, Response, Validators};
+use resourcesync::{Limits, Uri};
 use tokio_util::sync::CancellationToken;
 
+pub use arrived::{Document, Download, Entries};
 pub use error::DocumentError;
 pub use shelf::Shelf;
-use spool::{Content, Spool};
-
-use crate::http::{Client, HttpError, Origin, Request, Response, Validators};
+use spool::{DocumentBytes, Spool};
 
 /// Fetches documents, whole or not at all.
+///
+/// ```no_run
+/// use instep_destination::documents::Documents;
+/// use resourcesync::Uri;
+///
+/// # async fn run(documents: &Documents) -> Result<(), Box<dyn std::error::Error>> {
+/// let list = documents.open(&Uri::parse("https://example.org/resourcelist.xml")?, None).await?;
+/// list.for_each(|entry| println!("{}", entry.loc))?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Documents {
     client: Client,
@@ -37,7 +47,6 @@ pub struct Documents {
     most: u64,
     asked_for: Arc<AtomicU64>,
     stop: CancellationToken,
-    deadline: Option<Instant>,
 }
 
 /// The result of fetching a document.
@@ -51,9 +60,10 @@ pub enum Fetched {
 
 impl Documents {
     /// The number of decoded bytes for each coded one beyond which a document is refused as a bomb (D14).
-    pub const MOST_RATIO: u64 = 200;
+    pub const MOST_RATIO: u64 = arrived::MOST_RATIO;
 
-    /// The number of documents that one run fetches. Further ones are refused, so that an endless chain of indexes ends (D15).
+    /// The number of documents that one run fetches. Further ones are refused, so that an endless chain of indexes ends
+    /// (D15).
     pub const MOST: u64 = 100_000;
 
     /// Returns documents that are fetched by a client. Large ones are kept in unnamed files in `folder`.
@@ -66,7 +76,6 @@ impl Documents {
             most: Self::MOST,
             asked_for: Arc::default(),
             stop: CancellationToken::new(),
-            deadline: None,
         }
     }
 
@@ -82,16 +91,16 @@ impl Documents {
         Self { limits, ..self }
     }
 
-    /// Stops waiting for a document once the token is cancelled or the time is over, whatever it waits for: a slow server, a retry, or a
+    /// Stops waiting for a document once the token is cancelled, whatever it waits for: a slow server, a retry, or a
     /// `Retry-After` of an hour (B12).
     #[must_use]
-    pub fn ending(self, stop: CancellationToken, after: Option<Duration>) -> Self {
-        Self { stop, deadline: after.map(|after| Instant::now() + after), ..self }
+    pub(crate) fn ending(self, stop: CancellationToken) -> Self {
+        Self { stop, ..self }
     }
 
     /// Follows `file:` URIs too, for an operator who began with a path (D26).
     #[must_use]
-    pub fn with_files(self) -> Self {
+    pub(crate) fn with_files(self) -> Self {
         Self { files: true, ..self }
     }
 
@@ -100,9 +109,9 @@ impl Documents {
         &self.folder
     }
 
-    /// Returns the client.
-    pub fn client(&self) -> &Client {
-        &self.client
+    /// Returns the token that ends the wait for a document.
+    pub(crate) fn stop(&self) -> &CancellationToken {
+        &self.stop
     }
 
     /// Fetches a URI, whatever it has.
@@ -124,13 +133,8 @@ impl Documents {
         let mut request = Request::document(uri.clone());
         request.speaker = speaker.cloned();
         request.held = held.filter(|held| !held.is_empty()).cloned();
-        let stopped = || DocumentError::Stopped { uri: uri.as_str().to_owned() };
-        tokio::select! {
-            biased;
-            () = self.stop.cancelled() => Err(stopped()),
-            fetched = self.receive_with_retries(&request) => fetched,
-            () = sleep_until(self.deadline.unwrap_or_else(Instant::now)), if self.deadline.is_some() => Err(stopped()),
-        }
+        let fetched = self.stop.run_until_cancelled(Box::pin(self.receive_with_retries(&request))).await;
+        fetched.unwrap_or_else(|| Err(DocumentError::Stopped { uri: uri.as_str().to_owned() }))
     }
 
     async fn receive_with_retries(&self, request: &Request) -> Result<Fetched, DocumentError> {
@@ -202,7 +206,7 @@ impl Documents {
         })))
     }
 
-    async fn spool(&self, response: &mut Response) -> Result<Content, DocumentError> {
+    async fn spool(&self, response: &mut Response) -> Result<DocumentBytes, DocumentError> {
         let uri = || response.uri.as_str().to_owned();
         let most = self.limits.bytes;
         let mut spool = Spool::new(&self.folder);
@@ -226,159 +230,10 @@ impl Documents {
     }
 }
 
-fn open_regular(path: &Path) -> io::Result<Content> {
+fn open_regular(path: &Path) -> io::Result<DocumentBytes> {
     let file = std::fs::File::open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
-    Ok(Content::File(file.into()))
-}
-
-/// A body that arrived whole. Its type is not known yet.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Download {
-    /// The URI that it came from, after redirects.
-    pub uri: Uri,
-    /// The headers of the response.
-    pub headers: HeaderMap,
-    /// The validators for the next request.
-    pub validators: Validators,
-    content: Content,
-    limits: Limits,
-}
-
-impl Download {
-    /// Returns its first bytes, decoded: enough for a page or a robots.txt.
-    ///
-    /// # Errors
-    /// If it cannot be decoded.
-    pub fn start(&self, most: usize) -> io::Result<Vec<u8>> {
-        let mut start = Vec::new();
-        self.content.open(Documents::MOST_RATIO)?.take(most as u64).read_to_end(&mut start)?;
-        Ok(start)
-    }
-
-    /// Reads all its bytes, decoded, from the beginning. It blocks.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn read(&self) -> io::Result<Box<dyn BufRead + Send>> {
-        self.content.open(Documents::MOST_RATIO)
-    }
-
-    /// Reads its bytes as they were transferred, from the beginning. It blocks.
-    pub fn read_coded(&self) -> Box<dyn BufRead + Send> {
-        self.content.open_coded()
-    }
-
-    fn date(&self) -> Option<DateTime> {
-        let time = httpdate::parse_http_date(self.headers.get(header::DATE)?.to_str().ok()?).ok()?;
-        let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
-        Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?))
-    }
-
-    /// Returns the media type, without parameters and in lower case.
-    pub fn media_type(&self) -> Option<String> {
-        let text = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-        Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
-    }
-
-    /// Reads the header of the document that it is.
-    ///
-    /// # Errors
-    /// If it is not a document.
-    pub fn document(&self) -> Result<Document, DocumentError> {
-        let unreadable = |source| DocumentError::Read { uri: self.uri.as_str().to_owned(), source };
-        let mut reader = open(&self.content, &self.uri, self.limits).map_err(unreadable)?;
-        Ok(Document {
-            uri: self.uri.clone(),
-            header: reader.header().clone(),
-            validators: self.validators.clone(),
-            findings: reader.take_findings(),
-            date: self.date(),
-            content: self.content.clone(),
-            limits: self.limits,
-        })
-    }
-}
-
-/// A document that arrived. It may still be truncated at its origin: only its last entry proves it complete, and nothing in it counts
-/// before (D16).
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Document {
-    /// The URI that it came from, after redirects.
-    pub uri: Uri,
-    /// The part before its entries.
-    pub header: Header,
-    /// The validators for the next request.
-    pub validators: Validators,
-    /// The findings in the header.
-    pub findings: Vec<Finding>,
-    /// When it was sent, by the server's clock. `None` if the server does not say, or it came in something else.
-    pub date: Option<DateTime>,
-    content: Content,
-    limits: Limits,
-}
-
-/// Reads the entries of a document, from the first one.
-pub type Entries = DocumentReader<Box<dyn BufRead + Send>>;
-
-impl Document {
-    /// Returns the origin in whose scope it leads; `None` for a file.
-    pub fn origin(&self) -> Option<Origin> {
-        Origin::parse(self.uri.as_str()).ok()
-    }
-
-    /// Reads it from its beginning. It blocks, and can be called any number of times.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
-    pub fn read(&self) -> Result<Entries, DocumentError> {
-        open(&self.content, &self.uri, self.limits).map_err(|source| self.unreadable(source))
-    }
-
-    /// Calls a function for each entry and returns the number of entries of a document that proved complete. It blocks.
-    ///
-    /// # Errors
-    /// If the document ends early or is malformed.
-    pub fn for_each(&self, mut take: impl FnMut(&Entry)) -> Result<u64, DocumentError> {
-        let mut entries = self.read()?;
-        let mut entry = Entry::default();
-        while entries.read_entry(&mut entry).map_err(|source| self.unreadable(source))? {
-            take(&entry);
-        }
-        Ok(entries.entries_read())
-    }
-
-    /// Returns the SHA-256 of its decoded bytes. It blocks.
-    ///
-    /// # Errors
-    /// If they cannot be read from where they lie.
-    pub fn digest(&self) -> io::Result<[u8; 32]> {
-        let mut bytes = self.content.open(Documents::MOST_RATIO)?;
-        let mut context = ring::digest::Context::new(&ring::digest::SHA256);
-        let mut buffer = vec![0; 64 << 10];
-        loop {
-            match bytes.read(&mut buffer)? {
-                0 => break,
-                read => context.update(&buffer[..read]),
-            }
-        }
-        let mut digest = [0; 32];
-        digest.copy_from_slice(context.finish().as_ref());
-        Ok(digest)
-    }
-
-    /// Adds its URI to an error of reading it.
-    pub fn unreadable(&self, source: ReadError) -> DocumentError {
-        DocumentError::Read { uri: self.uri.as_str().to_owned(), source }
-    }
-}
-
-fn open(content: &Content, uri: &Uri, limits: Limits) -> Result<Entries, ReadError> {
-    let mut options = ReadOptions::for_base(uri.clone());
-    options.limits = limits;
-    DocumentReader::new(content.open(Documents::MOST_RATIO)?, options)
+    Ok(DocumentBytes::File(file.into()))
 }

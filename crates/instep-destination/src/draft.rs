@@ -1,7 +1,8 @@
 //! Drafting: desired states meet what is held, a part at a time, and [`decide`] makes the actions of a plan of them.
 //!
-//! A draft is for threads that may block. It holds one part of a document in memory, whatever the size of the document: the plan
-//! itself is rows of a file that goes with the run (a run that was killed leaves none, its successor drafts anew).
+//! A draft is for threads that may block. It holds one part of a document in memory, whatever the size of the document:
+//! the plan itself is rows of a file that goes with the run (a run that was killed leaves none, its successor drafts
+//! anew).
 
 mod absence;
 mod awaited;
@@ -14,19 +15,19 @@ mod problems;
 mod undo;
 mod undoing;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
+use instep_net::{Origin, Scope};
 use resourcesync::{DateTime, Relation, Uri};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     Error, PlanTotals, ProblemKind,
-    http::{Origin, Scope},
     map::climbs,
-    plan::{Accounting, Condition, DecisionRules, Desired, LinksNamed, Selection},
-    state::{Action, ActionKind, Actions, Marks, Owed, SetId, State},
+    plan::{Accounting, Condition, Desired, Selection},
+    state::{Action, ActionKind, Actions, CopyState, Marks, Owed, SetId},
 };
 pub(crate) use awaited::Awaited;
-use merging::Merging;
 pub(crate) use problems::Problems;
 use undoing::Undoing;
 
@@ -50,18 +51,25 @@ pub(crate) struct Policy {
 /// The plan of one run over one set of resources, while it is made.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    state: State,
+    state: CopyState,
     set: SetId,
     policy: Policy,
     actions: Actions,
     /// The links to versions that are still to be fetched; `None` unless versions are kept.
     versions: Option<Actions>,
+    /// Ends the reading of a long document.
+    stop: CancellationToken,
     marks: Marks,
     undoing: Option<Undoing>,
     /// Held resources whose files are missing or not what the state says.
-    damaged: Arc<BTreeSet<String>>,
+    damaged: Arc<Marks>,
     /// The speaker and the beginning of a URI that was found in its scope: the next entry mostly begins alike.
     in_scope: Option<(Origin, String)>,
+    /// `true` if changes were applied to the set before.
+    applied_changes: bool,
+    /// `true` if the state keeps deletions of the set: mostly it does not, and asking once spares a look-up for each
+    /// resource.
+    keeps_deletions: bool,
     /// `true` if the plan may hold an earlier action for the resource of an entry.
     may_hold_earlier: bool,
     begins_with_owed: bool,
@@ -71,7 +79,8 @@ pub(crate) struct Draft {
     pub(crate) repeated: u64,
     pub(crate) inventory: InventoryCount,
     pub(crate) account: Accounting,
-    pub(crate) beside: DraftLedger,
+    /// Entries that became owed without an attempt.
+    pub(crate) owing: Vec<Owed>,
     pub(crate) awaited: Awaited,
     pub(crate) problems: Problems,
 }
@@ -85,51 +94,49 @@ pub(crate) struct InventoryCount {
     pub(crate) unusable: u64,
     /// Usable entries that the operator selects.
     pub(crate) selected: u64,
-    /// Those of them that are current.
+    /// Selected entries whose resources are current.
     unchanged: u64,
+    /// The newest time of an entry.
+    newest: Option<DateTime>,
     /// Deletions that absence from the inventory implies.
     pub(crate) inferred: u64,
     /// Held resources that are gone at the Source, and that the operator keeps.
     pub(crate) kept: u64,
 }
 
-/// The changes of the state that a plan needs without an action of its own.
-#[derive(Debug, Default)]
-pub(crate) struct DraftLedger {
-    /// Held resources that this set has too.
-    pub(crate) joining: Vec<Uri>,
-    /// Resources of which nothing is pending any more.
-    pub(crate) settled: Vec<String>,
-    /// Entries that became owed without an attempt.
-    pub(crate) owing: Vec<Owed>,
-}
-
 impl Draft {
     /// Entries held in memory at a time.
     const PART: usize = 20_000;
+    /// Entries held in memory at a time of a list that has the newest change first: a form of lists that are short.
+    const PART_OF_NEWEST: usize = 100_000;
     /// Rows read at a time.
     const PAGE: usize = 1_000;
 
     /// Begins an empty plan.
-    pub(crate) fn new(state: State, set: SetId, policy: Policy, actions: Actions) -> Result<Self, Error> {
+    pub(crate) fn new(state: CopyState, set: SetId, policy: Policy, actions: Actions) -> Result<Self, Error> {
         let marks = state.marks()?;
+        let keeps_deletions = state.keeps_deletions(set)?;
+        let applied_changes = state.checkpoint(set)?.is_some_and(|checkpoint| checkpoint.datetime.is_some());
         Ok(Self {
             state,
             set,
             policy,
             actions,
             versions: None,
+            stop: CancellationToken::new(),
             marks,
             undoing: None,
-            damaged: Arc::default(),
+            damaged: Arc::new(Marks::none()),
             in_scope: None,
+            applied_changes,
+            keeps_deletions,
             may_hold_earlier: false,
             begins_with_owed: false,
             met_a_record: false,
             repeated: 0,
             inventory: InventoryCount::default(),
             account: Accounting::default(),
-            beside: DraftLedger::default(),
+            owing: Vec::new(),
             awaited: Awaited::default(),
             problems: Problems::default(),
         })
@@ -141,12 +148,17 @@ impl Draft {
     }
 
     /// Returns what is held.
-    pub(crate) fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &CopyState {
         &self.state
     }
 
+    /// Ends the reading of documents once the token is cancelled.
+    pub(crate) fn end_with(&mut self, stop: CancellationToken) {
+        self.stop = stop;
+    }
+
     /// Has damaged resources fetched again, however current the documents say that they are.
-    pub(crate) fn repair(&mut self, damaged: &Arc<BTreeSet<String>>) {
+    pub(crate) fn repair(&mut self, damaged: &Arc<Marks>) {
         self.damaged = Arc::clone(damaged);
     }
 
@@ -190,7 +202,8 @@ impl Draft {
 
     /// Takes a resource out of the plan: nothing can be done about it in this run.
     pub(crate) fn owe(&mut self, uri: &str, owed: Owed) -> Result<(), Error> {
-        self.beside.owing.push(owed);
+        // The debt is recorded although nothing was tried: otherwise the checkpoint would pass the entry (invariant 5).
+        self.owing.push(owed);
         self.done(uri)
     }
 
@@ -204,10 +217,11 @@ impl Draft {
     /// Returns how many actions the plan has, with those that are pending although nothing was tried.
     pub(crate) fn count_actions(&self) -> u64 {
         let in_plan: u64 = ActionKind::ALL.iter().map(|kind| self.actions.totals(*kind).0).sum();
-        in_plan + self.beside.owing.len() as u64
+        in_plan + self.owing.len() as u64
     }
 
-    /// Fails in debug builds if a desired state that was read is not accounted for, or an action is in the plan that none asked for.
+    /// Fails in debug builds if a desired state that was read is not accounted for, or an action is in the plan that
+    /// none asked for.
     pub(crate) fn check_account(&self) -> Result<(), Error> {
         let planned = self.account.planned + self.inventory.inferred;
         let actions = self.count_actions();
@@ -241,6 +255,8 @@ impl Draft {
         }
         let Some(speaker) = speaker else { return true };
         let root = root(uri);
+        // A list of a million entries mostly has one host: the check of the scope, which parses the URI, is made once
+        // for it.
         if self.in_scope.as_ref().is_some_and(|(spoke, known)| spoke == speaker && known == root) {
             return true;
         }
@@ -254,37 +270,6 @@ impl Draft {
                 false
             }
         }
-    }
-
-    /// Decides about a part of desired states, each resource once; the part is sorted here.
-    fn merge(
-        &mut self,
-        mut part: Vec<Desired>,
-        links: LinksNamed,
-        inventory: Option<DateTime>,
-        room: Option<&mut u64>,
-    ) -> Result<(), Error> {
-        let rules = DecisionRules { set: self.set, delete: self.policy.delete, links, inventory };
-        let mut merging = Merging {
-            rules,
-            pushing: self.actions.pushing()?,
-            actions: &self.actions,
-            may_hold_earlier: self.may_hold_earlier,
-            damaged: &self.damaged,
-            account: &mut self.account,
-            unchanged: &mut self.inventory.unchanged,
-            kept: &mut self.inventory.kept,
-            room,
-            settled: &mut self.beside.settled,
-            awaited: &mut self.awaited,
-            failure: None,
-        };
-        let joining =
-            self.state.meet(self.set, &mut self.marks, &mut part, &mut |desired, held, was_named| {
-                merging.take(desired, held, was_named);
-            })?;
-        self.beside.joining.extend(joining);
-        merging.failure.map_or(Ok(()), |failure| Err(failure.into()))
     }
 }
 

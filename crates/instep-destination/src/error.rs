@@ -1,19 +1,29 @@
 //! The errors of a Destination, and the kinds that decide the exit code.
 
 mod convert;
+mod unanswered;
 
 pub(crate) use instep_store::error_chain;
 
-use std::{error::Error as StdError, fmt, path::PathBuf};
+use std::{
+    error::Error as StdError,
+    fmt,
+    path::{Path, PathBuf},
+};
 
-/// Why a run ended without doing its work. What concerns one resource is a [`crate::Problem`], not an error.
+use instep_net::ProtocolFailure;
+
+use unanswered::WithoutUrl;
+
+/// The reason why a run ended without doing its work. A problem with one resource is a [`crate::Problem`], not an
+/// error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operator asked for something that cannot be done.
     #[error("{what}")]
     Usage {
-        /// What, and what to do instead.
+        /// The fault, and what to do instead.
         what: String,
     },
     /// The Source has several sets of resources, and the operator must choose one.
@@ -27,7 +37,7 @@ pub enum Error {
     Unreachable {
         /// The URL that was requested.
         url: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
@@ -50,7 +60,7 @@ pub enum Error {
     /// A guard refuses.
     #[error("Refused: {what}")]
     Refused {
-        /// Which guard.
+        /// The guard.
         guard: Guard,
         /// The finding, and the way to allow it.
         what: String,
@@ -60,7 +70,7 @@ pub enum Error {
     Locked {
         /// The copy.
         dir: PathBuf,
-        /// Who holds it.
+        /// The run that holds it.
         holder: String,
     },
     /// The copy cannot be read or written.
@@ -68,9 +78,9 @@ pub enum Error {
     Storage {
         /// The operation that failed, for example `write`.
         action: &'static str,
-        /// Where.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
@@ -79,7 +89,7 @@ pub enum Error {
     State {
         /// The state's file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
@@ -93,10 +103,13 @@ pub enum Error {
         /// The newest version known here.
         known: i64,
     },
+    /// The caller ended the work, or its time is over.
+    #[error("The work ended before it was done")]
+    Interrupted,
     /// A part of the program ended unexpectedly.
     #[error("A task ended unexpectedly")]
     Task {
-        /// How.
+        /// The way in which it ended.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
@@ -122,6 +135,8 @@ pub enum ErrorKind {
     Storage,
     /// 10
     NewerState,
+    /// 130
+    Interrupted,
 }
 
 /// The guard that refuses a plan.
@@ -159,6 +174,41 @@ impl fmt::Display for Guard {
 }
 
 impl Error {
+    /// Returns `true` if it costs a document, and other documents may make up for that.
+    pub(crate) fn loses_document(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::InvalidDocument { .. })
+    }
+
+    /// Returns the status of the answer that ended the run, if one did.
+    pub fn status(&self) -> Option<u16> {
+        let Self::Unreachable { source, .. } = self else { return None };
+        let answer = source.downcast_ref::<WithoutUrl>()?;
+        answer.0.status().map(|status| status.as_u16())
+    }
+
+    /// Returns the reason why a connection was of no use, if that ended the run.
+    pub fn protocol_failure(&self) -> Option<ProtocolFailure> {
+        let mut next: Option<&(dyn StdError + 'static)> = Some(self);
+        while let Some(error) = next {
+            if let Some(failure) = error.downcast_ref() {
+                return Some(*failure);
+            }
+            next = error.source();
+        }
+        None
+    }
+
+    /// Completes a path of the copy with the folder of the copy.
+    pub(crate) fn below(self, dir: &Path) -> Self {
+        match self {
+            Self::Storage { action, path, source } if !path.starts_with(dir) => {
+                let path = if path == Path::new(".") { dir.to_owned() } else { dir.join(path) };
+                Self::Storage { action, path, source }
+            }
+            other => other,
+        }
+    }
+
     /// Returns the kind of this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -169,6 +219,7 @@ impl Error {
             Self::Locked { .. } => ErrorKind::Locked,
             Self::Storage { .. } | Self::State { .. } => ErrorKind::Storage,
             Self::NewerState { .. } => ErrorKind::NewerState,
+            Self::Interrupted => ErrorKind::Interrupted,
             Self::Task { .. } => ErrorKind::Failed,
         }
     }
@@ -184,6 +235,7 @@ impl Error {
             ErrorKind::Locked => 7,
             ErrorKind::Storage => 8,
             ErrorKind::NewerState => 10,
+            ErrorKind::Interrupted => 130,
         }
     }
 

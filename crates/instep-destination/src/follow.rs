@@ -4,13 +4,14 @@ mod messages;
 
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use tokio::time::{Instant, sleep};
 
 use crate::{
     Contents, Error, Event, Guard, Monitor, Outcome, Phase, Strategy, SyncOptions, SyncReport,
     listen::{Listener, Received},
     plan::Pace,
-    run::Run,
+    run::{LocalCopy, RunLimits, SyncRun},
 };
 
 use messages::Attended;
@@ -21,13 +22,24 @@ const LETTING_GO: u32 = 40;
 /// Delay before re-reading a document whose changes also arrive over a channel.
 const A_WHILE: Duration = Duration::from_secs(10);
 
-/// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does not, until the run is to end.
+/// Does what channels say, and looks anyway again and again: often while the Source changes and seldom while it does
+/// not, until the run is to end.
 pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     let listener = Listener::open(options.callbacks.as_ref()).await?;
     let holds_copy = Contents::are_at(&options.dir) && Contents::open(&options.dir)?.are_complete()?;
     let pace = Pace::new(options.poll);
-    let mut following =
-        Following { options, monitor, listener, pace, look_at: None, holds_copy, owes: false, total: None };
+    let limits = RunLimits::of(options);
+    let mut following = Following {
+        options,
+        monitor,
+        limits,
+        listener,
+        pace,
+        look_at: None,
+        holds_copy,
+        owes: false,
+        total: None,
+    };
     let outcome = following.go_on().await;
     let Following { listener, total, .. } = following;
     listener.end().await;
@@ -39,9 +51,11 @@ pub(crate) async fn follow(options: &SyncOptions, monitor: &dyn Monitor) -> Resu
 struct Following<'a> {
     options: &'a SyncOptions,
     monitor: &'a dyn Monitor,
+    /// Of all rounds together.
+    limits: RunLimits,
     listener: Listener,
     pace: Pace,
-    /// When a document is to be read that was said to be new.
+    /// The moment at which a document is read that was announced as new.
     look_at: Option<Instant>,
     /// `true` if an earlier run synchronized the copy: then a Source that is unreachable at the start is waited for.
     holds_copy: bool,
@@ -53,12 +67,12 @@ struct Following<'a> {
 impl Following<'_> {
     /// Round after round; how it ended.
     async fn go_on(&mut self) -> Result<Outcome, Error> {
-        let mut heard = Received { look: true, ..Received::default() };
+        let mut received = Received { look: true, ..Received::default() };
         loop {
             let mut failed = false;
-            let pause = match self.round(&heard).await {
+            let pause = match self.round(&received).await {
                 Ok((Attended::Withdrawn, _)) => return Ok(Outcome::Complete),
-                Ok((_, ended)) if ended != Outcome::Complete => return Ok(Outcome::Interrupted),
+                Ok((_, ended)) if ended != Outcome::Complete => return Ok(ended),
                 Ok((attended, _)) => self.pause_after(attended),
                 Err(error) if self.goes_on_after(&error) => {
                     self.note(&format!("{}; looking again later", crate::error::error_chain(&error)));
@@ -69,42 +83,45 @@ impl Following<'_> {
             };
             self.monitor.event(Event::Leases(&self.listener.leases()));
             self.monitor.event(Event::Phase(Phase::Waiting));
-            heard = tokio::select! {
+            let over = OptionFuture::from(self.limits.time_left().map(sleep));
+            received = tokio::select! {
                 () = sleep(pause) => Received { look: true, ..self.listener.take() },
                 () = self.listener.news() => self.listener.take(),
                 () = self.options.shutdown.requested() => return Ok(Outcome::Interrupted),
+                Some(()) = over => return Ok(Outcome::BudgetSpent),
             };
-            // What was heard and could not be done is in the Change List.
-            heard.look |= failed;
-            heard.notes.drain(..).for_each(|text| self.note(&text));
+            // The Change List has what was received and could not be applied.
+            received.look |= failed;
+            received.notes.drain(..).for_each(|text| self.note(&text));
         }
     }
 
-    /// Returns `true` if following continues after a failure. A first attempt without a copy ends: a mistyped URL is more likely than a Source
-    /// that is away.
+    /// Returns `true` if following continues after a failure. A first attempt without a copy ends: a mistyped URL is
+    /// more likely than a Source that is away.
     fn goes_on_after(&self, error: &Error) -> bool {
         let may_come_back = self.holds_copy && !matches!(error, Error::Locked { .. });
-        // What the guard refuses now it may allow later, and everything else is done (B24).
+        // The guard may allow later what it refuses now, and everything else is done (B24).
         let guarded = matches!(error, Error::Refused { guard: Guard::MaxDelete | Guard::Empty, .. });
         let may_pass = error.is_retryable() || guarded;
         may_pass && (self.total.is_some() || may_come_back)
     }
 
     /// One run over the copy, and how it ended.
-    async fn round(&mut self, heard: &Received) -> Result<(Attended, Outcome), Error> {
+    async fn round(&mut self, received: &Received) -> Result<(Attended, Outcome), Error> {
         let attempts = if self.total.is_some() { LETTING_GO } else { 0 };
-        let mut run = begin(self.options, self.monitor, attempts).await?;
-        let attended = run.attend(heard, &mut self.listener).await;
+        let mut run = begin(self.options, self.monitor, self.limits, attempts).await?;
+        let attended = run.attend(received, &mut self.listener).await;
         let (attended, result) = match attended {
             Ok(attended) => (attended, Ok(())),
             Err(error) => (Attended::Looked, Err(error)),
         };
         let report = run.end(result)?;
+        self.limits.spend(&report);
         let ended = report.outcome;
         let came = report.created + report.updated + report.deleted > 0;
         self.owes = report.owed > 0;
         match self.owes && !came {
-            // What does not come is asked for less and less.
+            // Owed resources that do not come are asked for less and less often.
             true => self.pace.after_failure(),
             false => self.pace.after(report.strategy != Strategy::Nothing),
         };
@@ -112,7 +129,8 @@ impl Following<'_> {
         Ok((attended, ended))
     }
 
-    /// Returns the time without messages after which the Source is read. With open channels and nothing owed it is a safety net only.
+    /// Returns the time without messages after which the Source is read. With open channels and nothing owed it is a
+    /// safety net only.
     fn pause_after(&mut self, attended: Attended) -> Duration {
         match attended {
             Attended::Applied { look_later: true } => {
@@ -135,10 +153,11 @@ impl Following<'_> {
 async fn begin<'a>(
     options: &'a SyncOptions,
     monitor: &'a dyn Monitor,
+    limits: RunLimits,
     mut attempts: u32,
-) -> Result<Run<'a>, Error> {
+) -> Result<SyncRun<'a>, Error> {
     loop {
-        match Run::begin(options, monitor) {
+        match SyncRun::begin(options, monitor, limits, LocalCopy::take) {
             Err(Error::Locked { .. }) if attempts > 0 => attempts -= 1,
             begun => return begun,
         }

@@ -3,30 +3,29 @@
 mod audit;
 mod changes;
 mod clock;
-pub mod commit;
+mod commit;
 mod contents;
 pub mod discover;
 pub mod documents;
 mod draft;
 mod error;
-pub mod fetch;
 mod follow;
+mod history;
 mod list;
 mod listen;
-pub mod map;
+mod map;
 mod monitor;
 mod options;
-pub mod package;
-pub mod plan;
+mod plan;
 mod read;
 mod records;
 mod repair;
 mod report;
 mod run;
 mod shutdown;
-pub mod state;
+mod state;
 mod status;
-pub mod store;
+mod store;
 mod sync;
 mod transfer;
 mod versions;
@@ -36,8 +35,10 @@ pub use changes::{ChangeSink, CopyChange};
 pub use clock::now;
 pub use contents::Contents;
 pub use error::{Error, ErrorKind, Guard};
-pub use instep_net as http;
+pub use history::{PastRun, PendingRetry, RunProblem, past_runs, pending_retries};
+pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Traffic};
 pub use list::{StreamOptions, changes, resources};
+pub use map::CopyPath;
 pub use monitor::{
     Event, Item, Letter, Monitor, Phase, PlanTotals, Problem, ProblemKind, RecordedEvents, TestMonitor,
     VoidMonitor,
@@ -47,7 +48,8 @@ pub use options::{
     SelectionOptions, SyncOptions, Verify, Via,
 };
 pub use plan::{Accounting, Coverage, Strategy};
-pub use report::{AuditReport, Outcome, Status, SyncReport};
+pub use report::{AuditReport, Outcome, RunStatus, SourceAudit, SourceStatus, Status, SyncReport};
 pub use shutdown::Shutdown;
+pub use state::{HeldResource, ResourceMetadata};
 pub use status::status;
 pub use sync::sync;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use futures_util::Stream;
+use instep_net::{Client, Origin};
 use resourcesync::{Capability, DateTime, Entry, Form, Uri};
 use tokio::sync::mpsc;
 
@@ -11,8 +12,7 @@ use crate::{
     clock::latest_time,
     discover::{CapabilitySet, discover},
     documents::{Document, Documents},
-    http::{Client, Origin},
-    plan::{Member, Survey},
+    plan::{IndexMember, Survey},
 };
 
 /// EntrySender that wait for the reader of a stream.
@@ -37,8 +37,8 @@ impl StreamOptions {
     }
 }
 
-/// Lists every resource of a Source: the entries of its Resource List (§10), through the index over several. `url` is any URL of
-/// the Source. A resource that several sets have comes once for each of them.
+/// Lists every resource of a Source: the entries of its Resource List (§10), through the index over several. `url` is
+/// any URL of the Source. A resource that several sets have comes once for each of them.
 ///
 /// A document that cannot be read comes as an error in its place, and the rest follows.
 ///
@@ -61,10 +61,11 @@ pub fn resources(
     stream(EntryListing { url: url.into(), options, capability: Capability::ResourceList, since: None })
 }
 
-/// Lists every change of a Source since a time, or all that are listed: the entries of its Change Lists (§12), oldest first, through
-/// the index over several. `url` is any URL of the Source.
+/// Lists every change of a Source since a time, or all that are listed: the entries of its Change Lists (§12), oldest
+/// first, through the index over several. `url` is any URL of the Source.
 ///
-/// A Source need not keep its changes for ever: compare the first entry with `since` to see if its lists reach back that far.
+/// A Source need not keep its changes for ever: compare the first entry with `since` to see if its lists reach back
+/// that far.
 ///
 /// ```no_run
 /// # async fn list() -> Result<(), instep_destination::Error> {
@@ -156,8 +157,8 @@ impl EntryListing {
             return Ok(true);
         }
         let mut members = Vec::new();
-        top.for_each(|entry| members.push(Member::from(entry)))?;
-        let is_over = |member: &Member| {
+        top.for_each(|entry| members.push(IndexMember::from(entry)))?;
+        let is_over = |member: &IndexMember| {
             self.since.zip(member.until).is_some_and(|(since, until)| until.end() <= since.instant())
         };
         for member in members.iter().filter(|member| !is_over(member)) {
@@ -180,19 +181,21 @@ impl EntryListing {
         let is_changes = self.capability == Capability::ChangeList;
         let read = move || {
             let latest = latest_time(document.date);
-            let mut survey = Survey::new(document.header.metadata.as_ref(), None, Some(latest));
+            let root = document.header.metadata.as_ref();
+            let mut survey = Survey::new(root, None, Some(latest))
+                .since(since)
+                .newest_first(document.header.dialect.lists_newest_first());
             if is_changes {
                 document.for_each(|entry| survey.observe(entry))?;
             }
             let shape = survey.finish();
             let (mut reader, mut entry) = (document.read()?, Entry::default());
-            let (mut inherited, mut ordinal) = (None, 0);
+            let mut ordinal = 0;
             while reader.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
                 ordinal += 1;
-                let time = shape.place(&entry, &mut inherited, ordinal).time;
-                let is_before =
-                    is_changes && since.zip(time).is_some_and(|(since, time)| time.end() <= since.instant());
-                if !is_before && sender.blocking_send(Ok(entry.clone())).is_err() {
+                if !(is_changes && shape.is_before(&entry, ordinal))
+                    && sender.blocking_send(Ok(entry.clone())).is_err()
+                {
                     break;
                 }
             }

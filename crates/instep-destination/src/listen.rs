@@ -1,4 +1,5 @@
-//! Channels of notifications. A message leads to a look at the Source, or is applied if it provably continues what is held (W5).
+//! Channels of notifications. A message leads to a look at the Source, or is applied if it provably continues what is
+//! held (W5).
 
 mod backoff;
 mod callbacks;
@@ -15,24 +16,25 @@ mod subscription;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use instep_net::Client;
 use resourcesync::Uri;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::{CallbackOptions, Error, discover::Discovered, http::Client};
+use crate::{CallbackOptions, Error, discover::Discovered};
 use callbacks::Callbacks;
-pub(crate) use framework::{Lead, leads};
+pub(crate) use framework::{Consequence, leads};
 use inbox::Inbox;
-pub(crate) use inbox::{Message, Received};
+pub(crate) use inbox::{ChannelMessage, Received};
 pub(crate) use offered::Kind;
 use offered::{Name, Ways, channels};
-use state::State;
+use state::ChannelState;
 
 /// The time that hubs may take to end subscriptions when listening ends.
 const PARTING: Duration = Duration::from_secs(3);
 
-/// Listens to the channels of a Source while it lives: over a WebSocket, or by a subscription at a hub if no WebSocket can be opened and
-/// the hub can reach this Destination (CN-11).
+/// Listens to the channels of a Source while it lives: over a WebSocket, or by a subscription at a hub if no WebSocket
+/// can be opened and the hub can reach this Destination (CN-11).
 ///
 /// # Contract
 /// A channel that is opened, comes back or is lost leads to a look, so that nothing is missed in the meantime.
@@ -47,7 +49,7 @@ pub(crate) struct Listener {
 #[derive(Debug)]
 struct Channel {
     ways: Ways,
-    state: Arc<State>,
+    state: Arc<ChannelState>,
     ending: CancellationToken,
     socket: Option<JoinHandle<()>>,
     subscriber: Option<JoinHandle<()>>,
@@ -79,6 +81,7 @@ impl Listener {
     /// Listens to the channels that a Source offers now, and to no other (FN-6).
     pub(crate) fn listen_to(&mut self, source: &Discovered, client: &Client) {
         let offered = channels(source);
+        // Before new ones are opened: a channel that moved is closed at its old place, so no message comes twice.
         self.channels.retain(|name, channel| offered.get(name) == Some(&channel.ways));
         for (name, ways) in offered {
             if !self.channels.contains_key(&name) {
@@ -107,14 +110,14 @@ impl Listener {
     pub(crate) fn is_connected(&self) -> bool {
         let mut sets = BTreeMap::new();
         for ((set, _), channel) in &self.channels {
-            *sets.entry(set).or_insert(false) |= channel.state.is_heard();
+            *sets.entry(set).or_insert(false) |= channel.state.is_open();
         }
         let all = self.source.as_ref().map_or(0, |source| source.sets.len());
-        !sets.is_empty() && sets.len() == all && sets.values().all(|heard| *heard)
+        !sets.is_empty() && sets.len() == all && sets.values().all(|is_open| *is_open)
     }
 
     /// Returns `true` if the changes of a set arrive over a connection, on which nothing is lost or reordered.
-    pub(crate) fn hears_all_changes_of(&self, set: &Uri) -> bool {
+    pub(crate) fn receives_all_changes_of(&self, set: &Uri) -> bool {
         let channel = self.channels.get(&(set.clone(), Kind::Changes));
         channel.is_some_and(|channel| channel.state.is_connected())
     }
@@ -137,6 +140,7 @@ impl Listener {
     /// Ends all subscriptions whose hubs answer soon.
     pub(crate) async fn end(mut self) {
         let channels: Vec<_> = std::mem::take(&mut self.channels).into_values().collect();
+        // All are cancelled before any is waited for: the time to part is one for all hubs, not one for each.
         channels.iter().for_each(|channel| channel.ending.cancel());
         let ended = async {
             for mut channel in channels {
@@ -151,7 +155,7 @@ impl Listener {
     }
 
     fn open_channel(&self, name: &Name, ways: Ways, client: &Client) -> Channel {
-        let (state, ending) = (Arc::new(State::default()), CancellationToken::new());
+        let (state, ending) = (Arc::new(ChannelState::default()), CancellationToken::new());
         // Without a WebSocket the subscription begins at once.
         let (failed, has_failed) = watch::channel(ways.sockets.is_empty());
         let socket = (!ways.sockets.is_empty()).then(|| {

@@ -1,13 +1,15 @@
 //! URI to safe path: the only place where text from the network becomes a path.
 //!
 //! A [`Mapper`] keeps these invariants:
-//! - two URIs get one path only where they are the same but for spelling (`%7E` and `~`, `HTTP:` and `http:`) or fragment;
+//! - two URIs get one path only where they are the same but for spelling (`%7E` and `~`, `HTTP:` and `http:`) or
+//!   fragment;
 //! - a path depends on nothing but its URI and the operator's base and maps, so the order of arrival never matters;
-//! - each segment is a name that every common file system takes, and none leads out of the copy or into `.instep`, but for versions into `.instep/versions`.
+//! - each segment is a name that every common file system takes, and none leads out of the copy or into `.instep`, but
+//!   for versions into `.instep/versions`.
 //!
-//! Names stay readable: octets are decoded where they can be, and escaped as `%XX` where they cannot. `%40` is never the
-//! escape of an `@`, so it marks what the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside `/a/...`, `%40`
-//! before a query, `%40%40` before a digest.
+//! Names stay readable: octets are decoded where they can be, and escaped as `%XX` where they cannot. `%40` is never
+//! the escape of an `@`, so it marks what the mapping adds: `%40index` for `/a/`, `%40body` for an `/a` beside
+//! `/a/...`, `%40` before a query, `%40%40` before a digest.
 
 mod error;
 mod explicit;
@@ -20,18 +22,19 @@ use std::borrow::Cow;
 
 use resourcesync::Uri;
 
-pub use error::MapError;
-pub use explicit::{ExplicitMap, ExplicitMapError};
-pub use parts::without_fragment;
+pub(crate) use error::MapError;
+pub(crate) use explicit::ExplicitMap;
+pub(crate) use parts::without_fragment;
 pub use path::CopyPath;
 
 pub(crate) use fold::fold as folded;
 
-use parts::{Authority, Parts};
+use parts::{Authority, UriParts};
 
-/// The URI below which resources lie at the top of the copy: the operator's URL where it ends in a slash, else its host's root.
+/// The URI below which resources lie at the top of the copy: the operator's URL where it ends in a slash, else its
+/// host's root.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapBase {
+pub(crate) struct MapBase {
     authority: Authority,
     segments: Vec<Vec<u8>>,
 }
@@ -41,8 +44,8 @@ impl MapBase {
     ///
     /// # Errors
     /// If the URL is not http(s) or has no host.
-    pub fn of(url: &Uri) -> Result<Self, MapError> {
-        let parts = Parts::of(url)?;
+    pub(crate) fn of(url: &Uri) -> Result<Self, MapError> {
+        let parts = UriParts::of(url)?;
         let mut segments: Vec<_> = parts.segments().map(|segment| segment.into_owned()).collect();
         if segments.pop().is_some_and(|last| !last.is_empty()) {
             segments.clear();
@@ -64,14 +67,14 @@ impl MapBase {
 
 /// Gives every URI its path in the copy.
 #[derive(Clone, Debug)]
-pub struct Mapper {
+pub(crate) struct Mapper {
     base: MapBase,
     explicit: Vec<ExplicitMap>,
 }
 
 impl Mapper {
     /// Explicit maps are tried in their order, before the base.
-    pub fn new(base: MapBase, explicit: Vec<ExplicitMap>) -> Self {
+    pub(crate) fn new(base: MapBase, explicit: Vec<ExplicitMap>) -> Self {
         Self { base, explicit }
     }
 
@@ -79,8 +82,8 @@ impl Mapper {
     ///
     /// # Errors
     /// If the URI is not http(s) or has no host.
-    pub fn map(&self, uri: &Uri) -> Result<CopyPath, MapError> {
-        let parts = Parts::of(uri)?;
+    pub(crate) fn map(&self, uri: &Uri) -> Result<CopyPath, MapError> {
+        let parts = UriParts::of(uri)?;
         if let Some(path) = self.explicit.iter().find_map(|map| map.apply(&parts)) {
             return Ok(path);
         }
@@ -105,14 +108,15 @@ impl Mapper {
     ///
     /// # Errors
     /// As [`Self::map`].
-    pub fn map_version(&self, resource: &Uri, moment: &str) -> Result<CopyPath, MapError> {
+    pub(crate) fn map_version(&self, resource: &Uri, moment: &str) -> Result<CopyPath, MapError> {
         let path = self.map(resource)?;
         let moment: String = moment.chars().filter(char::is_ascii_alphanumeric).collect();
         Ok(CopyPath::of_names(&format!("{VERSIONS}/{path}/%40{moment}")))
     }
 }
 
-/// Returns `true` if a URI climbs with `..`: it names another resource than it seems to, and no Source has need of it (D1).
+/// Returns `true` if a URI climbs with `..`: it names another resource than it seems to, and no Source has need of it
+/// (D1).
 pub(crate) fn climbs(uri: &Uri) -> bool {
     let begins_with_dot = |pair: &[u8]| pair == b"/." || pair == b"/%";
     if !uri.as_str().as_bytes().windows(2).any(begins_with_dot) {
@@ -121,3 +125,6 @@ pub(crate) fn climbs(uri: &Uri) -> bool {
     let path = uri.as_str().split(['?', '#']).next().unwrap_or_default();
     path.split('/').skip(3).any(|segment| segment.to_ascii_lowercase().replace("%2e", ".") == "..")
 }
+
+#[cfg(test)]
+mod tests;

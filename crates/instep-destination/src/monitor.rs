@@ -1,15 +1,32 @@
 //! Events that a Destination reports while it works.
 
-use std::{fmt, sync::Mutex, time::Duration};
+mod recorded;
 
+use std::{fmt, time::Duration};
+
+use instep_net::{InFlight, Traffic};
 use resourcesync::Uri;
 
-use crate::http::{InFlight, Traffic};
+pub use recorded::{RecordedEvents, TestMonitor};
 
 /// Receives the events of a run, and cannot influence it.
 ///
 /// # Contract
 /// `event` is called from several threads, in the order of commits for items. It must return soon.
+///
+/// ```
+/// use instep_destination::{Event, Monitor};
+///
+/// struct Problems;
+///
+/// impl Monitor for Problems {
+///     fn event(&self, event: Event<'_>) {
+///         if let Event::Problem(problem) = event {
+///             eprintln!("{}: {}", problem.uri, problem.what);
+///         }
+///     }
+/// }
+/// ```
 pub trait Monitor: Send + Sync {
     /// Something happened.
     fn event(&self, event: Event<'_>);
@@ -29,7 +46,8 @@ pub enum Event<'a> {
     Itemized(Item<'a>),
     /// A resource reached its final state in the copy and in the state.
     Committed(Item<'a>),
-    /// The Source links a held resource to others than before; its bytes are current. Both are in the state when the round ends.
+    /// The Source links a held resource to others than before; its bytes are current. Both are in the state when the
+    /// round ends.
     Noted {
         /// Its URI.
         uri: &'a str,
@@ -129,11 +147,11 @@ pub struct Item<'a> {
     pub letter: Letter,
     /// Its URI.
     pub uri: &'a str,
-    /// Its size, where it is known.
+    /// Its size, if it is known.
     pub bytes: Option<u64>,
     /// The path in the copy, for an item that was committed; of a deletion, the former path.
     pub path: Option<&'a str>,
-    /// Why, where that is not plain: `length 5 instead of 7`.
+    /// The reason, if it is not plain: `length 5 instead of 7`.
     pub detail: Option<&'a str>,
 }
 
@@ -146,6 +164,7 @@ impl<'a> Item<'a> {
 
 /// The letters of plan, report and audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Letter {
     /// `+`: new, or missing at the copy.
     New,
@@ -264,68 +283,4 @@ pub struct VoidMonitor;
 
 impl Monitor for VoidMonitor {
     fn event(&self, _: Event<'_>) {}
-}
-
-/// A monitor that records events, for tests.
-#[derive(Debug, Default)]
-pub struct TestMonitor(Mutex<RecordedEvents>);
-
-/// The events that a [`TestMonitor`] recorded.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct RecordedEvents {
-    /// Notes, in order.
-    pub notes: Vec<String>,
-    /// The last plan.
-    pub plan: PlanTotals,
-    /// Planned or found items: `+ http://host/a`.
-    pub itemized: Vec<String>,
-    /// Committed items, in order.
-    pub committed: Vec<String>,
-    /// Problems: kind, URI, text.
-    pub problems: Vec<(ProblemKind, String, String)>,
-    /// Warnings: kind, URI, text.
-    pub warnings: Vec<(ProblemKind, String, String)>,
-    /// Bytes of resources.
-    pub bytes: u64,
-    /// Resources whose links alone are new.
-    pub noted: Vec<String>,
-    /// The last leases.
-    pub leases: Vec<(Uri, Duration)>,
-    /// The exit codes of runs that ended, in order.
-    pub ended: Vec<u8>,
-}
-
-impl TestMonitor {
-    /// Creates a monitor without recorded events.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Returns the events recorded up to now.
-    pub fn recorded(&self) -> RecordedEvents {
-        self.0.lock().map(|events| events.clone()).unwrap_or_default()
-    }
-}
-
-impl Monitor for TestMonitor {
-    fn event(&self, event: Event<'_>) {
-        let Ok(mut recorded) = self.0.lock() else { return };
-        let line = |item: Item<'_>| format!("{} {}", item.letter, item.uri);
-        let described =
-            |problem: Problem<'_>| (problem.kind, problem.uri.to_owned(), problem.what.to_string());
-        match event {
-            Event::Phase(_) | Event::Traffic { .. } | Event::UnderWay { .. } => {}
-            Event::Ended { exit_code } => recorded.ended.push(exit_code),
-            Event::Noted { uri, .. } => recorded.noted.push(uri.to_owned()),
-            Event::Leases(leases) => recorded.leases = leases.to_vec(),
-            Event::Note(text) => recorded.notes.push(text.to_owned()),
-            Event::Planned(totals) => recorded.plan = totals,
-            Event::Itemized(item) => recorded.itemized.push(line(item)),
-            Event::Committed(item) => recorded.committed.push(line(item)),
-            Event::Progress { bytes } => recorded.bytes += bytes,
-            Event::Problem(problem) => recorded.problems.push(described(problem)),
-            Event::Warning(problem) => recorded.warnings.push(described(problem)),
-        }
-    }
 }

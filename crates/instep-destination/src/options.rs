@@ -26,11 +26,11 @@ pub struct SyncOptions {
     pub allow_empty: bool,
     /// Plans and reports, and changes nothing.
     pub dry_run: bool,
-    /// Which digests are verified.
+    /// The digests that are verified.
     pub verify: Verify,
-    /// Which of the Source's capabilities is used.
+    /// The capability that brings the resources.
     pub via: Via,
-    /// Which resources are wanted.
+    /// The resources that are wanted.
     pub selection: SelectionOptions,
     /// `URI=PATH` pairs: resources below the URI lie below the path, relative to the copy.
     pub maps: Vec<(String, String)>,
@@ -48,8 +48,8 @@ pub struct SyncOptions {
     pub repair: bool,
     /// Hashes files that are already at the path of a resource, and keeps them instead of fetching if they match.
     pub adopt: bool,
-    /// `true` if a first run may put the copy between files that the folder holds. They stay as they are: a resource whose
-    /// place one of them has is pending.
+    /// `true` if a first run may put the copy between files that the folder holds. They stay as they are: a resource
+    /// whose place one of them has is pending.
     pub into_existing: bool,
     /// `true` if a copy of one Source may take up resources of another.
     pub add_source: bool,
@@ -142,15 +142,17 @@ impl CallbackOptions {
 pub struct AuditOptions {
     /// Any URL of the Source; none compares with what the copy's own state says.
     pub url: Option<String>,
+    /// Compares with every Source of the copy, each at the URL that its last run had, instead of one.
+    pub every_source: bool,
     /// The folder of the copy.
     pub dir: PathBuf,
     /// Compares each resource under the URI that its `via` names, with the original Source (LN-21).
     pub origin: bool,
     /// The part of the held resources that is hashed, in (0, 1].
     pub sample: f64,
-    /// Which digests are verified.
+    /// The digests that are verified.
     pub verify: Verify,
-    /// Which resources are compared.
+    /// The resources that are compared.
     pub selection: SelectionOptions,
     /// Options of access to the network.
     pub access: AccessOptions,
@@ -163,6 +165,7 @@ impl AuditOptions {
     pub fn new(url: Option<String>, dir: impl Into<PathBuf>) -> Self {
         Self {
             url,
+            every_source: false,
             dir: dir.into(),
             origin: false,
             sample: 1.0,
@@ -174,8 +177,9 @@ impl AuditOptions {
     }
 }
 
-/// Which of the offered digests are verified.
+/// The digests that are verified, of those that the Source offers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verify {
     /// The strongest.
     #[default]
@@ -184,8 +188,9 @@ pub enum Verify {
     All,
 }
 
-/// Which of the Source's capabilities brings the resources.
+/// The capability of the Source that brings the resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Via {
     /// The cheapest, by estimate.
     #[default]
@@ -202,6 +207,7 @@ pub enum Via {
 
 /// The durability of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Durability {
     /// Each group is synced as a whole.
     #[default]

@@ -1,5 +1,5 @@
-//! PURE: what should be, what is held and what the operator decided become a plan. Nothing here waits, reads a clock or touches a
-//! file; the rooms around it bring the values and carry out what comes of them.
+//! PURE: what should be, what is held and what the operator decided become a plan. Nothing here waits, reads a clock or
+//! touches a file; the rooms around it bring the values and carry out what comes of them.
 
 mod accounting;
 mod condition;
@@ -7,10 +7,10 @@ mod coverage;
 mod current;
 mod decide;
 mod desired;
-mod facts;
 mod fold;
 mod guard;
 mod leading;
+mod metadata;
 mod notification;
 mod pace;
 mod patch_chain;
@@ -22,20 +22,21 @@ mod version;
 mod window;
 
 pub use accounting::Accounting;
-pub use condition::Condition;
+pub(crate) use condition::Condition;
 pub use coverage::Coverage;
-pub use current::{Currency, Fixity, currency};
-pub use decide::{Decision, DecisionRules, Known, LinksNamed, Rest, decide, is_later, removal};
-pub use desired::{Desired, DesiredPresence, PatchLink, PatchStep, Retrieval, resource};
-pub use facts::Facts;
-pub use fold::fold;
-pub use guard::{Deletions, check_age, check_deletions, check_inventory_time};
-pub use notification::{Standing, standing};
-pub use pace::Pace;
-pub use patch_chain::following;
-pub use place::{Place, supersedes};
-pub use selection::Selection;
-pub use strategy::{Choice, Situation, Strategy, baseline, carrier_of_changes, choose, could_pay};
-pub use survey::{Mark, Order, Shape, Survey, TimeSource, plausible};
-pub use version::VersionKey;
-pub use window::{Member, Reach, members_to_read, reach};
+pub(crate) use current::{Currency, Fixity, currency};
+pub(crate) use decide::{Decision, DecisionRules, Known, LinksNamed, Rest, decide, is_later, removal};
+pub(crate) use desired::{Desired, DesiredPresence, PatchLink, PatchStep, Retrieval, resource};
+pub(crate) use fold::fold;
+pub(crate) use guard::{Deletions, check_age, check_deletions, check_inventory_time};
+pub use metadata::ResourceMetadata;
+pub(crate) use notification::{Standing, standing};
+pub(crate) use pace::Pace;
+pub(crate) use patch_chain::following;
+pub(crate) use place::{Place, supersedes};
+pub(crate) use selection::Selection;
+pub use strategy::Strategy;
+pub(crate) use strategy::{Choice, Situation, baseline, carrier_of_changes, choose, could_pay};
+pub(crate) use survey::{Mark, Order, Shape, Survey, plausible};
+pub(crate) use version::VersionKey;
+pub(crate) use window::{IndexMember, Reach, members_to_read, reach};

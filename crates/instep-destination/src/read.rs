@@ -1,5 +1,5 @@
-//! Reading: documents of the Source become desired states. Inventories, changes since a time, dumps of both kinds, and what is
-//! known of how much of the Source they cover. What is done about it is decided elsewhere.
+//! Reading: documents of the Source become desired states. Inventories, changes since a time, dumps of both kinds, and
+//! what is known of how much of the Source they cover. What is done about it is decided elsewhere.
 
 mod archives;
 mod change_dumps;

@@ -1,7 +1,9 @@
-//! Everything that a copy writes for a later run and that is not a plain column of its state: one format each, with its version.
+//! Everything that a copy writes for a later run and that is not a plain column of its state: one format each, with its
+//! version.
 //!
-//! A later version of this program reads each version that was ever written; `tests/golden` has one of each. What cannot be read
-//! is an error that names the file, never a default. The plan of a run is no such record: it goes with its run.
+//! A later version of this program reads each version that was ever written; `tests/golden` has one of each. What
+//! cannot be read is an error that names the file, never a default. The plan of a run is no such record: it goes with
+//! its run.
 
 pub(crate) mod coverage;
 pub(crate) mod kept;
@@ -12,7 +14,7 @@ mod recent_deletions;
 mod versioned;
 pub(crate) mod way;
 
-pub(crate) use metadata::WrittenFacts;
+pub(crate) use metadata::WrittenMetadata;
 pub(crate) use policy::PlanRules;
 pub(crate) use recent_deletions::RecentDeletions;
 

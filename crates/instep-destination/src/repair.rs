@@ -1,14 +1,15 @@
 //! Repair: held files are hashed, and what is damaged is fetched again (D44).
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     Error, Phase, ProblemKind,
     audit::hash::{Hashing, Verdict},
-    run::Run,
+    run::SyncRun,
+    state::Marks,
 };
 
-impl Run<'_> {
+impl SyncRun<'_> {
     /// Finds held files that are missing or not what the state says: they are fetched again, however current they seem.
     pub(crate) async fn find_damaged(&mut self) -> Result<(), Error> {
         self.reporter.enter(Phase::Hashing);
@@ -16,16 +17,17 @@ impl Run<'_> {
             store: Arc::clone(&self.copy.store),
             verify: self.options.verify,
             sample: 1.0,
-            shutdown: self.options.shutdown.token().clone(),
+            stop: self.stop.token().clone(),
         };
         let hashed = hashing.begin(self.state().reader()?);
-        let (mut damaged, reporter) = (BTreeSet::new(), &mut self.reporter);
+        let (mut damaged, reporter) = (Marks::none(), &mut self.reporter);
         hashed
             .each(&mut |looked| {
                 match looked.verdict {
                     Verdict::Same => {}
-                    Verdict::Missing | Verdict::Differs(_) => drop(damaged.insert(looked.uri.into())),
-                    // A file that cannot be read may well be right: it stays, and nobody is to think that it was checked (B13).
+                    Verdict::Missing | Verdict::Differs(_) => damaged.set(looked.id),
+                    // A file that cannot be read may well be right: it stays, and nobody is to think that it was
+                    // checked (B13).
                     Verdict::Failed(what) => reporter.failed(ProblemKind::Storage, &looked.uri, &what),
                 }
                 Ok(())

@@ -12,7 +12,7 @@ use crate::plan::{Accounting, Coverage, Strategy};
 pub struct SyncReport {
     /// The way that was taken.
     pub strategy: Strategy,
-    /// Why, in a sentence.
+    /// The reason for it, in a sentence.
     pub reason: String,
     /// Resources that are new in the copy.
     pub created: u64,
@@ -73,7 +73,8 @@ impl SyncReport {
         }
     }
 
-    /// Returns `true` if the copy is what the Source has: everything was tried, nothing is left to do, and nothing can be missing.
+    /// Returns `true` if the copy is what the Source has: everything was tried, nothing is left to do, and nothing can
+    /// be missing.
     pub fn is_in_step(&self) -> bool {
         self.outcome == Outcome::Complete
             && !self.has_problems()
@@ -133,13 +134,51 @@ pub struct AuditReport {
     pub elapsed: Duration,
     /// `true` if the audit was shut down before it was complete.
     pub interrupted: bool,
+    /// Each Source that the copy was compared with.
+    pub sources: Vec<SourceAudit>,
+}
+
+/// The comparison of a copy with one of its Sources, by what its documents list: files are compared for all Sources
+/// together.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SourceAudit {
+    /// Its URL.
+    pub url: String,
+    /// Resources of the Source that the copy lacks.
+    pub missing: u64,
+    /// Resources that the Source lists in another version.
+    pub differing: u64,
+    /// Resources of the copy that the Source no longer has.
+    pub surplus: u64,
+    /// Entries and documents that could not be compared.
+    pub failed: u64,
+    /// Resources that offer nothing to compare their bytes with.
+    pub unauditable: u64,
+    /// The error that ended the comparison, and its exit code; the other Sources are compared anyway.
+    pub error: Option<(u8, String)>,
+}
+
+impl SourceAudit {
+    /// Returns the exit code of an audit of this Source alone.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self { error: Some((code, _)), .. } => *code,
+            Self { missing: 0, differing: 0, surplus: 0, failed: 0, .. } => 0,
+            Self { missing: 0, differing: 0, surplus: 0, .. } => 3,
+            _ => 20,
+        }
+    }
 }
 
 impl AuditReport {
-    /// The exit code of the program.
+    /// The exit code of the program: with several Sources the worst. That one could not be compared at all is worse
+    /// than a difference.
     pub fn exit_code(&self) -> u8 {
+        let error = self.sources.iter().find_map(|source| source.error.as_ref());
         match self {
             Self { interrupted: true, .. } => 130,
+            _ if error.is_some() => error.map_or(1, |(code, _)| *code),
             Self { missing: 0, differing: 0, surplus: 0, failed: 0, .. } => 0,
             Self { missing: 0, differing: 0, surplus: 0, .. } => 3,
             _ => 20,
@@ -165,7 +204,7 @@ pub struct Status {
     pub problems: BTreeMap<String, u64>,
     /// The Source's time up to which everything is committed or owed.
     pub checkpoint: Option<DateTime>,
-    /// When the last run ended, by this machine's clock.
+    /// The time at which the last run ended, by this machine's clock.
     pub last_run: Option<DateTime>,
     /// The exit code of the last run that ended.
     pub last_exit_code: Option<u8>,
@@ -177,13 +216,69 @@ pub struct Status {
     pub free: Option<u64>,
     /// `true` if a run is using the copy now.
     pub running: bool,
+    /// Each Source that the copy has resources of, in the order in which they came.
+    pub sources: Vec<SourceStatus>,
+}
+
+/// The status of one Source of a copy.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SourceStatus {
+    /// The URL that the operator gave for it last.
+    pub url: String,
+    /// Resources held of it. Sources may share some.
+    pub held: u64,
+    /// Resources owed.
+    pub owed: u64,
+    /// The number of owed resources, by the kind of problem.
+    pub problems: BTreeMap<String, u64>,
+    /// Held resources that are gone at the Source, and that the operator keeps.
+    pub kept: u64,
+    /// The Source's time up to which everything is committed or owed.
+    pub checkpoint: Option<DateTime>,
+    /// The part of the Source that the copy accounts for; `None` before its first synchronization is complete.
+    pub coverage: Option<Coverage>,
+    /// The last run over it that ended.
+    pub last_run: Option<RunStatus>,
+}
+
+impl SourceStatus {
+    /// Returns the age of the Source's state that the copy matches; `now` is this machine's clock.
+    pub fn lag(&self, now: DateTime) -> Option<Duration> {
+        self.checkpoint.map(|checkpoint| age(checkpoint, now))
+    }
+}
+
+/// The end of a run over a Source.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunStatus {
+    /// The time at which it ended, by this machine's clock.
+    pub ended: Option<DateTime>,
+    /// Its exit code.
+    pub exit_code: Option<u8>,
+    /// Its summary, or the error that ended it.
+    pub summary: Option<String>,
+    /// The problems it had, by kind: how many, and what was said about the first.
+    pub problems: BTreeMap<String, (u64, String)>,
+}
+
+impl RunStatus {
+    /// Returns the status of a run without problems.
+    pub fn new(ended: Option<DateTime>, exit_code: Option<u8>, summary: Option<String>) -> Self {
+        Self { ended, exit_code, summary, problems: BTreeMap::new() }
+    }
+}
+
+fn age(checkpoint: DateTime, now: DateTime) -> Duration {
+    let micros = now.unix_micros() - checkpoint.unix_micros();
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
 
 impl Status {
     /// Returns the age of the Source's state that the copy matches; `now` is this machine's clock.
     pub fn lag(&self, now: DateTime) -> Option<Duration> {
-        let micros = now.unix_micros() - self.checkpoint?.unix_micros();
-        Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
+        self.checkpoint.map(|checkpoint| age(checkpoint, now))
     }
 
     /// Of an empty copy.
@@ -202,6 +297,7 @@ impl Status {
             last_problems: BTreeMap::new(),
             free: None,
             running: false,
+            sources: Vec::new(),
         }
     }
 }

@@ -1,14 +1,17 @@
-//! One run over one copy: what its steps share, and how it begins and ends. In which order the steps are taken, `sync.rs` says.
+//! One run over one copy: what its steps share, and how it begins and ends. In which order the steps are taken,
+//! `sync.rs` says.
 
 mod copy;
+mod limits;
 mod login_page;
 mod network;
 mod reporter;
 mod set;
 mod tally;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
+use instep_net::Client;
 use resourcesync::{Relation, Uri};
 
 use crate::{
@@ -17,13 +20,13 @@ use crate::{
     documents::Documents,
     draft::{Draft, Policy},
     error::error_chain,
-    fetch::Fetcher,
-    http::Client,
     plan::{Condition, Selection},
-    state::{SetId, State},
+    state::{CopyState, Marks, SetId},
+    transfer::fetch::Fetcher,
 };
 
 pub(crate) use copy::LocalCopy;
+pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
 pub(crate) use network::{Network, record_of};
 pub(crate) use reporter::Reporter;
@@ -31,14 +34,17 @@ pub(crate) use set::SetRun;
 pub(crate) use tally::{TransferTally, is_outcome};
 
 /// A run.
-pub(crate) struct Run<'a> {
+pub(crate) struct SyncRun<'a> {
     pub(crate) options: &'a SyncOptions,
     pub(crate) policy: Policy,
+    limits: RunLimits,
+    /// Ends whatever the run waits for.
+    pub(crate) stop: RunStop,
     pub(crate) reporter: Reporter<'a>,
     pub(crate) network: Network,
     pub(crate) copy: LocalCopy,
     /// Held resources whose files are missing or not what the state says.
-    pub(crate) damaged: Arc<BTreeSet<String>>,
+    pub(crate) damaged: Arc<Marks>,
     /// The set that holds versions, if they are kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) login_page: LoginPage,
@@ -46,16 +52,21 @@ pub(crate) struct Run<'a> {
     pub(crate) tally: TransferTally,
 }
 
-impl<'a> Run<'a> {
+impl<'a> SyncRun<'a> {
     /// Takes the copy, once the options make sense.
-    pub(crate) fn begin(options: &'a SyncOptions, monitor: &'a dyn Monitor) -> Result<Self, Error> {
+    pub(crate) fn begin(
+        options: &'a SyncOptions,
+        monitor: &'a dyn Monitor,
+        limits: RunLimits,
+        take: impl FnOnce(&SyncOptions) -> Result<LocalCopy, Error>,
+    ) -> Result<Self, Error> {
         options.check()?;
+        let stop = RunStop::new(&options.shutdown, limits);
         let http = options.access.http_options(&options.url)?;
         let scope = http.scope.clone();
         let client = Client::new(http)?;
-        let copy = LocalCopy::open(options)?;
-        let mut documents = Documents::new(client.clone(), copy.spool())
-            .ending(options.shutdown.token().clone(), options.max_duration);
+        let copy = take(options)?;
+        let mut documents = Documents::new(client.clone(), copy.spool()).ending(stop.token().clone());
         if options.url.starts_with("file:") {
             documents = documents.with_files();
         }
@@ -76,10 +87,12 @@ impl<'a> Run<'a> {
         Ok(Self {
             options,
             policy,
+            limits,
+            stop,
             reporter,
             network,
             copy,
-            damaged: Arc::default(),
+            damaged: Arc::new(Marks::none()),
             versions: None,
             login_page: LoginPage::default(),
             tally: TransferTally::default(),
@@ -96,7 +109,6 @@ impl<'a> Run<'a> {
         let before = self.copy.way()?;
         let sets = &self.options.selection.sets;
         let found = discover_again(&url, sets, &network.documents, before).await?;
-        self.copy.keep_way(found.way)?;
         let requests = u32::try_from(network.client.requests()).unwrap_or(u32::MAX).max(1);
         network.latency = began.elapsed() / requests;
         for trouble in &found.troubles {
@@ -109,7 +121,7 @@ impl<'a> Run<'a> {
     }
 
     /// Returns the state, to read.
-    pub(crate) fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &CopyState {
         self.copy.state()
     }
 
@@ -117,6 +129,7 @@ impl<'a> Run<'a> {
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
         let mut draft =
             Draft::new(self.state().reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        draft.end_with(self.stop.token().clone());
         draft.repair(&self.damaged);
         if with_owed {
             draft.plan_owed()?;
@@ -127,11 +140,12 @@ impl<'a> Run<'a> {
     /// Returns an empty plan over another state than that of the copy.
     pub(crate) fn new_plan_over(
         &mut self,
-        state: &mut State,
+        state: &mut CopyState,
         found: &CapabilitySet,
     ) -> Result<SetRun, Error> {
         let id = state.set(found.name())?;
-        let draft = Draft::new(state.reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        let mut draft = Draft::new(state.reader()?, id, self.policy.clone(), self.copy.new_actions()?)?;
+        draft.end_with(self.stop.token().clone());
         Ok(SetRun::new(id, draft))
     }
 
@@ -143,9 +157,7 @@ impl<'a> Run<'a> {
         if self.login_page.is_recognised() {
             return Some(Outcome::Complete);
         }
-        let time = self.options.max_duration.is_some_and(|most| self.reporter.elapsed() >= most);
-        let bytes = self.options.max_transfer.is_some_and(|most| self.reporter.report.bytes >= most);
-        (time || bytes).then_some(Outcome::BudgetSpent)
+        self.limits.are_reached(self.reporter.report.bytes).then_some(Outcome::BudgetSpent)
     }
 
     /// Ends the run. How it ended is written down whether it failed or not, and the copy is free for the next.
@@ -153,7 +165,7 @@ impl<'a> Run<'a> {
         self.reporter.conclude();
         // A document that did not arrive is no fault of the Source if the run is ending anyway (B12).
         let result = match (result, self.ending()) {
-            (Err(Error::Unreachable { .. } | Error::NotResourceSync { .. }), Some(outcome))
+            (Err(Error::Interrupted | Error::NotResourceSync { .. }), Some(outcome))
                 if outcome != Outcome::Complete =>
             {
                 self.reporter.report.outcome = outcome;
@@ -161,7 +173,7 @@ impl<'a> Run<'a> {
             }
             (result, _) => result,
         };
-        let ended = self.write_end(result);
+        let ended = self.write_end(result).map_err(|error| error.below(&self.options.dir));
         self.copy.store.let_go();
         self.reporter.ended(ended.as_ref().map_or_else(Error::exit_code, SyncReport::exit_code));
         ended
@@ -180,7 +192,7 @@ impl<'a> Run<'a> {
             }
             return Err(error);
         }
-        self.reporter.report.owed = self.state().owed_count()?;
+        self.reporter.report.owed = self.copy.owed()?;
         if let (listed @ 1.., 0) = self.policy.selection.counts() {
             // A pattern that matches nothing is most often a mistake, and looks like success otherwise (D8).
             self.reporter

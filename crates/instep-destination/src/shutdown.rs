@@ -2,7 +2,8 @@
 
 use tokio_util::sync::CancellationToken;
 
-/// Asks work to end from elsewhere: a run that is asked commits what is in flight and returns. Clones are one and the same.
+/// Asks work to end from elsewhere: a run that is asked commits what is in flight and returns. Clones are one and the
+/// same.
 ///
 /// ```
 /// let shutdown = instep_destination::Shutdown::new();

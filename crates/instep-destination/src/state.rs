@@ -1,12 +1,15 @@
 //! The state of a copy: resources held and owed, and how far each set was followed. SQLite in `DIR/.instep/`.
 //!
 //! One connection writes, that of the [`Committer`](crate::commit::Committer); any number read beside it
-//! ([`State::reader`]). Rows are met a part at a time and paged by key, so memory does not grow with their number.
+//! ([`CopyState::reader`]). Rows are met a part at a time and paged by key, so memory does not grow with their number.
 
 mod actions;
+mod aside;
 mod changes;
 pub(crate) mod codec;
+mod gone;
 mod held;
+mod history;
 mod intent;
 mod marks;
 mod meet;
@@ -16,22 +19,27 @@ mod record;
 mod runs;
 mod schema;
 mod sets;
+mod sources;
 
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-pub use instep_store::database::DatabaseError;
+pub(crate) use instep_store::database::DatabaseError;
 use instep_store::database::{Beside, is_storage_failure, open_reader};
 use rusqlite::Connection;
 
-pub use crate::plan::Facts;
+pub use crate::plan::ResourceMetadata;
 pub(crate) use actions::Pushing;
-pub use actions::{Action, ActionKind, Actions};
-pub use marks::Marks;
-pub use record::{Checkpoint, DocumentRecord, Held, Owed, PassedEntry, SetId};
-pub use runs::{Problem, Run, RunId};
+pub(crate) use actions::{Action, ActionKind, Actions};
+pub(crate) use aside::Aside;
+pub(crate) use marks::Marks;
+pub use record::HeldResource;
+pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId};
+pub(crate) use runs::{LoggedProblem, LoggedRun, RunId};
+pub(crate) use sources::SourceId;
 
 pub(crate) use crate::records::operations::Operation;
 pub(crate) use intent::Ledger;
@@ -113,16 +121,16 @@ const READER_CACHE_KIB: u32 = 4_096;
 
 /// The state of one copy.
 #[derive(Debug)]
-pub struct State {
+pub(crate) struct CopyState {
     connection: Connection,
     path: PathBuf,
     waits: Option<Waits>,
     records_changes: bool,
-    /// Keeps a migrated copy while it is read.
-    _beside: Option<Beside>,
+    /// The file as it is read without being written; `None` for one that is written.
+    beside: Option<Arc<Beside>>,
 }
 
-impl State {
+impl CopyState {
     /// The setting that keeps the URL below which paths are those of the URIs.
     pub(crate) const BASE: &str = "base";
 
@@ -130,36 +138,50 @@ impl State {
     ///
     /// # Errors
     /// If it was written by a newer version, is damaged, or storage fails.
-    pub fn open(path: &Path) -> Result<Self, StateError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         Ok(Self::over(schema::SCHEMA.open(path)?, path))
     }
 
-    /// Opens the file only to read it, also beside a run and without the lock of the copy. An older file stays as it is: what is
-    /// read is a migrated copy.
+    /// Opens the file only to read it, also beside a run and without the lock of the copy. An older file stays as it
+    /// is: what is read is a migrated copy.
     ///
     /// # Errors
     /// If there is none, it was written by a newer version, is damaged, or storage fails.
-    pub fn open_beside(path: &Path) -> Result<Self, StateError> {
-        let beside = schema::SCHEMA.open_beside(path)?;
+    pub(crate) fn open_beside(path: &Path) -> Result<Self, StateError> {
+        Self::read(Arc::new(schema::SCHEMA.open_beside(path)?))
+    }
+
+    /// Opens the file of a copy that no run has, only to read it: neither the file nor its folder changes.
+    ///
+    /// # Errors
+    /// If there is none, it was written by a newer version, is damaged, or storage fails.
+    pub(crate) fn open_at_rest(path: &Path) -> Result<Self, StateError> {
+        Self::read(Arc::new(schema::SCHEMA.open_at_rest(path)?))
+    }
+
+    fn read(beside: Arc<Beside>) -> Result<Self, StateError> {
         let state = Self::over(beside.connect(READER_CACHE_KIB)?, beside.path());
-        Ok(Self { _beside: Some(beside), ..state })
+        Ok(Self { beside: Some(beside), ..state })
     }
 
     /// A second connection, to read while the first writes.
     ///
     /// # Errors
     /// If SQLite cannot open the file again.
-    pub fn reader(&self) -> Result<Self, StateError> {
-        Ok(Self::over(open_reader(&self.path, READER_CACHE_KIB)?, &self.path))
+    pub(crate) fn reader(&self) -> Result<Self, StateError> {
+        match &self.beside {
+            Some(beside) => Self::read(Arc::clone(beside)),
+            None => Ok(Self::over(open_reader(&self.path, READER_CACHE_KIB)?, &self.path)),
+        }
     }
 
     fn over(connection: Connection, path: &Path) -> Self {
         connection.set_prepared_statement_cache_capacity(64);
-        Self { connection, path: path.to_owned(), waits: None, records_changes: false, _beside: None }
+        Self { connection, path: path.to_owned(), waits: None, records_changes: false, beside: None }
     }
 
     /// The file.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -167,3 +189,6 @@ impl State {
         StateError::sqlite(&self.path, source)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,14 @@
 //! The status of a copy, read from its state alone.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use instep_store::{Lock, RootFolder};
+use resourcesync::DateTime;
 
 use crate::{
-    Error, Status, Strategy,
+    Coverage, Error, RunStatus, SourceStatus, Status, Strategy, records,
     run::LocalCopy,
-    state::{Owed, Problem, SetId, State},
+    state::{CopyState, LoggedProblem, Owed, SetId, SourceId},
     store::FolderStore,
     versions::resources_held,
 };
@@ -15,55 +16,108 @@ use crate::{
 /// Rows read at a time.
 const PAGE: usize = 1_000;
 
-/// Returns what a copy holds and owes, and how far it is behind. It does not use the network, and works while a run uses the copy.
+/// Returns what a copy holds and owes, and how far it is behind. It does not use the network, and works while a run
+/// uses the copy.
+///
+/// ```no_run
+/// let status = instep_destination::status("/srv/copy".as_ref())?;
+/// println!("{} resources held, {} owed", status.held, status.owed);
+/// # Ok::<(), instep_destination::Error>(())
+/// ```
 ///
 /// # Errors
-/// When the folder holds no copy, or the state cannot be read.
+/// If the folder holds no copy, or the state cannot be read.
 pub fn status(dir: &Path) -> Result<Status, Error> {
-    if !LocalCopy::is_at(dir) {
-        return Err(Error::Usage { what: format!("{} holds no copy; instep sync makes one", dir.display()) });
-    }
-    let state = State::open_beside(&LocalCopy::state_file(dir))?;
+    LocalCopy::check_is_at(dir)?;
+    let state = CopyState::open_beside(&LocalCopy::state_file(dir))?;
     let mut status = Status::new(dir);
     status.url = state.setting(LocalCopy::URL)?;
     status.held = resources_held(&state)?;
     status.bytes = state.held_bytes()?;
     status.owed = state.owed_count()?;
+    let mut reached = Reached::default();
     for (set, _) in state.sets()? {
-        let reached = state.checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
-        // The copy is as far as the set that is furthest behind.
-        status.checkpoint = match (status.checkpoint, reached) {
-            (Some(a), Some(b)) => Some(if b.instant() < a.instant() { b } else { a }),
-            (a, b) => a.or(b),
-        };
-        count_problems(&state, set, &mut status)?;
+        reached.add(&state, set)?;
     }
-    if let Some((run, problems)) = state.last_ended_run()? {
-        status.last_run = run.finished;
-        status.last_exit_code = run.exit_code;
-        let way = Some(run.what).filter(|way| way != Strategy::Nothing.as_str());
-        status.last_summary = run.summary.map(|summary| match way {
-            Some(way) => format!("by {way}: {summary}"),
-            None => summary,
-        });
-        let told = |problem: Problem| (problem.count, problem.message);
-        status.last_problems =
-            problems.into_iter().map(|problem| (problem.kind.clone(), told(problem))).collect();
+    (status.checkpoint, status.problems) = (reached.checkpoint, reached.problems);
+    if let Some(run) = last_run(&state, None)? {
+        (status.last_run, status.last_exit_code) = (run.ended, run.exit_code);
+        (status.last_summary, status.last_problems) = (run.summary, run.problems);
+    }
+    for (source, url) in state.sources()? {
+        status.sources.push(status_of(&state, source, url)?);
     }
     status.free = FolderStore::free_bytes(dir);
     status.running = is_locked(&LocalCopy::own_folder(dir));
     Ok(status)
 }
 
-fn count_problems(state: &State, set: SetId, status: &mut Status) -> Result<(), Error> {
-    let mut after: Option<String> = None;
-    loop {
-        let page = state.owed_after(set, after.as_deref(), PAGE)?;
-        let Some(last) = page.last() else { return Ok(()) };
-        after = Some(last.desired.uri.as_str().to_owned());
-        for Owed { why, .. } in page {
-            let kind = why.split(':').next().unwrap_or_default().to_owned();
-            *status.problems.entry(kind).or_default() += 1;
+/// Returns what a copy holds and owes of one Source, and how its last run ended.
+fn status_of(state: &CopyState, source: SourceId, url: String) -> Result<SourceStatus, Error> {
+    let sets = state.sets_of(source)?;
+    let mut reached = Reached::default();
+    let mut coverage: Option<Coverage> = None;
+    let mut kept = 0;
+    for set in &sets {
+        reached.add(state, *set)?;
+        kept += records::kept::read(state, *set)?;
+        if let Some(known) = records::coverage::read(state, *set)? {
+            coverage = Some(coverage.map_or(known, |least| least.least(known)));
+        }
+    }
+    Ok(SourceStatus {
+        url,
+        held: state.held_in(&sets)?,
+        owed: reached.problems.values().sum(),
+        problems: reached.problems,
+        kept,
+        checkpoint: reached.checkpoint,
+        coverage,
+        last_run: last_run(state, Some(source))?,
+    })
+}
+
+/// Returns the last run that came to an end, over one Source or over any.
+fn last_run(state: &CopyState, source: Option<SourceId>) -> Result<Option<RunStatus>, Error> {
+    let Some((run, problems)) = state.last_ended_run(source)? else { return Ok(None) };
+    let way = Some(run.what).filter(|way| way != Strategy::Nothing.as_str());
+    let summary = run.summary.map(|summary| match way {
+        Some(way) => format!("by {way}: {summary}"),
+        None => summary,
+    });
+    let told = |problem: LoggedProblem| (problem.kind, (problem.count, problem.message));
+    let problems = problems.into_iter().map(told).collect();
+    Ok(Some(RunStatus { ended: run.finished, exit_code: run.exit_code, summary, problems }))
+}
+
+/// The point up to which sets were followed, and what they owe.
+#[derive(Default)]
+struct Reached {
+    checkpoint: Option<DateTime>,
+    problems: BTreeMap<String, u64>,
+}
+
+impl Reached {
+    fn add(&mut self, state: &CopyState, set: SetId) -> Result<(), Error> {
+        let reached = state.checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
+        // A copy is as far as the set that is furthest behind.
+        self.checkpoint = match (self.checkpoint, reached) {
+            (Some(a), Some(b)) => Some(if b.instant() < a.instant() { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        self.count_problems(state, set)
+    }
+
+    fn count_problems(&mut self, state: &CopyState, set: SetId) -> Result<(), Error> {
+        let mut after: Option<String> = None;
+        loop {
+            let page = state.owed_after(set, after.as_deref(), PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(last.desired.uri.as_str().to_owned());
+            for Owed { why, .. } in page {
+                let kind = why.split(':').next().unwrap_or_default().to_owned();
+                *self.problems.entry(kind).or_default() += 1;
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ mod error;
 mod folder;
 mod folder_sink;
 mod folding;
+#[cfg(test)]
 mod memory;
 mod partial;
 mod staging;
@@ -15,23 +16,25 @@ use std::{fmt, fs::File, io, io::Read};
 
 use resourcesync::{Algorithm, Digests, Hasher};
 
-pub use crate::options::Durability;
-pub use error::StoreError;
-pub use folder::{FolderOptions, FolderStore};
-pub use instep_store::{NameKind, Obstacle, StagedName};
-pub use memory::MemoryStore;
-pub use staging::{Staged, StagingFile};
+pub(crate) use crate::options::Durability;
+pub(crate) use error::StoreError;
+pub(crate) use folder::{FolderOptions, FolderStore};
+pub(crate) use instep_store::{NameKind, Obstacle, StagedName};
+#[cfg(test)]
+pub(crate) use memory::MemoryStore;
+pub(crate) use staging::{Staged, StagingFile};
 
 use crate::map::CopyPath;
 
 /// A place for a copy: a folder, or memory.
 ///
 /// # Contract
-/// What is staged is invisible until it is placed. Placing and removing are atomic: each name holds the old bytes or the new ones at
-/// every instant. Nothing is durable before its `sync_` call returns. No step leaves the copy, whatever links were planted in it.
-pub trait Store: fmt::Debug + Send + Sync {
-    /// The copy is free for another run, though tasks of this one may still hold the store: all that these can reach is staging,
-    /// which the next run empties.
+/// Staged bytes are invisible until they are placed. Placing and removing are atomic: each name holds the old bytes or
+/// the new ones at every instant. Nothing is durable before its `sync_` call returns. No step leaves the copy, whatever
+/// links were planted in it.
+pub(crate) trait Store: fmt::Debug + Send + Sync {
+    /// The copy is free for another run, though tasks of this one may still hold the store: all that these can reach is
+    /// staging, which the next run empties.
     fn let_go(&self) {}
 
     /// A new file to write, digesting while it is written.
@@ -40,7 +43,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// If storage fails, or its free space is less than the reserve.
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError>;
 
-    /// The part of a resource that an earlier attempt left, with the validator it had then; its bytes are digested anew.
+    /// The part of a resource that an earlier attempt left, with the validator it had then; its bytes are digested
+    /// anew. Until it is finished it is kept like before.
     ///
     /// # Errors
     /// If storage fails.
@@ -56,7 +60,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// If it is not there, is no plain file, or storage fails.
     fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError>;
 
-    /// Returns the kind of what has a name, the last step of the path not followed; `None` if there is nothing, or a step before it is missing.
+    /// Returns the kind of what has a name, the last step of the path not followed; `None` if there is nothing, or a
+    /// step before it is missing.
     ///
     /// # Errors
     /// If storage fails, or a step before the last is no folder.
@@ -98,8 +103,8 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// If a folder has the name, or storage fails.
     fn place(&self, name: StagedName, path: &CopyPath) -> Result<(), StoreError>;
 
-    /// Takes a file out of the copy, into staging or where backups go; then the folders it leaves empty. That it is not there is
-    /// no error.
+    /// Takes a file out of the copy, into staging or where backups go; then the folders it leaves empty. That it is not
+    /// there is no error.
     ///
     /// # Errors
     /// If something that is not a file has its name, which stays as it is, or storage fails.
@@ -145,11 +150,12 @@ pub trait Store: fmt::Debug + Send + Sync {
     fn free_bytes(&self) -> Result<Option<u64>, StoreError>;
 }
 
-/// Returns the length and digests of a committed file; `None` if there is no such file. Blocks for as long as reading takes.
+/// Returns the length and digests of a committed file; `None` if there is no such file. Blocks for as long as reading
+/// takes.
 ///
 /// # Errors
 /// If something that is no file has its name, or storage fails.
-pub fn digest_file(
+pub(crate) fn digest_file(
     store: &dyn Store,
     path: &CopyPath,
     algorithms: &[Algorithm],

@@ -1,8 +1,9 @@
 //! One run: discover, read, decide, transfer, commit, report.
 //!
-//! This file says in which order things happen, and nothing else: what documents say is read in `read/`, what is done about it is
-//! decided in `plan/` (by [`decide`](crate::plan::decide)) and drafted in `draft/`, bytes come through `transfer/`, and
-//! `commit/` makes them the copy. `follow.rs`, `audit.rs`, `status.rs` and `repair.rs` stand beside it.
+//! This file says in which order things happen, and nothing else: what documents say is read in `read/`, what is done
+//! about it is decided in `plan/` (by [`decide`](crate::plan::decide)) and drafted in `draft/`, bytes come through
+//! `transfer/`, and `commit/` makes them the copy. `follow.rs`, `audit.rs`, `status.rs` and `repair.rs` stand beside
+//! it.
 
 mod carriers;
 mod way;
@@ -16,7 +17,7 @@ use crate::{
     follow::follow,
     listen::Listener,
     plan::{Choice, Deletions, check_deletions},
-    run::{Run, SetRun},
+    run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::ActionKind,
     versions::resources_held,
 };
@@ -24,21 +25,22 @@ use crate::{
 /// Makes or refreshes a copy of a Source's resources (§5.2); with [`SyncOptions::follow`] until it is told to end.
 ///
 /// # Errors
-/// What ends the whole run; what concerns one resource goes to the monitor and is owed.
+/// If the whole run cannot go on; a problem with one resource goes to the monitor, and the resource is owed.
 pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {
     if options.follow {
         return follow(options, monitor).await;
     }
-    let mut run = Run::begin(options, monitor)?;
+    let mut run = SyncRun::begin(options, monitor, RunLimits::of(options), LocalCopy::take)?;
     let result = run.bring_all_in_step(None).await;
     run.end(result)
 }
 
-impl Run<'_> {
+impl SyncRun<'_> {
     /// Discover, then bring each set in step.
     pub(crate) async fn bring_all_in_step(&mut self, listener: Option<&mut Listener>) -> Result<(), Error> {
         let source = self.discover().await?;
         self.copy.expect_known(&source.sets, self.options)?;
+        self.copy.found(&source, &self.options.url)?;
         let mut refused = None;
         if let Some(listener) = listener {
             // Before anything is read, so that nothing falls between.
@@ -63,8 +65,8 @@ impl Run<'_> {
         refused.map_or(Ok(()), Err)
     }
 
-    /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6). What the guard refuses keeps
-    /// nothing else from being done; the run ends with it.
+    /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6). What the guard
+    /// refuses keeps nothing else from being done; the run ends with it.
     async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
         self.reporter.enter(Phase::Reading);
         let id = self.copy.set(found)?;
@@ -120,7 +122,7 @@ impl Run<'_> {
             return Ok(());
         }
         let (inferred, totals) = set.with(|draft| (draft.inventory.inferred, draft.totals()));
-        // What went within the last day counts: many small runs are to remove no more than a large one (B18).
+        // Deletions of the last day count: many small runs are to remove no more than a large one (B18).
         let gone = self.reporter.report.deleted + self.copy.recent_deletions(self.options.max_delete)?;
         let planned = totals.deletions + gone;
         let held = resources_held(self.state())? + gone;
@@ -146,7 +148,7 @@ impl Run<'_> {
                 ActionKind::Note | ActionKind::Leave => return,
             };
             *number += 1;
-            let item = Item::new(letter, action.desired.uri.as_str(), action.desired.facts.length);
+            let item = Item::new(letter, action.desired.uri.as_str(), action.desired.metadata.length);
             monitor.event(Event::Itemized(item));
         })?;
         self.reporter.report.outcome = Outcome::Planned;

@@ -1,12 +1,14 @@
-//! Transfers: the actions of a plan become verified arrivals, which are committed in groups. Deletions come last, and the checkpoint
-//! moves with the last group.
+//! Transfers: the actions of a plan become verified arrivals, which are committed in groups. Deletions come last, and
+//! the checkpoint moves with the last group.
 
 mod adopt;
 mod batches;
 mod carrier;
 mod early;
+pub(crate) mod fetch;
 mod fit;
 mod linked_versions;
+pub(crate) mod package;
 mod patches;
 mod pipeline;
 mod requests;
@@ -23,21 +25,21 @@ use crate::{
     commit::Commit,
     discover::CapabilitySet,
     read::{Changes, Inventory},
-    run::{Run, SetRun, TransferTally},
-    state::Checkpoint,
+    run::{SetRun, SyncRun, TransferTally},
+    state::{Aside, Checkpoint},
 };
 pub(crate) use batches::BatchEndpoint;
 pub(crate) use carrier::Carrier;
-use pipeline::Pipeline;
+use pipeline::{PAGE, Pipeline};
 
-/// Resources that failed and may be explained by a change that was published meanwhile, with the problem that is reported
-/// otherwise.
+/// Resources that failed and may be explained by a change that was published meanwhile, with the problem that is
+/// reported otherwise.
 pub(crate) type Unexplained = BTreeMap<String, (ProblemKind, String)>;
 
 /// The number of times that changes are read again to explain resources that do not match their entries.
 const ROUNDS: usize = 3;
 
-impl Run<'_> {
+impl SyncRun<'_> {
     /// Carries out a plan. The checkpoint moves when every action is committed or owed, and not before.
     pub(crate) async fn carry_out(
         &mut self,
@@ -60,7 +62,7 @@ impl Run<'_> {
                 break;
             }
             let reached = reached.clone();
-            // What is read now may bring back what this plan deletes.
+            // Before the changes are read: they may create again what this plan deletes.
             self.delete(&mut set).await?;
             self.tally.done += set.with(|draft| draft.repeated);
             let (later, plan) = self.look_again(found, set, reached, &mut unexplained).await?;
@@ -86,20 +88,15 @@ impl Run<'_> {
         carrier: Carrier,
         unexplained: &mut Unexplained,
     ) -> Result<(), Error> {
-        let (joining, settled) = set.with(|draft| {
-            (std::mem::take(&mut draft.beside.joining), std::mem::take(&mut draft.beside.settled))
-        });
-        if !joining.is_empty() {
-            self.copy.state_mut()?.join(set.id, &joining)?;
-        }
-        let owing = set.with(|draft| std::mem::take(&mut draft.beside.owing));
+        self.join(set)?;
+        let owing = set.with(|draft| std::mem::take(&mut draft.owing));
         let mut pipeline = Pipeline::open(self)?;
         let mut result = Ok(());
         for owed in owing {
             result = result.and(pipeline.send(Commit::Owed(set.id, owed)).await);
         }
-        for uri in settled.iter().filter_map(|uri| Uri::parse(uri).ok()) {
-            result = result.and(pipeline.send(Commit::Settled(set.id, uri)).await);
+        if result.is_ok() {
+            result = pipeline.settle(set).await;
         }
         if result.is_ok() {
             result = pipeline.note(self, set).await;
@@ -119,8 +116,21 @@ impl Run<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Returns `true` if the disk has no room for what a plan brings, and the plan deletes what documents name as deleted (B19). What
-    /// is only not listed any more goes last, as ever; and where versions are kept, a deletion frees nothing.
+    /// Counts held resources to a set that names them too.
+    fn join(&mut self, set: &SetRun) -> Result<(), Error> {
+        let mut after = 0;
+        loop {
+            let page = set.with(|draft| draft.actions().aside_after(Aside::Joins, after, PAGE))?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = *last;
+            let uris: Vec<_> = page.iter().filter_map(|(_, uri)| Uri::parse(uri).ok()).collect();
+            self.copy.state_mut()?.join(set.id, &uris)?;
+        }
+    }
+
+    /// Returns `true` if the disk has no room for what a plan brings, and the plan deletes what documents name as
+    /// deleted (B19). What is only not listed any more goes last, as ever; and where versions are kept, a deletion
+    /// frees nothing.
     fn needs_space_first(&self, set: &SetRun) -> Result<bool, Error> {
         let (totals, inferred) = set.with(|draft| (draft.totals(), draft.inventory.inferred));
         if totals.deletions == 0 || inferred > 0 || self.versions.is_some() {
@@ -140,7 +150,8 @@ impl Run<'_> {
         pipeline.close(self).await.and(result)
     }
 
-    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves it where it is.
+    /// Deletes, and moves the checkpoint with the last group; a run that ends early or is refused something leaves it
+    /// where it is.
     async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
         self.reporter.enter(Phase::Deleting);
         let mut pipeline = Pipeline::open(self)?;
@@ -160,6 +171,9 @@ impl Run<'_> {
             self.tally.check()?;
             self.copy.keep_policy(set.id, self.options)?;
             self.copy.keep_kept(set.id, set.kept)?;
+            if let Some(at) = set.inventory {
+                self.copy.state_mut()?.forget_deletions(set.id, at)?;
+            }
             if let Some(coverage) = set.coverage {
                 self.copy.keep_coverage(set.id, coverage)?;
             }
@@ -168,7 +182,8 @@ impl Run<'_> {
         set.refused.map_or(Ok(()), Err)
     }
 
-    /// Reads the changes once more, the inventory where no changes are told (D39): a plan of what is new in it, and where that leads.
+    /// Reads the changes once more, the inventory where no changes are told (D39): a plan of what is new in it, and
+    /// where that leads.
     async fn look_again(
         &mut self,
         found: &CapabilitySet,
@@ -178,7 +193,7 @@ impl Run<'_> {
     ) -> Result<(Checkpoint, SetRun), Error> {
         let mut plan = self.new_plan(done.id, false)?;
         (plan.records, plan.refused) = (done.records, done.refused);
-        (plan.coverage, plan.kept) = (done.coverage, done.kept);
+        (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;
         let later = if changes.are_offered() {

@@ -1,24 +1,24 @@
-//! Versions beside the copy (`--all-versions`): what was held before, what Change Dumps pack, and what `memento`, `timemap`
-//! and `timegate` links lead to (§14.6). A version is held under its resource's URI with the moment as fragment, which no resource has,
-//! in a set of its own; its file lies in `.instep/versions/`.
+//! Versions beside the copy (`--all-versions`): what was held before, what Change Dumps pack, and what `memento`,
+//! `timemap` and `timegate` links lead to (§14.6). A version is held under its resource's URI with the moment as
+//! fragment, which no resource has, in a set of its own; its file lies in `.instep/versions/`.
 
 use resourcesync::{Entry, Link, Relation, Uri};
 
 use crate::{
-    plan::{Desired, Facts, Retrieval, VersionKey},
-    state::{State, StateError},
+    plan::{Desired, ResourceMetadata, Retrieval, VersionKey},
+    state::{CopyState, StateError},
 };
 
 /// The name of the set of all versions.
 pub(crate) const SET: &str = "urn:instep:versions";
 
 /// Returns `true` if a version is held, beside the copy or as the resource itself.
-pub(crate) fn is_held(state: &State, version: &VersionKey) -> Result<bool, StateError> {
+pub(crate) fn is_held(state: &CopyState, version: &VersionKey) -> Result<bool, StateError> {
     if state.held(version.as_uri().as_str())?.is_some() {
         return Ok(true);
     }
     let resource = state.held(version.resource())?;
-    Ok(resource.is_some_and(|held| VersionKey::of(&held.uri, &held.facts).as_ref() == Some(version)))
+    Ok(resource.is_some_and(|held| VersionKey::of(&held.uri, &held.metadata).as_ref() == Some(version)))
 }
 
 /// Returns what links of an entry lead to: a version, or a place that lists versions.
@@ -38,23 +38,23 @@ pub(crate) fn linked(entry: &Entry) -> impl Iterator<Item = Desired> {
 }
 
 fn memento(entry: &Entry, link: &Link) -> Option<Desired> {
-    let mut facts = Facts::new();
-    facts.lastmod = link.modified.or(entry.lastmod);
-    (facts.length, facts.digests) = (link.length, link.hash.clone());
-    facts.media_type.clone_from(&link.media_type);
-    version_at(&entry.loc, &link.href, facts)
+    let mut metadata = ResourceMetadata::new();
+    metadata.lastmod = link.modified.or(entry.lastmod);
+    (metadata.length, metadata.digests) = (link.length, link.hash.clone());
+    metadata.media_type.clone_from(&link.media_type);
+    version_at(&entry.loc, &link.href, metadata)
 }
 
 /// Returns a version that lies at a URI of its own. `None` if it cannot be distinguished from other versions.
-pub(crate) fn version_at(resource: &Uri, href: &Uri, facts: Facts) -> Option<Desired> {
-    let mut desired = Desired::new(VersionKey::of(resource, &facts)?.into_uri());
+pub(crate) fn version_at(resource: &Uri, href: &Uri, metadata: ResourceMetadata) -> Option<Desired> {
+    let mut desired = Desired::new(VersionKey::of(resource, &metadata)?.into_uri());
     desired.set_retrieval(Retrieval { lies_at: Some(href.as_str().to_owned()), ..Retrieval::default() });
-    desired.facts = facts;
+    desired.metadata = metadata;
     Some(desired)
 }
 
 /// Returns how many resources are held, their versions not counted.
-pub(crate) fn resources_held(state: &State) -> Result<u64, StateError> {
+pub(crate) fn resources_held(state: &CopyState) -> Result<u64, StateError> {
     let versions = state.known_set(SET)?.map_or(Ok(0), |set| state.held_count(Some(set)))?;
     Ok(state.held_count(None)? - versions)
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     Error, Verify,
     error::error_chain,
-    state::{HeldFile, State},
+    state::{CopyState, HeldFile},
     store::{Store, StoreError},
 };
 
@@ -32,19 +32,22 @@ pub(crate) enum Verdict {
     Failed(String),
 }
 
-/// Which files are hashed, and how.
+/// The files to hash, and the way to do it.
 #[derive(Clone, Debug)]
 pub(crate) struct Hashing {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) verify: Verify,
     /// The part of them, in (0, 1].
     pub(crate) sample: f64,
-    pub(crate) shutdown: CancellationToken,
+    /// Ends the work, also within a file.
+    pub(crate) stop: CancellationToken,
 }
 
 /// A file that was looked at.
 #[derive(Debug)]
 pub(crate) struct Looked {
+    /// The number of its row in the state.
+    pub(crate) id: i64,
     pub(crate) uri: Box<str>,
     pub(crate) verdict: Verdict,
     /// Bytes read.
@@ -84,15 +87,15 @@ impl Hashing {
     const BUFFER: usize = 128 << 10;
 
     /// Begins to hash what is held, up to a bounded part of it before somebody asks.
-    pub(crate) fn begin(mut self, mut state: State) -> Hashed {
+    pub(crate) fn begin(mut self, mut state: CopyState) -> Hashed {
         let (sender, batches) = mpsc::channel(Self::WAITING);
-        self.shutdown = self.shutdown.child_token();
-        let ends = self.shutdown.clone().drop_guard();
+        self.stop = self.stop.child_token();
+        let ends = self.stop.clone().drop_guard();
         let task = tokio::spawn(async move { self.run(&mut state, &sender).await });
         Hashed { batches, task, _ends: ends }
     }
 
-    async fn run(&self, state: &mut State, sender: &mpsc::Sender<Vec<Looked>>) -> Result<bool, Error> {
+    async fn run(&self, state: &mut CopyState, sender: &mpsc::Sender<Vec<Looked>>) -> Result<bool, Error> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut after = Some(Box::<str>::default());
         let mut page = VecDeque::new();
@@ -111,7 +114,7 @@ impl Hashing {
                 hashing.push_back(self.hash(take_batch(&mut page, Self::BATCH_BYTES)));
             }
             let Some(looked) = hashing.next().await else { return Ok(true) };
-            if sender.send(looked?).await.is_err() || self.shutdown.is_cancelled() {
+            if sender.send(looked?).await.is_err() || self.stop.is_cancelled() {
                 return Ok(false);
             }
         }
@@ -121,14 +124,15 @@ impl Hashing {
         if self.sample < 1.0 {
             batch.retain(|_| rand::rng().random_bool(self.sample.clamp(0.0, 1.0)));
         }
-        let (store, verify, shutdown) = (Arc::clone(&self.store), self.verify, self.shutdown.clone());
+        let (store, verify, stop) = (Arc::clone(&self.store), self.verify, self.stop.clone());
         tokio::task::spawn_blocking(move || {
             let mut buffer = vec![0; Self::BUFFER];
             let look = |file: HeldFile| {
-                let (verdict, bytes) = look_at(&*store, &file, verify, &mut buffer);
-                Looked { uri: file.uri, verdict, bytes }
+                let (verdict, bytes) = look_at(&*store, &file, (verify, &stop), &mut buffer);
+                // A file that was being read when the work ended has no verdict.
+                (!stop.is_cancelled()).then_some(Looked { id: file.id, uri: file.uri, verdict, bytes })
             };
-            batch.into_iter().take_while(|_| !shutdown.is_cancelled()).map(look).collect()
+            batch.into_iter().map_while(look).collect()
         })
     }
 }
@@ -145,8 +149,13 @@ fn take_batch(page: &mut VecDeque<HeldFile>, most: u64) -> Vec<HeldFile> {
     page.drain(..many).collect()
 }
 
-fn look_at(store: &dyn Store, held: &HeldFile, verify: Verify, buffer: &mut [u8]) -> (Verdict, u64) {
-    let mut file = match store.read(&held.path) {
+fn look_at(
+    store: &dyn Store,
+    held: &HeldFile,
+    (verify, stop): (Verify, &CancellationToken),
+    buffer: &mut [u8],
+) -> (Verdict, u64) {
+    let file = match store.read(&held.path) {
         Ok(file) => file,
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             return (Verdict::Missing, 0);
@@ -154,7 +163,7 @@ fn look_at(store: &dyn Store, held: &HeldFile, verify: Verify, buffer: &mut [u8]
         Err(error @ StoreError::Blocked { .. }) => return (Verdict::Differs(error_chain(&error)), 0),
         Err(error) => return (Verdict::Failed(error_chain(&error)), 0),
     };
-    match digest(&mut *file, &held.digests, verify, buffer) {
+    match digest(&mut UntilStopped { file, stop }, &held.digests, verify, buffer) {
         Ok((length, _)) if held.length.is_some_and(|expected| expected != length) => {
             let expected = held.length.unwrap_or_default();
             (Verdict::Differs(format!("{length} bytes instead of {expected}")), length)
@@ -164,6 +173,21 @@ fn look_at(store: &dyn Store, held: &HeldFile, verify: Verify, buffer: &mut [u8]
             _ => (Verdict::Same, length),
         },
         Err(error) => (Verdict::Failed(error.to_string()), 0),
+    }
+}
+
+/// A file that cannot be read any further once the work is to end: a large one would be read to its end otherwise.
+struct UntilStopped<'a> {
+    file: Box<dyn Read + Send>,
+    stop: &'a CancellationToken,
+}
+
+impl Read for UntilStopped<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.stop.is_cancelled() {
+            true => Err(io::Error::other("the work ended")),
+            false => self.file.read(buffer),
+        }
     }
 }
 

@@ -9,11 +9,11 @@ use resourcesync::Uri;
 
 use super::{
     CommitOptions, Flushed, NewFile,
-    work::{Note, Work},
+    work::{OperationReport, Work},
 };
 use crate::{
     map::CopyPath,
-    state::{Facts, Held, Ledger, Operation, SetId},
+    state::{HeldResource, Ledger, Operation, ResourceMetadata, SetId},
     store::{StagedName, StoreError},
 };
 
@@ -88,8 +88,8 @@ impl Group {
         }
     }
 
-    pub(super) fn remove(&mut self, held: &Held, path: CopyPath, into: StagedName, set: SetId) {
-        let length = held.facts.length.unwrap_or_default();
+    pub(super) fn remove(&mut self, held: &HeldResource, path: CopyPath, into: StagedName, set: SetId) {
+        let length = held.metadata.length.unwrap_or_default();
         self.removals.insert(held.uri.clone(), Removal { path, length, into, set, order: self.added });
     }
 
@@ -105,13 +105,13 @@ impl Group {
         };
         // A file that becomes a folder has to be out of the way before anything is placed below it.
         for (uri, Moving { from, to, by }) in self.moves {
-            work.push(Operation::Move { uri, from, to, staged: by.get() }, Note::default());
+            work.push(Operation::Move { uri, from, to, staged: by.get() }, OperationReport::default());
         }
         // Before what comes, as a new resource may get the name of one that goes, and the space it had.
         for (uri, Removal { path, length, into, set, order }) in self.removals {
             work.push(
                 Operation::Remove { uri, path, staged: into.get() },
-                Note { set: Some(set), length, order, ..Note::default() },
+                OperationReport { set: Some(set), length, order, ..OperationReport::default() },
             );
         }
         let mut places: Vec<_> = self.places.into_values().collect();
@@ -126,20 +126,21 @@ impl Group {
 }
 
 impl Placing {
-    fn into_operation(self) -> (Operation, Note) {
+    fn into_operation(self) -> (Operation, OperationReport) {
         let Self { file, path, replaces, order } = self;
         let length = file.staged.length;
-        let offered = (file.facts.length, file.facts.digests);
-        let facts = Facts { length: Some(length), digests: file.staged.digests, ..file.facts };
+        let offered = (file.metadata.length, file.metadata.digests);
+        let metadata =
+            ResourceMetadata { length: Some(length), digests: file.staged.digests, ..file.metadata };
         let operation = Operation::Place {
             uri: file.uri,
             key: file.path.key_beside(&path),
             path,
             staged: file.staged.name.get(),
             sets: file.set.mask(),
-            facts,
+            metadata,
             replaces,
         };
-        (operation, Note { set: Some(file.set), length, offered, order })
+        (operation, OperationReport { set: Some(file.set), length, offered, order })
     }
 }

@@ -7,8 +7,8 @@ use resourcesync::Uri;
 use super::{CommitError, Committer, NewFile, group::Moving};
 use crate::{
     map::{self, CopyPath},
-    plan::{Desired, Facts, VersionKey},
-    state::{Held, Operation, Owed, SetId},
+    plan::{Desired, ResourceMetadata, VersionKey},
+    state::{HeldResource, Operation, Owed, SetId},
     store::{NameKind, Obstacle, StoreError},
 };
 
@@ -19,7 +19,8 @@ impl Committer {
         // A baseline of a million resources would ask the state a million times for nothing.
         let held = if file.is_new { None } else { self.state.held(file.uri.as_str())? };
         let path = match (&held, self.group.places.get(&file.uri)) {
-            // A resource keeps the path that it has, or was given in this group: a path depends on nothing that comes later.
+            // A resource keeps the path that it has, or was given in this group: a path depends on nothing that comes
+            // later.
             (_, Some(placing)) => placing.path.clone(),
             (Some(held), None) => self.current_path(held),
             (None, None) => {
@@ -44,26 +45,26 @@ impl Committer {
     fn refuse(&mut self, file: NewFile, error: StoreError) {
         self.group.superseded.push(file.staged.name);
         let mut desired = Desired::new(file.uri.clone());
-        desired.facts = file.facts;
+        desired.metadata = file.metadata;
         self.group.ledger.owe(file.set, Owed::new(desired, format!("storage: {error}")));
         self.group.refused.push((file.uri, error));
     }
 
-    pub(super) fn add_adopted(&mut self, uri: Uri, path: CopyPath, facts: Facts, set: SetId) {
+    pub(super) fn add_adopted(&mut self, uri: Uri, path: CopyPath, metadata: ResourceMetadata, set: SetId) {
         self.group.adopted.push(Operation::Place {
             key: path.key_beside(&path),
             uri,
             path,
             staged: 0,
             sets: set.mask(),
-            facts,
+            metadata,
             replaces: false,
         });
     }
 
     pub(super) fn add_deletion(&mut self, uri: &Uri, set: SetId) -> Result<(), CommitError> {
         self.group.ledger.settle(set, uri.as_str());
-        // What came and went within one group never gets a name.
+        // A resource that comes and goes within one group never gets a name.
         if let Some(placing) = self.group.places.remove(uri) {
             let name = self.name(placing.path.as_str()).into_owned();
             self.group.names.remove(&name);
@@ -87,7 +88,7 @@ impl Committer {
     }
 
     /// Returns the path that a held file has once the group has made room.
-    fn current_path(&self, held: &Held) -> CopyPath {
+    fn current_path(&self, held: &HeldResource) -> CopyPath {
         self.group.moves.get(&held.uri).map_or(&held.path, |moving| &moving.to).clone()
     }
 
@@ -181,12 +182,12 @@ impl Committer {
     }
 
     /// Returns the resource that is held under exactly this path.
-    fn owner_of(&self, path: &CopyPath) -> Result<Option<Held>, CommitError> {
+    fn owner_of(&self, path: &CopyPath) -> Result<Option<HeldResource>, CommitError> {
         let name = self.name(path.as_str());
         Ok(self.state.held_like(path)?.into_iter().find(|held| self.name(held.path.as_str()) == name))
     }
 
-    fn move_held(&mut self, held: &Held, to: CopyPath) {
+    fn move_held(&mut self, held: &HeldResource, to: CopyPath) {
         let by = self.store.fresh_name();
         if self.group.places.contains_key(&held.uri) {
             self.rename_pending(&held.uri, &to);

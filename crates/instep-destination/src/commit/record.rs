@@ -2,19 +2,19 @@
 
 use std::{io, sync::Arc, time::Duration};
 
-use resourcesync::{Change, Uri};
+use resourcesync::{Change, DateTime, Uri};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::{
     map::CopyPath,
-    state::{Checkpoint, DocumentRecord, Facts, Owed, SetId},
+    state::{Checkpoint, DocumentRecord, Owed, ResourceMetadata, SetId},
     store::{Durability, Staged, StoreError},
 };
 
-/// When a group is committed, and how durably.
+/// The limits of a group, and the durability of its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct CommitOptions {
+pub(crate) struct CommitOptions {
     /// Most resources in a group.
     pub most_resources: usize,
     /// Most bytes in a group.
@@ -31,7 +31,7 @@ pub struct CommitOptions {
 
 impl CommitOptions {
     /// 2,048 resources, 64 MiB or 1 s, whichever comes first.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             most_resources: 2_048,
             most_bytes: 64 << 20,
@@ -52,7 +52,7 @@ impl Default for CommitOptions {
 /// One thing to commit.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Commit {
+pub(crate) enum Commit {
     /// A version, verified and staged.
     File(NewFile),
     /// A file that is in the copy already, read and found to be the version wanted.
@@ -62,7 +62,7 @@ pub enum Commit {
         /// Its path.
         path: CopyPath,
         /// Length and digests of the bytes read, and what the Source says.
-        facts: Facts,
+        metadata: ResourceMetadata,
         /// The set that holds it.
         set: SetId,
     },
@@ -72,13 +72,15 @@ pub enum Commit {
         uri: Uri,
         /// The set.
         set: SetId,
+        /// The time at which the Source deleted it; `None` if only an inventory implies the deletion.
+        datetime: Option<DateTime>,
     },
     /// The bytes held are current; what else is known of them is new. An entry owed for it is cleared.
     Current {
         /// The resource.
         uri: Uri,
         /// Lastmod, datetime, validator, media type; what is `None` stays as it is.
-        facts: Facts,
+        metadata: ResourceMetadata,
         /// The set that asked for it.
         set: SetId,
     },
@@ -87,7 +89,7 @@ pub enum Commit {
         /// The resource.
         uri: Uri,
         /// Its metadata, as for [`Commit::Current`]; no links means that it has none.
-        facts: Facts,
+        metadata: ResourceMetadata,
         /// The set that names the links.
         set: SetId,
     },
@@ -103,17 +105,17 @@ pub enum Commit {
 
 /// Commits that come together, and the room that they take while they wait.
 #[derive(Debug)]
-pub struct CommitBatch {
+pub(crate) struct CommitBatch {
     /// In their order.
     pub commits: Vec<Commit>,
     /// Given back once they are in a group.
-    pub room: OwnedSemaphorePermit,
+    pub _room: OwnedSemaphorePermit,
 }
 
 /// A version to commit.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct NewFile {
+pub(crate) struct NewFile {
     /// Its URI, without fragment.
     pub uri: Uri,
     /// The path that the mapper gives it.
@@ -121,7 +123,7 @@ pub struct NewFile {
     /// The bytes.
     pub staged: Staged,
     /// The metadata that the Source gives it; length and digests are taken from what is staged.
-    pub facts: Facts,
+    pub metadata: ResourceMetadata,
     /// The set that holds it.
     pub set: SetId,
     /// `true` if the plan found nothing held of it: then the state is not asked once more.
@@ -130,15 +132,21 @@ pub struct NewFile {
 
 impl NewFile {
     /// A version to commit.
-    pub fn new(uri: Uri, path: CopyPath, staged: Staged, facts: Facts, set: SetId) -> Self {
-        Self { uri, path, staged, facts, set, is_new: false }
+    pub(crate) fn new(
+        uri: Uri,
+        path: CopyPath,
+        staged: Staged,
+        metadata: ResourceMetadata,
+        set: SetId,
+    ) -> Self {
+        Self { uri, path, staged, metadata, set, is_new: false }
     }
 }
 
 /// The change of one resource in a committed group.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Committed {
+pub(crate) struct Committed {
     /// The resource.
     pub uri: Uri,
     /// The path that it has or had.
@@ -152,19 +160,19 @@ pub struct Committed {
 /// A group that is committed.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Flushed {
+pub(crate) struct Flushed {
     /// The changes that were made, in the order in which they were asked for.
     pub committed: Vec<Committed>,
     /// The resources that something in the copy blocks; they are owed now.
     pub refused: Vec<(Uri, StoreError)>,
-    /// Why changes could not be handed over; they are kept for the next run.
+    /// The reason why changes could not be handed over; they are kept for the next run.
     pub untold: Option<io::Error>,
 }
 
 /// The remains of a run that was cut off, as the next start found them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Recovered {
+pub(crate) struct Recovered {
     /// Steps that had been taken: the state has them now.
     pub finished: usize,
     /// Steps that had not: the copy and the state are as before.
@@ -174,12 +182,12 @@ pub struct Recovered {
 }
 
 /// Called before each step of a group; an error stops the group there. For tests of crashes.
-pub type StepHook = Arc<dyn Fn(Step) -> Result<(), StoreError> + Send + Sync>;
+pub(crate) type StepHook = Arc<dyn Fn(Step) -> Result<(), StoreError> + Send + Sync>;
 
 /// The steps of a group, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Step {
+pub(crate) enum Step {
     /// Staged bytes are about to be synced.
     SyncStaged,
     /// The intent is about to be written.

@@ -5,7 +5,7 @@ use resourcesync::{Algorithm, Uri};
 use super::{CommitError, Committer, Recovered};
 use crate::{
     map::CopyPath,
-    state::{Facts, Ledger, Operation},
+    state::{Ledger, Operation, ResourceMetadata},
     store::{NameKind, StagedName, StoreError, digest_file},
 };
 
@@ -23,8 +23,8 @@ impl Committer {
         let mut recovered = Recovered::default();
         let intents = self.state.intents()?;
         if !intents.is_empty() {
-            // What is looked at here may be in memory only, left there by the process that was killed: it must not be recorded
-            // as held and then lost with the power.
+            // The names that are looked at may be in memory only, left there by the process that was killed: none must
+            // be recorded as held and then lost with the power.
             self.store.sync_all()?;
         }
         for (intent, operations) in intents {
@@ -57,7 +57,7 @@ impl Committer {
             Operation::Place { staged, .. } if self.store.is_staged(StagedName::from(*staged))? => {
                 Fate::Undone
             }
-            Operation::Place { uri, path, facts, .. } => self.fate_of_name(uri, path, facts)?,
+            Operation::Place { uri, path, metadata, .. } => self.fate_of_name(uri, path, metadata)?,
             // Only a file can be what was to be removed; a folder of somebody's is not.
             Operation::Remove { path, .. } if kind(path)? == Some(NameKind::File) => Fate::Undone,
             Operation::Remove { .. } => Fate::Finished,
@@ -66,9 +66,9 @@ impl Committer {
         })
     }
 
-    fn fate_of_name(&self, uri: &Uri, path: &CopyPath, new: &Facts) -> Result<Fate, CommitError> {
+    fn fate_of_name(&self, uri: &Uri, path: &CopyPath, new: &ResourceMetadata) -> Result<Fate, CommitError> {
         let held = self.state.held(uri.as_str())?;
-        let old = held.iter().flat_map(|held| &held.facts.digests);
+        let old = held.iter().flat_map(|held| &held.metadata.digests);
         // Both versions may have the same length, so that only the bytes identify them.
         let algorithms: Vec<Algorithm> =
             new.digests.iter().chain(old).map(|digest| digest.algorithm.clone()).collect();
@@ -76,14 +76,14 @@ impl Committer {
             Err(StoreError::Blocked { .. }) => None,
             found => found?,
         };
-        let is = |facts: &Facts| {
+        let is = |metadata: &ResourceMetadata| {
             found.as_ref().is_some_and(|(found_length, found)| {
-                Some(*found_length) == facts.length && found.agrees_with(&facts.digests) != Some(false)
+                Some(*found_length) == metadata.length && found.agrees_with(&metadata.digests) != Some(false)
             })
         };
         Ok(match held {
             _ if is(new) => Fate::Finished,
-            Some(held) if is(&held.facts) => Fate::Undone,
+            Some(held) if is(&held.metadata) => Fate::Undone,
             Some(_) => Fate::Lost,
             None => Fate::Undone,
         })

@@ -6,7 +6,7 @@ use super::{Committed, Flushed, Refused};
 use crate::{
     error::error_chain,
     plan::{Desired, DesiredPresence},
-    state::{Facts, Ledger, Operation, Owed, SetId},
+    state::{Ledger, Operation, Owed, ResourceMetadata, SetId},
     store::StagedName,
 };
 
@@ -16,7 +16,7 @@ pub(super) struct Work {
     /// In their order; those that were refused are taken out.
     pub(super) operations: Vec<Operation>,
     /// The report of each of them.
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<OperationReport>,
     pub(super) adopted: Vec<Operation>,
     pub(super) ledger: Ledger,
     /// Staged files that nobody wants any more once the group is committed.
@@ -26,7 +26,7 @@ pub(super) struct Work {
 
 /// The report of an operation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Note {
+pub(super) struct OperationReport {
     /// The set of the resource; `None` if a file is only moved.
     pub(super) set: Option<SetId>,
     pub(super) length: u64,
@@ -37,7 +37,7 @@ pub(super) struct Note {
 }
 
 impl Work {
-    pub(super) fn push(&mut self, operation: Operation, note: Note) {
+    pub(super) fn push(&mut self, operation: Operation, note: OperationReport) {
         self.operations.push(operation);
         self.notes.push(note);
     }
@@ -67,10 +67,10 @@ impl Work {
             let uri = operation.uri().clone();
             let mut desired = Desired::new(uri.clone());
             match operation {
-                Operation::Place { staged, facts, .. } => {
+                Operation::Place { staged, metadata, .. } => {
                     self.leftovers.push(StagedName::from(staged));
                     let (length, digests) = note.offered;
-                    desired.facts = Facts { length, digests, ..facts };
+                    desired.metadata = ResourceMetadata { length, digests, ..metadata };
                 }
                 _ => {
                     desired.presence = DesiredPresence::Absent;
@@ -97,7 +97,8 @@ impl Work {
     /// Returns the report, in the order in which things were asked for.
     pub(super) fn conclude(self) -> Flushed {
         let mut committed: Vec<(usize, Committed)> = Vec::with_capacity(self.operations.len());
-        for (operation, Note { length, order, .. }) in self.operations.into_iter().zip(self.notes) {
+        for (operation, OperationReport { length, order, .. }) in self.operations.into_iter().zip(self.notes)
+        {
             let (uri, path, change) = match operation {
                 Operation::Place { uri, path, replaces: true, .. } => (uri, path, Change::Updated),
                 Operation::Place { uri, path, .. } => (uri, path, Change::Created),

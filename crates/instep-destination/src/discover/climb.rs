@@ -110,7 +110,8 @@ impl Climb<'_> {
         })
     }
 
-    /// Reads Capability Lists, and those that an index over several leads to. One that is lost costs its own set only (B10).
+    /// Reads Capability Lists, and those that an index over several leads to. One that is lost costs its own set only
+    /// (B10).
     async fn read_sets(
         &mut self,
         lists: Vec<Uri>,

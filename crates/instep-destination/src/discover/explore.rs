@@ -60,6 +60,19 @@ const MOST_LEVELS: usize = 12;
 
 /// Reads all documents that a URL leads to, down to the lists. Resources and packages are not fetched.
 ///
+/// ```no_run
+/// use instep_destination::{AccessOptions, Client, discover::explore, documents::Documents};
+/// use resourcesync::Uri;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::new(AccessOptions::default().http_options("https://example.org/")?)?;
+/// let documents = Documents::new(client, std::env::temp_dir());
+/// let root = explore(&Uri::parse("https://example.org/")?, &documents).await?;
+/// println!("{} leads to {} documents", root.uri, root.children.len());
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// As [`discover`]. A fault further down is part of its node.
 pub async fn explore(url: &Uri, documents: &Documents) -> Result<Node, DiscoverError> {
@@ -81,7 +94,7 @@ struct Walk<'a> {
 }
 
 /// An entry that leads to a further document.
-struct Lead {
+struct ChildEntry {
     uri: Uri,
     metadata: Metadata,
 }
@@ -142,12 +155,12 @@ impl Walk<'_> {
                 bytes = Some(bytes.unwrap_or(0_u64).saturating_add(length));
             }
             if leads_on && leads.len() < MOST_DOCUMENTS {
-                leads.push(Lead { uri: entry.loc.clone(), metadata: entry.metadata.clone() });
+                leads.push(ChildEntry { uri: entry.loc.clone(), metadata: entry.metadata.clone() });
             }
         })?;
         (node.entries, node.bytes) = (Some(entries), bytes);
         let path: Vec<_> = above.iter().cloned().chain([document]).collect();
-        for Lead { uri, metadata } in leads {
+        for ChildEntry { uri, metadata } in leads {
             node.children.push(self.visit(uri, &path, Some(metadata)).await);
         }
         Ok(())

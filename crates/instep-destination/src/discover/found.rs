@@ -74,6 +74,11 @@ impl CapabilitySet {
         self.capability_list.as_ref().or_else(alone).map_or("", Uri::as_str)
     }
 
+    /// Returns `true` if changes are offered: a Change List or a Change Dump.
+    pub(crate) fn offers_changes(&self) -> bool {
+        [Capability::ChangeList, Capability::ChangeDump].iter().any(|one| self.get(one).is_some())
+    }
+
     /// Returns `true` if an inventory is offered: a Resource List or a Resource Dump.
     pub fn has_inventory(&self) -> bool {
         [Capability::ResourceList, Capability::ResourceDump].iter().any(|one| self.get(one).is_some())

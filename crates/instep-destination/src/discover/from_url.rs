@@ -8,9 +8,22 @@ use super::{
 };
 use crate::documents::Documents;
 
-/// Finds the capabilities that a URL leads to (§6.3, DISC-6, DISC-7, DISC-8). It tries the document itself, the Source Description at its
-/// well-known URI, links, `robots.txt`, and last the names that other clients guess. The content of a document decides its type, not its
-/// name.
+/// Finds the capabilities that a URL leads to (§6.3, DISC-6, DISC-7, DISC-8). It tries the document itself, the Source
+/// Description at its well-known URI, links, `robots.txt`, and last the names that other clients guess. The content of
+/// a document decides its type, not its name.
+///
+/// ```no_run
+/// use instep_destination::{discover::discover, documents::Documents};
+/// use resourcesync::{Capability, Uri};
+///
+/// # async fn run(documents: &Documents) -> Result<(), Box<dyn std::error::Error>> {
+/// let found = discover(&Uri::parse("https://example.org/")?, &[], documents).await?;
+/// for set in &found.sets {
+///     println!("{:?}", set.get(&Capability::ChangeList).map(|offer| &offer.uri));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// `sets` picks sets of resources by the URI of their Capability List or a part of its path; all if it is empty.
 ///
@@ -24,8 +37,9 @@ pub async fn discover(
     discover_again(url, sets, documents, None).await
 }
 
-/// Finds out what a URL leads to that led somewhere before. What was a document is not looked for elsewhere when it does not answer
-/// for once, and names are guessed only if a guess was right before (B20): another Source's lists would get into the copy.
+/// Finds out what a URL leads to that led somewhere before. What was a document is not looked for elsewhere when it
+/// does not answer for once, and names are guessed only if a guess was right before (B20): another Source's lists would
+/// get into the copy.
 pub(crate) async fn discover_again(
     url: &Uri,
     sets: &[String],

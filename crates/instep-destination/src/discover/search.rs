@@ -1,13 +1,13 @@
 //! The search for the first document that leads on.
 
 use http::header;
+use instep_net::{HttpError, Origin};
 use resourcesync::{ReadError, SyntaxErrorKind, Uri, discovery};
 
 use super::{DiscoverError, Discovered, Trouble, Way, climb};
 use crate::{
     documents::{DocumentError, Documents, Download},
     error::error_chain,
-    http::{HttpError, Origin},
 };
 
 /// A search for the first document that leads on, and the faults on its way.
@@ -39,7 +39,8 @@ impl<'a> Search<'a> {
         Self { documents, sets, speaker, looked_at: Vec::new(), invalid: None }
     }
 
-    /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the search.
+    /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the
+    /// search.
     pub(super) async fn look_first(&mut self, url: &Uri) -> Result<Sight, DiscoverError> {
         match self.documents.get(url, None).await {
             Ok(download) => {
@@ -156,8 +157,8 @@ fn is_meant_as_document(error: &DocumentError, download: &Download) -> bool {
     }
 }
 
-/// Returns the places of a Source Description: at the host's root (DISC-1), and below the path, where a publisher without access to the
-/// root puts it.
+/// Returns the places of a Source Description: at the host's root (DISC-1), and below the path, where a publisher
+/// without access to the root puts it.
 pub(super) fn well_known(url: &Uri) -> Vec<(Way, Uri)> {
     let below = url.resolve(".well-known/resourcesync").ok();
     distinct(Way::WellKnown, discovery::well_known(url).ok().into_iter().chain(below))

@@ -2,9 +2,8 @@
 
 use std::io;
 
+use instep_net::HttpError;
 use resourcesync::ReadError;
-
-use crate::http::HttpError;
 
 /// The reason why a document cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -8,16 +8,17 @@ use std::{
 };
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use instep_net::Validators;
 use resourcesync::{Algorithm, Hasher, Uri};
 use serde::{Deserialize, Serialize};
 
-use super::{Documents, Download, spool::Content};
-use crate::http::Validators;
+use super::{Documents, Download, spool::DocumentBytes};
 
 /// A folder that keeps documents from run to run, so that a later run only asks for changes.
 ///
-/// Each document is two files named by the digest of its URI: its bytes, decoded, and a note with its headers. Both are renamed into
-/// place, the note last and with a digest of the bytes, so that a killed run leaves nothing that looks whole and is not.
+/// Each document is two files named by the digest of its URI: its bytes, decoded, and a note with its headers. Both are
+/// renamed into place, the note last and with a digest of the bytes, so that a killed run leaves nothing that looks
+/// whole and is not.
 #[derive(Clone, Debug)]
 pub struct Shelf {
     folder: PathBuf,
@@ -25,7 +26,7 @@ pub struct Shelf {
 
 /// The content of a note.
 #[derive(Debug, Serialize, Deserialize)]
-struct Note {
+struct ShelfRecord {
     /// The URI that it came from, after redirects.
     uri: String,
     headers: BTreeMap<String, String>,
@@ -46,9 +47,10 @@ impl Shelf {
         Ok(Self { folder })
     }
 
-    /// Returns the document that was kept for a URI; `None` if there is none, or if its bytes are not those of its note.
+    /// Returns the document that was kept for a URI; `None` if there is none, or if its bytes are not those of its
+    /// note.
     pub fn find(&self, uri: &Uri, documents: &Documents) -> Option<Download> {
-        let note: Note = serde_json::from_slice(&fs::read(self.path(uri, "json")).ok()?).ok()?;
+        let note: ShelfRecord = serde_json::from_slice(&fs::read(self.path(uri, "json")).ok()?).ok()?;
         let mut file = File::open(self.path(uri, "bytes")).ok()?;
         if digest(&mut file).ok()? != note.digest {
             return None;
@@ -60,7 +62,7 @@ impl Shelf {
             uri: Uri::parse(&note.uri).ok()?,
             headers: note.headers.into_iter().filter_map(header).collect::<HeaderMap>(),
             validators: Validators::new(note.etag.as_deref(), note.last_modified.as_deref()),
-            content: Content::File(file.into()),
+            content: DocumentBytes::File(file.into()),
             limits: documents.limits,
         })
     }
@@ -75,7 +77,7 @@ impl Shelf {
         let text = |(name, value): (&HeaderName, &HeaderValue)| {
             Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
         };
-        let note = Note {
+        let note = ShelfRecord {
             uri: download.uri.as_str().to_owned(),
             headers: download.headers.iter().filter_map(text).collect(),
             etag: download.validators.etag.clone(),

@@ -47,24 +47,24 @@ impl Spool {
         Ok(())
     }
 
-    pub(crate) fn finish(self) -> Content {
+    pub(crate) fn finish(self) -> DocumentBytes {
         match self.file {
-            Some(file) => Content::File(Arc::new(file)),
-            None => Content::Memory(self.start.into()),
+            Some(file) => DocumentBytes::File(Arc::new(file)),
+            None => DocumentBytes::Memory(self.start.into()),
         }
     }
 }
 
 /// A complete document, coded as it arrived.
 #[derive(Clone)]
-pub(crate) enum Content {
+pub(crate) enum DocumentBytes {
     /// A small one.
     Memory(Bytes),
     /// A file that nobody writes to any more.
     File(Arc<File>),
 }
 
-impl fmt::Debug for Content {
+impl fmt::Debug for DocumentBytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory(bytes) => write!(f, "{} bytes in memory", bytes.len()),
@@ -73,8 +73,9 @@ impl fmt::Debug for Content {
     }
 }
 
-impl Content {
-    /// Reads it from its beginning, without gzip. At most two layers are removed: one of the transfer, one of the file (AMB-B36).
+impl DocumentBytes {
+    /// Reads it from its beginning, without gzip. At most two layers are removed: one of the transfer, one of the file
+    /// (AMB-B36).
     pub(crate) fn open(&self, most_ratio: u64) -> io::Result<Box<dyn BufRead + Send>> {
         let mut reader = self.open_coded();
         for _ in 0..2 {
@@ -177,7 +178,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    fn read(content: &Content) -> io::Result<Vec<u8>> {
+    fn read(content: &DocumentBytes) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         content.open(200)?.read_to_end(&mut all)?;
         Ok(all)
@@ -186,17 +187,17 @@ mod tests {
     #[test]
     fn gzip_layers_are_taken_off_and_members_joined() {
         let twice = gzip(&gzip(b"text"));
-        assert_eq!(read(&Content::Memory(twice.into())).unwrap(), b"text");
+        assert_eq!(read(&DocumentBytes::Memory(twice.into())).unwrap(), b"text");
         let members = [gzip(b"te"), gzip(b"xt")].concat();
-        assert_eq!(read(&Content::Memory(members.into())).unwrap(), b"text");
-        assert_eq!(read(&Content::Memory(Bytes::from_static(b"text"))).unwrap(), b"text");
+        assert_eq!(read(&DocumentBytes::Memory(members.into())).unwrap(), b"text");
+        assert_eq!(read(&DocumentBytes::Memory(Bytes::from_static(b"text"))).unwrap(), b"text");
     }
 
     #[test]
     fn d14_a_gzip_bomb_ends_at_its_ratio() {
         let bomb = gzip(&vec![b' '; 64 << 20]);
         assert!(bomb.len() < 100_000);
-        let error = read(&Content::Memory(bomb.into())).unwrap_err();
+        let error = read(&DocumentBytes::Memory(bomb.into())).unwrap_err();
         assert!(error.to_string().contains("200 times"), "{error}");
     }
 
@@ -209,7 +210,7 @@ mod tests {
         spool.write(&piece).unwrap();
         assert_eq!(spool.bytes(), 1400 << 10);
         let content = spool.finish();
-        assert!(matches!(content, Content::File(_)));
+        assert!(matches!(content, DocumentBytes::File(_)));
         let (mut first, mut second) = (content.open(200).unwrap(), content.open(200).unwrap());
         let (mut one, mut two) = (Vec::new(), Vec::new());
         first.read_to_end(&mut one).unwrap();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub(crate) struct Awaited {
     pending: BTreeSet<String>,
-    /// Those that a change explained.
+    /// The resources that a change explained.
     pub(crate) explained: Vec<String>,
 }
 

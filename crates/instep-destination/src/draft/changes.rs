@@ -1,27 +1,31 @@
 //! Changes: the entries of Change Lists, of the manifests of Change Dumps and of notifications, folded over the plan.
 
+use instep_net::Origin;
 use resourcesync::{Capability, Change, DateTime, Entry, Relation};
 
-use super::Draft;
+use super::{Draft, merging::PartSource};
 use crate::{
     Error,
     clock::latest_time,
     documents::Document,
-    http::Origin,
-    plan::{Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold},
+    plan::{Desired, DesiredPresence, LinksNamed, Mark, Order, Place, Shape, Survey, fold, plausible},
 };
 
 impl Draft {
-    /// Folds the changes of a list over the plan (§12.1): those that were not read before, and of these the ones at `since` or
-    /// later. The list is read to its end before the first of them counts (D16).
+    /// Folds the changes of a list over the plan (§12.1): those that were not read before, and of these the ones at
+    /// `since` or later. The list is read to its end before the first of them counts (D16).
     pub(crate) fn read_changes(
         &mut self,
         document: &Document,
         mark: Option<&Mark>,
-        since: Option<&DateTime>,
+        since: Option<DateTime>,
+        begins: Option<DateTime>,
     ) -> Result<Shape, Error> {
         let latest = latest_time(document.date);
-        let mut survey = Survey::new(document.header.metadata.as_ref(), mark, Some(latest));
+        let mut survey = Survey::new(document.header.metadata.as_ref(), mark, Some(latest))
+            .since(since)
+            .newest_first(document.header.dialect.lists_newest_first());
+        // Read twice: the order and the times of a list are known only at its end.
         document.for_each(|entry| survey.observe(entry))?;
         let shape = survey.finish();
         if shape.went_back || shape.known == shape.entries {
@@ -34,11 +38,13 @@ impl Draft {
             // Without an inventory the limit is about what is held already.
             self.inventory.selected = self.state.held_count(None)?;
         }
-        self.fold(document, &shape, since)?;
+        let root = document.header.metadata.as_ref();
+        let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
+        self.fold(document, &shape, begins)?;
         Ok(shape)
     }
 
-    fn fold(&mut self, document: &Document, shape: &Shape, since: Option<&DateTime>) -> Result<(), Error> {
+    fn fold(&mut self, document: &Document, shape: &Shape, begins: Option<DateTime>) -> Result<(), Error> {
         let speaker = document.origin();
         // A manifest speaks of what is in its package.
         let is_list = document.header.capability() == Some(&Capability::ChangeList);
@@ -46,26 +52,31 @@ impl Draft {
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let mut part = Vec::new();
+        // The place of an entry is known within a part only: what comes later in a list of that order is older.
+        let most = if shape.order == Order::NewestFirst { Self::PART_OF_NEWEST } else { Self::PART };
         let (mut ordinal, mut inherited) = (0, None);
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
             ordinal += 1;
             self.account.read += 1;
             let place = shape.place(&entry, &mut inherited, ordinal);
             // In a list that was read before the place of an entry tells that it is new, whatever its time.
-            let since = since.filter(|_| shape.known == 0);
-            let is_before = since.zip(place.time).is_some_and(|(since, time)| time.end() <= since.instant());
+            let is_before = shape.known == 0 && shape.is_before(&entry, ordinal);
             if ordinal <= shape.known || is_before {
                 self.account.known += 1;
             } else if self.is_deletion_of_nothing(speaker.as_ref(), &entry)? {
                 self.account.equal += 1;
             } else if !self.in_scope(speaker.as_ref(), &entry.loc) {
                 self.account.unusable += 1;
-            } else if let Some(desired) = self.desired_after(speaker.as_ref(), &entry, place)? {
+            } else if let Some(mut desired) = self.desired_after(speaker.as_ref(), &entry, place)? {
+                if place.time.is_none() {
+                    // It is not older than its list: no inventory from before that takes it back.
+                    (desired.metadata.datetime, desired.is_undated) = (begins, true);
+                }
                 part.push(desired);
             } else {
                 self.account.excluded += 1;
             }
-            if part.len() >= Self::PART {
+            if part.len() >= most {
                 self.merge_changes(std::mem::take(&mut part), links)?;
             }
         }
@@ -74,7 +85,8 @@ impl Draft {
         self.merge_changes(part, links)
     }
 
-    /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had elsewhere.
+    /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had
+    /// elsewhere.
     fn is_deletion_of_nothing(&self, speaker: Option<&Origin>, entry: &Entry) -> Result<bool, Error> {
         if entry.metadata.change != Some(Change::Deleted) {
             return Ok(false);
@@ -98,6 +110,7 @@ impl Draft {
             return Ok(None);
         }
         let presence = match DesiredPresence::after(entry.metadata.change.as_ref()) {
+            // Deletions count whatever is selected: the selection may have been wider when the resource was fetched.
             DesiredPresence::Absent => DesiredPresence::Absent,
             _ if !self.policy.selection.wants(entry) => DesiredPresence::Excluded,
             presence => presence,
@@ -108,22 +121,22 @@ impl Draft {
         self.met_a_record |= self.may_be_record(entry);
         let alternate = self.preferred(speaker, entry).filter(|_| presence == DesiredPresence::Present);
         let mut desired = alternate.unwrap_or_else(|| Desired::of_entry(entry, presence));
-        (desired.facts.datetime, desired.ordinal) = (place.time, place.ordinal);
+        (desired.metadata.datetime, desired.ordinal) = (place.time, place.ordinal);
         Ok(Some(desired))
     }
 
-    /// Returns `true` if resources may be chosen by what an entry's resource says. A resource that no record describes is never
-    /// chosen, so that what has none is a record, or of no interest.
+    /// Returns `true` if resources may be chosen by what an entry's resource says. A resource that no record describes
+    /// is never chosen, so that what has none is a record, or of no interest.
     fn may_be_record(&self, entry: &Entry) -> bool {
         self.policy.condition.is_some() && entry.link_for(&Relation::DescribedBy).is_none()
     }
 
     fn merge_changes(&mut self, mut part: Vec<Desired>, links: LinksNamed) -> Result<(), Error> {
         self.account.superseded += fold(&mut part);
-        let Some(most) = self.policy.limit else { return self.merge(part, links, None, None) };
+        let Some(most) = self.policy.limit else { return self.merge(part, links, PartSource::Changes, None) };
         let before = most.saturating_sub(self.inventory.selected);
         let mut room = before;
-        let merged = self.merge(part, links, None, Some(&mut room));
+        let merged = self.merge(part, links, PartSource::Changes, Some(&mut room));
         self.inventory.selected += before - room;
         merged
     }

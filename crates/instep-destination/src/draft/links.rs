@@ -1,11 +1,11 @@
 //! Links of entries: versions that they lead to, and representations that the operator prefers.
 
+use instep_net::Origin;
 use resourcesync::{Entry, Link, MediaType, Relation};
 
 use super::Draft;
 use crate::{
     Error,
-    http::Origin,
     map::climbs,
     plan::Desired,
     state::{Action, ActionKind, Actions, Marks},

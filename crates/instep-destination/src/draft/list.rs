@@ -1,15 +1,15 @@
 //! Inventories: each entry of a Resource List, or of the manifest of a dump, is a resource that exists.
 
+use instep_net::Origin;
 use resourcesync::{DateTime, Entry, Link, Severity};
 
-use super::Draft;
+use super::{Draft, merging::PartSource};
 use crate::{
     Error, ProblemKind,
     clock::latest_time,
     documents::Document,
-    http::Origin,
     plan::{Desired, DesiredPresence, LinksNamed, plausible},
-    state::Facts,
+    state::ResourceMetadata,
 };
 
 /// The times that an inventory states.
@@ -21,11 +21,11 @@ struct InventoryTime {
 }
 
 impl InventoryTime {
-    /// Returns the time of the state that an entry lists. If the inventory does not say its own, the last modification is what
-    /// tells whether a listed change came before or after it.
-    fn of(self, facts: &Facts) -> Option<DateTime> {
-        let datetime = plausible(facts.datetime, self.latest);
-        if self.at.is_some() { datetime } else { datetime.or(plausible(facts.lastmod, self.latest)) }
+    /// Returns the time of the state that an entry lists. If the inventory does not say its own, the last modification
+    /// is what tells whether a listed change came before or after it.
+    fn of(self, metadata: &ResourceMetadata) -> Option<DateTime> {
+        let datetime = plausible(metadata.datetime, self.latest);
+        if self.at.is_some() { datetime } else { datetime.or(plausible(metadata.lastmod, self.latest)) }
     }
 }
 
@@ -46,25 +46,26 @@ impl Part {
 }
 
 impl Draft {
-    /// Plans what a Resource List promises (§10.1). Nothing of it stays in the plan unless all of it could be read (D16).
-    pub(crate) fn read_list(&mut self, document: &Document) -> Result<(), Error> {
-        let before = (self.actions.last()?, self.account, self.inventory, self.beside.settled.len());
-        match self.read_parts(document) {
+    /// Plans what a Resource List promises (§10.1). Nothing of it stays in the plan unless all of it could be read
+    /// (D16).
+    pub(crate) fn read_list(&mut self, document: &Document, stated: Option<DateTime>) -> Result<(), Error> {
+        let before = (self.actions.last()?, self.account, self.inventory, self.actions.last_aside()?);
+        match self.read_parts(document, stated) {
             Err(error @ Error::InvalidDocument { .. }) => {
-                let (last, account, inventory, settled) = before;
+                let (last, account, inventory, aside) = before;
                 self.actions.forget_after(last)?;
                 (self.account, self.inventory) = (account, inventory);
-                self.beside.settled.truncate(settled);
+                self.actions.forget_aside_after(aside)?;
                 Err(error)
             }
             other => other,
         }
     }
 
-    fn read_parts(&mut self, document: &Document) -> Result<(), Error> {
+    fn read_parts(&mut self, document: &Document, stated: Option<DateTime>) -> Result<(), Error> {
         let speaker = document.origin();
         let latest = Some(latest_time(document.date));
-        let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at), latest);
+        let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at).or(stated), latest);
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let mut part = Part::default();
@@ -98,9 +99,11 @@ impl Draft {
         time: InventoryTime,
     ) -> Result<(), Error> {
         let mut desired = Desired::of_entry(entry, DesiredPresence::Present);
-        desired.facts.datetime = time.of(&desired.facts);
+        desired.metadata.datetime = time.of(&desired.metadata);
+        self.inventory.newest = self.inventory.newest.max(desired.metadata.datetime);
         let has_room = self.policy.limit.is_none_or(|most| self.inventory.selected < most);
         if !has_room || !self.policy.selection.wants(entry) {
+            // It stays in the part: the resource exists, so that its absence from the selection implies no deletion.
             desired.presence = DesiredPresence::Excluded;
             part.excluded.push(desired);
             return Ok(());
@@ -131,7 +134,8 @@ impl Draft {
         linked.extend(entry.links.iter().filter(in_scope).map(Desired::of_link));
     }
 
-    /// Decides about a part: what is listed itself counts before the target of a link, and that before what is not selected.
+    /// Decides about a part: what is listed itself counts before the target of a link, and that before what is not
+    /// selected.
     fn merge_part(&mut self, part: Part, at: Option<DateTime>) -> Result<(), Error> {
         let before = part.len();
         let Part { selected: mut desired, mut linked, mut excluded } = part;
@@ -146,10 +150,11 @@ impl Draft {
             }
         }
         self.account.superseded += (before - desired.len()) as u64;
-        self.merge(desired, LinksNamed::Some, at, None)
+        self.merge(desired, LinksNamed::Some, PartSource::Inventory { at }, None)
     }
 
-    /// Leaves one entry for each resource: equal ones are one (D17); of unlike ones the last is tried, which is reported.
+    /// Leaves one entry for each resource: equal ones are one (D17); of unlike ones the last is tried, which is
+    /// reported.
     fn drop_repeated(&mut self, part: &mut Vec<Desired>) {
         part.sort_by(|a, b| a.uri.cmp(&b.uri));
         let problems = &mut self.problems;
@@ -160,10 +165,11 @@ impl Draft {
             }
             *selected -= 1;
             let uri = earlier.uri.as_str();
-            if later.facts == earlier.facts {
+            if later.metadata == earlier.metadata {
                 problems.warning(ProblemKind::Entry, uri, "it is listed twice");
             } else {
                 problems.problem(ProblemKind::Entry, uri, "it is listed twice, with unlike metadata");
+                // The later one, as in a Change List. Nothing says which is right, and both cannot be.
                 std::mem::swap(later, earlier);
             }
             true

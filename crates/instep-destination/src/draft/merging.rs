@@ -1,12 +1,69 @@
 //! Carries a decision into the rows of the plan, one resource after the other.
 
-use std::collections::BTreeSet;
+use resourcesync::DateTime;
 
-use super::awaited::Awaited;
+use super::{Draft, awaited::Awaited};
 use crate::{
-    plan::{Accounting, Decision, DecisionRules, Desired, DesiredPresence, Known, Rest, decide, following},
-    state::{Action, ActionKind, Actions, Held, Pushing, StateError},
+    Error,
+    plan::{
+        Accounting, Decision, DecisionRules, Desired, DesiredPresence, Known, LinksNamed, Rest, decide,
+        following,
+    },
+    state::{Action, ActionKind, Actions, Aside, CopyState, HeldResource, Marks, Pushing, StateError},
 };
+
+/// The kind of document that a part of desired states comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PartSource {
+    /// A list of changes.
+    Changes,
+    /// An inventory of a time, if it says one.
+    Inventory { at: Option<DateTime> },
+}
+
+impl Draft {
+    /// Decides about a part of desired states, each resource once; the part is sorted here.
+    pub(super) fn merge(
+        &mut self,
+        mut part: Vec<Desired>,
+        links: LinksNamed,
+        source: PartSource,
+        room: Option<&mut u64>,
+    ) -> Result<(), Error> {
+        if self.stop.is_cancelled() {
+            return Err(Error::Interrupted);
+        }
+        let (inventory, is_undated) = match source {
+            PartSource::Changes => (None, false),
+            PartSource::Inventory { at } => (at, at.is_none() && self.applied_changes),
+        };
+        let rules = DecisionRules { set: self.set, delete: self.policy.delete, links, inventory, is_undated };
+        let mut merging = Merging {
+            rules,
+            pushing: self.actions.pushing()?,
+            actions: &self.actions,
+            may_hold_earlier: self.may_hold_earlier,
+            damaged: &self.damaged,
+            deletions: self.keeps_deletions.then_some(&self.state),
+            account: &mut self.account,
+            unchanged: &mut self.inventory.unchanged,
+            kept: &mut self.inventory.kept,
+            room,
+            awaited: &mut self.awaited,
+            failure: None,
+        };
+        // The part and the rows are walked once, side by side: a look-up for each entry would cost a million of them.
+        let joining =
+            self.state.meet(self.set, &mut self.marks, &mut part, &mut |desired, held, was_named| {
+                merging.take(desired, held, was_named);
+            })?;
+        merging.failure.map_or(Ok(()), Err)?;
+        for uri in joining {
+            self.actions.set_aside(Aside::Joins, uri.as_str())?;
+        }
+        Ok(())
+    }
+}
 
 /// The outputs of the decisions about one part of a document.
 pub(super) struct Merging<'a> {
@@ -15,13 +72,15 @@ pub(super) struct Merging<'a> {
     pub(super) actions: &'a Actions,
     /// `false` saves the look-up: a plan that begins with an inventory has no earlier action.
     pub(super) may_hold_earlier: bool,
-    pub(super) damaged: &'a BTreeSet<String>,
+    pub(super) damaged: &'a Marks,
+    /// The state, if it keeps deletions of the set.
+    pub(super) deletions: Option<&'a CopyState>,
     pub(super) account: &'a mut Accounting,
     pub(super) unchanged: &'a mut u64,
     pub(super) kept: &'a mut u64,
-    /// The number of resources that may still be added, if the operator limits them and the entries are not counted yet.
+    /// The number of resources that may still be added, if the operator limits them and the entries are not counted
+    /// yet.
     pub(super) room: Option<&'a mut u64>,
-    pub(super) settled: &'a mut Vec<String>,
     pub(super) awaited: &'a mut Awaited,
     /// The first failure; nothing is written after it.
     pub(super) failure: Option<StateError>,
@@ -29,18 +88,30 @@ pub(super) struct Merging<'a> {
 
 impl Merging<'_> {
     /// Decides about a resource and writes that into the plan.
-    pub(super) fn take(&mut self, desired: &Desired, held: Option<&Held>, was_named: bool) {
+    pub(super) fn take(&mut self, desired: &Desired, held: Option<&HeldResource>, was_named: bool) {
         if self.failure.is_none() {
             self.failure = self.plan(desired, held, was_named).err();
         }
     }
 
-    fn plan(&mut self, desired: &Desired, held: Option<&Held>, was_named: bool) -> Result<(), StateError> {
+    fn plan(
+        &mut self,
+        desired: &Desired,
+        held: Option<&HeldResource>,
+        was_named: bool,
+    ) -> Result<(), StateError> {
         let uri = desired.uri.as_str();
         let was_awaited = self.awaited.meet(uri);
+        // A look-up by URI makes the plan build an index: not for a first reading, which has nothing earlier.
         let earlier = if self.may_hold_earlier { self.actions.for_uri(uri)? } else { None };
-        let is_damaged = !self.damaged.is_empty() && self.damaged.contains(uri);
-        let decision = decide(desired, Known { held, earlier: earlier.as_ref(), is_damaged }, &self.rules);
+        let is_damaged = held.is_some_and(|held| self.damaged.has(held.id));
+        // Only of what is not held: the row of a held resource has the time of its last change.
+        let gone = match self.deletions.filter(|_| held.is_none()) {
+            Some(state) => state.gone(self.rules.set, uri)?,
+            None => None,
+        };
+        let known = Known { held, earlier: earlier.as_ref(), gone, is_damaged };
+        let decision = decide(desired, known, &self.rules);
         let decision = match decision {
             Decision::Act(ActionKind::Create) if earlier.is_none() => self.within_limit(decision),
             decision => decision,
@@ -59,13 +130,19 @@ impl Merging<'_> {
                 self.account.rest(rest);
                 *self.kept += u64::from(rest == Rest::Kept);
                 *self.unchanged += u64::from(desired.presence == DesiredPresence::Present);
+                // Nothing is pending of a current resource: otherwise an earlier failure would be retried for ever.
                 if earlier.is_some() || was_awaited {
-                    self.settled.push(uri.to_owned());
+                    self.actions.set_aside(Aside::Settled, uri)?;
                 }
+            }
+            Decision::Act(ActionKind::Check) if self.is_doubtful(desired, held) => {
+                self.account.planned += 1;
+                self.pushing.push(ActionKind::Check, &Desired::new(desired.uri.clone()))?;
             }
             Decision::Act(kind) => {
                 self.account.planned += 1;
                 match earlier.as_ref().filter(|earlier| is_update_after(kind, earlier)) {
+                    // Its patch applies to the version before, which is not held yet: the way leads through both.
                     Some(earlier) => {
                         self.pushing.push(kind, &following(desired.clone(), &earlier.desired))?
                     }
@@ -78,7 +155,14 @@ impl Merging<'_> {
 }
 
 impl Merging<'_> {
-    /// Returns the decision to create a resource, or to leave it out if the copy has as many as the operator wants (A10).
+    /// Returns `true` if an entry may be older than what is held: what it says of the bytes is not expected of the
+    /// answer.
+    fn is_doubtful(&self, desired: &Desired, held: Option<&HeldResource>) -> bool {
+        self.rules.may_precede(desired, held.and_then(|held| held.metadata.datetime))
+    }
+
+    /// Returns the decision to create a resource, or to leave it out if the copy has as many as the operator wants
+    /// (A10).
     fn within_limit(&mut self, decision: Decision) -> Decision {
         match self.room.as_deref_mut() {
             Some(0) => Decision::Rest(Rest::Excluded),

@@ -4,7 +4,7 @@ use super::{Draft, InventoryCount};
 use crate::{
     Error,
     plan::{Accounting, DesiredPresence, removal},
-    state::{Action, ActionKind, Owed},
+    state::{Action, ActionKind, Aside, Owed},
 };
 
 impl Draft {
@@ -14,10 +14,10 @@ impl Draft {
         if let Some(versions) = &mut self.versions {
             versions.forget_after(0)?;
         }
+        // New marks forget which committed resources were named: the next reading has to name them itself.
         self.marks = self.state.marks()?;
         (self.inventory, self.account) = (InventoryCount::default(), Accounting::default());
-        self.beside.joining.clear();
-        self.beside.settled.clear();
+        self.actions.forget_aside_after(0)?;
         self.may_hold_earlier = false;
         if self.begins_with_owed { self.plan_owed() } else { Ok(()) }
     }
@@ -42,13 +42,14 @@ impl Draft {
         let held = self.state.held(desired.uri.as_str())?;
         let kind = match (desired.presence, held) {
             (DesiredPresence::Absent, Some(held)) if self.policy.delete => removal(&held, self.set),
+            // The file is gone already, or the operator keeps it: either way nothing is pending.
             (DesiredPresence::Absent, held) => {
                 if held.is_some() {
                     self.account.excluded += 1;
                 } else {
                     self.account.equal += 1;
                 }
-                self.beside.settled.push(desired.uri.into_string());
+                self.actions.set_aside(Aside::Settled, desired.uri.as_str())?;
                 return Ok(());
             }
             (_, Some(_)) => ActionKind::Update,

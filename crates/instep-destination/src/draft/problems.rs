@@ -5,13 +5,13 @@ use crate::{Event, Monitor, Problem, ProblemKind};
 /// Problems and warnings that a thread without a monitor met.
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
-    kept: Vec<Kept>,
-    /// Those that cost something and are only counted.
+    kept: Vec<KeptProblem>,
+    /// Further problems that cost something, which are only counted.
     counted: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct KeptProblem {
     kind: ProblemKind,
     uri: String,
     what: String,
@@ -24,15 +24,15 @@ impl Problems {
 
     /// Adds something that costs an entry or a document.
     pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
-        self.add(Kept { kind, uri: uri.to_owned(), what: what.into(), costs: true });
+        self.add(KeptProblem { kind, uri: uri.to_owned(), what: what.into(), costs: true });
     }
 
     /// Adds something that costs nothing.
     pub(crate) fn warning(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
-        self.add(Kept { kind, uri: uri.to_owned(), what: what.into(), costs: false });
+        self.add(KeptProblem { kind, uri: uri.to_owned(), what: what.into(), costs: false });
     }
 
-    fn add(&mut self, problem: Kept) {
+    fn add(&mut self, problem: KeptProblem) {
         if self.kept.len() < Self::MOST_KEPT {
             self.kept.push(problem);
         } else {
@@ -47,7 +47,7 @@ impl Problems {
             monitor
                 .event(Event::Note(&format!("{cost} more problems of the same document are only counted")));
         }
-        for Kept { kind, uri, what, costs } in self.kept.drain(..) {
+        for KeptProblem { kind, uri, what, costs } in self.kept.drain(..) {
             let problem = Problem::new(kind, &uri, &what);
             monitor.event(if costs { Event::Problem(problem) } else { Event::Warning(problem) });
             cost += u64::from(costs);

@@ -1,4 +1,5 @@
-//! A state older than any inventory (`--as-of`): what changed between the two is taken back, as far as the Source still offers it.
+//! A state older than any inventory (`--as-of`): what changed between the two is taken back, as far as the Source still
+//! offers it.
 
 use resourcesync::{Change, DateTime, Entry, Relation, Uri};
 
@@ -28,6 +29,7 @@ impl Draft {
             return Ok(());
         }
         let uri = resource(&entry.loc);
+        // The first change after the moment tells what was there before; later ones tell of states in between.
         if undoing.first.for_uri(uri.as_str())?.is_some() {
             return Ok(());
         }

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
+use instep_net::HttpError;
 use instep_store::database::DatabaseError;
 
-use super::{Error, Guard, error_chain};
-use crate::{
-    discover::DiscoverError, documents::DocumentError, http::HttpError, state::StateError, store::StoreError,
-};
+use super::{Error, Guard, WithoutUrl, error_chain};
+use crate::{discover::DiscoverError, documents::DocumentError, state::StateError, store::StoreError};
 
 impl From<HttpError> for Error {
     fn from(error: HttpError) -> Self {
@@ -18,7 +17,7 @@ impl From<HttpError> for Error {
                     HttpError::HostDown { host, .. } => host.clone(),
                     error => error.uri().unwrap_or_default().to_owned(),
                 };
-                Self::Unreachable { url, source: Box::new(error) }
+                Self::Unreachable { url, source: Box::new(WithoutUrl(error)) }
             }
         }
     }
@@ -28,9 +27,7 @@ impl From<DocumentError> for Error {
     fn from(error: DocumentError) -> Self {
         match error {
             DocumentError::Http(error) => error.into(),
-            DocumentError::Stopped { ref uri } => {
-                Self::Unreachable { url: uri.clone(), source: Box::new(error) }
-            }
+            DocumentError::Stopped { .. } => Self::Interrupted,
             DocumentError::Spool { .. } => Self::Storage {
                 action: "write below",
                 path: PathBuf::from(".instep"),

@@ -6,10 +6,10 @@ use crate::{
     Error, Event, Phase, Strategy, Via,
     clock::latest_time,
     discover::{CapabilitySet, Discovered},
-    listen::{Kind, Lead, Listener, Message, Received, leads},
+    listen::{ChannelMessage, Consequence, Kind, Listener, Received, leads},
     plan::{Choice, Standing, standing},
     read::is_gone,
-    run::Run,
+    run::SyncRun,
 };
 
 /// The result of processing the received messages.
@@ -26,32 +26,32 @@ pub(super) enum Attended {
     Withdrawn,
 }
 
-impl Run<'_> {
-    /// Does what was heard asks for. The checkpoint moves by a notification that continues it, or by a Change List.
+impl SyncRun<'_> {
+    /// Applies what was received. The checkpoint moves by a notification that continues it, or by a Change List.
     pub(super) async fn attend(
         &mut self,
-        heard: &Received,
+        received: &Received,
         listener: &mut Listener,
     ) -> Result<Attended, Error> {
-        let Some(source) = listener.source().cloned().filter(|_| !heard.look) else {
+        let Some(source) = listener.source().cloned().filter(|_| !received.look) else {
             return self.look(listener).await;
         };
         let (framework, changes): (Vec<_>, Vec<_>) =
-            heard.messages.iter().partition(|message| message.kind == Kind::Framework);
+            received.messages.iter().partition(|message| message.kind == Kind::Framework);
         let (mut looks, mut look_later) = (false, false);
         let leads: Vec<_> = framework.iter().flat_map(|message| leads_of(message, listener)).collect();
         for lead in leads {
             match lead {
-                Lead::LookLater => look_later = true,
-                Lead::Look => looks = true,
-                Lead::Gone(document) if self.has_gone(&source, &document).await? => {
+                Consequence::LookLater => look_later = true,
+                Consequence::Look => looks = true,
+                Consequence::Gone(document) if self.has_gone(&source, &document).await? => {
                     self.reporter
                         .note(&format!("{document} is withdrawn: what it led to is not followed any more"));
                     if listener.forget(&document) {
                         return Ok(Attended::Withdrawn);
                     }
                 }
-                Lead::Gone(_) => looks = true,
+                Consequence::Gone(_) => looks = true,
             }
         }
         if looks || !self.apply(&source, &changes).await? {
@@ -66,7 +66,7 @@ impl Run<'_> {
     }
 
     /// Applies notifications about any set; false where one of them does not continue what is held.
-    async fn apply(&mut self, source: &Discovered, messages: &[&Message]) -> Result<bool, Error> {
+    async fn apply(&mut self, source: &Discovered, messages: &[&ChannelMessage]) -> Result<bool, Error> {
         for found in &source.sets {
             let of_set: Vec<_> = messages
                 .iter()
@@ -79,7 +79,11 @@ impl Run<'_> {
         Ok(true)
     }
 
-    async fn apply_to(&mut self, found: &CapabilitySet, messages: &[&&Message]) -> Result<bool, Error> {
+    async fn apply_to(
+        &mut self,
+        found: &CapabilitySet,
+        messages: &[&&ChannelMessage],
+    ) -> Result<bool, Error> {
         let id = self.copy.set(found)?;
         let Some(mut checkpoint) = self.state().checkpoint(id)? else { return Ok(false) };
         let by_changes = matches!(self.options.via, Via::Cheapest | Via::Changes);
@@ -88,7 +92,7 @@ impl Run<'_> {
         }
         let since = checkpoint.clone();
         let mut continuing = Vec::new();
-        for Message { set, body, .. } in messages {
+        for ChannelMessage { set, body, .. } in messages {
             let Ok(document) = self.network.documents.keep(set, &body[..]) else { return Ok(false) };
             let Some(entries) = entries(body, set) else { return Ok(false) };
             match standing(&document.header, &entries, set, checkpoint.datetime.as_ref(), &latest_time(None))
@@ -108,7 +112,7 @@ impl Run<'_> {
         checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
         let mut set = self.new_plan(id, true)?;
         for document in &continuing {
-            set.read_changes(document, None, since.datetime).await?;
+            set.read_changes(document, None, since.datetime, None).await?;
         }
         self.reporter.problems_of(&set);
         self.account_for(&mut set, false)?;
@@ -125,8 +129,8 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Returns `true` if a document that was reported deleted is gone, judged by the document above it: the Source Description of a Capability List,
-    /// the host of a Source Description. Nothing is deleted for it either way.
+    /// Returns `true` if a document that was reported deleted is gone, judged by the document above it: the Source
+    /// Description of a Capability List, the host of a Source Description. Nothing is deleted for it either way.
     async fn has_gone(&mut self, source: &Discovered, document: &Uri) -> Result<bool, Error> {
         let description = source.source_description.as_ref();
         let known = description == Some(document)
@@ -148,10 +152,10 @@ impl Run<'_> {
     }
 }
 
-fn leads_of(message: &Message, listener: &Listener) -> Vec<Lead> {
+fn leads_of(message: &ChannelMessage, listener: &Listener) -> Vec<Consequence> {
     match entries(&message.body, &message.set) {
-        Some(entries) => leads(&entries, listener.hears_all_changes_of(&message.set)),
-        None => vec![Lead::Look],
+        Some(entries) => leads(&entries, listener.receives_all_changes_of(&message.set)),
+        None => vec![Consequence::Look],
     }
 }
 

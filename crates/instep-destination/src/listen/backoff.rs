@@ -16,8 +16,9 @@ impl Backoff {
         Self { first, longest, next: first }
     }
 
-    /// Returns the pause after a trouble, if all was well for `well` before it. It begins anew only if that was longer than the last pause
-    /// and a minute: a channel that opens and closes at once is no better than one that does not open (B23).
+    /// Returns the pause after a trouble, if all was well for `well` before it. It begins anew only if that was longer
+    /// than the last pause and a minute: a channel that opens and closes at once is no better than one that does not
+    /// open (B23).
     pub(super) fn after(&mut self, well: Duration) -> Duration {
         const STABLE: Duration = Duration::from_secs(60);
         if well >= STABLE.max(self.next) {

@@ -1,7 +1,7 @@
 //! The server at which hubs verify and deliver: small, quick, and of no use to strangers (W6, W7).
 //!
-//! It knows tokens, not hubs: whoever names the token of a subscription is taken for its hub, and what such a one delivers counts only
-//! with the right signature.
+//! It knows tokens, not hubs: whoever names the token of a subscription is taken for its hub, and what such a one
+//! delivers counts only with the right signature.
 
 use std::{
     convert::Infallible,
@@ -66,7 +66,7 @@ struct CallbackServer {
     sha1: bool,
 }
 
-type Answer = Response<Full<Bytes>>;
+type CallbackResponse = Response<Full<Bytes>>;
 
 impl Callbacks {
     /// Listens at the address of the options, or at that of the callbacks' URL if they name none.
@@ -134,10 +134,11 @@ impl CallbackServer {
         }
     }
 
-    async fn answer(&self, connection: u64, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, connection: u64, request: Request<Incoming>) -> CallbackResponse {
         // A proxy may change the path before the token.
         let token = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
         let Some(subscription) = self.find(&token) else { return plain(StatusCode::NOT_FOUND) };
+        // A connection that named a token is no stranger's: it may stay when places run out.
         self.connections().know(connection);
         match *request.method() {
             Method::GET => intent(&subscription, &token, request.uri().query().unwrap_or_default()),
@@ -151,9 +152,14 @@ impl CallbackServer {
         subscriptions.iter().filter_map(Weak::upgrade).find(|subscription| subscription.knows(token))
     }
 
-    /// Takes a delivery and answers at once (CN-17). One that is not proved to come from the hub has no effect (CN-18), and gets the same
-    /// answer, so that a forger learns nothing.
-    async fn delivery(&self, subscription: &Subscription, token: &str, request: Request<Incoming>) -> Answer {
+    /// Takes a delivery and answers at once (CN-17). One that is not proved to come from the hub has no effect (CN-18),
+    /// and gets the same answer, so that a forger learns nothing.
+    async fn delivery(
+        &self,
+        subscription: &Subscription,
+        token: &str,
+        request: Request<Incoming>,
+    ) -> CallbackResponse {
         let secret = match subscription.delivered(token) {
             Delivery::Taken { secret } => secret,
             Delivery::Gone => return plain(StatusCode::GONE),
@@ -164,6 +170,7 @@ impl CallbackServer {
         if !is_xml(field(header::CONTENT_TYPE.as_str()).unwrap_or_default()) {
             return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE);
         }
+        // Refused by its announced length, before a byte of it is read.
         if body.size_hint().lower() > MOST_BYTES as u64 {
             return plain(StatusCode::PAYLOAD_TOO_LARGE);
         }
@@ -184,7 +191,7 @@ impl CallbackServer {
 }
 
 /// Answers a verification of intent (WebSub §5.3) or a denial (§5.2).
-fn intent(subscription: &Subscription, token: &str, query: &str) -> Answer {
+fn intent(subscription: &Subscription, token: &str, query: &str) -> CallbackResponse {
     let value = |name: &str| {
         let mut pairs = url::form_urlencoded::parse(query.as_bytes());
         pairs.find(|(own, _)| own == name).map(|(_, value)| value.into_owned())
@@ -218,7 +225,8 @@ fn is_xml(media_type: &str) -> bool {
     matches!(essence.as_str(), "application/xml" | "text/xml") || essence.ends_with("+xml")
 }
 
-/// Returns `true` if a delivery's `self` link is the topic, or if it has none: then its callback says which topic it is about (CN-17).
+/// Returns `true` if a delivery's `self` link is the topic, or if it has none: then its callback says which topic it is
+/// about (CN-17).
 fn is_about(links: Option<&str>, topic: &Uri) -> bool {
     let own = Relation::parse("self");
     let links = links.map(|field| discovery::parse_link_header(field, topic)).unwrap_or_default();
@@ -226,7 +234,7 @@ fn is_about(links: Option<&str>, topic: &Uri) -> bool {
     own.peek().is_none() || own.any(|link| link.target == *topic)
 }
 
-fn plain(status: StatusCode) -> Answer {
+fn plain(status: StatusCode) -> CallbackResponse {
     let mut answer = Response::new(Full::new(Bytes::new()));
     *answer.status_mut() = status;
     answer

@@ -1,4 +1,5 @@
-//! The connections to the callback server, limited per address and in all (B23, W7). PURE: connections are cancelled through their tokens.
+//! The connections to the callback server, limited per address and in all (B23, W7). PURE: connections are cancelled
+//! through their tokens.
 
 use std::{collections::VecDeque, fmt};
 
@@ -6,13 +7,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Connections at a time in all.
 pub(super) const CONNECTIONS: usize = 64;
-/// Connections at a time from one address. A hub needs one for each delivery on its way; a proxy before this server brings all hubs.
+/// Connections at a time from one address. A hub needs one for each delivery on its way; a proxy before this server
+/// brings all hubs.
 pub(super) const PER_ADDRESS: usize = 16;
 
 /// The open connections, the oldest first.
 ///
-/// A stranger who drips a header must not keep a hub out, not even from behind the same address. So a new connection is always taken if
-/// an older one has not yet asked for a callback that exists: that one is closed.
+/// A stranger who drips a header must not keep a hub out, not even from behind the same address. So a new connection is
+/// always taken if an older one has not yet asked for a callback that exists: that one is closed.
 #[derive(Debug)]
 pub(super) struct CallbackConnections<A> {
     open: VecDeque<OpenConnection<A>>,
@@ -43,7 +45,8 @@ impl<A> Default for CallbackConnections<A> {
 }
 
 impl<A: PartialEq> CallbackConnections<A> {
-    /// Takes a connection and returns its number and the token that ends it; `None` if every older one belongs to a hub.
+    /// Takes a connection and returns its number and the token that ends it; `None` if every older one belongs to a
+    /// hub.
     pub(super) fn open(&mut self, address: A) -> Option<(u64, CancellationToken)> {
         if self.open.iter().filter(|open| open.address == address).count() >= PER_ADDRESS {
             self.close_stranger(|open| open.address == address)?;

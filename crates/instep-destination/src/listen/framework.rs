@@ -4,8 +4,9 @@ use resourcesync::{Capability, Change, Entry, Uri};
 
 /// The consequence of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Lead {
-    /// The document is to be read later: the changes of its set arrive over a channel, so that it has hardly anything new.
+pub(crate) enum Consequence {
+    /// The document is to be read later: the changes of its set arrive over a channel, so that it has hardly anything
+    /// new.
     LookLater,
     /// The Source is to be looked at now.
     Look,
@@ -13,19 +14,19 @@ pub(crate) enum Lead {
     Gone(Uri),
 }
 
-/// Returns the consequence of each entry. `heard`: every change of the set arrives over a channel anyway.
-pub(crate) fn leads(entries: &[Entry], heard: bool) -> Vec<Lead> {
+/// Returns the consequence of each entry. `has_channel`: every change of the set arrives over a channel anyway.
+pub(crate) fn leads(entries: &[Entry], has_channel: bool) -> Vec<Consequence> {
     let lead = |entry: &Entry| match (&entry.metadata.capability, &entry.metadata.change) {
-        (Some(capability), _) if heard && tells_of_resources(capability) => Lead::LookLater,
+        (Some(capability), _) if has_channel && lists_resources(capability) => Consequence::LookLater,
         (Some(Capability::CapabilityList | Capability::Description), Some(Change::Deleted)) => {
-            Lead::Gone(entry.loc.clone())
+            Consequence::Gone(entry.loc.clone())
         }
-        _ => Lead::Look,
+        _ => Consequence::Look,
     };
     entries.iter().map(lead).collect()
 }
 
-fn tells_of_resources(capability: &Capability) -> bool {
+fn lists_resources(capability: &Capability) -> bool {
     use Capability::{ChangeDump, ChangeList, ResourceDump, ResourceList};
     matches!(capability, ResourceList | ResourceDump | ChangeList | ChangeDump)
 }
@@ -48,16 +49,19 @@ mod tests {
             entry(Capability::CapabilityList, Change::Updated),
             Entry::new(Uri::parse("http://a/document.xml").unwrap()),
         ];
-        assert_eq!(leads(&entries, true), [Lead::LookLater, Lead::LookLater, Lead::Look, Lead::Look]);
-        assert!(leads(&entries, false).iter().all(|lead| *lead == Lead::Look));
+        assert_eq!(
+            leads(&entries, true),
+            [Consequence::LookLater, Consequence::LookLater, Consequence::Look, Consequence::Look]
+        );
+        assert!(leads(&entries, false).iter().all(|lead| *lead == Consequence::Look));
     }
 
     #[test]
     fn fn_2_only_a_deleted_capability_list_or_description_is_in_doubt() {
         let uri = Uri::parse("http://a/document.xml").unwrap();
         for capability in [Capability::CapabilityList, Capability::Description] {
-            assert_eq!(leads(&[entry(capability, Change::Deleted)], true), [Lead::Gone(uri.clone())]);
+            assert_eq!(leads(&[entry(capability, Change::Deleted)], true), [Consequence::Gone(uri.clone())]);
         }
-        assert_eq!(leads(&[entry(Capability::ResourceList, Change::Deleted)], false), [Lead::Look]);
+        assert_eq!(leads(&[entry(Capability::ResourceList, Change::Deleted)], false), [Consequence::Look]);
     }
 }

@@ -26,14 +26,14 @@ pub(crate) struct Received {
     /// The Source has to be looked at: something may have been missed, or was not understood.
     pub(crate) look: bool,
     /// The messages, in the order of their arrival.
-    pub(crate) messages: Vec<Message>,
+    pub(crate) messages: Vec<ChannelMessage>,
     /// Notes for the operator.
     pub(crate) notes: Vec<String>,
 }
 
 /// A message of a channel.
 #[derive(Clone, Debug)]
-pub(crate) struct Message {
+pub(crate) struct ChannelMessage {
     /// The Capability List of the set that the message is about.
     pub(crate) set: Uri,
     pub(crate) kind: Kind,
@@ -43,12 +43,13 @@ pub(crate) struct Message {
 /// Collects the messages of any number of channels.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
-    heard: Mutex<Received>,
+    received: Mutex<Received>,
     unreadable: Mutex<UnreadableMessages>,
     news: Notify,
 }
 
-/// Messages that are not documents. Each may mean a missed change, but a channel that sends nothing else must not make a look of each.
+/// Messages that are not documents. Each may mean a missed change, but a channel that sends nothing else must not make
+/// a look of each.
 #[derive(Debug)]
 struct UnreadableMessages {
     backoff: Backoff,
@@ -79,12 +80,12 @@ impl UnreadableMessages {
 impl Inbox {
     /// Records that something may have been missed.
     pub(super) fn look(&self) {
-        self.heard().look();
+        self.received().look();
         self.news.notify_one();
     }
 
     /// Takes a message. One that is not a document leads to a look, and then to fewer and fewer (B23).
-    pub(super) fn put(&self, message: Message) {
+    pub(super) fn put(&self, message: ChannelMessage) {
         if !is_readable(&message) {
             let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
             if unreadable.leads_to_look(Instant::now()) {
@@ -93,29 +94,31 @@ impl Inbox {
             }
             return;
         }
-        let mut heard = self.heard();
-        let waiting: usize = heard.messages.iter().map(|message| message.body.len()).sum();
-        if heard.messages.len() >= MOST_MESSAGES || waiting + message.body.len() > MOST_BYTES {
-            heard.look();
-        } else if !heard.look {
-            heard.messages.push(message);
+        let mut received = self.received();
+        let waiting: usize = received.messages.iter().map(|message| message.body.len()).sum();
+        // Nothing is lost over the limit: a look reads the Change List, which has what the messages say.
+        if received.messages.len() >= MOST_MESSAGES || waiting + message.body.len() > MOST_BYTES {
+            received.look();
+        } else if !received.look {
+            received.messages.push(message);
         }
-        drop(heard);
+        // Given up before the reader is woken, which asks for it at once.
+        drop(received);
         self.news.notify_one();
     }
 
     /// Records a note for the operator. It leads to no look.
     pub(super) fn note(&self, text: String) {
         tracing::info!("{text}");
-        let mut heard = self.heard();
-        if heard.notes.len() < MOST_NOTES {
-            heard.notes.push(text);
+        let mut received = self.received();
+        if received.notes.len() < MOST_NOTES {
+            received.notes.push(text);
         }
     }
 
     /// Returns the messages since the last call.
     pub(super) fn take(&self) -> Received {
-        std::mem::take(&mut *self.heard())
+        std::mem::take(&mut *self.received())
     }
 
     /// Waits for the next message. Several since the last call count as one.
@@ -123,8 +126,8 @@ impl Inbox {
         self.news.notified().await;
     }
 
-    fn heard(&self) -> MutexGuard<'_, Received> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    fn received(&self) -> MutexGuard<'_, Received> {
+        self.received.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -137,7 +140,7 @@ impl Received {
 }
 
 /// Returns `true` if a message is a document that can be read to its end.
-fn is_readable(message: &Message) -> bool {
+fn is_readable(message: &ChannelMessage) -> bool {
     let options = ReadOptions::for_base(message.set.clone());
     let Ok(mut reader) = DocumentReader::new(&message.body[..], options) else { return false };
     let mut entry = Entry::default();
@@ -157,9 +160,9 @@ mod tests {
         xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"changelist\"/></urlset>";
 
     /// A document of at least this many bytes.
-    fn message(bytes: usize) -> Message {
+    fn message(bytes: usize) -> ChannelMessage {
         let set = Uri::parse("http://a/caps.xml").unwrap();
-        Message { set, kind: Kind::Changes, body: format!("{DOCUMENT}{}", " ".repeat(bytes)).into() }
+        ChannelMessage { set, kind: Kind::Changes, body: format!("{DOCUMENT}{}", " ".repeat(bytes)).into() }
     }
 
     #[test]
@@ -167,15 +170,15 @@ mod tests {
         let inbox = Inbox::default();
         for _ in 0..10_000 {
             inbox.put(message(100));
-            assert!(inbox.heard().messages.len() <= MOST_MESSAGES);
+            assert!(inbox.received().messages.len() <= MOST_MESSAGES);
         }
-        let heard = inbox.take();
-        assert!(heard.look && heard.messages.is_empty());
+        let received = inbox.take();
+        assert!(received.look && received.messages.is_empty());
         inbox.put(message(MOST_BYTES + 1));
         assert!(inbox.take().look);
         inbox.put(message(1));
-        let heard = inbox.take();
-        assert!(!heard.look && heard.messages.len() == 1);
+        let received = inbox.take();
+        assert!(!received.look && received.messages.len() == 1);
     }
 
     #[tokio::test(start_paused = true)]
@@ -183,13 +186,13 @@ mod tests {
         let inbox = Inbox::default();
         let mut looks = 0;
         for _ in 0..36_000 {
-            inbox.put(Message { body: "garbage".into(), ..message(0) });
+            inbox.put(ChannelMessage { body: "garbage".into(), ..message(0) });
             looks += u32::from(inbox.take().look);
             tokio::time::advance(Duration::from_millis(100)).await;
         }
         assert!((2..30).contains(&looks), "{looks} looks in an hour");
         tokio::time::advance(Duration::from_secs(3_600)).await;
-        inbox.put(Message { body: "garbage".into(), ..message(0) });
+        inbox.put(ChannelMessage { body: "garbage".into(), ..message(0) });
         assert!(inbox.take().look);
     }
 }

@@ -58,7 +58,7 @@ impl Mode {
 
 /// The hub's answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum HubAnswer {
     /// It will verify, or has done so.
     Accepted,
     /// It refuses this request.
@@ -86,7 +86,7 @@ pub(super) struct Lease {
     hubs: usize,
     hub: usize,
     names_lease: bool,
-    held: Option<Held>,
+    held: Option<ConfirmedLease>,
     asked: Option<Asked>,
     former: Vec<Former>,
     failures: u32,
@@ -96,7 +96,7 @@ pub(super) struct Lease {
 
 /// A confirmed subscription.
 #[derive(Debug)]
-struct Held {
+struct ConfirmedLease {
     identity: Identity,
     hub: usize,
     renew: Duration,
@@ -146,6 +146,7 @@ impl Lease {
     /// Returns the request to send now. Its answer goes to [`Self::answered`] before the next one is taken.
     pub(super) fn ask(&mut self, now: Duration, fresh: impl FnOnce() -> Identity) -> Option<Ask> {
         self.pass(now);
+        // Endings first: until it is asked, a hub goes on delivering to the former callback.
         if let Some(former) = self.former.iter_mut().find(|former| !former.asked) {
             former.asked = true;
             let identity = former.identity.clone();
@@ -155,6 +156,7 @@ impl Lease {
         if self.ending || self.asked.is_some() || !renews || now < self.not_before {
             return None;
         }
+        // A callback of its own for each request: no answer to an earlier one is taken for an answer to this one (W2).
         let identity = fresh();
         self.asked = Some(Asked { identity: identity.clone(), until: now + VERIFICATION });
         let lease = self.names_lease.then_some(self.wanted);
@@ -177,23 +179,24 @@ impl Lease {
     }
 
     /// Records the hub's answer to a request.
-    pub(super) fn answered(&mut self, ask: &Ask, answer: Answer, now: Duration) {
+    pub(super) fn answered(&mut self, ask: &Ask, answer: HubAnswer, now: Duration) {
         if ask.mode == Mode::Unsubscribe {
             let former = self.former.iter_mut().find(|former| former.identity == ask.identity);
-            if let Some(former) = former.filter(|_| answer != Answer::Accepted) {
+            if let Some(former) = former.filter(|_| answer != HubAnswer::Accepted) {
                 former.refused = true;
             }
             return;
         }
-        // What the hub verified while it answered is held already.
+        // A hub may verify before it answers: then the lease is held already.
         let waits = self.asked.as_ref().is_some_and(|asked| asked.identity == ask.identity);
         match answer {
-            Answer::Accepted => {}
+            HubAnswer::Accepted => {}
             _ if !waits => {}
-            Answer::Refused if self.names_lease => {
+            // Some hubs refuse a lease that they do not grant, and take a request that names none.
+            HubAnswer::Refused if self.names_lease => {
                 (self.asked, self.names_lease, self.not_before) = (None, false, now);
             }
-            Answer::Refused | Answer::Failed => self.fail(now),
+            HubAnswer::Refused | HubAnswer::Failed => self.fail(now),
         }
     }
 
@@ -207,12 +210,14 @@ impl Lease {
     ) -> bool {
         match mode {
             Mode::Unsubscribe => {
+                // Only if it was asked for: a stranger must not end a subscription (CN-13).
                 let asked = |former: &Former| former.asked && former.identity.token == token;
                 let position = self.former.iter().position(asked);
                 position.map(|position| self.former.remove(position)).is_some()
             }
             Mode::Subscribe => {
                 let lease = granted.unwrap_or(self.wanted).max(SHORTEST);
+                // A hub may be away for a third of the lease before anything is missed.
                 let (renew, expires) = (now + lease * 2 / 3, now + lease);
                 if let Some(held) = self.held.as_mut().filter(|held| held.identity.token == token) {
                     (held.renew, held.expires) = (renew, expires);
@@ -221,7 +226,7 @@ impl Lease {
                 let Some(asked) = self.asked.take_if(|asked| asked.identity.token == token) else {
                     return false;
                 };
-                let held = Held { identity: asked.identity, hub: self.hub, renew, expires };
+                let held = ConfirmedLease { identity: asked.identity, hub: self.hub, renew, expires };
                 if let Some(before) = self.held.replace(held) {
                     self.dismiss(before, now);
                 }
@@ -231,7 +236,8 @@ impl Lease {
         }
     }
 
-    /// Records that the hub ended a subscription or will not begin it (CN-15). Returns `true` if the callback is one of this subscription.
+    /// Records that the hub ended a subscription or will not begin it (CN-15). Returns `true` if the callback is one of
+    /// this subscription.
     pub(super) fn deny(&mut self, token: &str, now: Duration) -> bool {
         let asked = self.asked.take_if(|asked| asked.identity.token == token).is_some();
         let held = self.held.take_if(|held| held.identity.token == token).is_some();
@@ -290,12 +296,12 @@ impl Lease {
         self.ending && self.former.iter().all(|former| former.refused)
     }
 
-    fn dismiss(&mut self, held: Held, now: Duration) {
+    fn dismiss(&mut self, held: ConfirmedLease, now: Duration) {
         if self.former.len() == MOST_FORMER {
             self.former.remove(0);
         }
         let taken_until = held.expires.min(now + TRANSITION);
-        let Held { identity, hub, .. } = held;
+        let ConfirmedLease { identity, hub, .. } = held;
         self.former.push(Former { identity, hub, asked: false, refused: false, taken_until });
     }
 

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use instep_net::Origin;
 use resourcesync::{Capability, Relation, Uri};
 
-use crate::{
-    discover::{CapabilitySet, Discovered, Offer},
-    http::Origin,
-};
+use crate::discover::{CapabilitySet, Discovered, Offer};
 
 /// The subject of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +61,8 @@ fn entries<'a>(set: &'a CapabilitySet, capability: &Capability) -> impl Iterator
 }
 
 impl Ways {
-    /// Adds the transports of an entry. Its own URI is a WebSocket, as in the draft 0.8, or a topic that may link to one.
+    /// Adds the transports of an entry. Its own URI is a WebSocket, as in the draft 0.8, or a topic that may link to
+    /// one.
     fn add(&mut self, offer: &Offer) {
         let targets =
             |rel: Relation| offer.links.iter().filter(move |link| link.rel == rel).map(|link| &link.href);

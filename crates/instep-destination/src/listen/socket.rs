@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::{SinkExt as _, StreamExt as _};
 use hyper_util::rt::TokioIo;
+use instep_net::{Client, Origin};
 use resourcesync::Uri;
 use tokio::{
     sync::watch,
@@ -15,8 +16,7 @@ use tokio_tungstenite::{
     tungstenite::{Message as Frame, client::IntoClientRequest as _, protocol::WebSocketConfig},
 };
 
-use super::{Inbox, Message, Name, State, backoff::Backoff};
-use crate::http::{Client, Origin};
+use super::{ChannelMessage, ChannelState, Inbox, Name, backoff::Backoff};
 
 /// The largest message that is taken, in bytes: a notification is small (W9).
 const MOST_BYTES: usize = 1 << 20;
@@ -25,7 +25,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// The first and the longest pause before a channel is opened again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type SocketFailure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A channel over a WebSocket.
 pub(super) struct Socket {
@@ -35,7 +35,7 @@ pub(super) struct Socket {
     pub(super) speaker: Origin,
     pub(super) name: Name,
     pub(super) inbox: Arc<Inbox>,
-    pub(super) state: Arc<State>,
+    pub(super) state: Arc<ChannelState>,
 }
 
 impl Socket {
@@ -59,7 +59,7 @@ impl Socket {
         }
     }
 
-    async fn listen_once(&self, uri: &Uri) -> Result<(), Failure> {
+    async fn listen_once(&self, uri: &Uri) -> Result<(), SocketFailure> {
         // The scope knows http and https: a channel's origin is checked like that of a document.
         let over_http = Uri::parse(&format!("http{}", &uri.as_str()[2..]))?;
         let stream = TokioIo::new(self.client.connect(&over_http, &self.speaker).await?);
@@ -67,6 +67,7 @@ impl Socket {
             WebSocketConfig::default().max_message_size(Some(MOST_BYTES)).max_frame_size(Some(MOST_BYTES));
         let opening = client_async_with_config(uri.as_str().into_client_request()?, stream, Some(config));
         let (mut channel, _) = timeout(self.client.options().timeout, opening).await??;
+        // Open first, look then: a change in between arrives by both ways, and none by neither.
         self.state.set_connected(true);
         // Changes before the channel was open are only in the Change List.
         self.inbox.look();
@@ -93,6 +94,6 @@ impl Socket {
 
     fn take(&self, body: Bytes) {
         let (set, kind) = self.name.clone();
-        self.inbox.put(Message { set, kind, body });
+        self.inbox.put(ChannelMessage { set, kind, body });
     }
 }

@@ -13,13 +13,13 @@ use tokio::time::Instant;
 
 /// The transports over which a channel is open now.
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct ChannelState {
     socket: AtomicBool,
     /// The topic that is subscribed to, and the end of its lease.
     lease: Mutex<Option<(Uri, Instant)>>,
 }
 
-impl State {
+impl ChannelState {
     /// Records that the WebSocket is open or closed. Returns `true` if it was open before.
     pub(super) fn set_connected(&self, is_connected: bool) -> bool {
         self.socket.swap(is_connected, Relaxed)
@@ -47,7 +47,7 @@ impl State {
     }
 
     /// Returns `true` if a transport is open.
-    pub(super) fn is_heard(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         self.is_connected() || self.held().is_some()
     }
 

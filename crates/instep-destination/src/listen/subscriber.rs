@@ -3,17 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use instep_net::{Client, Request};
 use resourcesync::{Relation, Uri, discovery};
 use tokio::{sync::watch, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Inbox, Name, State, Ways,
+    ChannelState, Inbox, Name, Ways,
     callbacks::Callbacks,
-    lease::{Answer, Ask, Lease, Mode},
+    lease::{Ask, HubAnswer, Lease, Mode},
     subscription::Subscription,
 };
-use crate::http::{Client, Request};
 
 /// The pause between searches for a topic that has a hub.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
@@ -27,7 +27,7 @@ pub(super) struct Subscriber {
     pub(super) name: Name,
     pub(super) callbacks: Arc<Callbacks>,
     pub(super) inbox: Arc<Inbox>,
-    pub(super) state: Arc<State>,
+    pub(super) state: Arc<ChannelState>,
     pub(super) ending: CancellationToken,
 }
 
@@ -91,6 +91,7 @@ impl Subscriber {
         let lease = Lease::new(hubs.len(), self.callbacks.lease);
         let subscription = Subscription::new(topic, lease, self.name.clone(), inbox, state);
         let subscription = Arc::new(subscription);
+        // Before the first request: a hub may verify before it answers (WebSub §5.3).
         self.callbacks.serve(&subscription);
         for hub in hubs.iter().filter(|hub| hub.as_str().starts_with("http:")) {
             self.inbox.note(format!("{hub} is asked over http: on the way the secret of deliveries shows"));
@@ -100,6 +101,7 @@ impl Subscriber {
                 subscription.lease().end(subscription.now());
             }
             while let Some(ask) = subscription.ask() {
+                // The lease is not locked meanwhile: the verification comes in while the hub is answering.
                 let answer = self.send(&subscription.topic, hubs, &ask).await;
                 subscription.lease().answered(&ask, answer, subscription.now());
             }
@@ -120,21 +122,21 @@ impl Subscriber {
     }
 
     /// Sends a request to a hub.
-    async fn send(&self, topic: &Uri, hubs: &[Uri], ask: &Ask) -> Answer {
-        let Some(hub) = hubs.get(ask.hub) else { return Answer::Failed };
+    async fn send(&self, topic: &Uri, hubs: &[Uri], ask: &Ask) -> HubAnswer {
+        let Some(hub) = hubs.get(ask.hub) else { return HubAnswer::Failed };
         let content = form(topic, &self.callbacks.uri(&ask.identity.token), ask);
         let mut request = Request::get(hub.clone()).on_behalf_of(self.ways.speaker.clone());
         request.content = Some((content, "application/x-www-form-urlencoded"));
         match self.client.send_once(&request).await {
-            Ok(response) if response.status.is_success() => Answer::Accepted,
+            Ok(response) if response.status.is_success() => HubAnswer::Accepted,
             Ok(response) => {
                 let (mode, status) = (ask.mode.as_str(), response.status);
                 self.inbox.note(format!("{hub} refuses to {mode} {topic}: {status}"));
-                Answer::Refused
+                HubAnswer::Refused
             }
             Err(error) => {
                 self.inbox.note(format!("{hub} could not be asked: {}", crate::error::error_chain(&error)));
-                Answer::Failed
+                HubAnswer::Failed
             }
         }
     }

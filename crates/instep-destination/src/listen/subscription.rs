@@ -11,7 +11,7 @@ use resourcesync::Uri;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    Inbox, Message, Name, State,
+    ChannelMessage, ChannelState, Inbox, Name,
     lease::{Ask, Delivery, Identity, Lease, Mode},
 };
 
@@ -21,7 +21,7 @@ pub(super) struct Subscription {
     pub(super) topic: Uri,
     name: Name,
     inbox: Arc<Inbox>,
-    state: Arc<State>,
+    state: Arc<ChannelState>,
     lease: Mutex<Lease>,
     began: Instant,
     /// The lease has changed, and the subscriber has to look at it.
@@ -30,7 +30,13 @@ pub(super) struct Subscription {
 
 impl Subscription {
     /// Returns a subscription that is not requested yet.
-    pub(super) fn new(topic: Uri, lease: Lease, name: Name, inbox: Arc<Inbox>, state: Arc<State>) -> Self {
+    pub(super) fn new(
+        topic: Uri,
+        lease: Lease,
+        name: Name,
+        inbox: Arc<Inbox>,
+        state: Arc<ChannelState>,
+    ) -> Self {
         let lease = Mutex::new(lease);
         Self { topic, name, inbox, state, lease, began: Instant::now(), changed: Notify::new() }
     }
@@ -63,6 +69,7 @@ impl Subscription {
             return false;
         }
         let now = self.now();
+        // The lock is given up at once: the subscriber that is woken below asks for it.
         let (confirmed, expires) = {
             let mut lease = self.lease();
             (lease.verify(token, mode, granted, now), lease.expires(now))
@@ -72,7 +79,7 @@ impl Subscription {
         if until.is_some_and(|until| !self.state.set_leased(&self.topic, until)) {
             let lasting = granted.map_or(String::new(), |lease| format!(" for {} s", lease.as_secs()));
             self.inbox.note(format!("subscribed to {} at its hub{lasting}", self.topic));
-            // What happened before is in the Change List.
+            // The hub sends nothing of what happened before: that is in the Change List.
             self.inbox.look();
         }
         self.changed.notify_one();
@@ -96,7 +103,7 @@ impl Subscription {
     /// Takes a delivery that is proved to come from the hub.
     pub(super) fn take(&self, body: Bytes) {
         let (set, kind) = self.name.clone();
-        self.inbox.put(Message { set, kind, body });
+        self.inbox.put(ChannelMessage { set, kind, body });
     }
 
     fn lost(&self, why: &str) {

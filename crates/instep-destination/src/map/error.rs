@@ -5,7 +5,7 @@ use resourcesync::Uri;
 /// A URI that has no path in a copy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum MapError {
+pub(crate) enum MapError {
     /// Only http and https resources are copied (D26).
     #[error("{uri} is neither http nor https")]
     Scheme {

@@ -4,21 +4,15 @@ use super::{CopyPath, name, parts};
 
 /// `URI=PATH`: what lies at or below the URI goes to or below the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExplicitMap {
+pub(crate) struct ExplicitMap {
     prefix: String,
     path: String,
 }
 
-/// Why a text is no map.
+/// The reason why a pair of texts is no map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ExplicitMapError {
-    /// There is no `=`, or nothing before it.
-    #[error("{text:?} is not of the form URI=PATH")]
-    Form {
-        /// The text.
-        text: String,
-    },
+pub(crate) enum ExplicitMapError {
     /// The path is absolute, leads out of the copy, or into `.instep`.
     #[error("{path:?} is not a path within the copy")]
     Path {
@@ -28,23 +22,11 @@ pub enum ExplicitMapError {
 }
 
 impl ExplicitMap {
-    /// Reads `URI=PATH` as the reference client has it; the path is relative to the copy, `.` is the copy itself.
-    ///
-    /// # Errors
-    /// If a part is missing or the path does not lie within the copy.
-    pub fn parse(text: &str) -> Result<Self, ExplicitMapError> {
-        let (prefix, path) = text
-            .rsplit_once('=')
-            .filter(|(prefix, _)| !prefix.is_empty())
-            .ok_or_else(|| ExplicitMapError::Form { text: text.to_owned() })?;
-        Self::new(prefix, path)
-    }
-
     /// Maps a URI to a path within the copy.
     ///
     /// # Errors
     /// If the path does not lie within the copy.
-    pub fn new(prefix: &str, path: &str) -> Result<Self, ExplicitMapError> {
+    pub(crate) fn new(prefix: &str, path: &str) -> Result<Self, ExplicitMapError> {
         let names: Vec<_> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
         let path_error = || ExplicitMapError::Path { path: path.to_owned() };
         let relative = names.join("/");
@@ -55,7 +37,7 @@ impl ExplicitMap {
     }
 
     /// The path of a URI that the map covers: the same one, or one after a slash or query.
-    pub(super) fn apply(&self, uri: &parts::Parts<'_>) -> Option<CopyPath> {
+    pub(super) fn apply(&self, uri: &parts::UriParts<'_>) -> Option<CopyPath> {
         let rest = uri.written.strip_prefix(&self.prefix)?;
         if !self.prefix.ends_with('/') && !rest.is_empty() && !rest.starts_with(['/', '?']) {
             return None;

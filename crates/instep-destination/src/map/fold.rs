@@ -2,7 +2,8 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Returns the form that names have in common if a file system that ignores case and composition takes them for one: ß is ss, a composed letter its parts.
+/// Returns the form that names have in common if a file system that ignores case and composition takes them for one: ß
+/// is ss, a composed letter its parts.
 pub(crate) fn fold(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();

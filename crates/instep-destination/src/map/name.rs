@@ -94,7 +94,7 @@ fn push_escaped(out: &mut String, octets: &[u8]) {
 fn is_risky(octets: &[u8]) -> bool {
     match octets.first() {
         Some(b'-') => true,
-        // What a reserved name begins with.
+        // Each reserved name begins with one of these: all others need no closer look.
         Some(first) if b"acgilnp.".contains(&first.to_ascii_lowercase()) && octets.len() < 64 => {
             std::str::from_utf8(octets).is_ok_and(|name| is_reserved(&fold(name)))
         }

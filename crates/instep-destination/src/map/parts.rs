@@ -44,8 +44,8 @@ impl Authority {
         Ok(Self { https, user, host, port })
     }
 
-    /// Returns the folder of resources that are not below the base: `@host_port`, with the scheme if the port does not imply it.
-    /// A user is there only as a digest: a password is no file name.
+    /// Returns the folder of resources that are not below the base: `@host_port`, with the scheme if the port does not
+    /// imply it. A user is there only as a digest: a password is no file name.
     pub(super) fn name(&self) -> String {
         let scheme = match (self.https, self.port) {
             (true, 443) => "",
@@ -59,7 +59,7 @@ impl Authority {
 }
 
 /// The parts of an http(s) URI.
-pub(super) struct Parts<'a> {
+pub(super) struct UriParts<'a> {
     pub(super) authority: Authority,
     /// From its first slash; empty where there is none.
     pub(super) path: &'a str,
@@ -68,7 +68,7 @@ pub(super) struct Parts<'a> {
     pub(super) written: &'a str,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> UriParts<'a> {
     pub(super) fn of(uri: &'a Uri) -> Result<Self, MapError> {
         let written = without_fragment(uri);
         let (scheme, rest) = written.split_once(':').unwrap_or((written, ""));
@@ -96,6 +96,6 @@ pub(super) fn split_query(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Returns the URI without its fragment, which does not identify a resource (D6).
-pub fn without_fragment(uri: &Uri) -> &str {
+pub(crate) fn without_fragment(uri: &Uri) -> &str {
     uri.as_str().split('#').next().unwrap_or_default()
 }

@@ -27,8 +27,8 @@ impl CopyPath {
         Self { path, folder }
     }
 
-    /// Takes back what [`CopyPath::as_str`] gave; none for anything that leads out of the copy or into `.instep`, but for its
-    /// `versions`.
+    /// Takes back what [`CopyPath::as_str`] gave; none for anything that leads out of the copy or into `.instep`, but
+    /// for its `versions`.
     pub fn from_state(text: &str) -> Option<Self> {
         let safe = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\0', '\\']);
         let own = text == ".instep" || text.starts_with(".instep/");

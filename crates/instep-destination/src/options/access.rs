@@ -26,8 +26,8 @@ pub struct AccessOptions {
     pub allow_origins: Vec<String>,
     /// The headers that each origin gets, and no other one.
     pub credentials: Vec<Credential>,
-    /// The text of a `netrc` file: logins for the origin of the operator's URL and for the allowed ones, by host. Other credentials
-    /// replace them.
+    /// The text of a `netrc` file: logins for the origin of the operator's URL and for the allowed ones, by host. Other
+    /// credentials replace them.
     pub netrc: Option<Secret>,
     /// Certificates to trust in addition to the system's, as a PEM file.
     pub ca_file: Option<PathBuf>,

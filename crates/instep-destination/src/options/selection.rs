@@ -2,14 +2,14 @@
 
 use resourcesync::DateTime;
 
-/// Which of the Source's resources are wanted; everything where nothing is said.
+/// The part of the Source's resources that is wanted. Without any option that is everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct SelectionOptions {
     /// The sets of resources, by the URI or the last part of the URI of their Capability List; none means all.
     pub sets: Vec<String>,
-    /// Patterns of rsync for the path below the base (`*.pdf`, `letters/**`), or with `://` globs or prefixes of URIs; one
-    /// of them must match.
+    /// Patterns of rsync for the path below the base (`*.pdf`, `letters/**`), or with `://` globs or prefixes of URIs;
+    /// one of them must match.
     pub include: Vec<String>,
     /// Patterns of the same kinds; none of them may match.
     pub exclude: Vec<String>,
@@ -33,12 +33,19 @@ pub struct SelectionOptions {
     pub profiles: Vec<String>,
     /// Media types of alternate representations that are wanted instead of the listed one, the preferred first.
     pub prefer_types: Vec<String>,
-    /// Only resources whose `describedby` record matches, as [`Condition`](crate::plan::Condition) reads it.
+    /// Only resources whose `describedby` record matches: one or more tests, joined by ` and `, like
+    /// `/year >= 2020 and creator ~ 'Noether'`.
+    ///
+    /// A test is a path, or a path, a comparison and a value. A path in a JSON record is a JSON Pointer (RFC 6901); in
+    /// an XML record it is a path of element names without prefixes, from the root if it begins with `/`, else from
+    /// anywhere. `*` is any element, `@name` an attribute at the end. Comparisons are `=`, `!=`, `~` (contains), `<`,
+    /// `<=`, `>` and `>=`: as numbers if both sides are numbers, else as texts.
     pub where_metadata: Option<String>,
 }
 
 impl SelectionOptions {
-    /// Returns `true` if some resources may be left out. The absence of an unselected resource is then no evidence that it is gone.
+    /// Returns `true` if some resources may be left out. The absence of an unselected resource is then no evidence that
+    /// it is gone.
     pub fn is_partial(&self) -> bool {
         let Self { sets, with_links, prefer_types, .. } = Self::default();
         Self { sets, with_links, prefer_types, ..self.clone() } != Self::default()

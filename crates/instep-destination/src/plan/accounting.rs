@@ -6,7 +6,8 @@ use super::Rest;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Accounting {
-    /// Desired states: entries of documents, targets of links that are wanted too, and what is pending from earlier runs.
+    /// Desired states: entries of documents, targets of links that are wanted too, and what is pending from earlier
+    /// runs.
     pub read: u64,
     /// Something is to be done for them.
     pub planned: u64,

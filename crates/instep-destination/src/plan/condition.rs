@@ -11,18 +11,12 @@ use serde_json::Value;
 
 /// A condition on metadata records that selects resources: one or more tests, joined by ` and `.
 ///
-/// A test is a path, or a path, a comparison and a value. A path in a JSON record is a JSON Pointer (RFC 6901), in an XML record a
-/// path of element names without prefixes, from the root where it begins with `/`, anywhere else; `*` is any element, `@name` an attribute
-/// at the end. Comparisons: `=`, `!=`, `~` (contains), `<`, `<=`, `>`, `>=`; as numbers where both sides are, else as texts.
-///
-/// ```
-/// use instep_destination::plan::Condition;
-/// let condition: Condition = "/year >= 2020 and creator ~ 'Noether'".parse()?;
-/// assert!(condition.holds(br#"{"year": 2021, "creator": "Emmy Noether"}"#));
-/// # Ok::<(), String>(())
-/// ```
+/// A test is a path, or a path, a comparison and a value. A path in a JSON record is a JSON Pointer (RFC 6901), in an
+/// XML record a path of element names without prefixes, from the root where it begins with `/`, anywhere else; `*` is
+/// any element, `@name` an attribute at the end. Comparisons: `=`, `!=`, `~` (contains), `<`, `<=`, `>`, `>=`; as
+/// numbers where both sides are, else as texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub(crate) struct Condition {
     tests: Vec<Test>,
 }
 
@@ -132,7 +126,7 @@ fn unquoted(text: &str) -> &str {
 
 impl Condition {
     /// Returns `true` if a record, JSON or XML, passes each test. Any other record passes none.
-    pub fn holds(&self, record: &[u8]) -> bool {
+    pub(crate) fn holds(&self, record: &[u8]) -> bool {
         let record = record.strip_prefix(b"\xef\xbb\xbf").unwrap_or(record);
         match serde_json::from_slice::<Value>(record) {
             Ok(json) => self.tests.iter().all(|test| test.holds_for(&values_of_json(&json, &test.path))),
@@ -217,6 +211,7 @@ fn read_xml(record: &[u8], path: &str) -> Option<Vec<String>> {
                 }
                 open.pop();
             }
+            // No entities of its own: a record of a few lines could grow without end.
             Event::DocType(_) => return None,
             Event::Eof => return open.is_empty().then_some(values),
             _ => {}

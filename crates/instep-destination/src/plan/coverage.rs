@@ -10,14 +10,15 @@ use super::Reach;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Coverage {
-    /// Everything that the Source had at a time. `at` is `None` if the inventory does not say its time and nothing lists changes.
+    /// Everything that the Source had at a time. `at` is `None` if the inventory does not say its time and nothing
+    /// lists changes.
     Complete {
         /// The Source's own time.
         at: Option<DateTime>,
     },
     /// Every change since a time; what changed between the inventory and then is unknown.
     ChangesKnown {
-        /// When the listed changes begin.
+        /// The time at which the listed changes begin.
         since: DateTime,
     },
     /// The listed resources; the documents do not say if other resources changed.
@@ -29,13 +30,15 @@ impl Coverage {
     /// Returns what holds after an inventory was read to its end, with the changes that are listed since then.
     pub fn of_inventory(at: Option<DateTime>, changes: Option<Reach>) -> Self {
         match changes {
+            // Without Change Lists an inventory is all that the Source says.
             None | Some(Reach::Covered) => Self::Complete { at },
             Some(Reach::Gap { earliest }) => Self::ChangesKnown { since: earliest },
             Some(Reach::Unknown) => Self::Unknown,
         }
     }
 
-    /// Returns what holds after changes were read on top of what held before: a gap that was there stays until the next inventory.
+    /// Returns what holds after changes were read on top of what held before: a gap that was there stays until the next
+    /// inventory.
     pub fn with_changes(self, changes: Reach, reached: Option<DateTime>) -> Self {
         match (self, changes) {
             (Self::Complete { at }, Reach::Covered) => Self::Complete { at: reached.or(at) },

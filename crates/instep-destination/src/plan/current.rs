@@ -2,11 +2,11 @@
 
 use resourcesync::{DateTime, Digests, Entry};
 
-use super::Facts;
+use super::ResourceMetadata;
 
 /// The knowledge that one side has of the bytes of a resource: digests, length and time of last modification.
 #[derive(Clone, Copy, Debug)]
-pub struct Fixity<'a> {
+pub(crate) struct Fixity<'a> {
     /// The digests that are known.
     pub digests: &'a Digests,
     /// The number of bytes.
@@ -17,12 +17,12 @@ pub struct Fixity<'a> {
 
 impl<'a> Fixity<'a> {
     /// Returns what is known of a held or a desired state.
-    pub fn of_facts(facts: &'a Facts) -> Self {
-        Self { digests: &facts.digests, length: facts.length, lastmod: facts.lastmod.as_ref() }
+    pub(crate) fn of_metadata(metadata: &'a ResourceMetadata) -> Self {
+        Self { digests: &metadata.digests, length: metadata.length, lastmod: metadata.lastmod.as_ref() }
     }
 
     /// Returns what an entry says.
-    pub fn of_entry(entry: &'a Entry) -> Self {
+    pub(crate) fn of_entry(entry: &'a Entry) -> Self {
         let metadata = &entry.metadata;
         Self { digests: &metadata.hash, length: metadata.length, lastmod: entry.lastmod.as_ref() }
     }
@@ -30,7 +30,7 @@ impl<'a> Fixity<'a> {
 
 /// The answer to: is the held resource what the Source has?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Currency {
+pub(crate) enum Currency {
     /// It is: equal digests, or equal length and time, or an equal time of at least seconds.
     Current,
     /// It is another state.
@@ -39,12 +39,14 @@ pub enum Currency {
     Unknown,
 }
 
-/// Compares two sides. An equal digest beats all; else length and time count if both sides have them (AMB-B30); else only the
-/// Source can tell. A time alone must be written with seconds: a resource may change twice in a day (O6).
-pub fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
+/// Compares two sides. An equal digest beats all; else length and time count if both sides have them (AMB-B30); else
+/// only the Source can tell. A time alone must be written with seconds: a resource may change twice in a day (O6).
+pub(crate) fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
+    // First, because a server may touch a file without changing it, and restore an old time with new bytes.
     if let Some(same) = held.digests.agrees_with(remote.digests) {
         return if same { Currency::Current } else { Currency::Stale };
     }
+    // Unequal lengths prove a change by themselves; equal ones prove nothing.
     if matches!((held.length, remote.length), (Some(held), Some(remote)) if held != remote) {
         return Currency::Stale;
     }

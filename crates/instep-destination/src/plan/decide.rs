@@ -1,46 +1,65 @@
-//! The one decision about a resource: what is done, given what it should be, what is held and what the plan says already.
+//! The one decision about a resource: what is done, given what it should be, what is held and what the plan says
+//! already.
 
 use resourcesync::DateTime;
 
 use super::{Currency, Desired, DesiredPresence, Fixity, currency, supersedes};
-use crate::state::{Action, ActionKind, Held, SetId};
+use crate::state::{Action, ActionKind, HeldResource, SetId};
 
 /// The rules that hold for all entries of a document.
 #[derive(Clone, Copy, Debug)]
-pub struct DecisionRules {
+pub(crate) struct DecisionRules {
     /// The set that the document speaks for.
     pub set: SetId,
     /// `true` if what the Source says is gone is removed from the copy (DST-4).
     pub delete: bool,
-    /// Which links an entry names.
+    /// The links that an entry names.
     pub links: LinksNamed,
     /// The time of the inventory that the entries come from. `None` for changes, and for an inventory without a time.
     pub inventory: Option<DateTime>,
+    /// `true` if the entries come from an inventory without a time, over changes that were applied: each is as old as
+    /// it says.
+    pub is_undated: bool,
 }
 
-/// Which links of its resource an entry names.
+impl DecisionRules {
+    /// Returns the time for which an entry of an inventory speaks.
+    fn time_of(&self, desired: &Desired) -> Option<DateTime> {
+        if self.is_undated { desired.metadata.datetime } else { self.inventory }
+    }
+
+    /// Returns `true` if an entry of an inventory is older than a change, or does not say that it is younger.
+    pub(crate) fn may_precede(&self, desired: &Desired, change: Option<DateTime>) -> bool {
+        let time = self.time_of(desired);
+        is_later(change, time) || self.is_undated && time.is_none() && change.is_some()
+    }
+}
+
+/// The part of a resource's links that its entry names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinksNamed {
+pub(crate) enum LinksNamed {
     /// All of them, as a Change List does (§12): a link that it does not name is gone.
     All,
-    /// Those that it knows, as an inventory or the manifest of a package does: no links say nothing.
+    /// Some of them, as an inventory or the manifest of a package does: no links say nothing.
     Some,
 }
 
 /// The knowledge about a resource beside its desired state.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
+pub(crate) struct Known<'a> {
     /// The held resource.
-    pub held: Option<&'a Held>,
+    pub held: Option<&'a HeldResource>,
     /// The action that is already planned for it, by an earlier entry or because it is owed from an earlier run.
     pub earlier: Option<&'a Action>,
+    /// The time of a deletion that was applied, if that is all that is known of a resource of which nothing is held.
+    pub gone: Option<DateTime>,
     /// `true` if the held file is missing or not what the state says.
     pub is_damaged: bool,
 }
 
 /// The decision about one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub(crate) enum Decision {
     /// The plan stays as it is: it knows of a later change.
     Superseded,
     /// Nothing is done, and what the plan said earlier is dropped.
@@ -49,12 +68,13 @@ pub enum Decision {
     Act(ActionKind),
 }
 
-/// Why nothing is done.
+/// The reason why nothing is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// The copy is what the entry says: equal bytes, or nothing held of what is gone.
     Equal,
-    /// The copy holds a later state than the inventory is of.
+    /// The copy is of a later state than the inventory: it holds a newer version, or what was deleted since is gone
+    /// from it.
     HeldIsLater,
     /// The operator's selection leaves it out.
     Excluded,
@@ -67,43 +87,62 @@ pub enum Rest {
 /// | the plan says | desired | held | then |
 /// |---|---|---|---|
 /// | something of a later place | anything | anything | [`Superseded`](Decision::Superseded) |
+/// | something after the time of the inventory, or of the entry if that has none | anything, by an inventory | anything | superseded |
+/// | something of a time | anything, by an inventory and an entry without a time | anything | superseded |
 /// | | [`Excluded`](DesiredPresence::Excluded) | anything | rest, excluded |
-/// | | [`Absent`](DesiredPresence::Absent) | nothing | rest, equal |
+/// | | [`Absent`](DesiredPresence::Absent) since a time | nothing, and no deletion of that time or later is known | **leave**: the deletion is written down |
+/// | | absent | nothing | rest, equal |
 /// | | absent | something that another set holds too, and deleting is on | **leave**: the set gives it up, the file stays |
 /// | | absent | something, and deleting is on | **delete** |
 /// | | absent | something, and deleting is off | rest, kept |
+/// | | present or unclear, by an inventory | nothing, since a deletion after the time of the inventory, or of the entry if that has none, or if the entry has none either | rest, held is later |
 /// | | [`Unclear`](DesiredPresence::Unclear) | nothing | **create** |
 /// | | unclear | something | **check**: ask whether it is current |
 /// | | [`Present`](DesiredPresence::Present) | nothing | **create** |
 /// | | present | something damaged | **update** |
-/// | | present, by an inventory | something changed after the time of the inventory | rest, held is later |
+/// | | present, by an inventory | something changed after the time of the inventory, or of the entry if that has none | rest, held is later |
+/// | | present, by an inventory and an entry without a time | stale bytes of a change | **check**, whatever the entry says |
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |
 /// | | present | bytes of [`Unknown`](Currency::Unknown) currency | **check** |
 /// | | present | [`Current`](Currency::Current) bytes with other links than are named | **note** them |
 /// | | present | current bytes | rest, equal |
 ///
-/// Which place is later, [`supersedes`] says (DST-6, AMB-B16): the time of the change, and the order of reading where times are
-/// equal or missing.
-pub fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decision {
+/// [`supersedes`] says which place is later (DST-6, AMB-B16): the time of the change, and the order of reading where
+/// times are equal or missing.
+pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decision {
     use Decision::{Act, Rest as Nothing};
-    if let Some(earlier) = known.earlier
-        && !supersedes(desired.place(), earlier.desired.place())
+    if let Some(Action { desired: earlier, .. }) = known.earlier
+        && (!supersedes(desired.place(), earlier.place())
+            || rules.may_precede(desired, earlier.metadata.datetime))
     {
         return Decision::Superseded;
     }
     match (desired.presence, known.held) {
         (DesiredPresence::Excluded, _) => Nothing(Rest::Excluded),
+        (DesiredPresence::Absent, None) if is_news(desired, known.gone) => Act(ActionKind::Leave),
         (DesiredPresence::Absent, None) => Nothing(Rest::Equal),
         (DesiredPresence::Absent, Some(held)) if rules.delete => Act(removal(held, rules.set)),
+        // Counted as kept, so that the report says what the copy has beyond the Source.
         (DesiredPresence::Absent, Some(_)) => Nothing(Rest::Kept),
+        (DesiredPresence::Unclear | DesiredPresence::Present, None)
+            if rules.may_precede(desired, known.gone) =>
+        {
+            Nothing(Rest::HeldIsLater)
+        }
         (DesiredPresence::Unclear | DesiredPresence::Present, None) => Act(ActionKind::Create),
         (DesiredPresence::Unclear, Some(_)) => Act(ActionKind::Check),
+        // Before the comparison: the state of a damaged file still says that it is current.
         (DesiredPresence::Present, Some(_)) if known.is_damaged => Act(ActionKind::Update),
-        (DesiredPresence::Present, Some(held)) if is_later(held, rules.inventory) => {
+        (DesiredPresence::Present, Some(held))
+            if is_later(held.metadata.datetime, rules.time_of(desired)) =>
+        {
             Nothing(Rest::HeldIsLater)
         }
         (DesiredPresence::Present, Some(held)) => {
-            match currency(Fixity::of_facts(&held.facts), Fixity::of_facts(&desired.facts)) {
+            match currency(Fixity::of_metadata(&held.metadata), Fixity::of_metadata(&desired.metadata)) {
+                Currency::Stale if rules.may_precede(desired, held.metadata.datetime) => {
+                    Act(ActionKind::Check)
+                }
                 Currency::Stale => Act(ActionKind::Update),
                 Currency::Unknown => Act(ActionKind::Check),
                 Currency::Current if has_other_links(held, desired, rules) => Act(ActionKind::Note),
@@ -114,24 +153,30 @@ pub fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Dec
 }
 
 /// Returns how a set gives up what is held: the file goes when the last set drops it (B16).
-pub fn removal(held: &Held, set: SetId) -> ActionKind {
+pub(crate) fn removal(held: &HeldResource, set: SetId) -> ActionKind {
     if held.is_only_in(set) { ActionKind::Delete } else { ActionKind::Leave }
 }
 
-/// Returns `true` if a held resource is of a later state than an inventory, which therefore says nothing about it: the changes
+/// Returns `true` if a change is later than an inventory, which therefore says nothing about its resource: the changes
 /// that were applied since are not to be taken back, whether the inventory names the resource or not.
-pub fn is_later(held: &Held, inventory: Option<DateTime>) -> bool {
-    matches!((held.facts.datetime, inventory), (Some(held), Some(at)) if at.end() <= held.instant())
+pub(crate) fn is_later(change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
+    matches!((change, inventory), (Some(change), Some(at)) if at.end() <= change.instant())
 }
 
-/// Returns `true` if the links of current bytes are others now. Several inventories may list one resource, and the target of a
-/// link has no links there: what names only some links is believed if no other set holds the resource.
-fn has_other_links(held: &Held, desired: &Desired, rules: &DecisionRules) -> bool {
+/// Returns `true` if a deletion of what is not held is later than any that is known.
+fn is_news(deletion: &Desired, known: Option<DateTime>) -> bool {
+    let time = deletion.metadata.datetime;
+    time.is_some_and(|time| known.is_none_or(|known| known.unix_micros() < time.unix_micros()))
+}
+
+/// Returns `true` if the links of current bytes are others now. Several inventories may list one resource, and the
+/// target of a link has no links there: what names only some links is believed if no other set holds the resource.
+fn has_other_links(held: &HeldResource, desired: &Desired, rules: &DecisionRules) -> bool {
     let is_believed = match rules.links {
         LinksNamed::All => true,
-        LinksNamed::Some => !desired.facts.links.is_empty() && held.is_only_in(rules.set),
+        LinksNamed::Some => !desired.metadata.links.is_empty() && held.is_only_in(rules.set),
     };
-    is_believed && held.facts.links != desired.facts.links
+    is_believed && held.metadata.links != desired.metadata.links
 }
 
 #[cfg(test)]

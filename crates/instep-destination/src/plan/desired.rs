@@ -1,17 +1,18 @@
-//! Desired states: what a document of the Source says a resource should be, in one shape for lists, changes, manifests and messages.
+//! Desired states: what a document of the Source says a resource should be, in one shape for lists, changes, manifests
+//! and messages.
 
 mod retrieval;
 
 use resourcesync::{Change, Entry, Link, Relation, Uri};
 
-use super::{Facts, Place};
+use super::{Place, ResourceMetadata};
 use crate::map::without_fragment;
 
-pub use retrieval::{PatchLink, PatchStep, Retrieval};
+pub(crate) use retrieval::{PatchLink, PatchStep, Retrieval};
 
 /// The presence of a resource as a document states it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DesiredPresence {
+pub(crate) enum DesiredPresence {
     /// It exists, in the state that the metadata describe.
     #[default]
     Present,
@@ -25,7 +26,7 @@ pub enum DesiredPresence {
 
 impl DesiredPresence {
     /// Returns what a change says about its resource (ATT-8); an entry of a Resource List has no change.
-    pub fn after(change: Option<&Change>) -> Self {
+    pub(crate) fn after(change: Option<&Change>) -> Self {
         match change {
             None | Some(Change::Created | Change::Updated) => Self::Present,
             Some(Change::Deleted) => Self::Absent,
@@ -37,15 +38,19 @@ impl DesiredPresence {
 /// The state that a resource should have, by the word of one entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Desired {
-    /// Its URI as written, without fragment; for a version kept beside its resource, the [`VersionKey`](super::VersionKey).
+pub(crate) struct Desired {
+    /// Its URI as written, without fragment; for a version kept beside its resource, the
+    /// [`VersionKey`](super::VersionKey).
     pub uri: Uri,
     /// Its presence.
     pub presence: DesiredPresence,
     /// The stated metadata of its bytes. `datetime` is the time of the change, or the nearest earlier one (AMB-B16).
-    pub facts: Facts,
+    pub metadata: ResourceMetadata,
     /// The place of the entry in its document; zero if order says nothing.
     pub ordinal: u64,
+    /// `true` if `facts.datetime` is but the earliest time at which it may have changed, so that the order of reading
+    /// decides.
+    pub is_undated: bool,
     /// The number of attempts in earlier runs.
     pub attempts: u32,
     /// Other ways to get its bytes; `None` if the entry has only its URI.
@@ -54,33 +59,33 @@ pub struct Desired {
 
 impl Desired {
     /// Returns an existing resource of which nothing but the URI is known.
-    pub fn new(uri: Uri) -> Self {
+    pub(crate) fn new(uri: Uri) -> Self {
         Self { uri, ..Self::default() }
     }
 
     /// Returns the state that an entry promises. The URI is that of the resource, without the fragment (D6).
-    pub fn of_entry(entry: &Entry, presence: DesiredPresence) -> Self {
+    pub(crate) fn of_entry(entry: &Entry, presence: DesiredPresence) -> Self {
         let metadata = &entry.metadata;
         let mut desired = Self::new(resource(&entry.loc));
         desired.presence = presence;
-        desired.facts.length = metadata.length;
-        desired.facts.digests = metadata.hash.clone();
-        desired.facts.lastmod = entry.lastmod;
-        desired.facts.datetime = metadata.datetime;
-        desired.facts.media_type.clone_from(&metadata.media_type);
-        desired.facts.links =
+        desired.metadata.length = metadata.length;
+        desired.metadata.digests = metadata.hash.clone();
+        desired.metadata.lastmod = entry.lastmod;
+        desired.metadata.datetime = metadata.datetime;
+        desired.metadata.media_type.clone_from(&metadata.media_type);
+        desired.metadata.links =
             entry.links.iter().filter(|link| outlasts_transfer(&link.rel)).cloned().collect();
         desired.set_retrieval(Retrieval::of_entry(entry));
         desired
     }
 
     /// Returns the state of its target that a link promises.
-    pub fn of_link(link: &Link) -> Self {
+    pub(crate) fn of_link(link: &Link) -> Self {
         let mut desired = Self::new(resource(&link.href));
-        desired.facts.length = link.length;
-        desired.facts.digests = link.hash.clone();
-        desired.facts.lastmod = link.modified;
-        desired.facts.media_type.clone_from(&link.media_type);
+        desired.metadata.length = link.length;
+        desired.metadata.digests = link.hash.clone();
+        desired.metadata.lastmod = link.modified;
+        desired.metadata.media_type.clone_from(&link.media_type);
         if link.rel == Relation::DescribedBy {
             desired.set_retrieval(Retrieval { describes: true, ..Retrieval::default() });
         }
@@ -88,18 +93,18 @@ impl Desired {
     }
 
     /// Returns where the entry stands among all that were read.
-    pub fn place(&self) -> Place {
-        Place { time: self.facts.datetime, ordinal: self.ordinal }
+    pub(crate) fn place(&self) -> Place {
+        Place { time: self.metadata.datetime.filter(|_| !self.is_undated), ordinal: self.ordinal }
     }
 
     /// Returns how its bytes can be had; nothing beyond the URI if the entry said no more.
-    pub fn retrieval(&self) -> &Retrieval {
+    pub(crate) fn retrieval(&self) -> &Retrieval {
         static NOTHING: Retrieval = Retrieval::NONE;
         self.retrieval.as_deref().unwrap_or(&NOTHING)
     }
 
     /// Sets how its bytes can be had. The usual case, nothing beyond the URI, takes no memory.
-    pub fn set_retrieval(&mut self, retrieval: Retrieval) {
+    pub(crate) fn set_retrieval(&mut self, retrieval: Retrieval) {
         self.retrieval = (retrieval != Retrieval::NONE).then(|| Box::new(retrieval));
     }
 
@@ -119,7 +124,7 @@ fn outlasts_transfer(rel: &Relation) -> bool {
 }
 
 /// Returns the URI of a resource: without the fragment (D6).
-pub fn resource(uri: &Uri) -> Uri {
+pub(crate) fn resource(uri: &Uri) -> Uri {
     let text = without_fragment(uri);
     if text.len() == uri.as_str().len() {
         uri.clone()

@@ -2,9 +2,9 @@
 
 use super::{Desired, DesiredPresence, following, supersedes};
 
-/// Folds a stretch of changes: of several about one resource the deciding one is left. The result is in the order of the URIs.
-/// Returns how many entries others decided over.
-pub fn fold(changes: &mut Vec<Desired>) -> u64 {
+/// Folds a stretch of changes: of several about one resource the deciding one is left. The result is in the order of
+/// the URIs. Returns how many entries others decided over.
+pub(crate) fn fold(changes: &mut Vec<Desired>) -> u64 {
     // A stable sort keeps the order of reading within a resource.
     changes.sort_by(|a, b| a.uri.cmp(&b.uri));
     let before = changes.len();

@@ -9,7 +9,7 @@ use crate::{Error, Guard, MaxDelete};
 /// The deletions that a plan holds.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Deletions {
+pub(crate) struct Deletions {
     /// The number of planned deletions.
     pub planned: u64,
     /// The number of held resources.
@@ -20,12 +20,12 @@ pub struct Deletions {
 
 impl Deletions {
     /// Named by a Change List.
-    pub fn named(planned: u64, held: u64) -> Self {
+    pub(crate) fn named(planned: u64, held: u64) -> Self {
         Self { planned, held, inventory: None }
     }
 
     /// Inferred from an inventory of so many resources.
-    pub fn inferred(planned: u64, held: u64, inventory: u64) -> Self {
+    pub(crate) fn inferred(planned: u64, held: u64, inventory: u64) -> Self {
         Self { planned, held, inventory: Some(inventory) }
     }
 }
@@ -34,8 +34,10 @@ impl Deletions {
 ///
 /// # Errors
 /// [`Error::Refused`] where an empty inventory would empty the copy, or more than `most` would go.
-pub fn check_deletions(deletions: Deletions, most: MaxDelete, allow_empty: bool) -> Result<(), Error> {
+pub(crate) fn check_deletions(deletions: Deletions, most: MaxDelete, allow_empty: bool) -> Result<(), Error> {
     let Deletions { planned, held, inventory } = deletions;
+    // Before the limit: an empty list is more often a broken publication than the end of a collection, whatever the
+    // limit allows.
     if inventory == Some(0) && held > 0 && !allow_empty {
         let what = format!("the Source lists nothing, and the copy holds {held} resources");
         return Err(Error::Refused { guard: Guard::Empty, what });
@@ -52,12 +54,13 @@ pub fn check_deletions(deletions: Deletions, most: MaxDelete, allow_empty: bool)
 ///
 /// # Errors
 /// [`Error::Refused`] where it is.
-pub fn check_inventory_time(
+pub(crate) fn check_inventory_time(
     url: &str,
     applied: Option<&DateTime>,
     at: Option<&DateTime>,
 ) -> Result<(), Error> {
     match (applied, at) {
+        // Compared by the precision they are written with: a date of today is not older than a time of today.
         (Some(applied), Some(at)) if at.end() <= applied.instant() => {
             let what = format!("{url} is of {at}, older than the one of {applied} that was applied");
             Err(Error::Refused { guard: Guard::TimeWentBack, what })
@@ -70,7 +73,11 @@ pub fn check_inventory_time(
 ///
 /// # Errors
 /// [`Error::Refused`] where its newest time is older.
-pub fn check_age(newest: Option<&DateTime>, now: DateTime, max_age: Option<Duration>) -> Result<(), Error> {
+pub(crate) fn check_age(
+    newest: Option<&DateTime>,
+    now: DateTime,
+    max_age: Option<Duration>,
+) -> Result<(), Error> {
     let (Some(newest), Some(max_age)) = (newest, max_age) else { return Ok(()) };
     let age = now.unix_micros().saturating_sub(newest.unix_micros());
     if i128::from(age) <= max_age.as_micros() as i128 {

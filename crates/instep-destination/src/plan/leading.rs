@@ -1,4 +1,5 @@
-//! The leading entries of a Change List, as one digest: two lists that begin alike are told from those that only look alike.
+//! The leading entries of a Change List, as one digest: two lists that begin alike are told from those that only look
+//! alike.
 
 use std::fmt::Write as _;
 
@@ -22,7 +23,8 @@ impl LeadingEntries {
         let metadata = &entry.metadata;
         let change = metadata.change.as_ref().unwrap_or(&Change::Updated);
         self.line.clear();
-        // A line break stands in no URI, time, change or digest: two lists give the same text only if their entries are equal.
+        // A line break stands in no URI, time, change or digest: two lists give the same text only if their entries are
+        // equal.
         let _ = writeln!(self.line, "{}\n{}", entry.loc, change.as_str());
         if let Some(time) = metadata.datetime.or(entry.lastmod) {
             let _ = write!(self.line, "{time}");

@@ -4,7 +4,7 @@ use resourcesync::{Capability, DateTime, Entry, Form, Header, Uri};
 
 /// The position of a Change Notification relative to the copy's checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub(crate) enum Standing {
     /// All its changes were applied already: it came twice, or late.
     Known,
     /// It has every change between the checkpoint and this time.
@@ -16,10 +16,10 @@ pub enum Standing {
     Unclear,
 }
 
-/// Returns how a notification about a set stands to the set's checkpoint. One that ends after `latest` comes from a clock that is
-/// ahead, and moves nothing. It counts as complete only if its root says from and
-/// until when, and its entries agree with that; those of the draft 0.8 say neither (N8-5).
-pub fn standing(
+/// Returns how a notification about a set stands to the set's checkpoint. One that ends after `latest` comes from a
+/// clock that is ahead, and moves nothing. It counts as complete only if its root says from and until when, and its
+/// entries agree with that; those of the draft 0.8 say neither (N8-5).
+pub(crate) fn standing(
     header: &Header,
     entries: &[Entry],
     capability_list: &Uri,
@@ -37,6 +37,7 @@ pub fn standing(
     if header.form != Form::List || !is_about_changes || !is_about_set || !agree || is_ahead {
         return Standing::Unclear;
     }
+    // A hub may repeat a message or deliver it late: its changes are never applied over newer ones (W5).
     if until.instant() <= checkpoint.instant() {
         return Standing::Known;
     }
@@ -125,19 +126,20 @@ mod tests {
     }
 
     proptest! {
-        /// W5: lost, repeated and in any order, notifications never move the checkpoint past a change that was not told.
+        /// W5: lost, repeated and in any order, notifications never move the checkpoint past a change that was not
+        /// told.
         #[test]
         fn w5_no_change_is_passed_over(order in prop::collection::vec(0usize..20, 0..60)) {
             let mut checkpoint = 0;
-            let mut told = std::collections::BTreeSet::new();
+            let mut announced = std::collections::BTreeSet::new();
             for number in order {
                 let (from, until) = (number as i64 * 10, number as i64 * 10 + 10);
                 if let Standing::Continues { until } = judged(from, until, &[from + 5, until], checkpoint) {
-                    told.extend([from + 5, from + 10]);
+                    announced.extend([from + 5, from + 10]);
                     checkpoint = until.unix_micros() / 1_000_000;
                 }
                 let passed = (1..=checkpoint / 5).map(|step| step * 5);
-                prop_assert!(passed.into_iter().all(|change| told.contains(&change)));
+                prop_assert!(passed.into_iter().all(|change| announced.contains(&change)));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The pause between two readings of the Source while following: shorter while the Source changes, longer while it does
 /// not, and never shorter than the Source asks for.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub(crate) struct Pace {
     shortest: Duration,
     longest: Duration,
     pause: Duration,
@@ -13,24 +13,25 @@ pub struct Pace {
 
 impl Pace {
     /// Between these two pauses; the first one is the shortest.
-    pub fn new((shortest, longest): (Duration, Duration)) -> Self {
+    pub(crate) fn new((shortest, longest): (Duration, Duration)) -> Self {
         Self { shortest, longest: longest.max(shortest), pause: shortest }
     }
 
     /// The pause after a look that found something new, or did not.
-    pub fn after(&mut self, something_new: bool) -> Duration {
+    pub(crate) fn after(&mut self, something_new: bool) -> Duration {
+        // Faster down than up: a Source that begins to change mostly goes on for a while.
         let next = if something_new { self.pause / 2 } else { self.pause.saturating_mul(3) / 2 };
         self.pause = next.clamp(self.shortest, self.longest);
         self.pause
     }
 
     /// The pause as it is now.
-    pub fn pause(&self) -> Duration {
+    pub(crate) fn pause(&self) -> Duration {
         self.pause
     }
 
     /// The pause after a look that failed: the Source is left alone for longer.
-    pub fn after_failure(&mut self) -> Duration {
+    pub(crate) fn after_failure(&mut self) -> Duration {
         self.pause = self.pause.saturating_mul(2).clamp(self.shortest, self.longest);
         self.pause
     }

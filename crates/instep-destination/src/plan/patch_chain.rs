@@ -1,27 +1,30 @@
-//! Chains of patches: a version that a patch makes of the one before it, which another patch makes of its predecessor (§14.3).
+//! Chains of patches: a version that a patch makes of the one before it, which another patch makes of its predecessor
+//! (§14.3).
 
 use super::{Desired, PatchStep};
 
 /// Most versions on the way to the one that is desired: each costs a request.
 const MOST: usize = 8;
 
-/// Returns a desired state that follows another one: the way that led to the earlier one leads on to this, because its patch
-/// applies to no other version.
-pub fn following(mut desired: Desired, earlier: &Desired) -> Desired {
+/// Returns a desired state that follows another one: the way that led to the earlier one leads on to this, because its
+/// patch applies to no other version.
+pub(crate) fn following(mut desired: Desired, earlier: &Desired) -> Desired {
     if desired.retrieval().patches.is_empty() {
         return desired;
     }
     let (before, mut retrieval) = (earlier.retrieval(), desired.retrieval().clone());
-    let is_same_version = earlier.facts.digests.agrees_with(&desired.facts.digests) == Some(true);
+    let is_same_version = earlier.metadata.digests.agrees_with(&desired.metadata.digests) == Some(true);
     let goes_on = is_same_version || !before.patches.is_empty();
     retrieval.steps = if goes_on { before.steps.clone() } else { Vec::new() };
     if !is_same_version {
-        let (hash, patches) = (earlier.facts.digests.to_string(), before.patches.clone());
+        let (hash, patches) = (earlier.metadata.digests.to_string(), before.patches.clone());
         retrieval.steps.push(PatchStep { hash, patches });
     }
+    // A copy that holds a version of before these steps fetches the resource whole.
     let surplus = retrieval.steps.len().saturating_sub(MOST);
     retrieval.steps.drain(..surplus);
     if let Some(first) = retrieval.steps.first_mut().filter(|_| surplus > 0) {
+        // Its patches apply to a version that was just dropped.
         first.patches.clear();
     }
     desired.set_retrieval(retrieval);
@@ -38,7 +41,7 @@ mod tests {
     /// Returns the version of a number, with a patch of that number or none.
     fn version(number: u8, has_patch: bool) -> Desired {
         let mut desired = Desired::new(Uri::parse("http://h/a").unwrap());
-        desired.facts.digests = Digests::parse(&format!("md5:{number:032x}"), |_| {});
+        desired.metadata.digests = Digests::parse(&format!("md5:{number:032x}"), |_| {});
         let patch = (format!("http://h/a.{number}"), "application/vcdiff".to_owned()).into();
         let patches = Vec::from_iter(has_patch.then_some(patch));
         desired.set_retrieval(Retrieval { patches, ..Retrieval::default() });

@@ -17,7 +17,7 @@ use crate::{Error, SelectionOptions};
 
 /// The operator's selection, ready to be asked entry by entry.
 #[derive(Clone, Debug)]
-pub struct Selection {
+pub(crate) struct Selection {
     base: String,
     paths: PathFilter,
     include: Uris,
@@ -67,12 +67,12 @@ impl Uris {
 }
 
 impl Selection {
-    /// Reads the operator's patterns. They match the path below `url` if that ends with a slash, else the path below its
-    /// host; a pattern with `://` matches whole URIs.
+    /// Reads the operator's patterns. They match the path below `url` if that ends with a slash, else the path below
+    /// its host; a pattern with `://` matches whole URIs.
     ///
     /// # Errors
     /// [`Error::Usage`] if one is not a pattern.
-    pub fn new(options: &SelectionOptions, url: &str) -> Result<Self, Error> {
+    pub(crate) fn new(options: &SelectionOptions, url: &str) -> Result<Self, Error> {
         let is_uri = |pattern: &&String| pattern.contains("://");
         let uris = |patterns: &[String]| Uris::new(&patterns.iter().filter(is_uri).collect::<Vec<_>>());
         let paths = |patterns: &[String]| -> Vec<String> {
@@ -99,13 +99,13 @@ impl Selection {
     }
 
     /// Returns `true` if a URI is selected, as far as the URI tells.
-    pub fn wants_uri(&self, uri: &str) -> bool {
+    pub(crate) fn wants_uri(&self, uri: &str) -> bool {
         let by_uri = (self.include.is_empty() || self.include.matches(uri)) && !self.exclude.matches(uri);
         by_uri && (self.paths.selects_everything() || self.paths.selects(&self.path_of(uri)))
     }
 
     /// Returns the number of entries that were asked for, and of those that were selected (D8).
-    pub fn counts(&self) -> (u64, u64) {
+    pub(crate) fn counts(&self) -> (u64, u64) {
         (self.asked[0].load(Relaxed), self.asked[1].load(Relaxed))
     }
 
@@ -119,8 +119,9 @@ impl Selection {
         percent_decode_str(path).collect()
     }
 
-    /// Returns `true` if a resource is selected. What an entry does not state counts against it only if it was asked for.
-    pub fn wants(&self, entry: &Entry) -> bool {
+    /// Returns `true` if a resource is selected. What an entry does not state counts against it only if it was asked
+    /// for.
+    pub(crate) fn wants(&self, entry: &Entry) -> bool {
         let wanted = self.selects(entry);
         self.asked[0].fetch_add(1, Relaxed);
         self.asked[1].fetch_add(u64::from(wanted), Relaxed);
@@ -150,6 +151,7 @@ impl Selection {
         if self.types.is_empty() {
             return true;
         }
+        // Types are asked for to leave everything else out, so a resource without a type is left out too.
         let Some(essence) = media_type.map(|media_type| media_type.essence().to_ascii_lowercase()) else {
             return false;
         };

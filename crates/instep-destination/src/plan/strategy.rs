@@ -48,7 +48,7 @@ impl fmt::Display for Strategy {
 /// The knowledge on which the choice of a strategy depends.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Situation {
+pub(crate) struct Situation {
     /// The operator's choice.
     pub via: Via,
     /// `true` if the copy holds resources of this Source.
@@ -82,10 +82,10 @@ pub struct Situation {
 /// A way, and why it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Choice {
+pub(crate) struct Choice {
     /// The way.
     pub strategy: Strategy,
-    /// Why, in a sentence.
+    /// The reason for it, in a sentence.
     pub reason: String,
 }
 
@@ -99,7 +99,7 @@ impl Choice {
 ///
 /// # Errors
 /// [`Error::Usage`] where the operator wants a way that the Source does not offer, or a gap forbids.
-pub fn choose(situation: &Situation) -> Result<Choice, Error> {
+pub(crate) fn choose(situation: &Situation) -> Result<Choice, Error> {
     let usage = |what: &str| Err(Error::Usage { what: what.to_owned() });
     match situation.via {
         Via::Changes => incremental(situation).or_else(|reason| match all_changes(situation, &reason) {
@@ -133,6 +133,8 @@ fn incremental(situation: &Situation) -> Result<Choice, String> {
         Err(format!("a gap: the copy is of {checkpoint}, the {what} begin at {earliest}"))
     };
     match (situation.changes, situation.change_dumps) {
+        // Change Lists first: they are read entry by entry, while a dump brings the bytes of changes that a later one
+        // overtook.
         (Some(Reach::Covered), _) => reaching(Strategy::Changes, "Change Lists"),
         (_, Some(Reach::Covered)) => reaching(Strategy::ChangeDump, "Change Dumps"),
         (Some(Reach::Gap { earliest }), _) => gap("Change Lists", earliest),
@@ -156,8 +158,9 @@ fn all_changes(situation: &Situation, reason: &str) -> Option<Choice> {
 ///
 /// # Errors
 /// [`Error::Usage`] where there is none.
-pub fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
+pub(crate) fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
     let Situation { list, dump, batch, holds, .. } = *situation;
+    // The dump's manifests are the only inventory then, so its bytes are not compared with other ways.
     if !list && dump {
         return Ok(Choice::new(Strategy::Dump, format!("{reason}; the Source offers no Resource List")));
     }
@@ -170,6 +173,7 @@ pub fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
         );
         return Err(Error::Usage { what });
     }
+    // At equal cost requests win: they need no room for a package beside the copy.
     let mut best = (Cost::one_by_one(situation), Choice::new(Strategy::List, reason));
     // A dump brings everything: beside what is held most of it would be for nothing.
     for (offered, cost, strategy, why) in [
@@ -185,7 +189,7 @@ pub fn baseline(situation: &Situation, reason: &str) -> Result<Choice, Error> {
 
 /// Chooses the carrier for known changes: requests, batches, or packages of a Change Dump, if it is known
 /// how many packages and bytes these are.
-pub fn carrier_of_changes(situation: &Situation, packages: Option<(u64, u64)>) -> Strategy {
+pub(crate) fn carrier_of_changes(situation: &Situation, packages: Option<(u64, u64)>) -> Strategy {
     let mut best = (Cost::one_by_one(situation), Strategy::Changes);
     let batched = situation.batch.then(|| Cost::batched(situation));
     let packed = packages.map(|(count, bytes)| Cost::packages(situation, count, bytes));
@@ -198,7 +202,7 @@ pub fn carrier_of_changes(situation: &Situation, packages: Option<(u64, u64)>) -
 }
 
 /// Returns `true` if looking for packages may save time: a look costs two requests and a package.
-pub fn could_pay(situation: &Situation) -> bool {
+pub(crate) fn could_pay(situation: &Situation) -> bool {
     Cost::packages(situation, 1, situation.bytes.unwrap_or(0)) < Cost::one_by_one(situation)
 }
 

@@ -1,12 +1,12 @@
 //! The first reading of a Change List: its order, its times and the entries that are new.
 
-use resourcesync::{DateTime, Entry, Metadata};
+use resourcesync::{DateTime, Entry, Metadata, value::Precision};
 
 use super::{Place, leading::LeadingEntries};
 
 /// The position up to which a Change List was read before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub(crate) struct Mark {
     /// Its `from` then.
     pub from: Option<DateTime>,
     /// The number of its entries then.
@@ -18,32 +18,45 @@ pub struct Mark {
 /// Looks at a Change List once before it is applied: where its times stand, in which order it is, and whether it
 /// continues what was read before (CL-11, DIA-4, DIA-5).
 #[derive(Debug)]
-pub struct Survey {
+pub(crate) struct Survey {
     from: Option<DateTime>,
     until: Option<DateTime>,
     mark: Option<Mark>,
     mark_holds: bool,
     latest: Option<DateTime>,
+    since: Option<DateTime>,
+    last_before: u64,
+    newest_first: bool,
     entries: u64,
-    datetimes: Run,
-    lastmods: Run,
+    datetimes: TimeOrder,
+    lastmods: TimeOrder,
     leading: LeadingEntries,
 }
 
 /// The order of the times of one kind in a list.
 #[derive(Debug)]
-struct Run {
+struct TimeOrder {
     count: u64,
     rising: bool,
     falling: bool,
+    /// `true` if no time is later than the one before it.
+    sinking: bool,
     inside: bool,
     previous: Option<DateTime>,
     newest: Option<DateTime>,
 }
 
-impl Run {
+impl TimeOrder {
     const fn new() -> Self {
-        Self { count: 0, rising: true, falling: true, inside: true, previous: None, newest: None }
+        Self {
+            count: 0,
+            rising: true,
+            falling: true,
+            sinking: true,
+            inside: true,
+            previous: None,
+            newest: None,
+        }
     }
 
     fn observe(&mut self, time: Option<DateTime>, from: Option<DateTime>, until: Option<DateTime>) {
@@ -52,6 +65,7 @@ impl Run {
         if let Some(previous) = self.previous {
             self.rising &= previous.instant() <= time.instant();
             self.falling &= previous.instant() > time.instant();
+            self.sinking &= previous.instant() >= time.instant();
         }
         self.inside &= from.is_none_or(|from| from.instant() <= time.instant())
             && until.is_none_or(|until| time.instant() < until.end());
@@ -62,7 +76,7 @@ impl Run {
 
 /// The field that has the time of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeSource {
+pub(crate) enum TimeField {
     /// In `datetime`, as 1.1 has it.
     Datetime,
     /// In `lastmod`, as 1.0 has it.
@@ -71,9 +85,9 @@ pub enum TimeSource {
     Position,
 }
 
-/// In which order the changes stand.
+/// The order of the changes in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Oldest first (CL-6).
     OldestFirst,
     /// Newest first, as the drafts of early 2013 have it.
@@ -83,9 +97,9 @@ pub enum Order {
 /// The result of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Shape {
+pub(crate) struct Shape {
     /// The field that has the times.
-    pub times: TimeSource,
+    pub times: TimeField,
     /// Times later than this are no times.
     pub latest: Option<DateTime>,
     /// The order.
@@ -100,56 +114,90 @@ pub struct Shape {
     pub went_back: bool,
     /// The digest of all entries.
     pub leading: [u8; 32],
+    /// Only changes at this time or later count.
+    since: Option<DateTime>,
+    /// The end of the interval that the list is complete for.
+    until: Option<DateTime>,
+    /// The place of the last entry whose own time is before `since`; 0 if the times do not rise, and so say nothing of
+    /// others.
+    last_before: u64,
 }
 
 impl Survey {
-    /// Begins to look at a list with this root, of which so much was read before. Times later than `latest` are no times: a clock
-    /// that is far ahead would hide every change that comes after it (D38).
-    pub fn new(root: Option<&Metadata>, mark: Option<&Mark>, latest: Option<DateTime>) -> Self {
+    /// Begins to look at a list with this root, of which so much was read before. Times later than `latest` are no
+    /// times: a clock that is far ahead would hide every change that comes after it (D38).
+    pub(crate) fn new(root: Option<&Metadata>, mark: Option<&Mark>, latest: Option<DateTime>) -> Self {
         let from = root.and_then(|root| root.from);
         let same_start = |mark: &&Mark| mark.from == from;
         Self {
             from,
             until: root.and_then(|root| root.until),
+            // A list with another beginning was closed or rewritten: nothing is known of its entries.
             mark: mark.filter(same_start).cloned(),
             mark_holds: false,
             latest,
+            since: None,
+            last_before: 0,
+            newest_first: false,
             entries: 0,
-            datetimes: Run::new(),
-            lastmods: Run::new(),
+            datetimes: TimeOrder::new(),
+            lastmods: TimeOrder::new(),
             leading: LeadingEntries::new(),
         }
     }
 
+    /// Looks for changes at a time or later; `None` if all count.
+    #[must_use]
+    pub(crate) fn since(self, since: Option<DateTime>) -> Self {
+        Self { since, ..self }
+    }
+
+    /// Reads a list of a dialect that has the newest change first, also if several changes have one time (DIA-5).
+    #[must_use]
+    pub(crate) fn newest_first(self, newest_first: bool) -> Self {
+        Self { newest_first, ..self }
+    }
+
     /// Takes the next entry.
-    pub fn observe(&mut self, entry: &Entry) {
+    pub(crate) fn observe(&mut self, entry: &Entry) {
         self.entries += 1;
-        self.datetimes.observe(plausible(entry.metadata.datetime, self.latest), self.from, self.until);
+        let datetime = plausible(entry.metadata.datetime, self.latest);
+        self.datetimes.observe(datetime, self.from, self.until);
+        if is_over(datetime, self.since) {
+            self.last_before = self.entries;
+        }
+        // Both kinds are watched in one reading: which of them has the times of changes is known at the end only.
         self.lastmods.observe(plausible(entry.lastmod, self.latest), self.from, self.until);
         self.leading.add(entry);
         if let Some(mark) = &self.mark
             && mark.entries == self.entries
         {
+            // By the digest of all of them: an entry at the same place may be about another change (O5).
             self.mark_holds = mark.leading == Some(self.leading.digest());
         }
     }
 
     /// Returns the result.
-    pub fn finish(self) -> Shape {
+    pub(crate) fn finish(self) -> Shape {
         let Self { datetimes, lastmods, entries, .. } = &self;
+        // One `datetime` is enough: entries without it take the time of the one before (AMB-B16). `lastmod` is the time
+        // of changes only if all entries have one, within the interval and in an order; else it is that of the
+        // resources.
         let times = if datetimes.count > 0 {
-            TimeSource::Datetime
+            TimeField::Datetime
         } else if *entries > 0
             && lastmods.count == *entries
             && lastmods.inside
-            && (lastmods.rising || lastmods.falling)
+            && (lastmods.rising || lastmods.falling || self.newest_first && lastmods.sinking)
         {
-            TimeSource::Lastmod
+            TimeField::Lastmod
         } else {
-            TimeSource::Position
+            TimeField::Position
         };
-        let run = if times == TimeSource::Lastmod { lastmods } else { datetimes };
-        let newest_first = run.count == *entries && *entries > 1 && run.falling && run.inside;
+        let run = if times == TimeField::Lastmod { lastmods } else { datetimes };
+        // Only if every time falls: read the wrong way round, a list would bring back what it deletes.
+        let is_falling = run.count == *entries && *entries > 1 && run.falling && run.inside;
+        let newest_first = self.newest_first || is_falling;
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
             times,
@@ -157,129 +205,59 @@ impl Survey {
             order: if newest_first { Order::NewestFirst } else { Order::OldestFirst },
             entries: *entries,
             newest: run.newest,
+            // Newest first, new entries stand before the known ones.
             known: if self.mark_holds && !newest_first { mark_entries } else { 0 },
-            went_back: *entries < mark_entries,
+            // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
+            went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
+                && *entries < mark_entries,
             leading: self.leading.digest(),
+            since: self.since,
+            until: self.until,
+            last_before: if datetimes.rising && !newest_first { self.last_before } else { 0 },
         }
     }
 }
 
 /// Returns a time unless it is later than the latest that can be.
-pub fn plausible(time: Option<DateTime>, latest: Option<DateTime>) -> Option<DateTime> {
+pub(crate) fn plausible(time: Option<DateTime>, latest: Option<DateTime>) -> Option<DateTime> {
     time.filter(|time| latest.is_none_or(|latest| time.instant() <= latest.instant()))
+}
+
+/// Returns `true` if a time has passed at `since`.
+fn is_over(time: Option<DateTime>, since: Option<DateTime>) -> bool {
+    time.zip(since).is_some_and(|(time, since)| time.end() <= since.instant())
 }
 
 impl Shape {
     /// The place of the next entry; `inherited` is the time of the one before and is carried on (AMB-B16).
-    pub fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
-        let own = match self.times {
-            TimeSource::Datetime => entry.metadata.datetime,
-            TimeSource::Lastmod => entry.lastmod,
-            TimeSource::Position => None,
-        };
-        *inherited = plausible(own, self.latest).or(*inherited);
+    pub(crate) fn place(&self, entry: &Entry, inherited: &mut Option<DateTime>, ordinal: u64) -> Place {
+        if self.order == Order::NewestFirst {
+            // The one before is the later one: its time says nothing.
+            return Place { time: self.own_time(entry), ordinal: self.entries.saturating_sub(ordinal) };
+        }
+        *inherited = self.own_time(entry).or(*inherited);
         Place { time: *inherited, ordinal }
+    }
+
+    /// Returns `true` if an entry is known to be older than the changes that count. Without a time of its own it is
+    /// that only if an older one follows it, or all of the list is older: it happened at the time of the one before it
+    /// or at any time later (O3).
+    pub(crate) fn is_before(&self, entry: &Entry, ordinal: u64) -> bool {
+        match self.own_time(entry) {
+            Some(time) => is_over(Some(time), self.since),
+            None => ordinal < self.last_before || is_over(self.until, self.since),
+        }
+    }
+
+    fn own_time(&self, entry: &Entry) -> Option<DateTime> {
+        let own = match self.times {
+            TimeField::Datetime => entry.metadata.datetime,
+            TimeField::Lastmod => entry.lastmod,
+            TimeField::Position => None,
+        };
+        plausible(own, self.latest)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use resourcesync::{Change, Uri};
-
-    use super::*;
-
-    fn time(second: i64) -> DateTime {
-        DateTime::from_unix_seconds(second)
-    }
-
-    fn entry(name: &str, datetime: Option<i64>, lastmod: Option<i64>) -> Entry {
-        let mut entry = Entry::new(Uri::parse(&format!("http://example.com/{name}")).unwrap());
-        entry.metadata.change = Some(Change::Updated);
-        entry.metadata.datetime = datetime.map(time);
-        entry.lastmod = lastmod.map(time);
-        entry
-    }
-
-    fn survey(from: i64, entries: &[Entry], mark: Option<&Mark>) -> Shape {
-        let root = {
-            let mut root = Metadata::new();
-            root.from = Some(time(from));
-            root
-        };
-        let mut survey = Survey::new(Some(&root), mark, None);
-        entries.iter().for_each(|entry| survey.observe(entry));
-        survey.finish()
-    }
-
-    #[test]
-    fn an_entry_without_time_inherits_its_position() {
-        let entries = [entry("a", Some(10), None), entry("b", None, None), entry("c", Some(12), None)];
-        let shape = survey(0, &entries, None);
-        let mut inherited = None;
-        let places: Vec<_> =
-            entries.iter().zip(0..).map(|(entry, at)| shape.place(entry, &mut inherited, at).time).collect();
-        assert_eq!(places, [Some(time(10)), Some(time(10)), Some(time(12))]);
-    }
-
-    #[test]
-    fn lastmod_is_a_change_time_only_in_a_document_of_1_0() {
-        let of_1_0 = [entry("a", None, Some(10)), entry("b", None, Some(12))];
-        assert_eq!(survey(0, &of_1_0, None).times, TimeSource::Lastmod);
-        let before_from = [entry("a", None, Some(10)), entry("b", None, Some(12))];
-        assert_eq!(survey(11, &before_from, None).times, TimeSource::Position);
-        let unordered = [entry("a", None, Some(10)), entry("b", None, Some(12)), entry("c", None, Some(11))];
-        assert_eq!(survey(0, &unordered, None).times, TimeSource::Position);
-        let one_lacks_it = [entry("a", None, Some(10)), entry("b", None, None)];
-        assert_eq!(survey(0, &one_lacks_it, None).times, TimeSource::Position);
-    }
-
-    #[test]
-    fn a_list_that_strictly_falls_is_newest_first() {
-        let falling = [entry("a", Some(12), None), entry("b", Some(11), None)];
-        assert_eq!(survey(0, &falling, None).order, Order::NewestFirst);
-        let level = [entry("a", Some(12), None), entry("b", Some(12), None)];
-        assert_eq!(survey(0, &level, None).order, Order::OldestFirst);
-    }
-
-    #[test]
-    fn b4_a_time_far_ahead_is_no_time() {
-        let entries = [entry("a", Some(10), None), entry("b", Some(9_999), None), entry("c", Some(12), None)];
-        let mut survey = Survey::new(None, None, Some(time(100)));
-        entries.iter().for_each(|entry| survey.observe(entry));
-        let shape = survey.finish();
-        assert_eq!(shape.newest, Some(time(12)));
-        let mut inherited = None;
-        let places: Vec<_> =
-            entries.iter().zip(0..).map(|(entry, at)| shape.place(entry, &mut inherited, at).time).collect();
-        assert_eq!(places, [Some(time(10)), Some(time(10)), Some(time(12))]);
-    }
-
-    #[test]
-    fn what_was_read_before_is_known_by_all_leading_entries() {
-        let entries = [entry("a", None, None), entry("b", None, None), entry("c", None, None)];
-        let leading = Some(survey(0, &entries[..2], None).leading);
-        let mark = Mark { from: Some(time(0)), entries: 2, leading };
-        assert_eq!(survey(0, &entries, Some(&mark)).known, 2);
-        let rewritten = [entry("x", None, None), entry("y", None, None), entry("c", None, None)];
-        assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
-        assert!(survey(0, &entries[..1], Some(&mark)).went_back);
-        assert!(!survey(1, &entries[..1], Some(&mark)).went_back, "a new list of the same name");
-    }
-
-    #[test]
-    fn o5_a_new_entry_in_the_middle_is_new_although_the_place_of_the_last_one_looks_as_before() {
-        let read = [entry("a", Some(12), None), entry("b", Some(10), None)];
-        let leading = Some(survey(0, &read, None).leading);
-        let mark = Mark { from: Some(time(0)), entries: 2, leading };
-        let [a, b] = read;
-        assert_eq!(survey(0, &[a.clone(), b.clone(), b.clone()], Some(&mark)).known, 2, "it grew at its end");
-        let rewritten = [entry("new", Some(11), None), b, a];
-        assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
-    }
-
-    #[test]
-    fn o5_a_mark_without_a_digest_knows_nothing() {
-        let mark = Mark { from: Some(time(0)), entries: 1, leading: None };
-        assert_eq!(survey(0, &[entry("a", None, None)], Some(&mark)).known, 0);
-    }
-}
+mod tests;

@@ -2,21 +2,22 @@
 
 use resourcesync::{DateTime, Uri};
 
-use super::Facts;
+use super::ResourceMetadata;
 use crate::map::without_fragment;
 
-/// The name of a version kept beside its resource: the resource's URI with the moment, or a part of the digest, as fragment. No
-/// resource has such a URI, because the fragment of an entry is dropped (D6).
+/// The name of a version kept beside its resource: the resource's URI with the moment, or a part of the digest, as
+/// fragment. No resource has such a URI, because the fragment of an entry is dropped (D6).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionKey(Uri);
+pub(crate) struct VersionKey(Uri);
 
 impl VersionKey {
-    /// Returns the name of a version: when it was last modified, else when it was changed, else a part of its digest. `None` if
-    /// nothing tells it from other versions.
-    pub fn of(resource: &Uri, facts: &Facts) -> Option<Self> {
-        let moment = match facts.lastmod.or(facts.datetime) {
+    /// Returns the name of a version: when it was last modified, else when it was changed, else a part of its digest.
+    /// `None` if nothing tells it from other versions.
+    pub(crate) fn of(resource: &Uri, metadata: &ResourceMetadata) -> Option<Self> {
+        let moment = match metadata.lastmod.or(metadata.datetime) {
+            // By whole seconds: lists and TimeGates write the same moment with different precision.
             Some(time) => DateTime::from_unix_seconds(time.instant().0).to_string(),
-            None => facts
+            None => metadata
                 .digests
                 .strongest()?
                 .to_string()
@@ -29,27 +30,27 @@ impl VersionKey {
     }
 
     /// Reads a name as the state has it. `None` if it is that of a resource.
-    pub fn parse(uri: &Uri) -> Option<Self> {
+    pub(crate) fn parse(uri: &Uri) -> Option<Self> {
         uri.as_str().contains('#').then(|| Self(uri.clone()))
     }
 
     /// Returns the name as the state has it.
-    pub fn as_uri(&self) -> &Uri {
+    pub(crate) fn as_uri(&self) -> &Uri {
         &self.0
     }
 
     /// Returns the name as the state has it.
-    pub fn into_uri(self) -> Uri {
+    pub(crate) fn into_uri(self) -> Uri {
         self.0
     }
 
     /// Returns the URI of the resource.
-    pub fn resource(&self) -> &str {
+    pub(crate) fn resource(&self) -> &str {
         without_fragment(&self.0)
     }
 
     /// Returns what tells the version from others of its resource.
-    pub fn moment(&self) -> &str {
+    pub(crate) fn moment(&self) -> &str {
         self.0.as_str().split_once('#').map_or("", |(_, moment)| moment)
     }
 }
@@ -61,10 +62,10 @@ mod tests {
     #[test]
     fn a_version_needs_a_time_or_a_digest() {
         let resource = Uri::parse("http://example.com/a").unwrap();
-        assert_eq!(VersionKey::of(&resource, &Facts::new()), None);
-        let mut facts = Facts::new();
-        facts.lastmod = Some(DateTime::parse("2026-01-02T03:04:05.678901Z").unwrap());
-        let key = VersionKey::of(&resource, &facts).unwrap();
+        assert_eq!(VersionKey::of(&resource, &ResourceMetadata::new()), None);
+        let mut metadata = ResourceMetadata::new();
+        metadata.lastmod = Some(DateTime::parse("2026-01-02T03:04:05.678901Z").unwrap());
+        let key = VersionKey::of(&resource, &metadata).unwrap();
         assert_eq!(key.as_uri().as_str(), "http://example.com/a#2026-01-02T03:04:05Z");
         assert_eq!((key.resource(), key.moment()), ("http://example.com/a", "2026-01-02T03:04:05Z"));
         assert_eq!(VersionKey::parse(&resource), None);

@@ -5,7 +5,7 @@ use resourcesync::{DateTime, Entry, Uri};
 /// A list as its index or archive names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Member {
+pub(crate) struct IndexMember {
     /// Its URI.
     pub uri: Uri,
     /// The start of its interval.
@@ -16,14 +16,14 @@ pub struct Member {
     pub at: Option<DateTime>,
 }
 
-impl Member {
+impl IndexMember {
     /// A list of which only the URI is known.
-    pub fn new(uri: Uri) -> Self {
+    pub(crate) fn new(uri: Uri) -> Self {
         Self { uri, from: None, until: None, at: None }
     }
 }
 
-impl From<&Entry> for Member {
+impl From<&Entry> for IndexMember {
     fn from(entry: &Entry) -> Self {
         let md = &entry.metadata;
         Self { uri: entry.loc.clone(), from: md.from, until: md.until, at: md.at }
@@ -37,7 +37,7 @@ pub enum Reach {
     Covered,
     /// They start later: changes in between are lost (DST-8).
     Gap {
-        /// When they start.
+        /// The time at which they start.
         earliest: DateTime,
     },
     /// They do not say when they start.
@@ -45,7 +45,7 @@ pub enum Reach {
 }
 
 /// Returns the reach of lists that start at `earliest`; both ends are inclusive (AMB-B40).
-pub fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach {
+pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach {
     match earliest {
         None => Reach::Unknown,
         Some(earliest) if earliest.instant() < checkpoint.end() => Reach::Covered,
@@ -55,11 +55,31 @@ pub fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach {
 
 /// The members that may list a change since the checkpoint, in document order (CLI-12), and whether they reach back
 /// to it without a hole between neighbours (TIME-13).
-pub fn members_to_read<'a>(checkpoint: &DateTime, members: &'a [Member]) -> (Vec<&'a Member>, Reach) {
-    let ends_before =
-        |member: &&Member| member.until.is_some_and(|until| until.end() <= checkpoint.instant());
-    let wanted: Vec<&Member> = members.iter().filter(|member| !ends_before(member)).collect();
+///
+/// A list is complete from its beginning on (TIME-5): one that does not say its end is not read if a later one begins
+/// before the
+/// checkpoint. Its entries without a time could not be told from new ones (O3).
+pub(crate) fn members_to_read<'a>(
+    checkpoint: &DateTime,
+    members: &'a [IndexMember],
+) -> (Vec<&'a IndexMember>, Reach) {
+    let is_over = |time: DateTime| time.end() <= checkpoint.instant();
+    // The last member that begins before the checkpoint.
+    let begun = members.iter().enumerate().filter_map(|(place, member)| Some((place, member.from?)));
+    let last = begun.filter(|(_, from)| is_over(*from)).max_by_key(|(_, from)| from.instant());
+    let is_followed = |(place, member): (usize, &IndexMember)| match (member.from, last) {
+        (Some(from), Some((_, last))) => from.end() <= last.instant(),
+        (None, Some((last, _))) => place < last,
+        (_, None) => false,
+    };
+    let ends_before = |(place, member): (usize, &IndexMember)| match member.until {
+        Some(until) => is_over(until),
+        None => is_followed((place, member)),
+    };
+    let wanted = members.iter().enumerate().filter(|member| !ends_before(*member));
+    let wanted: Vec<&IndexMember> = wanted.map(|(_, member)| member).collect();
     let Some(first) = wanted.first() else {
+        // Every list ended before the checkpoint: nothing is listed since then.
         return (wanted, Reach::Covered);
     };
     let start = reach(checkpoint, first.from.as_ref());
@@ -80,9 +100,9 @@ mod tests {
         DateTime::from_unix_seconds(second)
     }
 
-    fn member(name: &str, from: i64, until: Option<i64>) -> Member {
+    fn member(name: &str, from: i64, until: Option<i64>) -> IndexMember {
         let uri = Uri::parse(&format!("http://example.com/{name}")).unwrap();
-        Member { uri, from: Some(time(from)), until: until.map(time), at: None }
+        IndexMember { uri, from: Some(time(from)), until: until.map(time), at: None }
     }
 
     #[test]
@@ -91,6 +111,25 @@ mod tests {
         let (wanted, reach) = members_to_read(&time(12), &members);
         let names: Vec<_> = wanted.iter().map(|member| member.uri.as_str()).collect();
         assert_eq!((names, reach), (vec!["http://example.com/m", "http://example.com/a"], Reach::Covered));
+    }
+
+    #[test]
+    fn o3_a_member_without_an_end_is_not_read_if_a_later_one_begins_before_the_checkpoint() {
+        let members = [member("1", 0, None), member("2", 10, None), member("3", 20, None)];
+        let read = |checkpoint: i64| -> Vec<usize> {
+            let (wanted, reach) = members_to_read(&time(checkpoint), &members);
+            assert_eq!(reach, Reach::Covered);
+            wanted.iter().map(|wanted| members.iter().position(|one| one == *wanted).unwrap()).collect()
+        };
+        assert_eq!(read(5), [0, 1, 2]);
+        assert_eq!(read(10), [0, 1, 2], "the second may begin within the second of the checkpoint");
+        assert_eq!(read(15), [1, 2]);
+        assert_eq!(read(25), [2]);
+        let [mut first, second, third] = members;
+        first.from = None;
+        assert_eq!(members_to_read(&time(15), &[first, second, third]).0.len(), 2, "their order tells");
+        let alike = [member("one", 0, None), member("other", 0, None)];
+        assert_eq!(members_to_read(&time(5), &alike).0.len(), 2, "neither is the later one");
     }
 
     #[test]
@@ -115,7 +154,7 @@ mod tests {
         #[test]
         fn no_change_since_the_checkpoint_is_missed(cuts in prop::collection::btree_set(1i64..1000, 1..20), at in 0i64..1000) {
             let cuts: Vec<i64> = std::iter::once(0).chain(cuts).collect();
-            let members: Vec<Member> = cuts
+            let members: Vec<IndexMember> = cuts
                 .iter()
                 .enumerate()
                 .map(|(index, &from)| member(&index.to_string(), from, cuts.get(index + 1).copied()))
@@ -123,7 +162,7 @@ mod tests {
             let (wanted, reach) = members_to_read(&time(at), &members);
             prop_assert_eq!(reach, Reach::Covered);
             for change in at..1010 {
-                let listed = |m: &&Member| m.from.unwrap() <= time(change) && m.until.is_none_or(|until| time(change) <= until);
+                let listed = |m: &&IndexMember| m.from.unwrap() <= time(change) && m.until.is_none_or(|until| time(change) <= until);
                 let holders = members.iter().filter(listed).count();
                 prop_assert_eq!(wanted.iter().copied().filter(listed).count(), holders);
             }

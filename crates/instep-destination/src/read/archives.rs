@@ -4,17 +4,17 @@ use resourcesync::{DateTime, Form, Uri};
 
 use super::change_lists::{ChangeDocuments, MemberDocument};
 use crate::{
-    Error, ProblemKind,
+    Error,
     discover::CapabilitySet,
-    plan::{Member, Reach, members_to_read},
-    run::Run,
+    plan::{IndexMember, Reach, members_to_read},
+    run::SyncRun,
 };
 
 impl ChangeDocuments {
     /// Closes a gap with closed lists of the archive, where it reaches back to the checkpoint without a hole (ARC-14).
     pub(super) async fn bridge(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &CapabilitySet,
         checkpoint: DateTime,
         earliest: DateTime,
@@ -23,12 +23,14 @@ impl ChangeDocuments {
         let mut archived = match archived_lists(run, set, &offer.uri).await {
             Ok(archived) => archived,
             Err(error) => {
-                run.reporter.warn(ProblemKind::Document, offer.uri.as_str(), &error);
+                run.reporter.lost_document(&offer.uri, &error);
                 return Ok(());
             }
         };
-        // What begins where the current lists do, they have themselves.
-        archived.retain(|member| member.from.is_none_or(|from| from.instant() < earliest.instant()));
+        // The current lists hold themselves everything that begins after they do. Of one day, either may be the
+        // earlier one (O13).
+        archived.retain(|member| member.from.is_none_or(|from| from.instant() < earliest.end()));
+        archived.retain(|member| self.lists.iter().all(|list| list.member.uri != member.uri));
         archived.extend(self.lists.first().map(|list| list.member.clone()));
         let (wanted, reach) = members_to_read(&checkpoint, &archived);
         if reach != Reach::Covered || wanted.len() < 2 {
@@ -46,10 +48,10 @@ impl ChangeDocuments {
 
 /// Returns the lists of an archive, or of all archives under an index (ARC-12), oldest first.
 pub(crate) async fn archived_lists(
-    run: &mut Run<'_>,
+    run: &mut SyncRun<'_>,
     set: &CapabilitySet,
     uri: &Uri,
-) -> Result<Vec<Member>, Error> {
+) -> Result<Vec<IndexMember>, Error> {
     let mut members = Vec::new();
     let mut archives = vec![uri.clone()];
     let mut indexes = 1;
@@ -58,12 +60,15 @@ pub(crate) async fn archived_lists(
             continue;
         };
         if document.header.form == Form::List {
-            document.for_each(|entry| members.push(Member::from(entry)))?;
+            document.for_each(|entry| members.push(IndexMember::from(entry)))?;
         } else if indexes > 0 {
             indexes -= 1;
             document.for_each(|entry| archives.push(entry.loc.clone()))?;
         }
     }
-    members.sort_by_key(|member| member.from.or(member.at).map(|time| time.instant()));
+    // Without the times of all of them, their own order tells.
+    if members.iter().all(|member| member.from.or(member.at).is_some()) {
+        members.sort_by_key(|member| member.from.or(member.at).map(|time| time.instant()));
+    }
     Ok(members)
 }

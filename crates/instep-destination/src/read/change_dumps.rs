@@ -1,4 +1,5 @@
-//! The new changes in Change Dumps (§13): their manifests are read like Change Lists, and their packages have the bytes.
+//! The new changes in Change Dumps (§13): their manifests are read like Change Lists, and their packages have the
+//! bytes.
 
 use futures_util::{StreamExt as _, stream};
 use resourcesync::{Change, DateTime, Metadata};
@@ -14,8 +15,8 @@ use crate::{
     clock::latest_time,
     documents::Document,
     error::error_chain,
-    plan::{Member, Shape, members_to_read},
-    run::{Run, SetRun, record_of},
+    plan::{IndexMember, Shape, members_to_read},
+    run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, PassedEntry},
 };
 
@@ -23,7 +24,7 @@ impl ChangeDocuments {
     /// Folds what is new in Change Dumps over the plan, package by package in the order of publication (CD-6).
     pub(super) async fn read_packages(
         self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &mut SetRun,
         from: Checkpoint,
     ) -> Result<ReadChanges, Error> {
@@ -57,7 +58,7 @@ impl ChangeDocuments {
     /// The packages since a checkpoint, without a look at what they hold.
     pub(crate) async fn packages(
         self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         checkpoint: &Checkpoint,
     ) -> Result<Vec<DumpPackage>, Error> {
         let mut packages = Vec::new();
@@ -78,7 +79,7 @@ impl ReadChanges {
     /// Reads the manifests of packages, a few fetched ahead.
     async fn add(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &mut SetRun,
         packages: Vec<DumpPackage>,
         since: Option<DateTime>,
@@ -91,15 +92,17 @@ impl ReadChanges {
         let mut looked = std::pin::pin!(looked.buffered(AHEAD));
         while let Some((package, trouble)) = looked.next().await {
             let lost = match (trouble, &package.manifest) {
-                (None, Some(manifest)) => match set.read_changes(manifest, None, since).await {
-                    Ok(shape) => {
-                        set.new_documents |= shape.entries > 0;
-                        self.pass(&package, manifest, shape);
-                        None
+                (None, Some(manifest)) => {
+                    match set.read_changes(manifest, None, since, package.entry.metadata.from).await {
+                        Ok(shape) => {
+                            set.new_documents |= shape.entries > 0;
+                            self.pass(&package, manifest, shape);
+                            None
+                        }
+                        Err(error @ Error::InvalidDocument { .. }) => Some(error_chain(&error)),
+                        Err(error) => return Err(error),
                     }
-                    Err(error @ Error::InvalidDocument { .. }) => Some(error_chain(&error)),
-                    Err(error) => return Err(error),
-                },
+                }
                 (trouble, _) => Some(trouble.unwrap_or_default()),
             };
             run.reporter.problems_of(set);
@@ -132,8 +135,8 @@ impl ReadChanges {
     }
 }
 
-/// The packages of a Change Dump that may hold a change since the checkpoint, oldest first. A closed one that was read is not among
-/// them, although its end is the checkpoint.
+/// The packages of a Change Dump that may hold a change since the checkpoint, oldest first. A closed one that was read
+/// is not among them, although its end is the checkpoint.
 fn new_packages(dump: &Document, checkpoint: &Checkpoint) -> Result<Vec<DumpPackage>, Error> {
     let mut packages = DumpPackage::all_of(dump)?;
     if let Some(last) = checkpoint.last.as_ref().filter(|last| last.datetime.is_some())
@@ -142,7 +145,8 @@ fn new_packages(dump: &Document, checkpoint: &Checkpoint) -> Result<Vec<DumpPack
         packages.drain(..=passed);
     }
     if let Some(time) = &checkpoint.datetime {
-        let members: Vec<Member> = packages.iter().map(|package| Member::from(&package.entry)).collect();
+        let members: Vec<IndexMember> =
+            packages.iter().map(|package| IndexMember::from(&package.entry)).collect();
         let first = members_to_read(time, &members).0.first().map(|first| first.uri.clone());
         let from = packages.iter().position(|package| Some(&package.entry.loc) == first.as_ref());
         packages.drain(..from.unwrap_or(packages.len()));

@@ -1,4 +1,4 @@
-//! Which Change Lists or Change Dumps there are, and what is new in the lists (§12).
+//! Finds the Change Lists or Change Dumps of a set, and reads what is new in the lists (§12).
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::{
     clock::latest_time,
     discover::CapabilitySet,
     documents::Document,
-    plan::{Mark, Member, Reach, Shape, members_to_read, reach},
-    run::{Run, SetRun, record_of},
+    plan::{IndexMember, Mark, Reach, Shape, members_to_read, reach},
+    run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) struct ChangeDocuments {
     /// Their reach relative to the checkpoint.
     pub(crate) reach: Reach,
-    /// Those that may hold something new, oldest first.
+    /// The lists that may hold something new, oldest first.
     pub(crate) lists: Vec<MemberDocument>,
     /// The document that speaks for them.
     pub(crate) speaker: Uri,
@@ -57,14 +57,15 @@ impl ChangeKind {
 
 #[derive(Debug)]
 pub(crate) struct MemberDocument {
-    pub(crate) member: Member,
+    pub(crate) member: IndexMember,
     pub(crate) document: Option<Document>,
 }
 
 impl ChangeDocuments {
-    /// Reads the set's Change List or Change Dump, or the index over several; `None` if there is none, or no longer (DST-10).
+    /// Reads the set's Change List or Change Dump, or the index over several; `None` if there is none, or no longer
+    /// (DST-10).
     pub(crate) async fn look(
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &CapabilitySet,
         kind: ChangeKind,
         checkpoint: &Checkpoint,
@@ -80,7 +81,7 @@ impl ChangeDocuments {
             Ok(Some(document)) => {
                 let mut members = Vec::new();
                 if document.header.form == Form::Index {
-                    document.for_each(|entry| members.push(Member::from(entry)))?;
+                    document.for_each(|entry| members.push(IndexMember::from(entry)))?;
                 }
                 let read = find_times(run, &document, &mut members).await?;
                 let mut lists = Self::of(&offer.uri, document, members, kind, checkpoint);
@@ -90,10 +91,10 @@ impl ChangeDocuments {
                 }
                 Ok(Some(lists))
             }
-            Ok(None) => Ok(Some(Self::unchanged(kind, checkpoint, &offer.uri))),
+            Ok(None) => Ok(record.map(|record| Self::unchanged(kind, checkpoint, record))),
             Err(error) if is_gone(&error) => {
                 match set.capability_list {
-                    // What the Source says it has, and has not, is no other than a document that is broken (O1).
+                    // A document that the Source lists and does not have costs as much as one that cannot be read (O1).
                     Some(_) => run.reporter.lost_document(&offer.uri, &error),
                     None => run.reporter.warn(ProblemKind::Document, offer.uri.as_str(), &error),
                 }
@@ -103,36 +104,36 @@ impl ChangeDocuments {
         }
     }
 
-    /// When the first of them begins.
+    /// Returns the time at which the first of them begins.
     pub(crate) fn start(&self) -> Option<DateTime> {
         self.lists.first()?.member.from
     }
 
-    /// The index is as it was: only the list that was read last can have grown.
-    fn unchanged(kind: ChangeKind, checkpoint: &Checkpoint, top: &Uri) -> Self {
-        let last = checkpoint.document.clone().filter(|last| last != top);
-        let lists = last.map(|uri| MemberDocument { member: Member::new(uri), document: None });
-        let reach = if checkpoint.datetime.is_some() { Reach::Covered } else { Reach::Unknown };
-        Self { reach, lists: lists.into_iter().collect(), speaker: top.clone(), top: None, kind }
+    /// The document is as it was: of an index, only the list that was read last can have grown. It reaches as far back
+    /// as it said.
+    fn unchanged(kind: ChangeKind, checkpoint: &Checkpoint, top: DocumentRecord) -> Self {
+        let last = checkpoint.document.clone().filter(|last| *last != top.uri);
+        let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
+        let reach = checkpoint.datetime.map_or(Reach::Unknown, |time| reach(&time, top.at.as_ref()));
+        Self { reach, lists: lists.into_iter().collect(), speaker: top.uri, top: None, kind }
     }
 
     fn of(
         uri: &Uri,
         document: Document,
-        members: Vec<Member>,
+        members: Vec<IndexMember>,
         kind: ChangeKind,
         checkpoint: &Checkpoint,
     ) -> Self {
         let mut top = record_of(uri, &document);
         let root = document.header.metadata.clone().unwrap_or_default();
-        top.at = root.from;
         if document.header.form == Form::List {
             let reach = match &checkpoint.datetime {
                 Some(time) => reach(time, root.from.as_ref()),
                 None if checkpoint.document.as_ref() == Some(uri) => Reach::Covered,
                 None => Reach::Unknown,
             };
-            let member = Member { from: root.from, until: root.until, ..Member::new(uri.clone()) };
+            let member = IndexMember { from: root.from, until: root.until, ..IndexMember::new(uri.clone()) };
             let lists = vec![MemberDocument { member, document: Some(document) }];
             return Self { reach, lists, speaker: uri.clone(), top: None, kind };
         }
@@ -144,6 +145,9 @@ impl ChangeDocuments {
             (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),
             (reach, _) => reach,
         };
+        // If the next run finds the index as it is, it knows no more of its reach than this one.
+        top.at =
+            members.first().and_then(|first| first.from).or(root.from).filter(|_| reach != Reach::Unknown);
         // Only the last member can have grown if the index is as it was, unless others have no end either.
         let open = members.iter().filter(|member| member.until.is_none()).count();
         let top = (open < 2).then_some(top);
@@ -166,7 +170,7 @@ impl ChangeDocuments {
     /// Folds what is new over the plan; gives the checkpoint that holds once the plan is done.
     pub(crate) async fn read(
         self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &mut SetRun,
         from: Checkpoint,
     ) -> Result<Checkpoint, Error> {
@@ -190,7 +194,7 @@ impl ChangeDocuments {
                 leading: checkpoint.leading,
             });
             let latest = latest_time(document.date);
-            let shape = set.read_changes(&document, mark, since).await?;
+            let shape = set.read_changes(&document, mark, since, member.from).await?;
             refuse_older(&member.uri, &shape)?;
             run.reporter.problems_of(set);
             set.new_documents |= shape.known < shape.entries;
@@ -216,7 +220,7 @@ fn refuse_older(uri: &Uri, shape: &Shape) -> Result<(), Error> {
 }
 
 /// The members from the one that was read last: without times only their order tells.
-fn after_document<'a>(members: &'a [Member], last: Option<&Uri>) -> Vec<&'a Member> {
+fn after_document<'a>(members: &'a [IndexMember], last: Option<&Uri>) -> Vec<&'a IndexMember> {
     let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
     members[at..].iter().collect()
 }
@@ -227,7 +231,5 @@ fn covers_nothing(checkpoint: &Checkpoint, from: Option<&DateTime>) -> Reach {
 
 /// Returns `true` if a document no longer exists, rather than being unreachable now.
 pub(crate) fn is_gone(error: &Error) -> bool {
-    let Error::Unreachable { source, .. } = error else { return false };
-    let status = source.downcast_ref::<crate::http::HttpError>().and_then(|error| error.status());
-    status.is_some_and(|status| matches!(status.as_u16(), 404 | 410))
+    matches!(error.status(), Some(404 | 410))
 }

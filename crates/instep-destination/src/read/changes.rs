@@ -10,7 +10,7 @@ use crate::{
     Error,
     discover::CapabilitySet,
     plan::Reach,
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::Checkpoint,
 };
 
@@ -43,7 +43,7 @@ pub(crate) struct Changes {
 impl Changes {
     /// Looks at the Change Lists, and where they do not reach back to the checkpoint at the Change Dumps.
     pub(crate) async fn look(
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         checkpoint: &Checkpoint,
         anew: bool,
@@ -93,7 +93,7 @@ impl Changes {
     /// were read for it.
     pub(crate) async fn read(
         self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
         from: Checkpoint,

@@ -1,6 +1,7 @@
 //! A Resource Dump (§11): another way to an inventory, and to bytes. Packages of dumps of both kinds.
 
 use futures_util::{StreamExt as _, stream};
+use instep_net::Origin;
 use resourcesync::{Capability, DateTime, Entry, Form, Uri};
 
 use crate::{
@@ -8,11 +9,10 @@ use crate::{
     discover::{CapabilitySet, Offer},
     documents::Document,
     error::error_chain,
-    http::Origin,
-    package::{OpenPackage, Packages},
     plan::check_inventory_time,
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::PassedEntry,
+    transfer::package::{OpenPackage, Packages},
 };
 
 /// A dump whose packages are fetched when they are needed.
@@ -45,7 +45,7 @@ const MOST_OPEN: usize = 128;
 
 impl Dump {
     /// Reads the Resource Dump of a set, or the index over several; `None` if there is none.
-    pub(crate) async fn look(run: &mut Run<'_>, found: &CapabilitySet) -> Result<Option<Self>, Error> {
+    pub(crate) async fn look(run: &mut SyncRun<'_>, found: &CapabilitySet) -> Result<Option<Self>, Error> {
         let Some(offer) = found.get(&Capability::ResourceDump) else { return Ok(None) };
         let top = Self::top(run, found, offer).await?;
         let at = top.header.metadata.as_ref().and_then(|root| root.at);
@@ -74,7 +74,7 @@ impl Dump {
         Ok(Some(dump))
     }
 
-    async fn top(run: &mut Run<'_>, found: &CapabilitySet, offer: &Offer) -> Result<Document, Error> {
+    async fn top(run: &mut SyncRun<'_>, found: &CapabilitySet, offer: &Offer) -> Result<Document, Error> {
         if let Some(document) = &offer.document {
             return Ok(document.clone());
         }
@@ -88,7 +88,7 @@ impl Dump {
     /// Finds out what each package holds: from `contents` where it is offered, else from the package itself.
     pub(crate) async fn find_contents(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         packages: &Packages,
     ) -> Result<bool, Error> {
         let mut complete = self.complete;
@@ -111,19 +111,24 @@ impl Dump {
     }
 
     /// Plans what the manifests promise: an inventory where there is no Resource List.
-    pub(crate) async fn read_inventory(&mut self, run: &mut Run<'_>, set: &mut SetRun) -> Result<(), Error> {
+    pub(crate) async fn read_inventory(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        set: &mut SetRun,
+    ) -> Result<(), Error> {
         let record = run.state().document(&self.uri)?;
         check_inventory_time(
             self.uri.as_str(),
             record.and_then(|record| record.at).as_ref(),
             self.at.as_ref(),
         )?;
+        let stated = self.at;
         for package in &self.packages {
             let Some(manifest) = &package.manifest else { continue };
             let at = manifest.header.metadata.as_ref().and_then(|root| root.at);
             let times = [self.at, package.entry.metadata.at, at];
             self.at = times.into_iter().flatten().min_by_key(DateTime::instant);
-            set.read_list(manifest).await?;
+            set.read_list(manifest, package.entry.metadata.at.or(stated)).await?;
             run.reporter.problems_of(set);
         }
         Ok(())

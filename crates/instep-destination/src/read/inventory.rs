@@ -5,6 +5,7 @@ mod changes_since;
 mod generation;
 
 use futures_util::{StreamExt as _, stream};
+use instep_net::Origin;
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
 use super::dump::Dump;
@@ -14,9 +15,8 @@ use crate::{
     discover::CapabilitySet,
     documents::{Document, DocumentError, Documents},
     draft::Draft,
-    http::Origin,
     plan::{check_age, check_inventory_time, plausible},
-    run::{Run, SetRun, record_of},
+    run::{SetRun, SyncRun, record_of},
     state::DocumentRecord,
 };
 use generation::Generation;
@@ -43,7 +43,7 @@ pub(crate) struct Inventory {
 impl Inventory {
     /// Plans the whole inventory: of the Resource List, or where there is none of the manifests of the Resource Dump.
     pub(crate) async fn read_any(
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
         anew: bool,
@@ -71,7 +71,7 @@ impl Inventory {
     /// Plans the whole Resource List with the changes since its `at` folded over it. None where it is the one that was
     /// applied, unless `anew`.
     pub(crate) async fn read(
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
         anew: bool,
@@ -95,23 +95,25 @@ impl Inventory {
         let at = plausible_time(run, &offer.uri, &document);
         check_inventory_time(offer.uri.as_str(), applied.as_ref(), at.as_ref())?;
         check_age(at.as_ref(), now(), run.options.max_age)?;
-        let digest = digest_of(&document).await?;
-        let same_bytes = record.as_ref().and_then(|record| record.digest).is_none_or(|held| held == digest);
-        if !anew && same_instant(applied, at) && same_bytes {
+        if !anew && same_instant(applied, at) && has_digest(&document, record.as_ref()).await? {
             return Ok(None);
         }
         let (inventory, document) = Self::plan(run, offer.uri.clone(), document, set).await?;
         let mut record = record_of(&offer.uri, &document);
         record.at = plausible_time(run, &offer.uri, &document);
         record.digest = Some(digest_of(&document).await?);
+        if document.header.form == Form::Index && !Generation::of(&document)?.0.tells_changes() {
+            // Its members may be others while it stays as it is (O12).
+            (record.etag, record.last_modified) = (None, None);
+        }
         set.records.push(record);
         Ok(Some(inventory))
     }
 
-    /// Plans the Resource List once more if it is another one than the plan before was made of. It counts as read in the next
-    /// run only, which looks for what it no longer names.
+    /// Plans the Resource List once more if it is another one than the plan before was made of. It counts as read in
+    /// the next run only, which looks for what it no longer names.
     pub(crate) async fn read_newer(
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<(), Error> {
@@ -127,10 +129,10 @@ impl Inventory {
         }
     }
 
-    /// Plans a Resource List or what an index over several leads to. One that is published anew while it is read is read again
-    /// (D39): gives the document that was planned.
+    /// Plans a Resource List or what an index over several leads to. One that is published anew while it is read is
+    /// read again (D39): gives the document that was planned.
     async fn plan(
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         uri: Uri,
         mut document: Document,
         set: &mut SetRun,
@@ -141,7 +143,7 @@ impl Inventory {
             let at = plausible_time(run, &uri, &document);
             let mut inventory = Self { at, complete: true, uri: uri.clone(), dump: None };
             let stood = match document.header.form {
-                Form::List => set.read_list(&document).await.map(|()| true)?,
+                Form::List => set.read_list(&document, None).await.map(|()| true)?,
                 Form::Index => inventory.read_members(run, &document, set).await?,
             };
             run.reporter.problems_of(set);
@@ -167,12 +169,12 @@ impl Inventory {
     /// Plans what the members of an index list; whether all of it was of one state.
     async fn read_members(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         index: &Document,
         set: &mut SetRun,
     ) -> Result<bool, Error> {
         let (generation, members) = Generation::of(index)?;
-        let mut is_mixed = false;
+        let (mut is_mixed, mut is_undated) = (false, false);
         if members.contains(&index.uri) {
             let what = "an index that contains itself (GEN-12)".to_owned();
             return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
@@ -192,8 +194,11 @@ impl Inventory {
                 Ok(document) if document.header.form == Form::List => {
                     let at = plausible_time(run, &uri, &document);
                     is_mixed |= generation.is_before(&uri, at);
+                    let stated = generation.time_of(&uri);
+                    let at = at.or(stated);
+                    is_undated |= at.is_none();
                     self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
-                    set.read_list(&document).await
+                    set.read_list(&document, stated).await
                 }
                 Ok(_) => Err(Error::InvalidDocument {
                     url: uri.as_str().to_owned(),
@@ -210,11 +215,12 @@ impl Inventory {
                 Err(error) => return Err(error),
             }
             run.reporter.problems_of(set);
-            if run.options.shutdown.is_requested() {
-                self.complete = false;
-                break;
+            if run.ending().is_some() {
+                return Err(Error::Interrupted);
             }
         }
+        // The earliest time is unknown if that of a part is (DST-2).
+        self.at = self.at.filter(|_| !is_undated);
         // Where each part says that it is the one the index means, only what is inferred from absence needs more.
         let doubtful = self.complete && (run.options.delete || generation.is_silent());
         Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
@@ -226,7 +232,7 @@ async fn open(documents: &Documents, uri: &Uri, speaker: Option<&Origin>) -> Res
 }
 
 /// Returns the time of an inventory. `None` if it says none, or one that cannot be: a clock that is far ahead (D38).
-fn plausible_time(run: &Run<'_>, uri: &Uri, document: &Document) -> Option<DateTime> {
+fn plausible_time(run: &SyncRun<'_>, uri: &Uri, document: &Document) -> Option<DateTime> {
     let at = document.header.metadata.as_ref().and_then(|root| root.at)?;
     let time = plausible(Some(at), Some(latest_time(document.date)));
     if time.is_none() {
@@ -235,6 +241,14 @@ fn plausible_time(run: &Run<'_>, uri: &Uri, document: &Document) -> Option<DateT
         run.reporter.warn(ProblemKind::Document, uri.as_str(), &what);
     }
     time
+}
+
+/// Returns `true` if a document is, byte for byte, the one that was read last, as far as that was recorded (B14).
+async fn has_digest(document: &Document, record: Option<&DocumentRecord>) -> Result<bool, Error> {
+    match record.and_then(|record| record.digest) {
+        Some(held) => Ok(digest_of(document).await? == held),
+        None => Ok(true),
+    }
 }
 
 async fn digest_of(document: &Document) -> Result<[u8; 32], Error> {

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use resourcesync::{DateTime, Uri};
 
-use crate::{Error, documents::Document, plan::Member, run::Run};
+use crate::{Error, documents::Document, plan::IndexMember, run::SyncRun};
 
 /// Members of an index that are opened to find out their times; those after them are read when their turn comes.
 const MOST_OPENED: usize = 256;
 
-/// Finds out the times of members of which the index names neither beginning nor end: from the member itself, else from the
-/// index's own beginning for the first one, else from the entries (§12.2 only recommends the attributes). Returns the
-/// documents that were opened for it.
+/// Finds out the times of members of which the index names neither beginning nor end: from the member itself, else from
+/// the index's own beginning for the first one, else from the entries (§12.2 only recommends the attributes). Returns
+/// the documents that were opened for it.
 pub(super) async fn find_times(
-    run: &Run<'_>,
+    run: &SyncRun<'_>,
     index: &Document,
-    members: &mut [Member],
+    members: &mut [IndexMember],
 ) -> Result<BTreeMap<Uri, Document>, Error> {
     let mut opened = BTreeMap::new();
     let root = index.header.metadata.as_ref().and_then(|root| root.from);

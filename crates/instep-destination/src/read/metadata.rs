@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use futures_util::{StreamExt as _, stream};
+use instep_net::{Client, HttpError, Origin, Request};
 use resourcesync::Uri;
 
 use crate::{
     Error, ProblemKind,
     error::error_chain,
-    http::{Client, HttpError, Origin, Request},
     plan::{Condition, Retrieval},
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::{Action, Owed},
 };
 
@@ -27,7 +27,7 @@ const REMEMBERED: usize = 10_000;
 #[derive(Default)]
 struct Verdicts(BTreeMap<String, bool>);
 
-impl Run<'_> {
+impl SyncRun<'_> {
     /// Leaves in a plan only what has a record that meets the condition. What could not be asked is owed.
     pub(crate) async fn choose_by_metadata(&mut self, set: &SetRun) -> Result<(), Error> {
         let Some(condition) = self.policy.condition.clone() else { return Ok(()) };
@@ -61,7 +61,8 @@ impl Run<'_> {
                 (action, record, verdict)
             }
         });
-        let answers: Vec<_> = stream::iter(asked.collect::<Vec<_>>()).buffered(AT_A_TIME).collect().await;
+        let answers = stream::iter(asked.collect::<Vec<_>>()).buffered(AT_A_TIME).collect::<Vec<_>>();
+        let answers = self.stop.unless(answers).await.ok_or(Error::Interrupted)?;
         for (Action { desired, .. }, record, verdict) in answers {
             let uri = desired.uri.as_str().to_owned();
             match (verdict, record) {

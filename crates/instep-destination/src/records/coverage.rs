@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::versioned;
 use crate::{
     plan::Coverage,
-    state::{SetId, State, StateError},
+    state::{CopyState, SetId, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -14,14 +14,14 @@ const VERSION: u32 = 1;
 /// Coverage as the state keeps it; times as the Source writes them.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "coverage", rename_all = "snake_case")]
-enum Written {
+enum WrittenCoverage {
     Complete { at: Option<String> },
     ChangesKnown { since: String },
     Unknown,
 }
 
 /// Reads the coverage of a set; `None` if none was recorded.
-pub(crate) fn read(state: &State, set: SetId) -> Result<Option<Coverage>, StateError> {
+pub(crate) fn read(state: &CopyState, set: SetId) -> Result<Option<Coverage>, StateError> {
     let name = name(set);
     let time = |text: String| {
         DateTime::parse(&text).map_err(|error| versioned::damaged(state, &name, error.to_string()))
@@ -30,20 +30,20 @@ pub(crate) fn read(state: &State, set: SetId) -> Result<Option<Coverage>, StateE
     written
         .map(|written| {
             Ok(match written {
-                Written::Complete { at } => Coverage::Complete { at: at.map(time).transpose()? },
-                Written::ChangesKnown { since } => Coverage::ChangesKnown { since: time(since)? },
-                Written::Unknown => Coverage::Unknown,
+                WrittenCoverage::Complete { at } => Coverage::Complete { at: at.map(time).transpose()? },
+                WrittenCoverage::ChangesKnown { since } => Coverage::ChangesKnown { since: time(since)? },
+                WrittenCoverage::Unknown => Coverage::Unknown,
             })
         })
         .transpose()
 }
 
 /// Records the coverage of a set.
-pub(crate) fn write(state: &mut State, set: SetId, coverage: Coverage) -> Result<(), StateError> {
+pub(crate) fn write(state: &mut CopyState, set: SetId, coverage: Coverage) -> Result<(), StateError> {
     let written = match coverage {
-        Coverage::Complete { at } => Written::Complete { at: at.map(|at| at.to_string()) },
-        Coverage::ChangesKnown { since } => Written::ChangesKnown { since: since.to_string() },
-        Coverage::Unknown => Written::Unknown,
+        Coverage::Complete { at } => WrittenCoverage::Complete { at: at.map(|at| at.to_string()) },
+        Coverage::ChangesKnown { since } => WrittenCoverage::ChangesKnown { since: since.to_string() },
+        Coverage::Unknown => WrittenCoverage::Unknown,
     };
     versioned::write(state, &name(set), VERSION, &written)
 }

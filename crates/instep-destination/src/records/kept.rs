@@ -3,24 +3,24 @@
 use serde::{Deserialize, Serialize};
 
 use super::versioned;
-use crate::state::{SetId, State, StateError};
+use crate::state::{CopyState, SetId, StateError};
 
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct KeptCount {
     kept: u64,
 }
 
 /// Reads the number for a set; 0 if none was recorded.
-pub(crate) fn read(state: &State, set: SetId) -> Result<u64, StateError> {
-    let kept: Option<Kept> = versioned::read(state, &name(set), VERSION)?;
-    Ok(kept.map_or(0, |Kept { kept }| kept))
+pub(crate) fn read(state: &CopyState, set: SetId) -> Result<u64, StateError> {
+    let kept: Option<KeptCount> = versioned::read(state, &name(set), VERSION)?;
+    Ok(kept.map_or(0, |KeptCount { kept }| kept))
 }
 
 /// Records the number for a set.
-pub(crate) fn write(state: &mut State, set: SetId, kept: u64) -> Result<(), StateError> {
-    versioned::write(state, &name(set), VERSION, &Kept { kept })
+pub(crate) fn write(state: &mut CopyState, set: SetId, kept: u64) -> Result<(), StateError> {
+    versioned::write(state, &name(set), VERSION, &KeptCount { kept })
 }
 
 fn name(set: SetId) -> String {

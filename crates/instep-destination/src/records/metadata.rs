@@ -3,10 +3,10 @@
 use resourcesync::{DateTime, Digests, Link, MediaType};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::state::{Facts, codec};
+use crate::state::{ResourceMetadata, codec};
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct WrittenFacts<'a> {
+pub(crate) struct WrittenMetadata<'a> {
     length: Option<u64>,
     digests: WrittenDigests,
     lastmod: Option<Time>,
@@ -16,21 +16,21 @@ pub(crate) struct WrittenFacts<'a> {
     links: WrittenLinks,
 }
 
-impl<'a> WrittenFacts<'a> {
-    pub(crate) fn of(facts: &'a Facts) -> Self {
+impl<'a> WrittenMetadata<'a> {
+    pub(crate) fn of(metadata: &'a ResourceMetadata) -> Self {
         Self {
-            length: facts.length,
-            digests: WrittenDigests(facts.digests.clone()),
-            lastmod: facts.lastmod.map(Time),
-            datetime: facts.datetime.map(Time),
-            etag: facts.etag.as_deref(),
-            media_type: facts.media_type.as_ref().map(MediaType::as_str),
-            links: WrittenLinks(facts.links.clone()),
+            length: metadata.length,
+            digests: WrittenDigests(metadata.digests.clone()),
+            lastmod: metadata.lastmod.map(Time),
+            datetime: metadata.datetime.map(Time),
+            etag: metadata.etag.as_deref(),
+            media_type: metadata.media_type.as_ref().map(MediaType::as_str),
+            links: WrittenLinks(metadata.links.clone()),
         }
     }
 
-    pub(crate) fn facts(self) -> Facts {
-        Facts {
+    pub(crate) fn metadata(self) -> ResourceMetadata {
+        ResourceMetadata {
             length: self.length,
             digests: self.digests.0,
             lastmod: self.lastmod.map(|time| time.0),

@@ -5,8 +5,8 @@ use std::{borrow::Cow, fmt, io};
 use resourcesync::Uri;
 use serde::{Deserialize, Serialize};
 
-use super::metadata::WrittenFacts;
-use crate::{map::CopyPath, state::Facts};
+use super::metadata::WrittenMetadata;
+use crate::{map::CopyPath, state::ResourceMetadata};
 
 /// One step of a group: recorded before it is taken, so that a start after a crash can find out if it was.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub(crate) enum Operation {
         key: Option<String>,
         staged: u64,
         sets: i64,
-        facts: Facts,
+        metadata: ResourceMetadata,
         replaces: bool,
     },
     /// A file goes: from its final name into staging.
@@ -44,7 +44,7 @@ const USUAL_BYTES: usize = 224;
 
 /// Returns operations as bytes of [`VERSION`].
 pub(crate) fn to_bytes(operations: &[Operation]) -> Result<Vec<u8>, postcard::Error> {
-    let written: Vec<Written<'_>> = operations.iter().map(Written::from).collect();
+    let written: Vec<WrittenOperation<'_>> = operations.iter().map(WrittenOperation::from).collect();
     postcard::to_extend(&written, Vec::with_capacity(written.len() * USUAL_BYTES))
 }
 
@@ -58,13 +58,13 @@ pub(crate) fn from_bytes(version: u32, bytes: &[u8]) -> io::Result<Vec<Operation
             "an intent of version {version}; this program knows {VERSION}"
         )));
     }
-    let written: Vec<Written<'_>> = postcard::from_bytes(bytes).map_err(io::Error::other)?;
+    let written: Vec<WrittenOperation<'_>> = postcard::from_bytes(bytes).map_err(io::Error::other)?;
     written.into_iter().map(Operation::try_from).collect()
 }
 
 /// One operation. New kinds go at the end: their places are what the bytes have.
 #[derive(Serialize, Deserialize)]
-enum Written<'a> {
+enum WrittenOperation<'a> {
     Place {
         uri: Cow<'a, str>,
         path: Cow<'a, str>,
@@ -72,7 +72,7 @@ enum Written<'a> {
         staged: u64,
         sets: i64,
         #[serde(borrow)]
-        facts: WrittenFacts<'a>,
+        metadata: WrittenMetadata<'a>,
         replaces: bool,
     },
     Remove {
@@ -88,18 +88,18 @@ enum Written<'a> {
     },
 }
 
-impl<'a> From<&'a Operation> for Written<'a> {
+impl<'a> From<&'a Operation> for WrittenOperation<'a> {
     fn from(operation: &'a Operation) -> Self {
         let text = |uri: &'a Uri| Cow::Borrowed(uri.as_str());
         let place = |path: &'a CopyPath| Cow::Borrowed(path.as_str());
         match operation {
-            Operation::Place { uri, path, key, staged, sets, facts, replaces } => Self::Place {
+            Operation::Place { uri, path, key, staged, sets, metadata, replaces } => Self::Place {
                 uri: text(uri),
                 path: place(path),
                 key: key.as_deref().map(Cow::Borrowed),
                 staged: *staged,
                 sets: *sets,
-                facts: WrittenFacts::of(facts),
+                metadata: WrittenMetadata::of(metadata),
                 replaces: *replaces,
             },
             Operation::Remove { uri, path, staged } => {
@@ -112,26 +112,26 @@ impl<'a> From<&'a Operation> for Written<'a> {
     }
 }
 
-impl TryFrom<Written<'_>> for Operation {
+impl TryFrom<WrittenOperation<'_>> for Operation {
     type Error = io::Error;
 
-    fn try_from(written: Written<'_>) -> io::Result<Self> {
+    fn try_from(written: WrittenOperation<'_>) -> io::Result<Self> {
         let text = |uri: Cow<'_, str>| Uri::parse(&uri).map_err(io::Error::other);
         let place = |path: Cow<'_, str>| CopyPath::from_state(&path).ok_or_else(|| outside(&path));
         Ok(match written {
-            Written::Place { uri, path, key, staged, sets, facts, replaces } => Self::Place {
+            WrittenOperation::Place { uri, path, key, staged, sets, metadata, replaces } => Self::Place {
                 uri: text(uri)?,
                 path: place(path)?,
                 key: key.map(Cow::into_owned),
                 staged,
                 sets,
-                facts: facts.facts(),
+                metadata: metadata.metadata(),
                 replaces,
             },
-            Written::Remove { uri, path, staged } => {
+            WrittenOperation::Remove { uri, path, staged } => {
                 Self::Remove { uri: text(uri)?, path: place(path)?, staged }
             }
-            Written::Move { uri, from, to, staged } => {
+            WrittenOperation::Move { uri, from, to, staged } => {
                 Self::Move { uri: text(uri)?, from: place(from)?, to: place(to)?, staged }
             }
         })

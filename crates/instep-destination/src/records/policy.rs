@@ -6,7 +6,7 @@ use serde_json::json;
 use super::versioned;
 use crate::{
     SelectionOptions,
-    state::{SetId, State, StateError},
+    state::{CopyState, SetId, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -16,7 +16,8 @@ const VERSION: u32 = 1;
 pub(crate) struct PlanRules {
     /// `true` if deletions were carried out.
     deletes: bool,
-    /// The selection, in a form that depends on nothing but what it selects. Empty if a version before 0.2 made the plan.
+    /// The selection, in a form that depends on nothing but what it selects. Empty if a version before 0.2 made the
+    /// plan.
     selection: String,
 }
 
@@ -27,17 +28,17 @@ impl PlanRules {
     }
 
     /// Reads the rules that were recorded for a set; `None` if no plan has been carried out yet.
-    pub(crate) fn read(state: &State, set: SetId) -> Result<Option<Self>, StateError> {
+    pub(crate) fn read(state: &CopyState, set: SetId) -> Result<Option<Self>, StateError> {
         versioned::read(state, &name(set), VERSION)
     }
 
     /// Records the rules for a set.
-    pub(crate) fn write(&self, state: &mut State, set: SetId) -> Result<(), StateError> {
+    pub(crate) fn write(&self, state: &mut CopyState, set: SetId) -> Result<(), StateError> {
         versioned::write(state, &name(set), VERSION, self)
     }
 
-    /// Returns `true` if a plan that was made for these rules is one for `now`, too. Deletions that were kept are wanted now with
-    /// deleting.
+    /// Returns `true` if a plan that was made for these rules is one for `now`, too. Deletions that were kept are
+    /// wanted now with deleting.
     pub(crate) fn stand_for(&self, now: &Self) -> bool {
         self.selection == now.selection && (self.deletes || !now.deletes)
     }

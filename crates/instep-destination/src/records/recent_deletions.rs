@@ -1,4 +1,5 @@
-//! Deletions of the last day: the guard looks at a window of time, so that many small runs remove no more than a large one (B18).
+//! Deletions of the last day: the guard looks at a window of time, so that many small runs remove no more than a large
+//! one (B18).
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};
@@ -6,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::versioned;
 use crate::{
     MaxDelete,
-    state::{State, StateError},
+    state::{CopyState, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -23,7 +24,7 @@ pub(crate) struct RecentDeletions {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct RunDeletions {
-    /// When the run ended, by this machine's clock.
+    /// The time at which the run ended, by this machine's clock.
     at: i64,
     count: u64,
     /// The limit that they stayed within: what an operator allowed by another limit does not count against this one.
@@ -32,12 +33,12 @@ struct RunDeletions {
 
 impl RecentDeletions {
     /// Reads the deletions of earlier runs; empty if none were recorded.
-    pub(crate) fn read(state: &State) -> Result<Self, StateError> {
+    pub(crate) fn read(state: &CopyState) -> Result<Self, StateError> {
         Ok(versioned::read(state, NAME, VERSION)?.unwrap_or_default())
     }
 
     /// Records them.
-    pub(crate) fn write(&self, state: &mut State) -> Result<(), StateError> {
+    pub(crate) fn write(&self, state: &mut CopyState) -> Result<(), StateError> {
         versioned::write(state, NAME, VERSION, self)
     }
 

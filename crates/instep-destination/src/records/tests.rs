@@ -10,7 +10,7 @@ use crate::{
     discover::Way,
     map::CopyPath,
     plan::Coverage,
-    state::{Facts, Operation, State, StateError},
+    state::{CopyState, Operation, ResourceMetadata, StateError},
 };
 
 fn golden(name: &str) -> Vec<u8> {
@@ -27,26 +27,26 @@ fn each_operation() -> Vec<Operation> {
     let path = |text| CopyPath::from_state(text).unwrap();
     let mut hasher = Hasher::new(&[Algorithm::Md5, Algorithm::Sha256]);
     hasher.update(b"abc");
-    let mut facts = Facts::new();
-    facts.length = Some(3);
-    facts.digests = hasher.finish();
-    facts.lastmod = Some(DateTime::parse("2013-01-03").unwrap());
-    facts.datetime = Some(DateTime::parse("2013-01-03T11:00:00.123Z").unwrap());
-    facts.etag = Some("\"tag\"".into());
-    facts.media_type = Some(MediaType::new("text/plain"));
-    facts.links = vec![Link::new(Relation::Canonical, uri("http://h/c"))];
-    let place = |facts, key| Operation::Place {
+    let mut metadata = ResourceMetadata::new();
+    metadata.length = Some(3);
+    metadata.digests = hasher.finish();
+    metadata.lastmod = Some(DateTime::parse("2013-01-03").unwrap());
+    metadata.datetime = Some(DateTime::parse("2013-01-03T11:00:00.123Z").unwrap());
+    metadata.etag = Some("\"tag\"".into());
+    metadata.media_type = Some(MediaType::new("text/plain"));
+    metadata.links = vec![Link::new(Relation::Canonical, uri("http://h/c"))];
+    let place = |metadata, key| Operation::Place {
         uri: uri("http://h/a"),
         path: path("d/a"),
         key,
         staged: 7,
         sets: 5,
-        facts,
+        metadata,
         replaces: true,
     };
     vec![
-        place(facts, Some("d/A".to_owned())),
-        place(Facts::new(), None),
+        place(metadata, Some("d/A".to_owned())),
+        place(ResourceMetadata::new(), None),
         Operation::Remove { uri: uri("http://h/b"), path: path("b"), staged: 8 },
         Operation::Move { uri: uri("http://h/c"), from: path("c"), to: path("c/%40body"), staged: 9 },
     ]
@@ -70,7 +70,7 @@ fn an_intent_of_each_version_is_read_for_ever() {
 #[test]
 fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut state = State::open(&folder.path().join("state.sqlite")).unwrap();
+    let mut state = CopyState::open(&folder.path().join("state.sqlite")).unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     assert_eq!(PlanRules::read(&state, set).unwrap(), None);
     let mut selection = SelectionOptions::default();
@@ -96,11 +96,12 @@ fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_erro
 #[test]
 fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut state = State::open(&folder.path().join("state.sqlite")).unwrap();
+    let mut state = CopyState::open(&folder.path().join("state.sqlite")).unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     assert_eq!(coverage::read(&state, set).unwrap(), None);
     assert_eq!(kept::read(&state, set).unwrap(), 0);
-    assert_eq!(way::read(&state).unwrap(), None);
+    let source = state.found_source("http://h/", &[set]).unwrap();
+    assert_eq!(way::read(&state, source).unwrap(), None);
     assert_eq!(RecentDeletions::read(&state).unwrap(), RecentDeletions::default());
 
     let time = DateTime::parse("2026-01-02T03:04:05Z").unwrap();
@@ -110,14 +111,14 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert_eq!(coverage::read(&state, set).unwrap(), Some(one));
     }
     kept::write(&mut state, set, 40).unwrap();
-    way::write(&mut state, Some(Way::WellKnown)).unwrap();
+    way::write(&mut state, source, Way::WellKnown).unwrap();
     let mut recent = RecentDeletions::default();
     recent.add(DateTime::from_unix_seconds(1_000), MaxDelete::Percent(25), 10);
     recent.write(&mut state).unwrap();
     let records = [
         ("coverage 0", "coverage.1.json"),
         ("kept 0", "kept.1.json"),
-        ("way", "way.1.json"),
+        ("way 1", "way.1.json"),
         ("recent deletions", "recent-deletions.1.json"),
     ];
     for (name, file) in records {
@@ -125,10 +126,11 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert_eq!(written, String::from_utf8(golden(file)).unwrap().trim());
     }
     assert_eq!(kept::read(&state, set).unwrap(), 40);
-    assert_eq!(way::read(&state).unwrap(), Some(Way::WellKnown));
+    assert_eq!(way::read(&state, source).unwrap(), Some(Way::WellKnown));
     assert_eq!(RecentDeletions::read(&state).unwrap(), recent);
-    way::write(&mut state, None).unwrap();
-    assert_eq!(way::read(&state).unwrap(), None);
+    // Nothing is known yet of how another URL led to the Source.
+    assert_eq!(state.found_source("http://h/list.xml", &[set]).unwrap(), source);
+    assert_eq!(way::read(&state, source).unwrap(), None);
 
     for damaged in ["", "{}", r#"{"version":1}"#, r#"{"version":2,"kept":1,"coverage":"unknown","runs":[]}"#]
     {
@@ -138,8 +140,8 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert!(RecentDeletions::read(&state).is_err(), "{damaged}");
     }
     for damaged in ["", "{}", r#"{"version":1,"way":"by train"}"#] {
-        state.set_setting("way", damaged).unwrap();
-        let refused = way::read(&state).unwrap_err();
+        state.set_setting("way 1", damaged).unwrap();
+        let refused = way::read(&state, source).unwrap_err();
         assert!(refused.to_string().contains("state.sqlite"), "{refused}");
     }
 }

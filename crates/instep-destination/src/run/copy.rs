@@ -1,35 +1,44 @@
 //! The copy of a run: its folder, its state, and who commits to it.
 
+mod opening;
+
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use resourcesync::Uri;
+use tempfile::TempDir;
 
 use crate::{
     Error, Guard, MaxDelete, Strategy, SyncOptions,
     clock::now,
-    commit::{CommitError, CommitOptions, Committer},
-    discover::{CapabilitySet, Way},
-    map::{ExplicitMap, MapBase, Mapper},
+    commit::{CommitError, Committer},
+    discover::{CapabilitySet, Discovered, Way},
+    map::Mapper,
     plan::Coverage,
     records::{self, PlanRules, RecentDeletions},
-    state::{Actions, Problem, Run as LoggedRun, RunId, SetId, State},
-    store::{FolderOptions, FolderStore, Store},
+    state::{Actions, CopyState, LoggedProblem, LoggedRun, RunId, SetId, SourceId},
+    store::Store,
 };
 
 /// A copy that this run has.
 #[derive(Debug)]
 pub(crate) struct LocalCopy {
+    /// The folder for plans and for documents while they are read.
     own: PathBuf,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) mapper: Arc<Mapper>,
-    /// Lent to the thread that commits while resources are transferred.
+    /// Lent to the thread that commits while resources are transferred; `None` also for a copy that is only looked at.
     committer: Option<Committer>,
-    reader: State,
+    reader: CopyState,
     run: Option<RunId>,
+    /// The Source that the operator's URL leads to; `None` before a run has found it.
+    source: Option<SourceId>,
     plans: u32,
+    /// Sets that a copy which is only looked at does not follow yet.
+    unfollowed: Vec<String>,
+    /// Takes whatever is written while a copy is only looked at.
+    scratch: Option<TempDir>,
 }
 
 const OWN: &str = ".instep";
@@ -39,6 +48,17 @@ impl LocalCopy {
     /// Returns `true` if a folder holds a copy.
     pub(crate) fn is_at(dir: &Path) -> bool {
         Self::state_file(dir).is_file()
+    }
+
+    /// Checks that a folder holds a copy.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if it holds none.
+    pub(crate) fn check_is_at(dir: &Path) -> Result<(), Error> {
+        if Self::is_at(dir) {
+            return Ok(());
+        }
+        Err(Error::Usage { what: format!("{} holds no copy; instep sync makes one", dir.display()) })
     }
 
     /// The setting that keeps the operator's URL.
@@ -54,42 +74,8 @@ impl LocalCopy {
         dir.join(OWN)
     }
 
-    /// Locks the folder, takes up what an earlier run left, and learns where resources lie.
-    pub(crate) fn open(options: &SyncOptions) -> Result<Self, Error> {
-        refuse_unknown_files(options)?;
-        let mut folder = FolderOptions::new();
-        folder.durability = options.durability;
-        folder.backups.clone_from(&options.backup_dir);
-        let folder = FolderStore::open(&options.dir, folder)?;
-        let own = folder.own_folder();
-        Actions::remove_leftovers(&own)?;
-        let store: Arc<dyn Store> = Arc::new(folder);
-        let mut state = State::open(&own.join(STATE))?;
-        if options.changes.is_some() {
-            state.record_changes();
-        }
-        let mut commits = CommitOptions::new();
-        commits.durability = options.durability;
-        commits.accepts_emptied = options.repair;
-        commits.replaces_unknown = options.adopt;
-        let (committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
-        let (mapper, base) = mapper(committer.state(), options)?;
-        let mapper = Arc::new(mapper);
-        let mut committer = committer.with_sink(options.changes.clone()).with_base(base);
-        let mut run = None;
-        if !options.dry_run {
-            if committer.state().setting(Self::URL)?.as_deref() != Some(&options.url) {
-                committer.state_mut().set_setting(Self::URL, &options.url)?;
-                records::way::write(committer.state_mut(), None)?;
-            }
-            run = Some(committer.state_mut().begin_run(now(), "sync")?);
-        }
-        let reader = committer.state().reader()?;
-        Ok(Self { own, store, mapper, committer: Some(committer), reader, run, plans: 0 })
-    }
-
     /// The state, to read.
-    pub(crate) fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &CopyState {
         &self.reader
     }
 
@@ -114,7 +100,7 @@ impl LocalCopy {
     }
 
     /// The state, to write what belongs to no group.
-    pub(crate) fn state_mut(&mut self) -> Result<&mut State, Error> {
+    pub(crate) fn state_mut(&mut self) -> Result<&mut CopyState, Error> {
         let committer = self.committer.as_mut();
         committer
             .map(Committer::state_mut)
@@ -146,11 +132,33 @@ impl LocalCopy {
     /// Returns the set that was found, by what was asked for to find it.
     pub(crate) fn set(&mut self, found: &CapabilitySet) -> Result<SetId, Error> {
         let (name, former) = (found.name(), found.former_name());
+        if self.scratch.is_some() {
+            return self.set_beside(name, former);
+        }
         let state = self.state_mut()?;
         if name != former && state.known_set(name)?.is_none() {
             state.rename_set(former, name)?;
         }
-        Ok(state.set(name)?)
+        let set = state.set(name)?;
+        if let Some(source) = self.source {
+            self.state_mut()?.set_belongs_to(set, source)?;
+        }
+        Ok(set)
+    }
+
+    /// Returns the set of that name, or the one that it would become if it was followed.
+    fn set_beside(&mut self, name: &str, former: &str) -> Result<SetId, Error> {
+        for known in [name, former] {
+            if let Some(set) = self.reader.known_set(known)? {
+                return Ok(set);
+            }
+        }
+        let place = self.unfollowed.iter().position(|unfollowed| unfollowed == name);
+        let place = place.unwrap_or_else(|| {
+            self.unfollowed.push(name.to_owned());
+            self.unfollowed.len() - 1
+        });
+        Ok(self.reader.free_set(place, name)?)
     }
 
     /// Returns `true` if the last plan of a set was made for what is wanted now.
@@ -176,18 +184,49 @@ impl LocalCopy {
 
     /// Returns how the operator's URL led to the Source in the last run. `None` if it did not yet.
     pub(crate) fn way(&self) -> Result<Option<Way>, Error> {
-        Ok(records::way::read(self.state())?)
+        match self.source {
+            Some(source) => Ok(records::way::read(self.state(), source)?),
+            None => Ok(None),
+        }
     }
 
-    /// Remembers how the operator's URL led to the Source. A dry run remembers nothing.
-    pub(crate) fn keep_way(&mut self, way: Way) -> Result<(), Error> {
-        if self.run.is_some() && self.way()? != Some(way) {
-            records::way::write(self.state_mut()?, Some(way))?;
+    /// Returns how many resources are owed: those of the Source, not those of others in the copy. Versions have a set
+    /// of their own.
+    pub(crate) fn owed(&self) -> Result<u64, Error> {
+        Ok(match self.source {
+            Some(source) => self.reader.owed_of(source)?,
+            None => self.reader.owed_count()?,
+        })
+    }
+
+    /// Returns the copy with the Source that a URL leads to.
+    pub(crate) fn led_to_from(mut self, url: &str) -> Result<Self, Error> {
+        self.source = self.reader.source(url)?;
+        Ok(self)
+    }
+
+    /// Remembers the Source that was found, and how the operator's URL led to it. A run that changes nothing remembers
+    /// nothing.
+    pub(crate) fn found(&mut self, source: &Discovered, url: &str) -> Result<(), Error> {
+        let Some(run) = self.run else { return Ok(()) };
+        let mut sets = Vec::new();
+        for set in &source.sets {
+            for name in [set.name(), set.former_name()] {
+                sets.extend(self.state().known_set(name)?.filter(|set| !sets.contains(set)));
+            }
+        }
+        let state = self.state_mut()?;
+        let found = state.found_source(url, &sets)?;
+        state.run_is_of(run, found)?;
+        self.source = Some(found);
+        if self.way()? != Some(source.way) {
+            records::way::write(self.state_mut()?, found, source.way)?;
         }
         Ok(())
     }
 
-    /// Returns how much of a set is known. A state of an earlier version does not say: then its checkpoint counted as complete.
+    /// Returns how much of a set is known. A state of an earlier version does not say: then its checkpoint counted as
+    /// complete.
     pub(crate) fn coverage(&self, set: SetId) -> Result<Coverage, Error> {
         match records::coverage::read(self.state(), set)? {
             Some(coverage) => Ok(coverage),
@@ -230,7 +269,7 @@ impl LocalCopy {
         &mut self,
         strategy: Strategy,
         (exit_code, summary): (u8, String),
-        problems: &[Problem],
+        problems: &[LoggedProblem],
     ) -> Result<(), Error> {
         let Some(id) = self.run else { return Ok(()) };
         let mut run = LoggedRun::new(id, now(), strategy.as_str());
@@ -243,40 +282,6 @@ impl LocalCopy {
         }
         Ok(())
     }
-}
-
-/// Refuses a first run into a folder that holds files, unless the operator said what becomes of them (B25).
-fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
-    if options.adopt || options.into_existing || LocalCopy::is_at(&options.dir) {
-        return Ok(());
-    }
-    let Ok(entries) = std::fs::read_dir(&options.dir) else { return Ok(()) };
-    let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
-    let Some(found) = names.find(|name| name != OWN && name != "lost+found") else { return Ok(()) };
-    let what = format!(
-        "{} is no copy and holds files, {} among them",
-        options.dir.display(),
-        found.to_string_lossy()
-    );
-    Err(Error::Refused { guard: Guard::UnknownFiles, what })
-}
-
-/// Returns what gives resources their paths, and the base if it is yet to be recorded. The first commit decides it and later runs
-/// keep to it, so that a path depends on nothing but the URI. While nothing is held nothing is decided, whatever an earlier version
-/// recorded.
-fn mapper(state: &State, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
-    let usage = |what: String| Error::Usage { what };
-    let holds_nothing = state.held_after(None, 1)?.is_empty();
-    let recorded = state.setting(State::BASE)?.filter(|_| !holds_nothing);
-    // An audit without the network names no URL. If nothing is held either, no place is asked for, and any base does (B8).
-    let url = Some(options.url.as_str()).filter(|url| !url.is_empty());
-    let undecided = if recorded.is_none() { url.map(str::to_owned) } else { None };
-    let base = recorded.unwrap_or_else(|| url.unwrap_or("http://source.invalid/").to_owned());
-    let base = Uri::parse(&base).map_err(|error| usage(format!("{base:?} is not a URL: {error}")))?;
-    let base = MapBase::of(&base).map_err(|error| usage(error.to_string()))?;
-    let maps = options.maps.iter().map(|(uri, path)| ExplicitMap::new(uri, path));
-    let maps = maps.collect::<Result<_, _>>().map_err(|error| usage(error.to_string()))?;
-    Ok((Mapper::new(base, maps), undecided))
 }
 
 impl From<CommitError> for Error {

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use instep_net::{Client, Origin, Request};
 use resourcesync::Uri;
 
-use crate::{
-    fetch::Mismatch,
-    http::{Client, Origin, Request},
-};
+use crate::transfer::fetch::Mismatch;
 
 /// Bytes of two bodies that are compared.
 const COMPARED_BYTES: usize = 256 << 10;

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use instep_net::{Client, Origin, Validators};
 use resourcesync::Uri;
 
 use crate::{
     Error,
     documents::{Document, Documents, Fetched},
-    fetch::Fetcher,
-    http::{Client, Origin, Validators},
-    package::Packages,
     state::DocumentRecord,
+    transfer::fetch::Fetcher,
+    transfer::package::Packages,
 };
 
 /// The network as a run uses it.

@@ -6,12 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use instep_net::Client;
 use resourcesync::{Change, Uri};
 
 use super::set::SetRun;
 use crate::{
     Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport, commit::Flushed,
-    error::error_chain, http::Client, plan::VersionKey, state::Problem as LoggedProblem,
+    error::error_chain, plan::VersionKey, state::LoggedProblem,
 };
 
 /// The interval at which requests to hosts are reported while resources arrive.

@@ -22,11 +22,13 @@ pub(crate) struct SetRun {
     pub(crate) new_documents: bool,
     /// The coverage of the Source once the plan is done. `None` if no document was read that states it.
     pub(crate) coverage: Option<Coverage>,
+    /// The time of the inventory that the plan was made of, if all of it was read.
+    pub(crate) inventory: Option<DateTime>,
     /// Held resources that are gone at the Source, and that the operator keeps.
     pub(crate) kept: u64,
     /// `true` once its deletions are done.
     pub(crate) has_deleted: bool,
-    /// Why its deletions are not done, and the checkpoint stays where it is (D35).
+    /// The reason why its deletions are not done, and the checkpoint stays where it is (D35).
     pub(crate) refused: Option<Error>,
 }
 
@@ -39,6 +41,7 @@ impl SetRun {
             records: Vec::new(),
             new_documents: false,
             coverage: None,
+            inventory: None,
             kept: 0,
             has_deleted: false,
             refused: None,
@@ -71,21 +74,28 @@ impl SetRun {
         tokio::task::spawn_blocking(work).await?
     }
 
-    /// Plans a Resource List, on a thread that may block.
-    pub(crate) async fn read_list(&mut self, document: &Document) -> Result<(), Error> {
+    /// Plans a Resource List, on a thread that may block. `stated` is the time that the document above it states for
+    /// it.
+    pub(crate) async fn read_list(
+        &mut self,
+        document: &Document,
+        stated: Option<DateTime>,
+    ) -> Result<(), Error> {
         self.new_documents = true;
         let document = document.clone();
-        self.work(move |draft| draft.read_list(&document)).await
+        self.work(move |draft| draft.read_list(&document, stated)).await
     }
 
-    /// Folds a Change List over the plan, on a thread that may block.
+    /// Folds a Change List over the plan, on a thread that may block. `begins` is the beginning that the document
+    /// above it states.
     pub(crate) async fn read_changes(
         &mut self,
         document: &Document,
         mark: Option<Mark>,
         since: Option<DateTime>,
+        begins: Option<DateTime>,
     ) -> Result<Shape, Error> {
         let document = document.clone();
-        self.work(move |draft| draft.read_changes(&document, mark.as_ref(), since.as_ref())).await
+        self.work(move |draft| draft.read_changes(&document, mark.as_ref(), since, begins)).await
     }
 }

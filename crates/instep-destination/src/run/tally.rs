@@ -10,7 +10,8 @@ pub(crate) struct TransferTally {
 }
 
 impl TransferTally {
-    /// Fails in debug builds if an action came to nothing, or something was done that none asked for: a checkpoint would pass it.
+    /// Fails in debug builds if an action came to nothing, or something was done that none asked for: a checkpoint
+    /// would pass it.
     pub(crate) fn check(self) -> Result<(), Error> {
         if self.planned == self.done || !cfg!(debug_assertions) {
             return Ok(());
@@ -20,8 +21,8 @@ impl TransferTally {
     }
 }
 
-/// Returns `true` if a commit is the outcome of an action: the resource is applied, found to be current, or pending. Versions that are
-/// kept beside their resource have no action in the plan.
+/// Returns `true` if a commit is the outcome of an action: the resource is applied, found to be current, or pending.
+/// Versions that are kept beside their resource have no action in the plan.
 pub(crate) fn is_outcome(commit: &Commit) -> bool {
     let uri = match commit {
         Commit::File(file) => &file.uri,

@@ -8,12 +8,12 @@ use std::{
 use rusqlite::{CachedStatement, Connection, Row, params};
 
 use super::{StateError, codec};
-use crate::{plan::Desired, records::WrittenFacts};
+use crate::{plan::Desired, records::WrittenMetadata};
 
 /// An action for one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum ActionKind {
+pub(crate) enum ActionKind {
     /// Fetch what is not held.
     Create,
     /// Fetch another version of what is held.
@@ -24,7 +24,7 @@ pub enum ActionKind {
     Delete,
     /// Write down what else is said of what is held: its bytes are current, its links are others.
     Note,
-    /// Have the set give up what is held, which stays because another set holds it too.
+    /// Have the set give up a resource that another set holds too, or of which nothing is held: no file goes.
     Leave,
 }
 
@@ -41,7 +41,7 @@ impl ActionKind {
 /// One action of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Action {
+pub(crate) struct Action {
     /// Its place in the run; given when it is added.
     pub sequence: i64,
     /// The action to take.
@@ -52,7 +52,7 @@ pub struct Action {
 
 impl Action {
     /// An action that has no place yet.
-    pub fn new(kind: ActionKind, desired: Desired) -> Self {
+    pub(crate) fn new(kind: ActionKind, desired: Desired) -> Self {
         Self { sequence: 0, kind, desired }
     }
 }
@@ -65,9 +65,9 @@ const PREFIX: &str = "plan-";
 
 /// The actions of one run, in a file of their own that goes with them: a plan of any length takes no memory.
 #[derive(Debug)]
-pub struct Actions {
-    connection: Connection,
-    path: PathBuf,
+pub(crate) struct Actions {
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
     found_by_uri: Cell<bool>,
     totals: Cell<Totals>,
 }
@@ -78,12 +78,12 @@ impl Actions {
         format!("{PREFIX}{number}.sqlite")
     }
 
-    /// Removes the plans that killed runs left in a folder; whoever calls has its lock. A plan is not taken up again: what it was
-    /// made of may have changed, and making it anew costs one reading of the lists.
+    /// Removes the plans that killed runs left in a folder; whoever calls has its lock. A plan is not taken up again:
+    /// what it was made of may have changed, and making it anew costs one reading of the lists.
     ///
     /// # Errors
     /// If they cannot be removed.
-    pub fn remove_leftovers(folder: &Path) -> Result<(), StateError> {
+    pub(crate) fn remove_leftovers(folder: &Path) -> Result<(), StateError> {
         let remove = || {
             for entry in std::fs::read_dir(folder)? {
                 let entry = entry?;
@@ -99,8 +99,8 @@ impl Actions {
     /// An empty list, in place of any that an earlier run left.
     ///
     /// # Errors
-    /// When the file cannot be made.
-    pub fn create(path: &Path) -> Result<Self, StateError> {
+    /// If the file cannot be made.
+    pub(crate) fn create(path: &Path) -> Result<Self, StateError> {
         let create = || {
             if let Err(error) = std::fs::remove_file(path)
                 && error.kind() != std::io::ErrorKind::NotFound
@@ -110,14 +110,16 @@ impl Actions {
             let sqlite = |source| StateError::sqlite(path, source);
             let connection = Connection::open(path).map_err(sqlite)?;
             connection
-                .execute_batch(
+                .execute_batch(&format!(
                     "PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA cache_size = -4096;
                      BEGIN;
                      CREATE TABLE action (
                          sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL, length INTEGER,
                          facts BLOB NOT NULL, attempts INTEGER NOT NULL, retrieval TEXT
-                     );",
-                )
+                     );
+                     {}",
+                    Self::ASIDE
+                ))
                 .map_err(sqlite)?;
             Ok(Self {
                 connection,
@@ -132,8 +134,8 @@ impl Actions {
     /// Adds an action at the end.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn push(&mut self, action: &Action) -> Result<(), StateError> {
+    /// If the file cannot be written.
+    pub(crate) fn push(&mut self, action: &Action) -> Result<(), StateError> {
         self.pushing()?.push(action.kind, &action.desired)
     }
 
@@ -142,27 +144,28 @@ impl Actions {
         let sql = "INSERT INTO action (kind, uri, length, facts, attempts, retrieval) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let statement = self.connection.prepare_cached(sql);
         let statement = statement.map_err(|source| StateError::sqlite(&self.path, source))?;
-        Ok(Pushing { statement, actions: self, facts: Vec::new() })
+        Ok(Pushing { statement, actions: self, metadata: Vec::new() })
     }
 
     /// The next actions in their order: none before the first, else after the sequence of the last one seen.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn after(&self, sequence: i64, limit: usize) -> Result<Vec<Action>, StateError> {
+    /// If the file cannot be read.
+    pub(crate) fn after(&self, sequence: i64, limit: usize) -> Result<Vec<Action>, StateError> {
         self.page("sequence > ?1 ORDER BY sequence LIMIT ?2", (sequence, limit as i64))
     }
 
     /// The next actions of one kind in their order.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn of_kind_after(
+    /// If the file cannot be read.
+    pub(crate) fn of_kind_after(
         &self,
         kind: ActionKind,
         sequence: i64,
         limit: usize,
     ) -> Result<Vec<Action>, StateError> {
+        // Spares a walk over all rows: there is no index by kind.
         if self.totals(kind).0 == 0 {
             return Ok(Vec::new());
         }
@@ -175,17 +178,18 @@ impl Actions {
     /// The action for a URI. The first call makes an index.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn for_uri(&self, uri: &str) -> Result<Option<Action>, StateError> {
+    /// If the file cannot be read.
+    pub(crate) fn for_uri(&self, uri: &str) -> Result<Option<Action>, StateError> {
         self.index_uris()?;
         Ok(self.page("uri = ?1", [uri])?.pop())
     }
 
-    /// Takes the action for a URI out of the list. Returns how many there were: two parts of an inventory may list one resource.
+    /// Takes the action for a URI out of the list. Returns how many there were: two parts of an inventory may list one
+    /// resource.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn remove(&self, uri: &str) -> Result<u64, StateError> {
+    pub(crate) fn remove(&self, uri: &str) -> Result<u64, StateError> {
         self.index_uris()?;
         let remove = || {
             let sql = "DELETE FROM action WHERE uri = ?1 RETURNING kind, COALESCE(length, 0)";
@@ -205,8 +209,8 @@ impl Actions {
     /// The sequence of the last action; zero where there is none.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn last(&self) -> Result<i64, StateError> {
+    /// If the file cannot be read.
+    pub(crate) fn last(&self) -> Result<i64, StateError> {
         self.connection
             .query_row("SELECT COALESCE(MAX(sequence), 0) FROM action", [], |row| row.get(0))
             .map_err(|source| StateError::sqlite(&self.path, source))
@@ -215,10 +219,11 @@ impl Actions {
     /// Takes every action out of the list that was added after the one of a sequence.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn forget_after(&mut self, sequence: i64) -> Result<(), StateError> {
+    /// If the file cannot be written.
+    pub(crate) fn forget_after(&mut self, sequence: i64) -> Result<(), StateError> {
         let forget = || {
             self.connection.execute("DELETE FROM action WHERE sequence > ?1", [sequence])?;
+            // Counted anew: the rows that went are not read, so they cannot be subtracted.
             self.totals.take();
             let sql = "SELECT kind, COUNT(*), COALESCE(SUM(length), 0) FROM action GROUP BY kind";
             let mut statement = self.connection.prepare(sql)?;
@@ -233,7 +238,7 @@ impl Actions {
     }
 
     /// Returns the number of actions of a kind, and the sum of their stated lengths.
-    pub fn totals(&self, kind: ActionKind) -> (u64, u64) {
+    pub(crate) fn totals(&self, kind: ActionKind) -> (u64, u64) {
         self.totals.get()[kind as usize]
     }
 
@@ -246,6 +251,8 @@ impl Actions {
     }
 
     fn index_uris(&self) -> Result<(), StateError> {
+        // Made when a URI is looked up for the first time: an index that grows with each row makes the whole draft
+        // slower, and many plans never need it.
         if !self.found_by_uri.get() {
             self.connection
                 .execute_batch("CREATE INDEX action_by_uri ON action (uri)")
@@ -272,24 +279,25 @@ impl Actions {
 pub(crate) struct Pushing<'a> {
     statement: CachedStatement<'a>,
     actions: &'a Actions,
-    /// Those of the last action, as they were written.
-    facts: Vec<u8>,
+    /// A buffer for the metadata of one action as it is written.
+    metadata: Vec<u8>,
 }
 
 impl Pushing<'_> {
     pub(crate) fn push(&mut self, kind: ActionKind, desired: &Desired) -> Result<(), StateError> {
         let failed = |source| StateError::sqlite(&self.actions.path, source);
-        self.facts.clear();
-        let facts = postcard::to_extend(&WrittenFacts::of(&desired.facts), std::mem::take(&mut self.facts));
-        self.facts = facts.map_err(|error| failed(codec::unwritable(error)))?;
-        let length = desired.facts.length;
+        self.metadata.clear();
+        let metadata =
+            postcard::to_extend(&WrittenMetadata::of(&desired.metadata), std::mem::take(&mut self.metadata));
+        self.metadata = metadata.map_err(|error| failed(codec::unwritable(error)))?;
+        let length = desired.metadata.length;
         let retrieval = desired.retrieval.as_ref().map(|retrieval| retrieval.to_text()).transpose();
         let retrieval = retrieval.map_err(|error| failed(codec::unwritable(error)))?;
         let pushed = self.statement.execute(params![
             kind as u8,
             desired.uri.as_str(),
             length.map(u64::cast_signed),
-            self.facts,
+            self.metadata,
             desired.attempts,
             retrieval,
         ]);
@@ -310,8 +318,8 @@ impl Drop for Actions {
 fn read(row: &Row<'_>) -> rusqlite::Result<Action> {
     let kind = ActionKind::ALL.get(row.get::<_, usize>(1)?).copied();
     let mut desired = Desired::new(codec::uri(row, 2)?);
-    let facts = postcard::from_bytes::<WrittenFacts<'_>>(row.get_ref(3)?.as_blob()?);
-    desired.facts = facts.map_err(|error| codec::unreadable(3, error))?.facts();
+    let metadata = postcard::from_bytes::<WrittenMetadata<'_>>(row.get_ref(3)?.as_blob()?);
+    desired.metadata = metadata.map_err(|error| codec::unreadable(3, error))?.metadata();
     desired.attempts = row.get(4)?;
     let retrieval = desired.set_retrieval_text(codec::text(row, 5)?);
     retrieval.map_err(|error| codec::unreadable(5, error))?;

@@ -3,7 +3,7 @@
 use resourcesync::Change;
 use rusqlite::{Connection, Row, params};
 
-use super::{State, StateError, codec};
+use super::{CopyState, StateError, codec};
 use crate::changes::CopyChange;
 
 /// Writes down a change of a held resource, not of a version kept beside it: after its row is there, or before it goes.
@@ -18,9 +18,9 @@ pub(super) fn record(connection: &Connection, change: &Change, uri: &str) -> rus
         .map(|_| ())
 }
 
-impl State {
+impl CopyState {
     /// From now on each change of the copy is kept until it is taken.
-    pub fn record_changes(&mut self) {
+    pub(crate) fn record_changes(&mut self) {
         self.records_changes = true;
     }
 
@@ -28,7 +28,7 @@ impl State {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError> {
+    pub(crate) fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError> {
         let page = || {
             self.connection
                 .prepare_cached(
@@ -45,8 +45,9 @@ impl State {
     ///
     /// # Errors
     /// If the state cannot be written.
-    pub fn forget_changes(&mut self, last: i64) -> Result<(), StateError> {
+    pub(crate) fn forget_changes(&mut self, last: i64) -> Result<(), StateError> {
         self.connection
+            // Only after the sink took them: a crash in between hands them over once more, and loses none.
             .prepare_cached("DELETE FROM change WHERE sequence <= ?1")
             .and_then(|mut statement| statement.execute([last]))
             .map(|_| ())

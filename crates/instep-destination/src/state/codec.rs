@@ -1,11 +1,13 @@
-//! Values as the columns of the state have them. Of a column that cannot be read nothing is made up: the error names the file.
+//! Values as the columns of the state have them. Of a column that cannot be read nothing is made up: the error names
+//! the file.
 
 use resourcesync::{Algorithm, Change, DateTime, Digest, Digests, Link, MediaType, Uri};
 use rusqlite::types::ValueRef;
 
-use super::Facts;
+use super::ResourceMetadata;
 
-/// Returns digests as a column: algorithm, length and bytes of each. Algorithms that cannot be computed here are not kept.
+/// Returns digests as a column: algorithm, length and bytes of each. Algorithms that cannot be computed here are not
+/// kept.
 pub(crate) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
     // The usual two: MD5 and SHA-256.
     let mut blob = Vec::with_capacity(2 + 16 + 2 + 32);
@@ -20,8 +22,8 @@ pub(crate) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
     blob
 }
 
-/// Returns the digests of a column; `None` if it holds anything else. Digests that are lost would make each resource one that
-/// cannot be verified.
+/// Returns the digests of a column; `None` if it holds anything else. Digests that are lost would make each resource
+/// one that cannot be verified.
 pub(crate) fn digests_from_blob(mut blob: &[u8]) -> Option<Digests> {
     let mut digests = Digests::new();
     while let [place, length, rest @ ..] = blob {
@@ -80,8 +82,8 @@ pub(super) fn change(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result
 }
 
 /// Returns the metadata in seven columns: length, digests, lastmod, datetime, etag, media_type, links.
-pub(super) fn facts(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Facts> {
-    Ok(Facts {
+pub(super) fn metadata(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<ResourceMetadata> {
+    Ok(ResourceMetadata {
         length: row.get::<_, Option<i64>>(first)?.map(i64::cast_unsigned),
         digests: digests(row, first + 1)?,
         lastmod: datetime(row, first + 2)?,

@@ -4,19 +4,25 @@ use std::collections::VecDeque;
 
 use rusqlite::{CachedStatement, OptionalExtension as _, Row, params};
 
-use super::{Facts, Held, HeldFile, SetId, State, StateError, codec};
+use super::{CopyState, HeldFile, HeldResource, ResourceMetadata, SetId, StateError, codec};
 use crate::map::CopyPath;
 
 /// The columns of [`read`], after the URI.
 pub(super) const COLUMNS: &str =
     "uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path";
 
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Held> {
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<HeldResource> {
     read_with(row, codec::uri(row, 0)?)
 }
 
-pub(super) fn read_with(row: &Row<'_>, uri: resourcesync::Uri) -> rusqlite::Result<Held> {
-    Ok(Held { uri, id: row.get(1)?, sets: row.get(2)?, facts: codec::facts(row, 3)?, path: path(row, 10)? })
+pub(super) fn read_with(row: &Row<'_>, uri: resourcesync::Uri) -> rusqlite::Result<HeldResource> {
+    Ok(HeldResource {
+        uri,
+        id: row.get(1)?,
+        sets: row.get(2)?,
+        metadata: codec::metadata(row, 3)?,
+        path: path(row, 10)?,
+    })
 }
 
 fn path(row: &Row<'_>, column: usize) -> rusqlite::Result<CopyPath> {
@@ -26,12 +32,12 @@ fn path(row: &Row<'_>, column: usize) -> rusqlite::Result<CopyPath> {
     CopyPath::from_state(path).ok_or_else(outside)
 }
 
-impl State {
+impl CopyState {
     /// Returns the resource that is held of a URI.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn held(&self, uri: &str) -> Result<Option<Held>, StateError> {
+    pub(crate) fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError> {
         let find = || {
             self.connection
                 .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE uri = ?1"))?
@@ -45,7 +51,11 @@ impl State {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn held_after(&self, after: Option<&str>, limit: usize) -> Result<Vec<Held>, StateError> {
+    pub(crate) fn held_after(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<HeldResource>, StateError> {
         let page = || {
             self.connection
                 .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE uri > ?1 ORDER BY uri LIMIT ?2"))?
@@ -63,9 +73,11 @@ impl State {
                 path: path(row, 1)?,
                 length: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
                 digests: codec::digests(row, 3)?,
+                id: row.get(4)?,
             })
         };
-        let sql = "SELECT uri, path, length, digests FROM held WHERE uri > ?1 ORDER BY uri LIMIT ?2";
+        // Few columns: an audit reads every row.
+        let sql = "SELECT uri, path, length, digests, id FROM held WHERE uri > ?1 ORDER BY uri LIMIT ?2";
         let page = || {
             self.connection
                 .prepare_cached(sql)?
@@ -79,7 +91,7 @@ impl State {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn held_like(&self, path: &CopyPath) -> Result<Vec<Held>, StateError> {
+    pub(crate) fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError> {
         let find = || {
             self.connection
                 .prepare_cached(&format!(
@@ -95,15 +107,16 @@ impl State {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn held_at(&self, path: &CopyPath) -> Result<Option<Held>, StateError> {
+    pub(crate) fn held_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError> {
         Ok(self.held_like(path)?.into_iter().find(|held| held.path == *path))
     }
 
-    /// Returns the resource at a path, wherever its URI maps to. Looks at every row: for one that gave way to another resource.
+    /// Returns the resource at a path, wherever its URI maps to. Looks at every row: for one that gave way to another
+    /// resource.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn held_aside_at(&self, path: &CopyPath) -> Result<Option<Held>, StateError> {
+    pub(crate) fn held_aside_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError> {
         let find = || {
             let sql = format!("SELECT {COLUMNS} FROM held WHERE path = ?1");
             self.connection.prepare_cached(&sql)?.query_row([path.as_str()], read).optional()
@@ -111,11 +124,12 @@ impl State {
         find().map_err(|source| self.error(source))
     }
 
-    /// Visits the held resources in the order of the bytes of the paths, until `each` returns `false`; sorted outside of memory.
+    /// Visits the held resources in the order of the bytes of the paths, until `each` returns `false`; sorted outside
+    /// of memory.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn held_by_path(&self, each: &mut dyn FnMut(Held) -> bool) -> Result<(), StateError> {
+    pub(crate) fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError> {
         let mut read_all = || {
             let sql = format!("SELECT {COLUMNS} FROM held ORDER BY path");
             let mut statement = self.connection.prepare_cached(&sql)?;
@@ -134,7 +148,7 @@ impl State {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn held_count(&self, set: Option<SetId>) -> Result<u64, StateError> {
+    pub(crate) fn held_count(&self, set: Option<SetId>) -> Result<u64, StateError> {
         let count = match set {
             None => self.connection.query_row("SELECT COUNT(*) FROM held", [], |row| row.get(0)),
             Some(set) => self.connection.query_row(
@@ -146,11 +160,22 @@ impl State {
         count.map(i64::cast_unsigned).map_err(|source| self.error(source))
     }
 
+    /// Returns the number of resources that at least one of these sets holds.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub(crate) fn held_in(&self, sets: &[SetId]) -> Result<u64, StateError> {
+        let mask = sets.iter().fold(0, |mask, set| mask | set.mask());
+        let sql = "SELECT COUNT(*) FROM held WHERE sets & ?1 <> 0";
+        let count = self.connection.query_row(sql, [mask], |row| row.get::<_, i64>(0));
+        count.map(i64::cast_unsigned).map_err(|source| self.error(source))
+    }
+
     /// Bytes of all that is held. Reads every row.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn held_bytes(&self) -> Result<u64, StateError> {
+    pub(crate) fn held_bytes(&self) -> Result<u64, StateError> {
         let sum =
             self.connection.query_row("SELECT COALESCE(SUM(length), 0) FROM held", [], |row| row.get(0));
         sum.map(i64::cast_unsigned).map_err(|source| self.error(source))
@@ -170,25 +195,25 @@ impl<'c> Putting<'c> {
         Ok(Self(connection.prepare_cached(sql)?))
     }
 
-    /// Sets are added to those that a row is in. The name is what the mapped path is to a file system that ignores case;
-    /// `None` if that is the path itself.
+    /// Sets are added to those that a row is in. The name is what the mapped path is to a file system that ignores
+    /// case; `None` if that is the path itself.
     pub(super) fn put(
         &mut self,
         (uri, path, name): (&str, &str, Option<&str>),
         (id, sets): (i64, i64),
-        facts: &Facts,
+        metadata: &ResourceMetadata,
     ) -> rusqlite::Result<()> {
         self.0.execute(params![
             uri,
             id,
             sets,
-            facts.length.unwrap_or_default().cast_signed(),
-            codec::digests_to_blob(&facts.digests),
-            codec::datetime_text(facts.lastmod.as_ref()),
-            codec::datetime_text(facts.datetime.as_ref()),
-            facts.etag.as_deref(),
-            facts.media_type.as_ref().map(|kind| kind.as_str()),
-            codec::links_text(&facts.links),
+            metadata.length.unwrap_or_default().cast_signed(),
+            codec::digests_to_blob(&metadata.digests),
+            codec::datetime_text(metadata.lastmod.as_ref()),
+            codec::datetime_text(metadata.datetime.as_ref()),
+            metadata.etag.as_deref(),
+            metadata.media_type.as_ref().map(|kind| kind.as_str()),
+            codec::links_text(&metadata.links),
             path,
             name,
         ])?;
@@ -196,11 +221,11 @@ impl<'c> Putting<'c> {
     }
 }
 
-/// New facts of the bytes that are held already: validators and times; length and digests stay.
+/// New metadata of the bytes that are held already: validators and times; length and digests stay.
 pub(super) fn refresh(
     connection: &rusqlite::Connection,
     uri: &resourcesync::Uri,
-    facts: &Facts,
+    metadata: &ResourceMetadata,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -209,11 +234,11 @@ pub(super) fn refresh(
         )?
         .execute((
             uri.as_str(),
-            codec::datetime_text(facts.lastmod.as_ref()),
-            codec::datetime_text(facts.datetime.as_ref()),
-            facts.etag.as_deref(),
-            facts.media_type.as_ref().map(|kind| kind.as_str()),
-            codec::links_text(&facts.links),
+            codec::datetime_text(metadata.lastmod.as_ref()),
+            codec::datetime_text(metadata.datetime.as_ref()),
+            metadata.etag.as_deref(),
+            metadata.media_type.as_ref().map(|kind| kind.as_str()),
+            codec::links_text(&metadata.links),
         ))?;
     Ok(())
 }

@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use instep_store::database::BUSY_TIMEOUT;
-use resourcesync::{Change, Link, Uri};
+use resourcesync::{Change, DateTime, Link, Uri};
 use rusqlite::{Connection, params};
 
 use super::{
-    Checkpoint, DocumentRecord, Facts, Owed, SetId, State, StateError, Waits, changes, codec, held, owed,
-    sets,
+    Checkpoint, CopyState, DocumentRecord, Owed, ResourceMetadata, SetId, StateError, Waits, changes, codec,
+    gone, held, owed, sets,
 };
 use crate::records::operations::{self, Operation};
 
@@ -19,12 +19,13 @@ pub(crate) struct IntentId(i64);
 /// The changes of the state that are recorded together with a group, in the same transaction (invariant 5).
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// The changes of pending retries, by set and URI; `None` removes one. The last change within a group counts (B24). Sets are
-    /// apart: success for one set settles nothing for another (B16).
+    /// The changes of pending retries, by set and URI; `None` removes one. The last change within a group counts (B24).
+    /// Sets are apart: success for one set settles nothing for another (B16).
     pub(crate) debts: BTreeMap<(SetId, String), Option<Owed>>,
-    pub(crate) refreshed: Vec<(Uri, Facts)>,
+    pub(crate) refreshed: Vec<(Uri, ResourceMetadata)>,
     pub(crate) linked: Vec<(Uri, Vec<Link>)>,
     pub(crate) left: Vec<(Uri, SetId)>,
+    pub(crate) gone: Vec<(Uri, SetId, DateTime)>,
     pub(crate) lost: Vec<String>,
     pub(crate) checkpoints: BTreeMap<SetId, Checkpoint>,
     pub(crate) documents: Vec<DocumentRecord>,
@@ -38,6 +39,7 @@ impl Ledger {
 
     /// Notes that nothing is pending for a set any more.
     pub(crate) fn settle(&mut self, set: SetId, uri: &str) {
+        // Kept as a removal: the group may hold a debt of before, and the state one of an earlier run.
         self.debts.insert((set, uri.to_owned()), None);
     }
 
@@ -55,13 +57,14 @@ impl Ledger {
             && self.refreshed.is_empty()
             && self.linked.is_empty()
             && self.left.is_empty()
+            && self.gone.is_empty()
             && self.lost.is_empty()
             && self.checkpoints.is_empty()
             && self.documents.is_empty()
     }
 }
 
-impl State {
+impl CopyState {
     /// Writes down what a group is going to do; durable when this returns, unless durability is off.
     pub(crate) fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError> {
         let bytes = operations::to_bytes(operations).map_err(|error| self.error(codec::unwritable(error)))?;
@@ -126,8 +129,8 @@ impl State {
         self.connection.pragma_update(None, "synchronous", value).map_err(|source| self.error(source))
     }
 
-    /// Folds the log back into the file, which makes all of it durable, and empties it: the next run need not read it again. Where
-    /// somebody reads meanwhile it is folded, and left as it is.
+    /// Folds the log back into the file, which makes all of it durable, and empties it: the next run need not read it
+    /// again. Where somebody reads meanwhile it is folded, and left as it is.
     pub(crate) fn fold_log(&mut self) -> Result<(), StateError> {
         // A checkpoint waits for the disk in this mode, and with it for all that was written before.
         self.set_waits(Waits::Order)?;
@@ -163,11 +166,14 @@ fn take_operations<'o>(
     for operation in done {
         let uri = operation.uri().as_str();
         if records_changes && matches!(operation, Operation::Remove { .. }) {
+            // Before the row goes: the record of the change copies path and digests from it.
             changes::record(connection, &Change::Deleted, uri)?;
         }
         match operation {
-            Operation::Place { path, key, sets, facts, .. } => {
-                rows.put((uri, path.as_str(), key.as_deref()), (id, *sets), facts)?;
+            Operation::Place { path, key, sets, metadata, .. } => {
+                rows.put((uri, path.as_str(), key.as_deref()), (id, *sets), metadata)?;
+                // A new resource counts as named by the list of this run, because numbers only grow (`Marks`). A row
+                // that is replaced keeps its own.
                 id += 1;
             }
             Operation::Remove { .. } => {
@@ -180,6 +186,7 @@ fn take_operations<'o>(
             }
         }
         if records_changes && !matches!(operation, Operation::Remove { .. }) {
+            // After the row is there, for the same reason.
             let is_new = matches!(operation, Operation::Place { replaces: false, .. });
             changes::record(connection, if is_new { &Change::Created } else { &Change::Updated }, uri)?;
         }
@@ -192,8 +199,8 @@ fn take_operations<'o>(
 }
 
 fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()> {
-    for (uri, facts) in &ledger.refreshed {
-        held::refresh(connection, uri, facts)?;
+    for (uri, metadata) in &ledger.refreshed {
+        held::refresh(connection, uri, metadata)?;
     }
     for (uri, links) in &ledger.linked {
         held::link(connection, uri, links)?;
@@ -202,6 +209,9 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
         connection
             .prepare_cached("UPDATE held SET sets = sets & ~?2 WHERE uri = ?1")?
             .execute(params![uri.as_str(), set.mask()])?;
+    }
+    for (uri, set, time) in &ledger.gone {
+        gone::put(connection, *set, uri, *time)?;
     }
     for uri in &ledger.lost {
         connection.prepare_cached("DELETE FROM held WHERE uri = ?1")?.execute([uri])?;
@@ -212,6 +222,8 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
             None => owed::clear(connection, set.mask(), uri)?,
         }
     }
+    // In the transaction of the debts of its entries: a crash between the two would pass entries that nobody retries
+    // (invariant 5).
     for (set, checkpoint) in &ledger.checkpoints {
         sets::put_checkpoint(connection, *set, checkpoint)?;
     }

@@ -7,7 +7,7 @@ const BLOCK: i64 = 32_768;
 
 /// The held resources that a list has named in this run: one bit each.
 #[derive(Clone, Debug, Default)]
-pub struct Marks {
+pub(crate) struct Marks {
     blocks: BTreeMap<i64, Box<[u64; (BLOCK / 64) as usize]>>,
     first_new: i64,
 }
@@ -18,12 +18,19 @@ impl Marks {
         Self { blocks: BTreeMap::new(), first_new }
     }
 
-    pub(super) fn set(&mut self, id: i64) {
+    /// Marks of rows that are there: what is committed from now on has none.
+    pub(crate) fn none() -> Self {
+        Self { blocks: BTreeMap::new(), first_new: i64::MAX }
+    }
+
+    /// Marks a row.
+    pub(crate) fn set(&mut self, id: i64) {
         let block = self.blocks.entry(id / BLOCK).or_insert_with(|| Box::new([0; (BLOCK / 64) as usize]));
         block[(id % BLOCK / 64) as usize] |= 1 << (id % 64);
     }
 
-    pub(super) fn has(&self, id: i64) -> bool {
+    /// Returns `true` if a row is marked.
+    pub(crate) fn has(&self, id: i64) -> bool {
         id >= self.first_new
             || self
                 .blocks

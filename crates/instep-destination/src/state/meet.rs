@@ -5,36 +5,37 @@ use std::cmp::Ordering;
 use resourcesync::Uri;
 use rusqlite::Rows;
 
-use super::{Held, Marks, SetId, State, StateError, held};
+use super::{CopyState, HeldResource, Marks, SetId, StateError, held};
 use crate::plan::Desired;
 
 /// After as many rows that nobody asked for, looking the next one up is cheaper than walking on.
 const PASSED_BEFORE_LOOKING_UP: usize = 24;
 
-impl State {
+impl CopyState {
     /// Marks for a run over a complete inventory.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn marks(&self) -> Result<Marks, StateError> {
+    /// If the state cannot be read.
+    pub(crate) fn marks(&self) -> Result<Marks, StateError> {
         Ok(Marks::before(self.next_id().map_err(|source| self.error(source))?))
     }
 
-    /// One part of a list meets what is held: each desired state once, in order of URIs, with what is held of it and whether something
-    /// named it before.
+    /// One part of a list meets what is held: each desired state once, in order of URIs, with what is held of it and
+    /// whether something named it before.
     ///
     /// The part is sorted here; what is held is read alongside it. Give at most some 50,000 at a time.
-    /// What comes back are those resources that are held but not yet counted to the set: [`State::join`] counts them.
+    /// Returns the resources that are held but not yet counted to the set: [`CopyState::join`] counts them.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn meet(
+    /// If the state cannot be read.
+    pub(crate) fn meet(
         &self,
         set: SetId,
         marks: &mut Marks,
         part: &mut [Desired],
-        each: &mut dyn FnMut(&Desired, Option<&Held>, bool),
+        each: &mut dyn FnMut(&Desired, Option<&HeldResource>, bool),
     ) -> Result<Vec<Uri>, StateError> {
+        // Documents are in any order; one walk over both sides needs the order of the rows.
         part.sort_by(|a, b| a.uri.cmp(&b.uri));
         let mut meeting = Meeting { set, marks, each, joining: Vec::new() };
         let mut walk = || {
@@ -53,14 +54,14 @@ impl State {
     /// The next held resources of a set that no part of its list has named.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn surplus_after(
+    /// If the state cannot be read.
+    pub(crate) fn surplus_after(
         &self,
         set: SetId,
         marks: &Marks,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<Held>, StateError> {
+    ) -> Result<Vec<HeldResource>, StateError> {
         let find = || {
             let sql =
                 format!("SELECT {} FROM held WHERE uri > ?1 AND sets & ?2 <> 0 ORDER BY uri", held::COLUMNS);
@@ -68,6 +69,7 @@ impl State {
             let mut rows = statement.query((after.unwrap_or_default(), set.mask()))?;
             let mut surplus = Vec::new();
             while let Some(row) = rows.next()? {
+                // Marks are bits in memory, so the rows are filtered here and not by SQL.
                 if !marks.has(row.get(1)?) {
                     surplus.push(held::read(row)?);
                 }
@@ -83,8 +85,8 @@ impl State {
     /// Counts held resources to a set.
     ///
     /// # Errors
-    /// When the state cannot be written.
-    pub fn join(&mut self, set: SetId, uris: &[Uri]) -> Result<(), StateError> {
+    /// If the state cannot be written.
+    pub(crate) fn join(&mut self, set: SetId, uris: &[Uri]) -> Result<(), StateError> {
         let mut join = || {
             let transaction = self.connection.transaction()?;
             {
@@ -103,7 +105,7 @@ impl State {
 struct Meeting<'a> {
     set: SetId,
     marks: &'a mut Marks,
-    each: &'a mut dyn FnMut(&Desired, Option<&Held>, bool),
+    each: &'a mut dyn FnMut(&Desired, Option<&HeldResource>, bool),
     joining: Vec<Uri>,
 }
 
@@ -127,6 +129,7 @@ impl Meeting<'_> {
                 index += 1;
             }
             passed += 1;
+            // A small list beside a large copy must not read all of the copy.
             if index == part.len() || passed > PASSED_BEFORE_LOOKING_UP {
                 return Ok(&part[index..]);
             }
@@ -135,7 +138,7 @@ impl Meeting<'_> {
         Ok(&[])
     }
 
-    fn met(&mut self, desired: &Desired, held: &Held) {
+    fn met(&mut self, desired: &Desired, held: &HeldResource) {
         let was_named = self.marks.has(held.id);
         self.marks.set(held.id);
         if !held.is_in(self.set) {

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use resourcesync::Relation;
 
-use super::{Facts, Held, State, StateError, held::Putting};
+use super::{CopyState, HeldResource, ResourceMetadata, StateError, held::Putting};
 
 /// Rows read at a time.
 const PAGE: usize = 4_096;
 
-impl State {
-    /// Copies the held resources to a state in a new file, each under the URI that its `via` names (LN-21) and with the last
-    /// modification of the original. A resource without `via` keeps its URI. They belong to every set.
+impl CopyState {
+    /// Copies the held resources to a state in a new file, each under the URI that its `via` names (LN-21) and with the
+    /// last modification of the original. A resource without `via` keeps its URI. They belong to every set.
     ///
     /// # Errors
-    /// When this state cannot be read, or the file cannot be made.
+    /// If this state cannot be read, or the file cannot be made.
     pub(crate) fn by_origin(&self, path: &Path) -> Result<Self, StateError> {
         let mut origins = Self::open(path)?;
         let next_id = self.next_id().map_err(|source| self.error(source))?;
@@ -30,7 +30,7 @@ impl State {
                 let name = held.path.key_beside(&held.path);
                 let held = at_origin(held);
                 let place = (held.uri.as_str(), held.path.as_str(), name.as_deref());
-                rows.put(place, (held.id, held.sets), &held.facts).map_err(fill)?;
+                rows.put(place, (held.id, held.sets), &held.metadata).map_err(fill)?;
             }
         }
         drop(rows);
@@ -42,10 +42,15 @@ impl State {
     }
 }
 
-fn at_origin(held: Held) -> Held {
-    let via = held.facts.links.iter().find(|link| link.rel == Relation::Via).cloned();
-    let Held { uri, path, facts, id, .. } = held;
-    let (uri, lastmod) = via.map_or((uri, facts.lastmod), |via| (via.href, via.modified));
-    let facts = Facts { length: facts.length, digests: facts.digests, lastmod, ..Facts::new() };
-    Held { uri, path, facts, id, sets: Held::SETS_UNKNOWN }
+fn at_origin(held: HeldResource) -> HeldResource {
+    let via = held.metadata.links.iter().find(|link| link.rel == Relation::Via).cloned();
+    let HeldResource { uri, path, metadata, id, .. } = held;
+    let (uri, lastmod) = via.map_or((uri, metadata.lastmod), |via| (via.href, via.modified));
+    let metadata = ResourceMetadata {
+        length: metadata.length,
+        digests: metadata.digests,
+        lastmod,
+        ..ResourceMetadata::new()
+    };
+    HeldResource { uri, path, metadata, id, sets: HeldResource::SETS_UNKNOWN }
 }

@@ -3,18 +3,23 @@
 use resourcesync::Change;
 use rusqlite::{Connection, named_params};
 
-use super::{Owed, SetId, State, StateError, codec};
+use super::{CopyState, Owed, SetId, SourceId, StateError, codec};
 use crate::plan::{Desired, DesiredPresence};
 
-impl State {
+impl CopyState {
     /// The next entries owed by a set, in order of URIs.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError> {
+    /// If the state cannot be read.
+    pub(crate) fn owed_after(
+        &self,
+        set: SetId,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Owed>, StateError> {
         let read = |row: &rusqlite::Row<'_>| {
             let mut desired = Desired::new(codec::uri(row, 0)?);
-            desired.facts = codec::facts(row, 1)?;
+            desired.metadata = codec::metadata(row, 1)?;
             let retrieval = desired.set_retrieval_text(codec::text(row, 8)?);
             retrieval.map_err(|error| codec::unreadable(8, error))?;
             desired.presence = DesiredPresence::after(Some(&codec::change(row, 9)?));
@@ -38,7 +43,7 @@ impl State {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
+    pub(crate) fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
         let owed = || {
             self.connection
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM owed WHERE uri = ?1)")?
@@ -47,11 +52,22 @@ impl State {
         owed().map_err(|source| self.error(source))
     }
 
+    /// Returns the number of entries that the sets of a Source owe, and those that belong to no Source.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub(crate) fn owed_of(&self, source: SourceId) -> Result<u64, StateError> {
+        let sql = "SELECT COUNT(*) FROM owed
+                   WHERE set_id NOT IN (SELECT id FROM set_of_resources WHERE source <> ?1)";
+        let count = self.connection.query_row(sql, [source.number()], |row| row.get::<_, i64>(0));
+        count.map(i64::cast_unsigned).map_err(|source| self.error(source))
+    }
+
     /// Returns the number of owed entries of all sets.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn owed_count(&self) -> Result<u64, StateError> {
+    /// If the state cannot be read.
+    pub(crate) fn owed_count(&self) -> Result<u64, StateError> {
         let count = self.connection.query_row("SELECT COUNT(*) FROM owed", [], |row| row.get::<_, i64>(0));
         count.map(i64::cast_unsigned).map_err(|source| self.error(source))
     }
@@ -59,7 +75,7 @@ impl State {
 
 pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite::Result<()> {
     let Owed { desired, why } = owed;
-    let facts = &desired.facts;
+    let metadata = &desired.metadata;
     let change = if desired.presence == DesiredPresence::Absent { Change::Deleted } else { Change::Updated };
     let retrieval = desired.retrieval.as_ref().map(|retrieval| retrieval.to_text()).transpose();
     let retrieval = retrieval.map_err(codec::unwritable)?;
@@ -73,12 +89,12 @@ pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite:
         .execute(named_params! {
             ":uri": desired.uri.as_str(), ":set": set.0, ":change": change.as_str(),
             ":attempts": desired.attempts, ":why": why,
-            ":length": facts.length.map(u64::cast_signed),
-            ":digests": codec::digests_to_blob(&facts.digests),
-            ":lastmod": codec::datetime_text(facts.lastmod.as_ref()),
-            ":datetime": codec::datetime_text(facts.datetime.as_ref()),
-            ":etag": facts.etag.as_deref(), ":media_type": facts.media_type.as_ref().map(|kind| kind.as_str()),
-            ":links": codec::links_text(&facts.links),
+            ":length": metadata.length.map(u64::cast_signed),
+            ":digests": codec::digests_to_blob(&metadata.digests),
+            ":lastmod": codec::datetime_text(metadata.lastmod.as_ref()),
+            ":datetime": codec::datetime_text(metadata.datetime.as_ref()),
+            ":etag": metadata.etag.as_deref(), ":media_type": metadata.media_type.as_ref().map(|kind| kind.as_str()),
+            ":links": codec::links_text(&metadata.links),
             ":extra": retrieval,
         })?;
     Ok(())

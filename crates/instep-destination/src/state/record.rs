@@ -4,16 +4,16 @@ use resourcesync::{Change, DateTime, Digests, Uri};
 
 use crate::{
     map::CopyPath,
-    plan::{Desired, Facts, VersionKey},
+    plan::{Desired, ResourceMetadata, VersionKey},
 };
 
 /// One set of resources of a Source that this copy follows. A copy takes at most [`SetId::MOST`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SetId(pub(crate) u8);
+pub(crate) struct SetId(pub(crate) u8);
 
 impl SetId {
     /// The largest number of sets that one copy can follow.
-    pub const MOST: u8 = 63;
+    pub(crate) const MOST: u8 = 63;
 
     /// The set's bit in a row's mask.
     pub(crate) fn mask(self) -> i64 {
@@ -24,6 +24,8 @@ impl SetId {
 /// The file of a resource that the copy holds: what an audit needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeldFile {
+    /// The number of its row.
+    pub(crate) id: i64,
     /// The resource's URI.
     pub(crate) uri: Box<str>,
     pub(crate) path: CopyPath,
@@ -35,23 +37,23 @@ pub(crate) struct HeldFile {
 /// A resource that the copy holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Held {
+pub struct HeldResource {
     /// Its URI as written, without fragment.
     pub uri: Uri,
     /// Its path in the copy.
     pub path: CopyPath,
     /// Its metadata; length and digests are those of the bytes on disk.
-    pub facts: Facts,
+    pub metadata: ResourceMetadata,
     pub(crate) id: i64,
     pub(crate) sets: i64,
 }
 
-impl Held {
+impl HeldResource {
     /// The sets of a resource of which nobody knows which set it came from: it is in each, and no other keeps it.
     pub(crate) const SETS_UNKNOWN: i64 = i64::MAX;
 
     /// Returns `true` if a set holds it.
-    pub fn is_in(&self, set: SetId) -> bool {
+    pub(crate) fn is_in(&self, set: SetId) -> bool {
         self.sets & set.mask() != 0
     }
 
@@ -61,25 +63,25 @@ impl Held {
     }
 
     /// Returns `true` if no other set holds it, so that it is deleted once this set drops it.
-    pub fn is_only_in(&self, set: SetId) -> bool {
+    pub(crate) fn is_only_in(&self, set: SetId) -> bool {
         self.sets == Self::SETS_UNKNOWN || self.sets & !set.mask() == 0
     }
 }
 
-/// A desired state that is pending: a checkpoint has passed its entry although it is not committed (invariant 5). It is *owed* to
-/// the copy, and tried again first in each run.
+/// A desired state that is pending: a checkpoint has passed its entry although it is not committed (invariant 5). It is
+/// *owed* to the copy, and tried again first in each run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Owed {
+pub(crate) struct Owed {
     /// The state, with the number of attempts so far.
     pub desired: Desired,
-    /// Why the last attempt failed.
+    /// The reason why the last attempt failed.
     pub why: String,
 }
 
 impl Owed {
     /// Returns what is owed after one more failed attempt.
-    pub fn new(mut desired: Desired, why: String) -> Self {
+    pub(crate) fn new(mut desired: Desired, why: String) -> Self {
         desired.attempts += 1;
         Self { desired, why }
     }
@@ -88,7 +90,7 @@ impl Owed {
 /// The point up to which a set has been followed (invariant 5).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Checkpoint {
+pub(crate) struct Checkpoint {
     /// Every change up to this time is applied or owed; the Source's own time.
     pub datetime: Option<DateTime>,
     /// The last package of a Change Dump that was applied.
@@ -105,14 +107,14 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Before everything.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 }
 
 /// The fields that identify a package of a Change Dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PassedEntry {
+pub(crate) struct PassedEntry {
     /// Its URI.
     pub uri: Uri,
     /// Its time.
@@ -124,7 +126,7 @@ pub struct PassedEntry {
 /// The identity of a document of the Source when it was last read completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct DocumentRecord {
+pub(crate) struct DocumentRecord {
     /// Its URI.
     pub uri: Uri,
     /// Strong or weak validator, as sent.
@@ -135,13 +137,13 @@ pub struct DocumentRecord {
     pub digest: Option<[u8; 32]>,
     /// Its `at`, or `from` of a Change List.
     pub at: Option<DateTime>,
-    /// Whatever else the reader wants to find again. Opaque to the state.
+    /// Notes of the reader for its next run. Opaque to the state.
     pub extra: Option<Box<str>>,
 }
 
 impl DocumentRecord {
     /// A document of which nothing is known yet.
-    pub fn new(uri: Uri) -> Self {
+    pub(crate) fn new(uri: Uri) -> Self {
         Self { uri, etag: None, last_modified: None, digest: None, at: None, extra: None }
     }
 }

@@ -3,19 +3,19 @@
 use resourcesync::{DateTime, Uri};
 use rusqlite::{OptionalExtension as _, Row};
 
-use super::{State, StateError, codec};
+use super::{CopyState, SourceId, StateError, codec};
 
 /// One run over this copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RunId(i64);
+pub(crate) struct RunId(i64);
 
 /// The outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Run {
+pub(crate) struct LoggedRun {
     /// Its number.
     pub id: RunId,
-    /// When it began, by our clock.
+    /// The time at which it began, by this machine's clock.
     pub started: DateTime,
     /// The time at which it ended; `None` if it was killed or is in progress.
     pub finished: Option<DateTime>,
@@ -30,7 +30,7 @@ pub struct Run {
 /// Problems of one kind in one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Problem {
+pub(crate) struct LoggedProblem {
     /// The kind, as reports name it.
     pub kind: String,
     /// Their number.
@@ -41,9 +41,9 @@ pub struct Problem {
     pub message: String,
 }
 
-impl Problem {
+impl LoggedProblem {
     /// Creates the record of problems of a kind, with the message about the first.
-    pub fn new(kind: &str, count: u64, uri: Option<Uri>, message: String) -> Self {
+    pub(crate) fn new(kind: &str, count: u64, uri: Option<Uri>, message: String) -> Self {
         Self { kind: kind.to_owned(), count, uri, message }
     }
 }
@@ -51,28 +51,54 @@ impl Problem {
 /// The number of runs that the log keeps.
 const KEPT_RUNS: i64 = 100;
 
-impl State {
-    /// Notes that a run begins.
+impl CopyState {
+    /// Notes that a run begins; `None` for a Source that is not known yet.
     ///
     /// # Errors
     /// If the state cannot be written.
-    pub fn begin_run(&mut self, started: DateTime, what: &str) -> Result<RunId, StateError> {
+    pub(crate) fn begin_run(
+        &mut self,
+        started: DateTime,
+        what: &str,
+        source: Option<SourceId>,
+    ) -> Result<RunId, StateError> {
         let begin = || {
-            self.connection
-                .execute("INSERT INTO run (started, what) VALUES (?1, ?2)", (started.to_string(), what))?;
+            self.connection.execute(
+                "INSERT INTO run (started, what, source) VALUES (?1, ?2, ?3)",
+                (started.to_string(), what, source.map(SourceId::number)),
+            )?;
             let id = self.connection.last_insert_rowid();
-            self.connection.execute("DELETE FROM run WHERE id <= ?1", [id - KEPT_RUNS])?;
-            self.connection.execute("DELETE FROM problem WHERE run <= ?1", [id - KEPT_RUNS])?;
+            // The last one of each Source stays, however often another Source is run.
+            self.connection.execute(
+                "DELETE FROM run WHERE id <= ?1
+                 AND id NOT IN (SELECT MAX(id) FROM run WHERE finished IS NOT NULL GROUP BY source)",
+                [id - KEPT_RUNS],
+            )?;
+            self.connection.execute("DELETE FROM problem WHERE run NOT IN (SELECT id FROM run)", [])?;
             Ok(RunId(id))
         };
         begin().map_err(|source| self.error(source))
+    }
+
+    /// Notes which Source a run has found.
+    ///
+    /// # Errors
+    /// If the state cannot be written.
+    pub(crate) fn run_is_of(&mut self, run: RunId, source: SourceId) -> Result<(), StateError> {
+        let noted =
+            self.connection.execute("UPDATE run SET source = ?2 WHERE id = ?1", (run.0, source.number()));
+        noted.map(|_| ()).map_err(|source| self.error(source))
     }
 
     /// Notes how a run ended, with its problems by kind.
     ///
     /// # Errors
     /// If the state cannot be written.
-    pub fn finish_run(&mut self, run: &Run, problems: &[Problem]) -> Result<(), StateError> {
+    pub(crate) fn finish_run(
+        &mut self,
+        run: &LoggedRun,
+        problems: &[LoggedProblem],
+    ) -> Result<(), StateError> {
         let mut finish = || {
             let transaction = self.connection.transaction()?;
             transaction.execute(
@@ -102,32 +128,21 @@ impl State {
         finish().map_err(|source| StateError::sqlite(&self.path, source))
     }
 
-    /// The last run, and its problems.
+    /// The last run that came to an end, over one Source or over any, and its problems.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn last_run(&self) -> Result<Option<(Run, Vec<Problem>)>, StateError> {
-        self.newest_run("TRUE")
-    }
-
-    /// The last run that came to an end, and its problems.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub fn last_ended_run(&self) -> Result<Option<(Run, Vec<Problem>)>, StateError> {
-        self.newest_run("finished IS NOT NULL")
-    }
-
-    fn newest_run(&self, condition: &str) -> Result<Option<(Run, Vec<Problem>)>, StateError> {
+    pub(crate) fn last_ended_run(
+        &self,
+        of: Option<SourceId>,
+    ) -> Result<Option<(LoggedRun, Vec<LoggedProblem>)>, StateError> {
         let read = || {
             let run = self
                 .connection
                 .query_row(
-                    &format!(
-                        "SELECT id, started, finished, what, exit_code, summary FROM run WHERE {condition}
-                         ORDER BY id DESC LIMIT 1"
-                    ),
-                    [],
+                    "SELECT id, started, finished, what, exit_code, summary FROM run
+                     WHERE finished IS NOT NULL AND (?1 IS NULL OR source = ?1) ORDER BY id DESC LIMIT 1",
+                    [of.map(SourceId::number)],
                     read_run,
                 )
                 .optional()?;
@@ -143,16 +158,16 @@ impl State {
     }
 }
 
-impl Run {
+impl LoggedRun {
     /// A run that goes on.
-    pub fn new(id: RunId, started: DateTime, what: &str) -> Self {
+    pub(crate) fn new(id: RunId, started: DateTime, what: &str) -> Self {
         Self { id, started, finished: None, what: what.to_owned(), exit_code: None, summary: None }
     }
 }
 
-fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
+fn read_run(row: &Row<'_>) -> rusqlite::Result<LoggedRun> {
     let started = DateTime::parse(row.get_ref(1)?.as_str()?).map_err(|error| codec::unreadable(1, error))?;
-    Ok(Run {
+    Ok(LoggedRun {
         id: RunId(row.get(0)?),
         started,
         finished: codec::datetime(row, 2)?,
@@ -162,7 +177,12 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
     })
 }
 
-fn read_problem(row: &Row<'_>) -> rusqlite::Result<Problem> {
+fn read_problem(row: &Row<'_>) -> rusqlite::Result<LoggedProblem> {
     let uri = codec::text(row, 2)?.map(|_| codec::uri(row, 2)).transpose()?;
-    Ok(Problem { kind: row.get(0)?, count: row.get::<_, i64>(1)?.cast_unsigned(), uri, message: row.get(3)? })
+    Ok(LoggedProblem {
+        kind: row.get(0)?,
+        count: row.get::<_, i64>(1)?.cast_unsigned(),
+        uri,
+        message: row.get(3)?,
+    })
 }

@@ -2,13 +2,15 @@
 
 use instep_store::database::Schema;
 
-/// The file. Only an intent waits for the disk (`synchronous`), and with it all that was written before; what comes after the
-/// last one becomes durable when the log is folded back at the end of a run. That happens every 8,000 pages too: seldom enough
-/// that a group costs one sync of the log.
+/// The file. Only an intent waits for the disk (`synchronous`), and with it all that was written before; what comes
+/// after the last one becomes durable when the log is folded back at the end of a run. That happens every 8,000 pages
+/// too: seldom enough that a group costs one sync of the log.
 pub(super) const SCHEMA: Schema = Schema {
     // "inst", so that `file` can identify it.
     application_id: 0x696e_7374,
-    steps: &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7],
+    steps: &[
+        VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9,
+    ],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
                PRAGMA cache_size = -8192;",
     has_unnumbered_files: false,
@@ -58,15 +60,15 @@ ALTER TABLE held ADD COLUMN links TEXT;
 ALTER TABLE owed ADD COLUMN links TEXT;
 ";
 
-/// Intents are written in another form. One that an older program left under way is given up: what it had placed is found by the
-/// next run, or by an audit.
+/// Intents are written in another form. One that an older program left under way is given up: what it had placed is
+/// found by the next run, or by an audit.
 const VERSION_4: &str = "
 DROP TABLE intent;
 CREATE TABLE intent (id INTEGER PRIMARY KEY, operations BLOB NOT NULL);
 ";
 
-/// Intents have the version of their bytes. The rules that a plan was made for are a record; those of before cannot be compared,
-/// so that the next run looks at the copy as a whole once.
+/// Intents have the version of their bytes. The rules that a plan was made for are a record; those of before cannot be
+/// compared, so that the next run looks at the copy as a whole once.
 const VERSION_5: &str = r#"
 ALTER TABLE intent ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
 UPDATE setting SET name = 'policy ' || replace(replace(name, 'policy SetId(', ''), ')', ''),
@@ -89,3 +91,25 @@ DROP TABLE owed_4;
 
 /// The digest of the entries of a Change List that were read. A list of before is read once more.
 const VERSION_7: &str = "ALTER TABLE set_of_resources ADD COLUMN leading BLOB;";
+
+/// Deletions that are later than the inventory that was applied (O7).
+const VERSION_8: &str = "
+CREATE TABLE gone (
+    uri TEXT NOT NULL, set_id INTEGER NOT NULL, micros INTEGER NOT NULL, PRIMARY KEY (set_id, uri)
+) WITHOUT ROWID;
+";
+
+/// Each Source of a copy has a record of its own. The sets of the URL that was synced last are those of its host; which
+/// Source the others came from shows when they are found again.
+const VERSION_9: &str = "
+CREATE TABLE source (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE);
+INSERT INTO source (id, url) SELECT 1, value FROM setting WHERE name = 'url';
+ALTER TABLE set_of_resources ADD COLUMN source INTEGER;
+UPDATE set_of_resources SET source = 1 WHERE EXISTS (
+    SELECT 1 FROM source
+    WHERE substr(set_of_resources.uri, 1, 8 + instr(substr(source.url, 9), '/')) = substr(source.url, 1, 8 + instr(substr(source.url, 9), '/'))
+);
+ALTER TABLE run ADD COLUMN source INTEGER;
+UPDATE run SET source = 1 WHERE EXISTS (SELECT 1 FROM source);
+UPDATE setting SET name = 'way 1' WHERE name = 'way';
+";

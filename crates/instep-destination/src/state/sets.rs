@@ -3,35 +3,44 @@
 use resourcesync::Uri;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::{Checkpoint, DocumentRecord, PassedEntry, SetId, State, StateError, codec};
+use super::{Checkpoint, CopyState, DocumentRecord, PassedEntry, SetId, StateError, codec};
 
-impl State {
+impl CopyState {
     /// The set that a Capability List's URI (or whatever stands for it) names; made where it is new.
     ///
     /// # Errors
-    /// When the copy follows as many sets as it can, or the state cannot be written.
-    pub fn set(&mut self, uri: &str) -> Result<SetId, StateError> {
+    /// If the copy follows as many sets as it can, or the state cannot be written.
+    pub(crate) fn set(&mut self, uri: &str) -> Result<SetId, StateError> {
         if let Some(set) = self.known_set(uri)? {
             return Ok(set);
         }
-        let free = self
-            .connection
-            .query_row("SELECT COALESCE(MAX(id) + 1, 0) FROM set_of_resources", [], |row| row.get(0))
-            .map_err(|source| self.error(source))?;
-        if free >= SetId::MOST {
-            return Err(StateError::TooManySets { uri: uri.to_owned(), most: SetId::MOST });
-        }
+        let free = self.free_set(0, uri)?;
         self.connection
-            .execute("INSERT INTO set_of_resources (id, uri) VALUES (?1, ?2)", (free, uri))
+            .execute("INSERT INTO set_of_resources (id, uri) VALUES (?1, ?2)", (free.0, uri))
             .map_err(|source| self.error(source))?;
-        Ok(SetId(free))
+        Ok(free)
+    }
+
+    /// The number that a further set would get, after so many others that are not written either.
+    ///
+    /// # Errors
+    /// When the copy follows as many sets as it can, or the state cannot be read.
+    pub(crate) fn free_set(&self, others: usize, uri: &str) -> Result<SetId, StateError> {
+        let free =
+            self.connection.query_row("SELECT COALESCE(MAX(id) + 1, 0) FROM set_of_resources", [], |row| {
+                row.get::<_, usize>(0)
+            });
+        match u8::try_from(free.map_err(|source| self.error(source))? + others) {
+            Ok(free) if free < SetId::MOST => Ok(SetId(free)),
+            _ => Err(StateError::TooManySets { uri: uri.to_owned(), most: SetId::MOST }),
+        }
     }
 
     /// Gives a set another name; nothing if the copy follows no set of the former one.
     ///
     /// # Errors
     /// If the state cannot be written.
-    pub fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError> {
+    pub(crate) fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError> {
         self.connection
             .execute("UPDATE set_of_resources SET uri = ?2 WHERE uri = ?1", (former, name))
             .map(|_| ())
@@ -41,8 +50,8 @@ impl State {
     /// The set of that name, where the copy follows it.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn known_set(&self, uri: &str) -> Result<Option<SetId>, StateError> {
+    /// If the state cannot be read.
+    pub(crate) fn known_set(&self, uri: &str) -> Result<Option<SetId>, StateError> {
         self.connection
             .query_row("SELECT id FROM set_of_resources WHERE uri = ?1", [uri], |row| row.get(0).map(SetId))
             .optional()
@@ -52,8 +61,8 @@ impl State {
     /// Every set that the copy follows, with its name.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn sets(&self) -> Result<Vec<(SetId, String)>, StateError> {
+    /// If the state cannot be read.
+    pub(crate) fn sets(&self) -> Result<Vec<(SetId, String)>, StateError> {
         let all = || {
             self.connection
                 .prepare_cached("SELECT id, uri FROM set_of_resources ORDER BY id")?
@@ -66,8 +75,9 @@ impl State {
     /// Returns the checkpoint of a set; `None` before its first baseline synchronization is complete.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
+    /// If the state cannot be read.
+    pub(crate) fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
+        // The row of a set is there before its first baseline is complete: then it has none of these.
         let checkpoint = self.connection.query_row(
             "SELECT datetime, last_uri, last_datetime, last_change, document, position, newest, leading FROM set_of_resources
              WHERE id = ?1 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)",
@@ -80,8 +90,8 @@ impl State {
     /// Returns the identity of a document when it was last read completely.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn document(&self, uri: &Uri) -> Result<Option<DocumentRecord>, StateError> {
+    /// If the state cannot be read.
+    pub(crate) fn document(&self, uri: &Uri) -> Result<Option<DocumentRecord>, StateError> {
         let read = |row: &Row<'_>| {
             Ok(DocumentRecord {
                 uri: uri.clone(),
@@ -101,8 +111,8 @@ impl State {
     /// A setting of the copy itself: the operator's URL, the base.
     ///
     /// # Errors
-    /// When the state cannot be read.
-    pub fn setting(&self, name: &str) -> Result<Option<String>, StateError> {
+    /// If the state cannot be read.
+    pub(crate) fn setting(&self, name: &str) -> Result<Option<String>, StateError> {
         self.connection
             .query_row("SELECT value FROM setting WHERE name = ?1", [name], |row| row.get(0))
             .optional()
@@ -112,8 +122,8 @@ impl State {
     /// Sets a setting of the copy.
     ///
     /// # Errors
-    /// When the state cannot be written.
-    pub fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
+    /// If the state cannot be written.
+    pub(crate) fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
         self.connection
             .execute("INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)", [name, value])
             .map(|_| ())

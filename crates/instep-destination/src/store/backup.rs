@@ -36,7 +36,9 @@ impl Backup {
         }
         self.root.make_folder(path.folder(), 0o777, &mut |_| {}).map_err(failed)?;
         let target = self.root.folder(path.folder()).map_err(failed)?;
+        // A link replaces nothing, so an earlier backup goes first.
         self.root.remove_file(path.as_str()).map_err(failed)?;
+        // A link and no rename: the file keeps its name until its successor takes it (invariant 4).
         match rustix::fs::linkat(folder, path.name(), &target, path.name(), AtFlags::empty()) {
             Ok(()) => Ok(()),
             Err(Errno::XDEV | Errno::PERM | Errno::MLINK | Errno::OPNOTSUPP) => copy(folder, &target, path),

@@ -84,7 +84,8 @@ impl StoreError {
         }
     }
 
-    /// Returns `true` if space, quota, a read-only disk, a limit on files or the disk itself is the cause (exit code 8).
+    /// Returns `true` if space, quota, a read-only disk, a limit on files or the disk itself is the cause (exit code
+    /// 8).
     pub fn is_storage(&self) -> bool {
         matches!(self, Self::Reserve { .. } | Self::Io { .. })
     }

@@ -1,5 +1,6 @@
 //! A copy in a folder of the file system: each step of a commit, beneath the folder and through no link.
 
+mod opening;
 mod options;
 
 use std::{
@@ -11,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use instep_store::{Lock, LockError, RootFolder, Staging, kind_at, sync_file_system, sync_group};
+use instep_store::{Lock, RootFolder, Staging, kind_at, sync_file_system, sync_group};
 use resourcesync::{Algorithm, Hasher};
 use rustix::{
     fs::{AtFlags, FileType, Mode, OFlags, RenameFlags},
@@ -19,22 +20,19 @@ use rustix::{
 };
 
 use super::{
-    Durability, NameKind, Obstacle, StagedName, StagingFile, Store, StoreError,
-    backup::{self, Backup},
-    folder_sink::FolderSink,
-    folding::folds_names,
-    partial,
+    Durability, NameKind, Obstacle, StagedName, StagingFile, Store, StoreError, backup::Backup,
+    folder_sink::FolderStagingSink, partial,
 };
 use crate::map::CopyPath;
 
-pub use options::FolderOptions;
+pub(crate) use options::FolderOptions;
 
 /// The folder of everything that is ours in a copy.
 const OWN: &str = ".instep";
 const STAGING: &str = "staging";
 
-/// Up to so many files or folders each is synced by itself; more are synced with their file system: a group waits for the disk
-/// six times at most, however many files it has and wherever they lie.
+/// Up to so many files or folders each is synced by itself; more are synced with their file system: a group waits for
+/// the disk six times at most, however many files it has and wherever they lie.
 const MOST_SYNCED_ONE_BY_ONE: usize = 2;
 
 /// Free space is looked at once in so many staged files.
@@ -42,7 +40,7 @@ const STAGED_BETWEEN_LOOKS: u64 = 32;
 
 /// A copy in a folder of the file system, locked while this value lives.
 #[derive(Debug)]
-pub struct FolderStore {
+pub(crate) struct FolderStore {
     path: PathBuf,
     root: RootFolder,
     staging: Arc<Staging>,
@@ -61,30 +59,8 @@ struct Names {
 }
 
 impl FolderStore {
-    /// Opens or makes a copy and locks it. Nothing but `.instep` is made in it.
-    ///
-    /// # Errors
-    /// If another run holds the lock, `.instep` is no folder, or storage fails.
-    pub fn open(path: &Path, options: FolderOptions) -> Result<Self, StoreError> {
-        let shown = path.display().to_string();
-        let io = |doing, error| StoreError::io(doing, shown.as_str(), error);
-        if let Some(backups) = &options.backups {
-            backup::refuse_inside(backups, path)?;
-        }
-        let root = RootFolder::open_or_make(path).map_err(|error| io("open", error))?;
-        let ours = |error| StoreError::of("open", OWN, error);
-        root.make_folder(OWN, 0o700, &mut |_| {}).map_err(ours)?;
-        let own = root.root(OWN).map_err(ours)?;
-        let lock = Lock::take(&own, &options.owner).map_err(|error| refused(path, error))?;
-        let staging = Staging::open(&own, STAGING).map_err(|error| StoreError::of("open", STAGING, error))?;
-        let folds_names = folds_names(&staging).map_err(|error| io("write below", error))?;
-        let backup = options.backups.as_deref().map(Backup::open).transpose()?;
-        let (staging, lock, names) = (Arc::new(staging), Mutex::new(Some(lock)), Mutex::default());
-        Ok(Self { path: path.to_owned(), root, staging, options, backup, folds_names, names, lock })
-    }
-
     /// The folder of everything that is ours: state, plan.
-    pub fn own_folder(&self) -> PathBuf {
+    pub(crate) fn own_folder(&self) -> PathBuf {
         self.path.join(OWN)
     }
 
@@ -114,6 +90,7 @@ impl FolderStore {
         for folder in path.folders().collect::<Vec<_>>().into_iter().rev() {
             let (above, name) = folder.rsplit_once('/').unwrap_or(("", folder));
             let failed = |error| StoreError::of("remove the folder", folder, error);
+            // The system decides if it is empty: what a look says may be over before the next call.
             match rustix::fs::unlinkat(self.root.folder(above).map_err(failed)?, name, AtFlags::REMOVEDIR) {
                 Ok(()) => self.names().touched.insert(above.to_owned()),
                 Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOENT | Errno::BUSY) => return Ok(()),
@@ -138,6 +115,7 @@ impl FolderStore {
             rustix::fs::fstatvfs(&self.root).map_err(|error| self.failed("read the free space of", error))?;
         let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
         Ok((
+            // Not `f_bfree`: blocks that are kept for the superuser are of no use here.
             space.f_bavail.saturating_mul(space.f_frsize),
             self.options.reserve.unwrap_or_else(|| share.min(MOST_RESERVED)),
         ))
@@ -169,8 +147,8 @@ impl FolderStore {
         }
     }
 
-    fn sink(&self, file: File, name: StagedName) -> Box<FolderSink> {
-        Box::new(FolderSink::new(file, name, Arc::clone(&self.staging)))
+    fn sink(&self, file: File, name: StagedName) -> FolderStagingSink {
+        FolderStagingSink::new(file, name, Arc::clone(&self.staging))
     }
 }
 
@@ -184,7 +162,7 @@ impl Store for FolderStore {
         let (name, file) = staged.map_err(|error| StoreError::of("write below", STAGING, error))?;
         // Made first: looking at the free space once in a while goes by its number.
         self.check_reserve(name.get()).inspect_err(|_| self.discard(&[name]))?;
-        Ok(StagingFile::new(self.sink(file, name), name, algorithms))
+        Ok(StagingFile::new(Box::new(self.sink(file, name)), name, algorithms))
     }
 
     fn resume(
@@ -194,14 +172,15 @@ impl Store for FolderStore {
     ) -> Result<Option<(StagingFile, String)>, StoreError> {
         let name = self.fresh_name();
         let part = partial::name_for(uri);
-        let Some((mut file, validator)) = partial::reopen(&self.staging, &part, name)? else {
+        let Some((mut file, validator)) = partial::reopen(&self.staging, &part)? else {
             return Ok(None);
         };
         let mut hasher = Hasher::new(algorithms);
         let length = hasher
             .take_all(&mut file, &mut vec![0; 1 << 16])
             .map_err(|error| StoreError::io("read", &part, error))?;
-        Ok(Some((StagingFile::resumed(self.sink(file, name), name, hasher, length), validator)))
+        let sink = Box::new(self.sink(file, name).continuing(part));
+        Ok(Some((StagingFile::resumed(sink, name, hasher, length), validator)))
     }
 
     fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError> {
@@ -278,8 +257,8 @@ impl Store for FolderStore {
             }
             folder => folder?,
         };
-        // A rename would take away whatever has the name: a folder of somebody's with all that is in it, for good once staging is
-        // emptied. Only files are ours.
+        // A rename would take away whatever has the name: a folder of somebody's with all that is in it, for good once
+        // staging is emptied. Only files are ours.
         let kind = kind_at(&*folder, path.name())
             .map_err(|error| StoreError::of("look at", path.as_str(), error))?;
         let blocked = |by| Err(StoreError::Blocked { path: path.as_str().to_owned(), by });
@@ -373,17 +352,5 @@ impl Store for FolderStore {
     fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
         let (free, reserve) = self.space()?;
         Ok(Some(free.saturating_sub(reserve)))
-    }
-}
-
-fn refused(copy: &Path, error: LockError) -> StoreError {
-    match error {
-        LockError::Held { holder } => StoreError::Locked { path: copy.to_owned(), owner: holder },
-        LockError::Io(source) => StoreError::io("lock", copy.display().to_string(), source),
-        other => StoreError::io(
-            "lock",
-            copy.join(OWN).join(Lock::NAME).display().to_string(),
-            io::Error::other(other),
-        ),
     }
 }

@@ -6,11 +6,11 @@ use instep_store::Staging;
 use resourcesync::DateTime;
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
-use super::{StagedName, StoreError, partial, staging::Sink};
+use super::{StagedName, StoreError, partial, staging::StagingSink};
 
 /// A file in the staging folder.
 #[derive(Debug)]
-pub(super) struct FolderSink {
+pub(super) struct FolderStagingSink {
     file: File,
     name: StagedName,
     staging: Arc<Staging>,
@@ -18,13 +18,19 @@ pub(super) struct FolderSink {
     finished: bool,
 }
 
-impl FolderSink {
+impl FolderStagingSink {
     pub(super) fn new(file: File, name: StagedName, staging: Arc<Staging>) -> Self {
         Self { file, name, staging, part: None, finished: false }
     }
+
+    /// Continues a part, which stays what it is until it is whole.
+    pub(super) fn continuing(mut self, part: String) -> Self {
+        self.part = Some(part);
+        self
+    }
 }
 
-impl Sink for FolderSink {
+impl StagingSink for FolderStagingSink {
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.file.write_all(bytes).map_err(|error| StoreError::io("write", self.name.to_string(), error))
     }
@@ -54,7 +60,7 @@ impl Sink for FolderSink {
     }
 }
 
-impl Drop for FolderSink {
+impl Drop for FolderStagingSink {
     fn drop(&mut self) {
         if !self.finished && self.part.is_none() {
             // Swept at the next start at the latest.

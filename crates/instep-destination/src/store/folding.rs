@@ -5,8 +5,8 @@ use std::io;
 use instep_store::Staging;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-/// Returns `true` if the file system takes `probe-é` for `PROBE-é`, or a composed é for its parts. A file is made to find out:
-/// what a file system does depends on how its folder was made, so its name says nothing.
+/// Returns `true` if the file system takes `probe-é` for `PROBE-é`, or a composed é for its parts. A file is made to
+/// find out: what a file system does depends on how its folder was made, so its name says nothing.
 pub(super) fn folds_names(staging: &Staging) -> io::Result<bool> {
     const NAME: &str = "probe-\u{e9}";
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;

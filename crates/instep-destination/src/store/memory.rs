@@ -9,12 +9,12 @@ use std::{
 
 use resourcesync::{Algorithm, DateTime, Hasher};
 
-use super::{NameKind, Obstacle, StagedName, StagingFile, Store, StoreError, staging::Sink};
+use super::{NameKind, Obstacle, StagedName, StagingFile, Store, StoreError, staging::StagingSink};
 use crate::map::CopyPath;
 
 /// A copy in memory, for tests: it can take names as a file system without case does, and lose what was not synced.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryStore {
+pub(crate) struct MemoryStore {
     inner: Arc<Mutex<Inner>>,
     folds_names: bool,
 }
@@ -37,26 +37,21 @@ struct Disk {
 
 impl MemoryStore {
     /// An empty copy.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// An empty copy in which names that differ in case or composition only are one.
-    pub fn folding() -> Self {
+    pub(crate) fn folding() -> Self {
         Self { folds_names: true, ..Self::default() }
     }
 
     /// The copy as it is after the machine lost power: without what was not synced.
     #[must_use]
-    pub fn after_power_loss(&self) -> Self {
+    pub(crate) fn after_power_loss(&self) -> Self {
         let mut inner = self.inner().clone();
         inner.now = inner.durable.clone();
         Self { inner: Arc::new(Mutex::new(inner)), folds_names: self.folds_names }
-    }
-
-    /// Every file with its bytes, in order of paths.
-    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
-        self.inner().now.files.values().map(|(path, bytes)| (path.clone(), bytes.to_vec())).collect()
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -71,7 +66,7 @@ impl MemoryStore {
 impl Store for MemoryStore {
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError> {
         let name = self.fresh_name();
-        let sink = MemorySink { bytes: Vec::new(), name, inner: Arc::clone(&self.inner), part: None };
+        let sink = MemoryStagingSink { bytes: Vec::new(), name, inner: Arc::clone(&self.inner), part: None };
         Ok(StagingFile::new(Box::new(sink), name, algorithms))
     }
 
@@ -85,7 +80,8 @@ impl Store for MemoryStore {
         let mut hasher = Hasher::new(algorithms);
         hasher.update(&bytes);
         let length = bytes.len() as u64;
-        let sink = MemorySink { bytes: bytes.to_vec(), name, inner: Arc::clone(&self.inner), part: None };
+        let part = Some((uri.to_owned(), validator.clone()));
+        let sink = MemoryStagingSink { bytes: bytes.to_vec(), name, inner: Arc::clone(&self.inner), part };
         Ok(Some((StagingFile::resumed(Box::new(sink), name, hasher, length), validator)))
     }
 
@@ -246,20 +242,20 @@ fn missing(doing: &'static str, path: &str) -> StoreError {
 }
 
 #[derive(Debug)]
-struct MemorySink {
+struct MemoryStagingSink {
     bytes: Vec<u8>,
     name: StagedName,
     inner: Arc<Mutex<Inner>>,
     part: Option<(String, String)>,
 }
 
-impl MemorySink {
+impl MemoryStagingSink {
     fn disk(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Sink for MemorySink {
+impl StagingSink for MemoryStagingSink {
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.bytes.extend_from_slice(bytes);
         Ok(())
@@ -278,7 +274,7 @@ impl Sink for MemorySink {
     }
 }
 
-impl Drop for MemorySink {
+impl Drop for MemoryStagingSink {
     fn drop(&mut self) {
         if let Some((uri, validator)) = self.part.take() {
             let bytes = Arc::new(std::mem::take(&mut self.bytes));

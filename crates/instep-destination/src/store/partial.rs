@@ -38,6 +38,7 @@ pub(super) fn keep(
     part: &str,
     validator: &str,
 ) -> Result<(), StoreError> {
+    // The validator before the part: a part without one is never continued, and one without a part harms nobody.
     let sidecar = format!("{part}{VALIDATOR}");
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let note = |error: io::Error| StoreError::of("note the validator of", part, error);
@@ -46,12 +47,9 @@ pub(super) fn keep(
     staging.place(name, staging, part).map_err(|error| StoreError::of("keep", part, error))
 }
 
-/// Opens the part of a URI under a name of its own, with its validator; `None` if there is no usable one.
-pub(super) fn reopen(
-    staging: &Staging,
-    part: &str,
-    name: StagedName,
-) -> Result<Option<(File, String)>, StoreError> {
+/// Opens the part of a URI, with its validator; `None` if there is no usable one. It keeps its name until it is whole:
+/// a run that is killed while it continues a part leaves it to the next one.
+pub(super) fn reopen(staging: &Staging, part: &str) -> Result<Option<(File, String)>, StoreError> {
     let sidecar = format!("{part}{VALIDATOR}");
     let (Some(file), Some(noted)) = (open(staging, part)?, open(staging, &sidecar)?) else { return Ok(None) };
     let mut validator = String::new();
@@ -59,12 +57,11 @@ pub(super) fn reopen(
         .take(LONGEST_VALIDATOR)
         .read_to_string(&mut validator)
         .map_err(|error| StoreError::io("read the validator of", part, error))?;
-    staging.take_out(staging, part, name).map_err(|error| StoreError::of("take up", part, error))?;
     Ok(Some((file, validator)))
 }
 
-/// Opens a plain file in staging; `None` if there is none. Anything else that has the name, a pipe that nobody writes into for
-/// one, is as good as nothing: the resource is fetched from its start.
+/// Opens a plain file in staging; `None` if there is none. Anything else that has the name, a pipe that nobody writes
+/// into for one, is as good as nothing: the resource is fetched from its start.
 fn open(staging: &Staging, name: &str) -> Result<Option<File>, StoreError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     match rustix::fs::openat(staging, name, flags, Mode::empty()) {

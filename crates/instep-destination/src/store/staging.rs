@@ -9,17 +9,17 @@ use super::{StagedName, StoreError};
 /// A file that is whole but not yet committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Staged {
+pub(crate) struct Staged {
     /// Its name in staging.
     pub name: StagedName,
     /// Bytes.
     pub length: u64,
-    /// Those that were asked for.
+    /// The digests that were asked for.
     pub digests: Digests,
 }
 
 /// The receiver of the bytes of a [`StagingFile`].
-pub(super) trait Sink: fmt::Debug + Send {
+pub(super) trait StagingSink: fmt::Debug + Send {
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
     fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError>;
     fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError>;
@@ -27,20 +27,20 @@ pub(super) trait Sink: fmt::Debug + Send {
 
 /// A file that is being written; gone when dropped, unless finished or kept to be resumed.
 #[derive(Debug)]
-pub struct StagingFile {
-    sink: Box<dyn Sink>,
+pub(crate) struct StagingFile {
+    sink: Box<dyn StagingSink>,
     hasher: Hasher,
     length: u64,
     name: StagedName,
 }
 
 impl StagingFile {
-    pub(super) fn new(sink: Box<dyn Sink>, name: StagedName, algorithms: &[Algorithm]) -> Self {
+    pub(super) fn new(sink: Box<dyn StagingSink>, name: StagedName, algorithms: &[Algorithm]) -> Self {
         Self { sink, hasher: Hasher::new(algorithms), length: 0, name }
     }
 
     /// One that has bytes already.
-    pub(super) fn resumed(sink: Box<dyn Sink>, name: StagedName, hasher: Hasher, length: u64) -> Self {
+    pub(super) fn resumed(sink: Box<dyn StagingSink>, name: StagedName, hasher: Hasher, length: u64) -> Self {
         Self { sink, hasher, length, name }
     }
 
@@ -48,7 +48,7 @@ impl StagingFile {
     ///
     /// # Errors
     /// If storage fails.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         self.sink.write(bytes)?;
         self.hasher.update(bytes);
         self.length += bytes.len() as u64;
@@ -56,20 +56,21 @@ impl StagingFile {
     }
 
     /// Its name in staging: what has been written can be read there.
-    pub fn name(&self) -> StagedName {
+    pub(crate) fn name(&self) -> StagedName {
         self.name
     }
 
     /// Bytes taken so far.
-    pub fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// From now on the bytes outlive this value and the run: [`Store::resume`](super::Store::resume) finds them. For large files.
+    /// From now on the bytes outlive this value and the run: [`Store::resume`](super::Store::resume) finds them. For
+    /// large files.
     ///
     /// # Errors
     /// If storage fails.
-    pub fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
+    pub(crate) fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
         self.sink.keep_for(uri, validator)
     }
 
@@ -77,7 +78,7 @@ impl StagingFile {
     ///
     /// # Errors
     /// If storage fails.
-    pub fn finish(mut self, modified: Option<DateTime>) -> Result<Staged, StoreError> {
+    pub(crate) fn finish(mut self, modified: Option<DateTime>) -> Result<Staged, StoreError> {
         self.sink.finish(modified)?;
         Ok(Staged { name: self.name, length: self.length, digests: self.hasher.finish() })
     }

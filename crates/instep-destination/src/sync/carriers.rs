@@ -1,15 +1,15 @@
 //! The carrier of a plan: what brings its bytes at the least cost, now that their number is known.
 
+use instep_net::Origin;
 use resourcesync::{Capability, Relation};
 
 use crate::{
     Error, ProblemKind, Strategy, Via,
     discover::CapabilitySet,
     error::error_chain,
-    http::Origin,
     plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
     read::{ChangeDocuments, ChangeKind, Changes, Dump, DumpPackage},
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::Checkpoint,
     transfer::{BatchEndpoint, Carrier},
 };
@@ -21,7 +21,16 @@ pub(crate) struct ChosenWay {
     pub(crate) carrier: Carrier,
 }
 
-/// Returns where instep's own Source packs resources that are asked for together, and the origin of the document that says so.
+/// The packages that were found while the documents were read, and that may bring the bytes.
+pub(super) struct FoundPackages {
+    /// The Resource Dump whose manifests served as the inventory.
+    pub(super) dump: Option<Dump>,
+    /// The packages of the Change Dumps whose manifests served as changes.
+    pub(super) changes: Vec<DumpPackage>,
+}
+
+/// Returns where instep's own Source packs resources that are asked for together, and the origin of the document that
+/// says so.
 fn batch_endpoint(found: &CapabilitySet) -> Option<BatchEndpoint> {
     let batch = found.links.iter().find(|link| link.rel.as_str() == Relation::BATCH)?;
     let speaker = found.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
@@ -34,7 +43,7 @@ fn newest_first(mut packages: Vec<DumpPackage>) -> Vec<DumpPackage> {
     packages
 }
 
-impl Run<'_> {
+impl SyncRun<'_> {
     /// Chooses what brings the bytes of a baseline.
     pub(super) async fn carrier(
         &mut self,
@@ -42,18 +51,18 @@ impl Run<'_> {
         held: Option<&Checkpoint>,
         set: &SetRun,
         choice: Choice,
-        dump: Option<Dump>,
-        changed: Vec<DumpPackage>,
+        found_packages: FoundPackages,
     ) -> Result<ChosenWay, Error> {
         let mut situation = self.situation(found, held, &Changes::default(), false);
         self.count_fetches(&mut situation, set)?;
         let choice =
             if self.options.via == Via::Cheapest { baseline(&situation, &choice.reason)? } else { choice };
-        let changed = match self.options.all_versions && changed.is_empty() {
+        let FoundPackages { dump, changes } = found_packages;
+        let changes = match self.options.all_versions && changes.is_empty() {
             true => self.change_packages(found, &Checkpoint::new()).await?,
-            false => changed,
+            false => changes,
         };
-        let mut packages = newest_first(changed);
+        let mut packages = newest_first(changes);
         if choice.strategy == Strategy::Dump {
             let dump = match dump {
                 Some(dump) => Some(dump),

@@ -1,7 +1,8 @@
-//! Which way brings a copy in step, and what brings the bytes.
+//! Chooses the way that brings a copy in step, and reads the documents that it needs.
 
 use resourcesync::{Capability, DateTime};
 
+use super::carriers::FoundPackages;
 use crate::{
     Error, ProblemKind, Strategy, Via,
     clock::now,
@@ -9,7 +10,7 @@ use crate::{
     error::error_chain,
     plan::{Choice, Coverage, Reach, check_age, choose},
     read::{Changes, Inventory, is_gone},
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::{Checkpoint, SetId},
     transfer::Carrier,
 };
@@ -31,7 +32,8 @@ impl Planned {
     }
 }
 
-/// Keeps a checkpoint from going back behind what was applied: an inventory may be older than the changes that came after it.
+/// Keeps a checkpoint from going back behind what was applied: an inventory may be older than the changes that came
+/// after it.
 fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
     let Some(held) = held.and_then(|held| held.datetime) else { return };
     if checkpoint.datetime.is_some_and(|reached| reached.instant() < held.instant()) {
@@ -39,12 +41,13 @@ fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
     }
 }
 
-impl Run<'_> {
+impl SyncRun<'_> {
     /// Changes where they reach back to the checkpoint, else the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
         let held = self.state().checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)?;
-        // What keeps the changes from being read; an inventory that is new makes up for it (B11).
+        // The error that keeps the changes from being read. A newer inventory makes up for it, so it is reported later
+        // (B11).
         let mut lost = None;
         let changes = match &held {
             Some(checkpoint) if !anew => match Changes::look(self, found, checkpoint, false).await {
@@ -86,11 +89,19 @@ impl Run<'_> {
                 planned => return planned,
             }
         }
-        let Some(inventory) = Inventory::read_any(self, found, set, anew).await? else {
-            return match lost {
-                Some(error) => Err(error),
-                None => self.plan_listed(found, set, changes, held.unwrap_or_default()).await,
+        let inventory = match Inventory::read_any(self, found, set, anew).await {
+            Err(error) if lost.is_none() && self.options.via == Via::Cheapest && error.loses_document() => {
+                return self.plan_without_inventory(found, set, held.unwrap_or_default(), error).await;
+            }
+            read => read?,
+        };
+        let Some(inventory) = inventory else {
+            let Some(error) = lost else {
+                return self.plan_listed(found, set, changes, held.unwrap_or_default()).await;
             };
+            self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&error));
+            let reason = "the inventory is the one that was applied, and the changes since then are lost";
+            return Ok(Planned::nothing(reason.to_owned()));
         };
         if let Some(error) = lost {
             self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&error));
@@ -101,25 +112,25 @@ impl Run<'_> {
         if self.options.as_of.is_none() {
             stay_at_least(&mut read.checkpoint, held.as_ref());
         }
+        set.inventory = inventory.at.filter(|_| inventory.complete);
         let checkpoint = inventory.complete.then_some(read.checkpoint);
-        let Inventory { dump, .. } = inventory;
-        let way = self.carrier(found, held.as_ref(), set, choice, dump, read.packages).await?;
+        let packages = FoundPackages { dump: inventory.dump, changes: read.packages };
+        let way = self.carrier(found, held.as_ref(), set, choice, packages).await?;
         Ok(Planned { choice: way.choice, checkpoint, inventory: Some(entries), carrier: way.carrier })
     }
 
-    /// Returns `true` if changes reach back to the checkpoint, and something before it is unknown: an inventory newer than the one
-    /// that was applied is read whatever the changes say (O2). An inventory whose time is unknown is not: it may be older than
-    /// the changes that were applied since.
+    /// Returns `true` if changes reach back to the checkpoint, and something before it is or may be unknown: then an
+    /// inventory
+    /// other than the one that was applied is read whatever the changes say (O2, O14).
     fn should_close_gap(&self, found: &CapabilitySet, set: SetId, choice: &Choice) -> Result<bool, Error> {
         let by_changes = matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump);
         let may_choose = by_changes && found.has_inventory() && self.options.via == Via::Cheapest;
-        Ok(may_choose && matches!(self.copy.coverage(set)?, Coverage::ChangesKnown { .. }))
+        Ok(may_choose && !self.copy.coverage(set)?.is_complete())
     }
 
     /// Returns `true` if a document that cannot be had or read does not cost the set: it has an inventory.
     fn can_do_without(&self, error: &Error, found: &CapabilitySet) -> bool {
-        let is_lost = matches!(error, Error::Unreachable { .. } | Error::InvalidDocument { .. });
-        is_lost && found.has_inventory() && self.options.via != Via::Changes
+        error.loses_document() && found.has_inventory() && self.options.via != Via::Changes
     }
 
     /// Plans what a complete inventory implies by what it does not name: nothing more is owed of it, and it is gone.
@@ -127,7 +138,7 @@ impl Run<'_> {
         if !inventory.complete {
             return Ok(());
         }
-        // What an entry stood for that could not be used may be just what is missing.
+        // An entry that could not be used may stand for just the resource that seems to be missing.
         let unusable = set.with(|draft| draft.inventory.unusable);
         if unusable > 0 {
             self.reporter.note(&format!(
@@ -147,8 +158,32 @@ impl Run<'_> {
         .await
     }
 
-    /// Plans the changes that are listed after an inventory that was applied already, although they may not reach back to the
-    /// checkpoint, or another way was asked for.
+    /// Plans the changes that are listed, if the inventory is lost (B11). The checkpoint stays where it is: the next run looks for
+    /// the inventory again.
+    async fn plan_without_inventory(
+        &mut self,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        held: Checkpoint,
+        lost: Error,
+    ) -> Result<Planned, Error> {
+        *set = self.new_plan(set.id, true)?;
+        let changes = match Changes::look(self, found, &held, true).await {
+            Ok(changes) if changes.are_offered() => changes,
+            Err(error) if !error.loses_document() => return Err(error),
+            _ => return Err(lost),
+        };
+        self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&lost));
+        let read = changes.read(self, found, set, held.clone()).await?;
+        set.coverage = Some(Coverage::Unknown);
+        let reason = "the inventory is lost: the changes that are listed are applied".to_owned();
+        let choice = Choice { strategy: Strategy::Changes, reason };
+        let way = self.carrier_of_changes(found, set, choice, &held, read.packages).await?;
+        Ok(Planned { choice: way.choice, checkpoint: None, inventory: None, carrier: way.carrier })
+    }
+
+    /// Plans the changes that are listed after an inventory that was applied already, although they may not reach back
+    /// to the checkpoint, or another way was asked for.
     async fn plan_listed(
         &mut self,
         found: &CapabilitySet,
@@ -190,7 +225,8 @@ impl Run<'_> {
         })
     }
 
-    /// The changes since the checkpoint; all that the Source tells of where it has no inventory and they do not reach back.
+    /// The changes since the checkpoint; all that the Source tells of where it has no inventory and they do not reach
+    /// back.
     async fn plan_changes(
         &mut self,
         found: &CapabilitySet,
@@ -219,8 +255,8 @@ impl Run<'_> {
         })
     }
 
-    /// Refuses a Source that is frozen, where the operator says when it is (D37). One that tells of no changes may be quiet: then
-    /// the time of its inventory counts.
+    /// Refuses a Source that is frozen, where the operator says when it is (D37). One that tells of no changes may be
+    /// quiet: then the time of its inventory counts.
     async fn refuse_frozen(&mut self, found: &CapabilitySet, reached: &Checkpoint) -> Result<(), Error> {
         let max_age = self.options.max_age;
         let times = [reached.datetime, reached.newest].into_iter().flatten();
@@ -234,7 +270,8 @@ impl Run<'_> {
         }
     }
 
-    /// Returns `true` if the applied changes cannot give the wanted copy: another selection, or deletions that were held back.
+    /// Returns `true` if the applied changes cannot give the wanted copy: another selection, or deletions that were
+    /// held back.
     pub(crate) fn must_look_anew(&self, set: SetId) -> Result<bool, Error> {
         Ok(self.options.repair
             || self.options.as_of.is_some()

@@ -8,8 +8,8 @@ use crate::{
     commit::Commit,
     draft::Draft,
     plan::Desired,
-    run::{Run, SetRun},
-    state::{Action, ActionKind, Facts},
+    run::{SetRun, SyncRun},
+    state::{Action, ActionKind, ResourceMetadata},
     store::{NameKind, StoreError},
 };
 
@@ -18,7 +18,7 @@ const AT_A_TIME: usize = 256;
 
 impl Pipeline {
     /// Keeps what lies where a desired resource belongs and has its digest; the rest stays in the plan.
-    pub(super) async fn adopt(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+    pub(super) async fn adopt(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
         let mut after = 0;
         while run.ending().is_none() {
@@ -45,24 +45,28 @@ fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<C
             continue;
         }
         let Ok(found) = read(placer, &path, &desired) else { continue };
-        if found.digests.agrees_with(&desired.facts.digests) == Some(true) {
+        if found.digests.agrees_with(&desired.metadata.digests) == Some(true) {
             draft.done(desired.uri.as_str())?;
-            commits.push(Commit::Adopted { uri: desired.uri, path, facts: found, set: placer.set });
+            commits.push(Commit::Adopted { uri: desired.uri, path, metadata: found, set: placer.set });
         }
     }
     Ok((commits, last))
 }
 
 /// Reads a file's length and the digest that the Source states, and adds the Source's other metadata.
-fn read(placer: &Placer, path: &crate::map::CopyPath, desired: &Desired) -> Result<Facts, StoreError> {
+fn read(
+    placer: &Placer,
+    path: &crate::map::CopyPath,
+    desired: &Desired,
+) -> Result<ResourceMetadata, StoreError> {
     let strongest: Vec<Algorithm> =
-        desired.facts.digests.strongest().map(|digest| digest.algorithm.clone()).into_iter().collect();
+        desired.metadata.digests.strongest().map(|digest| digest.algorithm.clone()).into_iter().collect();
     let mut hasher = Hasher::new(&strongest);
     let mut file = placer.store.read(path)?;
     let length = hasher
         .take_all(&mut *file, &mut vec![0; 64 << 10])
         .map_err(|error| StoreError::io("read", path.as_str(), error))?;
-    let mut facts = desired.facts.clone();
-    (facts.length, facts.digests) = (Some(length), hasher.finish());
-    Ok(facts)
+    let mut metadata = desired.metadata.clone();
+    (metadata.length, metadata.digests) = (Some(length), hasher.finish());
+    Ok(metadata)
 }

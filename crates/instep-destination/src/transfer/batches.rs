@@ -1,19 +1,19 @@
 //! Batches: resources that instep's own Source packs on request.
 
+use instep_net::Origin;
 use resourcesync::Uri;
 
 use super::{
-    fit::Fit,
+    fit::ManifestFit,
     pipeline::{PAGE, Pipeline},
 };
 use crate::{
     Error, ProblemKind,
     draft::Draft,
     error::error_chain,
-    http::Origin,
-    package::{PackageError, Packages},
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::ActionKind,
+    transfer::package::{PackageFetchError, Packages},
 };
 
 /// The most resources of one batch, and their bytes as far as they are known: what instep's own Source packs at once.
@@ -32,7 +32,7 @@ impl Pipeline {
     /// Asks for what the plan wants in batches; what they do not bring stays in the plan.
     pub(super) async fn fetch_batches(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &SetRun,
         packages: &Packages,
         endpoint: &BatchEndpoint,
@@ -47,18 +47,19 @@ impl Pipeline {
             }
             match self.take_batch(run, set, packages, endpoint, &uris).await? {
                 Ok(()) => {}
-                Err(PackageError::TooMuch) if uris.len() > 1 => {
+                Err(PackageFetchError::TooMuch) if uris.len() > 1 => {
                     most = uris.len() / 2;
                     continue;
                 }
-                Err(PackageError::Unknown { uris: unknown }) => {
+                Err(PackageFetchError::Unknown { uris: unknown }) => {
                     let known = uris.iter().filter(|uri| !unknown.iter().any(|text| text == uri.as_str()));
                     let known: Vec<Uri> = known.cloned().collect();
                     if !known.is_empty() {
-                        // What does not come in a second batch either is fetched by requests.
+                        // One more batch at most: the plan fetches the rest by requests.
                         let _ = self.take_batch(run, set, packages, endpoint, &known).await?;
                     }
                 }
+                Err(PackageFetchError::Interrupted) => break,
                 Err(error) => {
                     run.reporter.warn(ProblemKind::Document, endpoint.uri.as_str(), &error_chain(&error));
                     break;
@@ -71,18 +72,18 @@ impl Pipeline {
 
     async fn take_batch(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &SetRun,
         packages: &Packages,
         endpoint: &BatchEndpoint,
         uris: &[Uri],
-    ) -> Result<Result<(), PackageError>, Error> {
+    ) -> Result<Result<(), PackageFetchError>, Error> {
         let arriving = match packages.batch(&endpoint.uri, endpoint.speaker.as_ref(), uris).await {
             Ok(arriving) => arriving,
             Err(error) => return Ok(Err(error)),
         };
-        match self.take_early(run, set, packages, arriving, Fit::Inventory).await? {
-            Ok(open) => self.unpack(run, set, open, Fit::Inventory, None).await.map(Ok),
+        match self.take_early(run, set, packages, arriving, ManifestFit::Inventory).await? {
+            Ok(open) => self.unpack(run, set, open, ManifestFit::Inventory, None).await.map(Ok),
             Err(error) => Ok(Err(error)),
         }
     }
@@ -106,7 +107,7 @@ impl UriBatch {
             }
             for action in page {
                 if matches!(action.kind, ActionKind::Create | ActionKind::Update) {
-                    bytes += action.desired.facts.length.unwrap_or(0);
+                    bytes += action.desired.metadata.length.unwrap_or(0);
                     if batch.uris.len() == most || bytes > BATCH_BYTES && !batch.uris.is_empty() {
                         return Ok(batch);
                     }

@@ -1,15 +1,15 @@
-//! Members of a package that are staged while the package arrives. None of them counts before all of the package is there and its
-//! directory is found safe (D19, D20).
+//! Members of a package that are staged while the package arrives. None of them counts before all of the package is
+//! there and its directory is found safe (D19, D20).
 
 use std::collections::BTreeSet;
 
 use resourcesync::{
     Uri,
-    package::{Member, PackageError as ZipError},
+    package::{Member, PackageError},
 };
 
 use super::{
-    fit::{Fit, promise},
+    fit::{ManifestFit, promise},
     pipeline::Pipeline,
     settle::Placer,
     unpack::Taken,
@@ -19,17 +19,17 @@ use crate::{
     commit::Commit,
     draft::Draft,
     error::error_chain,
-    fetch::Arrival,
-    package::{Arriving, OpenPackage, PackageError, PackageReader, Packages},
     read::DumpPackage,
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     store::StagedName,
+    transfer::fetch::Arrival,
+    transfer::package::{Arriving, OpenPackage, PackageFetchError, PackageReader, Packages},
 };
 
 /// Staged files that wait for a directory; what comes after them is unpacked when that is there.
 const MOST: usize = 4_096;
 
-/// Those of them that are handed on at a time.
+/// Staged files that are handed on at a time.
 const AT_A_TIME: usize = 256;
 
 /// A resource that is staged and waits.
@@ -40,14 +40,15 @@ struct Early {
 }
 
 impl Pipeline {
-    /// Fetches the package of a dump and stages, while it arrives, what is to be taken early. `None` if it cannot be had.
+    /// Fetches the package of a dump and stages, while it arrives, what is to be taken early. `None` if it cannot be
+    /// had.
     pub(super) async fn bring_package(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &SetRun,
         packages: &Packages,
         package: &mut DumpPackage,
-        early: Option<Fit>,
+        early: Option<ManifestFit>,
     ) -> Result<Option<OpenPackage>, Error> {
         if let Some(fit) = early.filter(|_| package.open.is_none()) {
             let begun = packages.begin(&package.entry, package.speaker.as_ref()).await;
@@ -57,8 +58,9 @@ impl Pipeline {
             };
             match brought {
                 Ok(open) => return Ok(Some(open)),
-                Err(PackageError::Unsafe { uri, source }) => {
-                    let hostile = matches!(&source, ZipError::Refused(problem) if problem.rule == "ZIP-7");
+                Err(PackageFetchError::Unsafe { uri, source }) => {
+                    let hostile =
+                        matches!(&source, PackageError::Refused(problem) if problem.rule == "ZIP-7");
                     let what = format!("the package is refused: {}", error_chain(&source));
                     match hostile {
                         true => run.reporter.problem(ProblemKind::Document, &uri, &what),
@@ -66,26 +68,29 @@ impl Pipeline {
                     }
                     return Ok(None);
                 }
-                // What did not arrive at once is asked for with all patience.
+                Err(PackageFetchError::Interrupted) => return Ok(None),
+                // A package that broke off is fetched once more, with retries, before it is read.
                 Err(error) => tracing::debug!(%error, "the package is fetched before it is read"),
             }
         }
-        if let Err(what) = package.fetch(packages).await {
+        if let Err(what) = package.fetch(packages).await
+            && run.ending().is_none()
+        {
             run.reporter.warn(ProblemKind::Document, package.entry.loc.as_str(), &what);
         }
         Ok(package.open.take())
     }
 
-    /// Stages what the plan wants of a package as it arrives, and commits that once the package is whole and safe. Returns the
-    /// package, to be unpacked further.
+    /// Stages what the plan wants of a package as it arrives, and commits that once the package is whole and safe.
+    /// Returns the package, to be unpacked further.
     pub(super) async fn take_early(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &SetRun,
         packages: &Packages,
         arriving: Arriving,
-        fit: Fit,
-    ) -> Result<Result<OpenPackage, PackageError>, Error> {
+        fit: ManifestFit,
+    ) -> Result<Result<OpenPackage, PackageFetchError>, Error> {
         let (reader, rest) = arriving.split();
         let early = set.work(move |draft| stage_early(draft, reader, fit)).await?;
         let mut whole = rest.whole(packages).await;
@@ -113,7 +118,7 @@ impl Pipeline {
     }
 }
 
-fn stage_early(draft: &mut Draft, mut reader: PackageReader, fit: Fit) -> Result<Vec<Early>, Error> {
+fn stage_early(draft: &mut Draft, mut reader: PackageReader, fit: ManifestFit) -> Result<Vec<Early>, Error> {
     let (mut early, mut taken) = (Vec::new(), BTreeSet::new());
     while early.len() < MOST
         && let Some((mut entry, member)) = reader.next_bitstream()

@@ -9,18 +9,18 @@ use crate::{
 
 /// The way to compare the entries of a package's manifest with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+pub(super) enum ManifestFit {
     /// An inventory has one state of each resource: whatever may be the wanted one is (§11).
     Inventory,
     /// Changes have several states of a resource: a digest or a time tells which is wanted (§13).
     Changes,
 }
 
-impl Fit {
+impl ManifestFit {
     /// Returns `true` if an entry of a manifest is the state that an action asks for.
     pub(super) fn accepts(self, entry: &Entry, action: &Action) -> bool {
-        let (packed, desired) = (&entry.metadata, &action.desired.facts);
-        let fixity = currency(Fixity::of_entry(entry), Fixity::of_facts(desired));
+        let (packed, desired) = (&entry.metadata, &action.desired.metadata);
+        let fixity = currency(Fixity::of_entry(entry), Fixity::of_metadata(desired));
         if self == Self::Inventory {
             return fixity != Currency::Stale;
         }
@@ -37,9 +37,9 @@ impl Fit {
 
 /// Has an entry promise what the plan wants: what comes out of the package must be that, whatever the manifest says.
 pub(super) fn promise(entry: &mut Entry, action: &Action) {
-    let facts = &action.desired.facts;
-    if facts.digests != Digests::new() {
-        entry.metadata.hash = facts.digests.clone();
+    let metadata = &action.desired.metadata;
+    if metadata.digests != Digests::new() {
+        entry.metadata.hash = metadata.digests.clone();
     }
-    entry.metadata.length = facts.length.or(entry.metadata.length);
+    entry.metadata.length = metadata.length.or(entry.metadata.length);
 }

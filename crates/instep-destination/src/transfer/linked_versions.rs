@@ -1,5 +1,6 @@
 //! Versions that `memento`, `timemap` and `timegate` links lead to (§14.6), fetched beside the copy.
 
+use instep_net::{HttpError, Origin, Request};
 use resourcesync::{
     DateTime, Relation, Uri,
     discovery::{HeaderLink, parse_link_header},
@@ -9,9 +10,8 @@ use super::{Unexplained, carrier::Carrier};
 use crate::{
     Error, Phase, ProblemKind,
     error::error_chain,
-    http::{HttpError, Origin, Request},
-    plan::{Desired, Facts, Retrieval, VersionKey},
-    run::{Run, SetRun},
+    plan::{Desired, ResourceMetadata, Retrieval, VersionKey},
+    run::{SetRun, SyncRun},
     state::{Action, ActionKind},
     versions::{SET, is_held, version_at},
 };
@@ -22,7 +22,7 @@ const TIMEMAP_BYTES: usize = 16 << 20;
 /// Rows read at a time.
 const PAGE: usize = 500;
 
-impl Run<'_> {
+impl SyncRun<'_> {
     /// Makes a plan note what links to versions lead to, where versions are kept.
     pub(crate) fn note_versions(&mut self, plan: &SetRun) -> Result<(), Error> {
         if self.options.all_versions && !self.options.dry_run {
@@ -45,6 +45,9 @@ impl Run<'_> {
             let Some(last) = page.last() else { break };
             after = last.sequence;
             for Action { desired, .. } in page {
+                if self.ending().is_some() {
+                    return Ok(());
+                }
                 for version in self.versions_at(desired).await {
                     if let Some(key) = VersionKey::parse(&version.uri)
                         && !is_held(&reader, &key)?
@@ -65,11 +68,15 @@ impl Run<'_> {
         let Retrieval { timemap, timegate, .. } = found.retrieval();
         let Some(href) = timemap.clone().or(timegate.clone()) else { return vec![found] };
         let is_map = timemap.is_some();
-        let listed = match Uri::parse(&href) {
-            Ok(uri) if is_map => self.mementos_of_map(&found.uri, &uri).await,
-            Ok(uri) => self.mementos_of_gate(&found.uri, &uri).await,
-            Err(_) => return Vec::new(),
+        let Ok(uri) = Uri::parse(&href) else { return Vec::new() };
+        let asked = async {
+            match is_map {
+                true => self.mementos_of_map(&found.uri, &uri).await,
+                false => self.mementos_of_gate(&found.uri, &uri).await,
+            }
         };
+        // The checkpoint stays where it is then, and the next run finds the link again.
+        let Some(listed) = self.stop.unless(asked).await else { return Vec::new() };
         match listed {
             Ok(listed) => listed.into_iter().filter_map(|link| of_map(&found.uri, &link)).collect(),
             Err(error) => {
@@ -111,9 +118,9 @@ fn of_map(resource: &Uri, link: &HeaderLink) -> Option<Desired> {
     }
     let time = httpdate::parse_http_date(link.datetime.as_deref()?).ok()?;
     let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
-    let mut facts = Facts::new();
-    facts.lastmod = Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?));
-    version_at(resource, &link.target, facts)
+    let mut metadata = ResourceMetadata::new();
+    metadata.lastmod = Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?));
+    version_at(resource, &link.target, metadata)
 }
 
 #[cfg(test)]
@@ -126,15 +133,15 @@ mod tests {
 
     #[test]
     fn a_version_is_named_by_its_second_whoever_tells_of_it() {
-        let mut facts = Facts::new();
-        facts.lastmod = Some(DateTime::parse("2026-01-02T03:04:05.678901Z").unwrap());
+        let mut metadata = ResourceMetadata::new();
+        metadata.lastmod = Some(DateTime::parse("2026-01-02T03:04:05.678901Z").unwrap());
         let text = "<http://example.com/v/1>; rel=\"first memento\"; datetime=\"Fri, 02 Jan 2026 03:04:05 GMT\", \
                     <http://example.com/a>; rel=\"original\"";
         let resource = uri("http://example.com/a");
         let links = parse_link_header(text, &uri("http://example.com/map"));
         let listed: Vec<_> = links.iter().filter_map(|link| of_map(&resource, link)).collect();
         assert_eq!(listed.len(), 1);
-        assert_eq!(VersionKey::parse(&listed[0].uri), VersionKey::of(&resource, &facts));
+        assert_eq!(VersionKey::parse(&listed[0].uri), VersionKey::of(&resource, &metadata));
         assert_eq!(listed[0].uri.as_str(), "http://example.com/a#2026-01-02T03:04:05Z");
         assert_eq!(listed[0].retrieval().lies_at.as_deref(), Some("http://example.com/v/1"));
     }

@@ -2,16 +2,16 @@
 
 use std::io::Read as _;
 
+use instep_net::{Client, Origin, Request, Validators};
 use resourcesync::{Digests, MediaType, Uri, patch::PatchFormat};
 
 use super::{pipeline::Pipeline, settle::Placer};
 use crate::{
     Error,
-    fetch::Arrival,
-    http::{Client, Origin, Request, Validators},
     plan::{Desired, PatchLink, PatchStep},
-    run::{Run, SetRun},
-    state::{Action, ActionKind, State},
+    run::{SetRun, SyncRun},
+    state::{Action, ActionKind, CopyState},
+    transfer::fetch::Arrival,
 };
 
 /// Actions looked at together.
@@ -20,7 +20,7 @@ const PAGE: usize = 500;
 pub(super) const MOST_BYTES: usize = 8 << 20;
 
 /// A version that patches may make.
-struct Offer {
+struct PatchOffer {
     desired: Desired,
     /// The versions on the way to it, then the version itself.
     way: Vec<Version>,
@@ -34,7 +34,7 @@ struct Version {
 
 impl Pipeline {
     /// Patches what can be patched; what a patch does not make exactly stays in the plan.
-    pub(super) async fn patch(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+    pub(super) async fn patch(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
         let reader = run.state().reader()?;
         let mut after = 0;
@@ -44,7 +44,8 @@ impl Pipeline {
             after = last.sequence;
             for offer in page.into_iter().filter_map(offer) {
                 let Some(held) = held_version(&placer, &reader, &offer.desired)? else { continue };
-                let Some(bytes) = offer.make(&run.network.client, held).await else { continue };
+                let made = run.stop.unless(offer.make(&run.network.client, held)).await;
+                let Some(bytes) = made.flatten() else { continue };
                 let Some(arrival) = stage(&placer, &offer.desired, &bytes) else { continue };
                 let Ok(commit) = placer.place(&offer.desired, None, arrival) else { continue };
                 set.with(|draft| draft.done(offer.desired.uri.as_str()))?;
@@ -55,7 +56,7 @@ impl Pipeline {
     }
 }
 
-fn offer(action: Action) -> Option<Offer> {
+fn offer(action: Action) -> Option<PatchOffer> {
     let retrieval = action.desired.retrieval();
     if retrieval.patches.is_empty() {
         return None;
@@ -68,12 +69,12 @@ fn offer(action: Action) -> Option<Offer> {
         patches: patches.iter().filter_map(known).collect(),
     };
     let step = |step: &PatchStep| version(Digests::parse(&step.hash, |_| {}), &step.patches);
-    let last = version(action.desired.facts.digests.clone(), &retrieval.patches);
+    let last = version(action.desired.metadata.digests.clone(), &retrieval.patches);
     let way = retrieval.steps.iter().map(step).chain([last]).collect();
-    Some(Offer { desired: action.desired, way })
+    Some(PatchOffer { desired: action.desired, way })
 }
 
-impl Offer {
+impl PatchOffer {
     /// Returns what the patches make of the held version, one after the other: exactly what is desired, by its digest.
     async fn make(&self, client: &Client, held: HeldBytes) -> Option<Vec<u8>> {
         let HeldBytes { mut bytes, digests } = held;
@@ -117,22 +118,22 @@ pub(super) struct HeldBytes {
 /// Returns the held version. `None` if it is too large to be patched in memory, or cannot be read.
 pub(super) fn held_version(
     placer: &Placer,
-    reader: &State,
+    reader: &CopyState,
     desired: &Desired,
 ) -> Result<Option<HeldBytes>, Error> {
     let Some(held) = reader.held(desired.uri.as_str())? else { return Ok(None) };
-    let small = held.facts.length.is_some_and(|length| length <= MOST_BYTES as u64);
+    let small = held.metadata.length.is_some_and(|length| length <= MOST_BYTES as u64);
     let Ok(file) = placer.store.read(&held.path) else { return Ok(None) };
     let mut bytes = Vec::new();
     let read = file.take(MOST_BYTES as u64).read_to_end(&mut bytes);
-    Ok((small && read.is_ok()).then_some(HeldBytes { bytes, digests: held.facts.digests }))
+    Ok((small && read.is_ok()).then_some(HeldBytes { bytes, digests: held.metadata.digests }))
 }
 
 pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Option<Arrival> {
     let algorithms: Vec<_> =
-        desired.facts.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
+        desired.metadata.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
     let mut file = placer.store.stage(&algorithms).ok()?;
     file.write(bytes).ok()?;
-    let staged = file.finish(desired.facts.lastmod).ok()?;
+    let staged = file.finish(desired.metadata.lastmod).ok()?;
     Some(Arrival { staged, verified: true, validators: Validators::default(), media_type: None })
 }

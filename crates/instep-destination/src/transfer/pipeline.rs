@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use resourcesync::Uri;
 use tokio::{
     sync::{Semaphore, mpsc},
     task::JoinHandle,
@@ -10,15 +11,15 @@ use tokio::{
 use crate::{
     Error, Event,
     commit::{Commit, CommitBatch, CommitError, Committer, Flushed},
-    run::{Run, SetRun, is_outcome},
-    state::{Action, ActionKind, Checkpoint, DocumentRecord, SetId},
+    run::{SetRun, SyncRun, is_outcome},
+    state::{Action, ActionKind, Aside, Checkpoint, DocumentRecord, SetId},
 };
 
 /// Rows of the plan read at a time.
 pub(super) const PAGE: usize = 500;
 
-/// Batches of commits that wait while a group is committed, and commits in all of them: as many as keep everybody else from
-/// waiting, and no more, however slow the disk is.
+/// Batches of commits that wait while a group is committed, and commits in all of them: as many as keep everybody else
+/// from waiting, and no more, however slow the disk is.
 const BATCHES: usize = 128;
 const ROOM: usize = 4_096;
 
@@ -34,7 +35,7 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// Lends the committer of the copy to a thread of its own.
-    pub(super) fn open(run: &mut Run<'_>) -> Result<Self, Error> {
+    pub(super) fn open(run: &mut SyncRun<'_>) -> Result<Self, Error> {
         let mut committer = run.copy.lend()?;
         let (commits, mut received) = mpsc::channel(BATCHES);
         let (reports, flushed) = mpsc::unbounded_channel();
@@ -60,18 +61,18 @@ impl Pipeline {
         self.done += commits.iter().filter(|commit| is_outcome(commit)).count() as u64;
         let places = u32::try_from(commits.len().min(ROOM)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(places).await.map_err(|_| ended())?;
-        self.commits.send(CommitBatch { commits, room }).await.map_err(|_| ended())
+        self.commits.send(CommitBatch { commits, _room: room }).await.map_err(|_| ended())
     }
 
     /// Reports what was committed meanwhile.
-    pub(super) fn report_committed(&mut self, run: &mut Run<'_>) {
+    pub(super) fn report_committed(&mut self, run: &mut SyncRun<'_>) {
         while let Ok(group) = self.flushed.try_recv() {
             run.reporter.committed(group);
         }
     }
 
     /// Commits what is left and ends the thread.
-    pub(super) async fn close(mut self, run: &mut Run<'_>) -> Result<(), Error> {
+    pub(super) async fn close(mut self, run: &mut SyncRun<'_>) -> Result<(), Error> {
         drop(self.commits);
         run.tally.done += self.done;
         while let Some(group) = self.flushed.recv().await {
@@ -95,8 +96,20 @@ impl Pipeline {
         self.send(Commit::Checkpoint(set, checkpoint)).await
     }
 
+    /// Writes down of which resources nothing is pending any more.
+    pub(super) async fn settle(&mut self, set: &SetRun) -> Result<(), Error> {
+        let mut after = 0;
+        loop {
+            let page = set.with(|draft| draft.actions().aside_after(Aside::Settled, after, PAGE))?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = *last;
+            let uris = page.iter().filter_map(|(_, uri)| Uri::parse(uri).ok());
+            self.send_all(uris.map(|uri| Commit::Settled(set.id, uri)).collect()).await?;
+        }
+    }
+
     /// Writes down the new links of resources whose bytes are current.
-    pub(super) async fn note(&mut self, run: &Run<'_>, set: &SetRun) -> Result<(), Error> {
+    pub(super) async fn note(&mut self, run: &SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         if set.with(|draft| draft.actions().totals(ActionKind::Note).0) == 0 {
             return Ok(());
         }
@@ -112,14 +125,14 @@ impl Pipeline {
                 if let Some(path) = held.as_ref().map(|held| held.path.as_str()) {
                     run.reporter.monitor.event(Event::Noted { uri: desired.uri.as_str(), path });
                 }
-                commits.push(Commit::Noted { uri: desired.uri, facts: desired.facts, set: set.id });
+                commits.push(Commit::Noted { uri: desired.uri, metadata: desired.metadata, set: set.id });
             }
             self.send_all(commits).await?;
         }
     }
 
     /// Removes what the plan says is gone, in its order, unless the guard refuses it.
-    pub(super) async fn delete(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+    pub(super) async fn delete(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         if set.refused.is_some() {
             return Ok(());
         }
@@ -129,7 +142,10 @@ impl Pipeline {
                 let page = set.with(|draft| draft.actions().of_kind_after(kind, after, PAGE))?;
                 let Some(last) = page.last() else { break };
                 after = last.sequence;
-                let deletion = |action: Action| Commit::Deletion { uri: action.desired.uri, set: set.id };
+                let deletion = |Action { desired, .. }: Action| {
+                    let datetime = desired.metadata.datetime;
+                    Commit::Deletion { uri: desired.uri, set: set.id, datetime }
+                };
                 self.send_all(page.into_iter().map(deletion).collect()).await?;
                 if run.ending().is_some() {
                     return Ok(());

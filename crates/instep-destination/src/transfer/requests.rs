@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::OptionFuture;
+use instep_net::{Origin, Validators};
 use resourcesync::{DateTime, Uri};
 use tokio::{
     sync::mpsc,
@@ -17,14 +18,14 @@ use super::{
 };
 use crate::{
     Error, ProblemKind,
-    fetch::Task,
-    http::{Origin, Validators},
-    run::{Run, SetRun},
-    state::{Action, ActionKind, Facts, State},
+    run::{SetRun, SyncRun},
+    state::{Action, ActionKind, CopyState, ResourceMetadata},
+    transfer::fetch::Task,
 };
 
-/// The time that transfers in flight may take once the run is to end.
-const GRACE: Duration = Duration::from_secs(30);
+/// The time that transfers in flight may take once the run is to end. Small ones are done in it; what has arrived of a
+/// large one is kept for the next run.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Resources that wait to be fetched, and arrivals that wait to be committed.
 const QUEUE: usize = 512;
@@ -36,7 +37,7 @@ impl Pipeline {
     /// Fetches what the plan asks for, and hands on what comes of it.
     pub(super) async fn fetch(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &SetRun,
         unexplained: &mut Unexplained,
     ) -> Result<(), Error> {
@@ -48,7 +49,7 @@ impl Pipeline {
             let (fetcher, enough) = (fetcher.clone(), enough.clone());
             tokio::spawn(async move { fetcher.run(tasks, outcomes_in, enough).await })
         };
-        let shutdown = run.options.shutdown.clone();
+        let stop = run.stop.token().clone();
         let reader = run.state().reader()?;
         let as_of = run.options.as_of.as_ref().and_then(http_date);
         let mut feed = PlanFeed { reader, page: Vec::new().into_iter(), after: 0, as_of };
@@ -79,10 +80,10 @@ impl Pipeline {
                         commits.extend(settle::settle(run, set.id, task, outcome, unexplained)?);
                     }
                     self.send_all(commits).await?;
-                    run.login_page.compare(&run.network.client).await;
+                    run.stop.unless(run.login_page.compare(&run.network.client)).await;
                 }
                 Some(group) = self.flushed.recv() => run.reporter.committed(group),
-                () = shutdown.requested(), if deadline.is_none() => deadline = Some(Instant::now() + GRACE),
+                () = stop.cancelled(), if deadline.is_none() => deadline = Some(Instant::now() + GRACE),
                 Some(()) = OptionFuture::from(deadline.map(sleep_until)), if deadline.is_some() => break,
             }
         }
@@ -99,7 +100,7 @@ impl Pipeline {
 
 /// The plan as tasks, a page at a time.
 struct PlanFeed {
-    reader: State,
+    reader: CopyState,
     page: std::vec::IntoIter<Action>,
     after: i64,
     /// The moment whose versions are wanted though they may have been replaced, as HTTP writes it.
@@ -136,16 +137,16 @@ impl PlanFeed {
 
     fn task(&self, action: Action) -> Result<Task<Pending>, Error> {
         let held = match action.kind {
-            ActionKind::Check => self.reader.held(action.desired.uri.as_str())?.map(|held| held.facts),
+            ActionKind::Check => self.reader.held(action.desired.uri.as_str())?.map(|held| held.metadata),
             _ => None,
         };
         let (desired, retrieval) = (&action.desired, action.desired.retrieval());
         let at = retrieval.lies_at.as_deref().and_then(|href| Uri::parse(href).ok());
         let mut task = Task::new(at.unwrap_or_else(|| desired.uri.clone()), ());
-        task.expected.length = desired.facts.length;
-        task.expected.digests = desired.facts.digests.clone();
+        task.expected.length = desired.metadata.length;
+        task.expected.digests = desired.metadata.digests.clone();
         task.expected.encoding = retrieval.encoding.as_deref().map(Into::into);
-        // What lies elsewhere is asked for on behalf of its resource.
+        // Another location is requested on behalf of the resource: its scope is that of the resource.
         task.speaker = retrieval.lies_at.as_ref().and_then(|_| Origin::parse(desired.uri.as_str()).ok());
         let uris = |texts: &[String]| texts.iter().filter_map(|uri| Uri::parse(uri).ok()).collect::<Vec<_>>();
         match &self.as_of {
@@ -170,9 +171,9 @@ fn http_date(moment: &DateTime) -> Option<Box<str>> {
     Some(httpdate::fmt_http_date(time).into())
 }
 
-/// Returns what the server is asked with. If it gave no ETag, its `Last-Modified` is kept instead: the two are told apart by the
-/// quotes.
-fn validators(held: &Facts) -> Validators {
+/// Returns what the server is asked with. If it gave no ETag, its `Last-Modified` is kept instead: the two are told
+/// apart by the quotes.
+fn validators(held: &ResourceMetadata) -> Validators {
     match held.etag.as_deref() {
         Some(etag) if etag.starts_with(['"', 'W']) && etag.ends_with('"') => {
             Validators::new(Some(etag), None)

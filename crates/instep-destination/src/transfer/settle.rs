@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use instep_net::HttpError;
 use resourcesync::{MediaType, Uri};
 
 use super::Unexplained;
@@ -9,13 +10,12 @@ use crate::{
     Error, ProblemKind,
     commit::{Commit, NewFile},
     error::error_chain,
-    fetch::{Arrival, FetchError, Outcome, Task},
-    http::HttpError,
     map::{CopyPath, MapError, Mapper},
     plan::{Desired, VersionKey},
-    run::Run,
-    state::{Action, ActionKind, Facts, Owed, SetId},
+    run::SyncRun,
+    state::{Action, ActionKind, Owed, ResourceMetadata, SetId},
     store::Store,
+    transfer::fetch::{Arrival, FetchError, FetchOutcome, Task},
 };
 
 /// An action while its resource is fetched.
@@ -23,33 +23,34 @@ use crate::{
 pub(super) struct Pending {
     pub(super) action: Action,
     /// The held metadata, if the plan could not decide that it is current.
-    pub(super) held: Option<Facts>,
+    pub(super) held: Option<ResourceMetadata>,
 }
 
-/// Why a resource was not had.
-pub(super) struct Failure {
+/// The reason why a resource was not had.
+pub(super) struct TransferFailure {
     kind: ProblemKind,
     what: String,
     /// `true` if a change published meanwhile may explain it (D39).
     explicable: bool,
 }
 
-/// Returns the commit for it. A failure becomes owed; one that a later change may explain is reported only after those were read.
+/// Returns the commit for it. A failure becomes owed; one that a later change may explain is reported only after those
+/// were read.
 pub(super) fn settle(
-    run: &mut Run<'_>,
+    run: &mut SyncRun<'_>,
     set: SetId,
     task: Task<Pending>,
-    outcome: Outcome,
+    outcome: FetchOutcome,
     unexplained: &mut Unexplained,
 ) -> Result<Option<Commit>, Error> {
     let failure = match outcome {
-        Outcome::Staged(arrival) if is_a_page_instead(&task.context.action.desired, &arrival) => {
+        FetchOutcome::Staged(arrival) if is_a_page_instead(&task.context.action.desired, &arrival) => {
             run.copy.store.discard(&[arrival.staged.name]);
             run.login_page.page(&task.uri, arrival.staged.length);
             let what = "It came as a page instead of what the Source lists".to_owned();
-            Failure { kind: ProblemKind::Mismatch, what, explicable: false }
+            TransferFailure { kind: ProblemKind::Mismatch, what, explicable: false }
         }
-        Outcome::Staged(arrival) => {
+        FetchOutcome::Staged(arrival) => {
             run.login_page.right();
             let Pending { action, held } = &task.context;
             match Placer::new(run, set).place(&action.desired, held.as_ref(), arrival) {
@@ -63,18 +64,18 @@ pub(super) fn settle(
                 Err(failure) => failure,
             }
         }
-        Outcome::NotModified => {
+        FetchOutcome::NotModified => {
             run.reporter.report.unchanged += 1;
             let desired = task.context.action.desired;
-            return Ok(Some(Commit::Current { uri: desired.uri, facts: desired.facts, set }));
+            return Ok(Some(Commit::Current { uri: desired.uri, metadata: desired.metadata, set }));
         }
-        Outcome::Gone { status } => Failure {
+        FetchOutcome::Gone { status } => TransferFailure {
             kind: ProblemKind::Missing,
             what: format!("the Source lists it and answers {status}"),
             explicable: true,
         },
-        Outcome::Failed(FetchError::Store(error)) => return Err(error.into()),
-        Outcome::Failed(error) => {
+        FetchOutcome::Failed(FetchError::Store(error)) => return Err(error.into()),
+        FetchOutcome::Failed(error) => {
             if let FetchError::Mismatch(mismatch) = &error {
                 run.login_page.wrong(&task.uri, mismatch);
             }
@@ -92,7 +93,7 @@ pub(super) fn settle(
     Ok(Some(Commit::Owed(set, owed)))
 }
 
-/// More than so many at a time are told at once.
+/// Failures that are kept until changes explain them; further ones are reported at once.
 const MOST_UNEXPLAINED: usize = 10_000;
 
 /// Gives what arrived its place: on any thread.
@@ -104,7 +105,7 @@ pub(super) struct Placer {
 }
 
 impl Placer {
-    pub(super) fn new(run: &Run<'_>, set: SetId) -> Self {
+    pub(super) fn new(run: &SyncRun<'_>, set: SetId) -> Self {
         Self { mapper: Arc::clone(&run.copy.mapper), store: Arc::clone(&run.copy.store), set }
     }
 
@@ -120,26 +121,30 @@ impl Placer {
     pub(super) fn place(
         &self,
         desired: &Desired,
-        held: Option<&Facts>,
+        held: Option<&ResourceMetadata>,
         arrival: Arrival,
-    ) -> Result<Commit, Failure> {
-        let mut facts = desired.facts.clone();
+    ) -> Result<Commit, TransferFailure> {
+        let mut metadata = desired.metadata.clone();
         let validators = &arrival.validators;
-        facts.etag = validators.etag.clone().or_else(|| validators.last_modified.clone());
-        if facts.media_type.is_none() {
-            facts.media_type = arrival.media_type.as_deref().map(MediaType::new);
+        metadata.etag = validators.etag.clone().or_else(|| validators.last_modified.clone());
+        if metadata.media_type.is_none() {
+            metadata.media_type = arrival.media_type.as_deref().map(MediaType::new);
         }
         if held.is_some_and(|held| held.digests.agrees_with(&arrival.staged.digests) == Some(true)) {
             self.store.discard(&[arrival.staged.name]);
-            return Ok(Commit::Current { uri: desired.uri.clone(), facts, set: self.set });
+            return Ok(Commit::Current { uri: desired.uri.clone(), metadata, set: self.set });
         }
         match self.path(&desired.uri) {
             Ok(path) => {
-                Ok(Commit::File(NewFile::new(desired.uri.clone(), path, arrival.staged, facts, self.set)))
+                Ok(Commit::File(NewFile::new(desired.uri.clone(), path, arrival.staged, metadata, self.set)))
             }
             Err(error) => {
                 self.store.discard(&[arrival.staged.name]);
-                Err(Failure { kind: ProblemKind::Storage, what: error_chain(&error), explicable: false })
+                Err(TransferFailure {
+                    kind: ProblemKind::Storage,
+                    what: error_chain(&error),
+                    explicable: false,
+                })
             }
         }
     }
@@ -149,14 +154,14 @@ impl Placer {
 fn is_a_page_instead(desired: &Desired, arrival: &Arrival) -> bool {
     let is_html =
         |text: &str| matches!(MediaType::new(text).essence(), "text/html" | "application/xhtml+xml");
-    let facts = &desired.facts;
+    let metadata = &desired.metadata;
     !arrival.verified
-        && facts.length.is_none()
-        && facts.media_type.as_ref().is_some_and(|listed| !is_html(listed.as_str()))
+        && metadata.length.is_none()
+        && metadata.media_type.as_ref().is_some_and(|listed| !is_html(listed.as_str()))
         && arrival.media_type.as_deref().is_some_and(is_html)
 }
 
-fn failure(error: &FetchError) -> Failure {
+fn failure(error: &FetchError) -> TransferFailure {
     let what = error_chain(error);
     let (kind, explicable) = match error {
         FetchError::Mismatch(_) | FetchError::Coding { .. } => (ProblemKind::Mismatch, true),
@@ -168,5 +173,5 @@ fn failure(error: &FetchError) -> Failure {
         },
         _ => (ProblemKind::Storage, false),
     };
-    Failure { kind, what, explicable }
+    TransferFailure { kind, what, explicable }
 }

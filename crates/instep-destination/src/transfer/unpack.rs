@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 
 use super::{
     carrier::Carrier,
-    fit::{Fit, promise},
+    fit::{ManifestFit, promise},
     patches,
     pipeline::Pipeline,
     settle::Placer,
@@ -16,12 +16,12 @@ use crate::{
     commit::Commit,
     documents::{Document, Entries},
     draft::Draft,
-    fetch::Arrival,
-    package::{OpenPackage, Packages},
     plan::Desired,
     read::DumpPackage,
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::SetId,
+    transfer::fetch::Arrival,
+    transfer::package::{OpenPackage, Packages},
 };
 
 /// The members that a plan takes from a package.
@@ -39,7 +39,7 @@ impl Pipeline {
     /// Transfers what does not come by a request for each resource; what a carrier does not have stays in the plan.
     pub(super) async fn bring(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &SetRun,
         carrier: Carrier,
     ) -> Result<(), Error> {
@@ -60,7 +60,7 @@ impl Pipeline {
     /// Takes from packages of dumps what the plan wants. One is fetched only if it holds something of that.
     async fn unpack_dumps(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &SetRun,
         packages: &Packages,
         dumped: Vec<DumpPackage>,
@@ -75,14 +75,14 @@ impl Pipeline {
                 continue;
             }
             package.look_at_contents(packages).await;
-            let fit = if package.changes { Fit::Changes } else { Fit::Inventory };
+            let fit = if package.changes { ManifestFit::Changes } else { ManifestFit::Inventory };
             if let Some(manifest) = package.manifest.clone()
                 && keep.is_none()
                 && !set.work(move |draft| holds_something_desired(draft, &manifest, fit)).await?
             {
                 continue;
             }
-            // What is taken early is not committed yet when the other states are looked at.
+            // Versions are taken one state after the other, and a member that is taken early is not committed yet.
             let early = keep.is_none().then_some(fit);
             let open = self.bring_package(run, set, packages, &mut package, early).await?;
             if let Some(open) = open {
@@ -95,10 +95,10 @@ impl Pipeline {
     /// Stages, on one thread that may block, what the plan wants of a package, and commits it meanwhile.
     pub(super) async fn unpack(
         &mut self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &SetRun,
         open: OpenPackage,
-        fit: Fit,
+        fit: ManifestFit,
         keep: Option<SetId>,
     ) -> Result<(), Error> {
         let unpacking = Unpacking { placer: Placer::new(run, set.id), fit, keep };
@@ -113,15 +113,15 @@ impl Pipeline {
             Ok(())
         });
         let commit = async {
-            // Where this ends early, its end of the channel goes, and the thread ends too.
+            // An early end drops this end of the channel, by which the thread ends too.
             let mut receiver = receiver;
             while let Some(taken) = receiver.recv().await {
                 run.reporter.report.unchanged += taken.unchanged;
                 self.send_all(taken.commits).await?;
                 run.reporter.progress(run.network.fetcher.bytes());
                 self.report_committed(run);
-                // A budget that is spent does not cost what is here already.
-                if run.options.shutdown.is_requested() {
+                // Bytes that are used up do not cost what is here already.
+                if run.stop.token().is_cancelled() {
                     break;
                 }
             }
@@ -135,7 +135,7 @@ impl Pipeline {
 /// The parameters for unpacking a package.
 struct Unpacking {
     placer: Placer,
-    fit: Fit,
+    fit: ManifestFit,
     /// The set that keeps states which the plan does not want, if versions are kept.
     keep: Option<SetId>,
 }
@@ -163,7 +163,7 @@ impl Unpacking {
                 continue;
             };
             promise(&mut entry, &action);
-            // What does not come out right is fetched by its own URI.
+            // A member that is not as listed stays in the plan, and is fetched by its own URI.
             let Some(arrival) = self.arrival(draft, package, &entry)? else { continue };
             if let Ok(commit) = self.placer.place(&action.desired, None, arrival) {
                 draft.done(entry.loc.as_str())?;
@@ -185,7 +185,7 @@ impl Unpacking {
             return Ok(package.stage(entry).ok());
         }
         let mut desired = Desired::new(entry.loc.clone());
-        (desired.facts.digests, desired.facts.lastmod) = (entry.metadata.hash.clone(), entry.lastmod);
+        (desired.metadata.digests, desired.metadata.lastmod) = (entry.metadata.hash.clone(), entry.lastmod);
         let Some(held) = patches::held_version(&self.placer, draft.state(), &desired)? else {
             return Ok(None);
         };
@@ -194,7 +194,7 @@ impl Unpacking {
             let patch = link.path.as_ref().and_then(|path| package.read(path, patches::MOST_BYTES));
             if let (Some(format), Some(patch)) = (format, patch)
                 && let Ok(bytes) =
-                    format.apply(&held.bytes, &patch, &desired.facts.digests, patches::MOST_BYTES)
+                    format.apply(&held.bytes, &patch, &desired.metadata.digests, patches::MOST_BYTES)
             {
                 return Ok(patches::stage(&self.placer, &desired, &bytes));
             }
@@ -203,7 +203,7 @@ impl Unpacking {
     }
 }
 
-fn holds_something_desired(draft: &mut Draft, manifest: &Document, fit: Fit) -> Result<bool, Error> {
+fn holds_something_desired(draft: &mut Draft, manifest: &Document, fit: ManifestFit) -> Result<bool, Error> {
     let mut entries = manifest.read()?;
     let mut entry = Entry::default();
     while entries.read_entry(&mut entry).map_err(|error| manifest.unreadable(error))? {

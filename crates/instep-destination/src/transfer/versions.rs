@@ -9,11 +9,11 @@ use crate::{
     Error,
     commit::{Commit, NewFile},
     draft::Draft,
-    package::OpenPackage,
     plan::{Desired, DesiredPresence, VersionKey},
-    run::{Run, SetRun},
-    state::{Action, ActionKind, Held, SetId},
+    run::{SetRun, SyncRun},
+    state::{Action, ActionKind, HeldResource, SetId},
     store::{Staged, StoreError},
+    transfer::package::OpenPackage,
     versions::is_held,
 };
 
@@ -22,7 +22,7 @@ const AT_A_TIME: usize = 64;
 
 impl Pipeline {
     /// Keeps what the plan replaces or removes, before it does.
-    pub(super) async fn keep_versions(&mut self, run: &mut Run<'_>, set: &SetRun) -> Result<(), Error> {
+    pub(super) async fn keep_versions(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
         let Some(id) = run.versions else { return Ok(()) };
         let placer = Placer::new(run, id);
         for kind in [ActionKind::Update, ActionKind::Check, ActionKind::Delete] {
@@ -42,7 +42,8 @@ impl Pipeline {
     }
 }
 
-/// Returns commits that keep the held versions of the next resources to change, and the position in the plan after them.
+/// Returns commits that keep the held versions of the next resources to change, and the position in the plan after
+/// them.
 fn keep_some(
     draft: &mut Draft,
     kind: ActionKind,
@@ -54,24 +55,24 @@ fn keep_some(
     let mut commits = Vec::new();
     for Action { desired, .. } in page {
         let Some(held) = draft.state().held(desired.uri.as_str())? else { continue };
-        let Some(version) = VersionKey::of(&held.uri, &held.facts).map(VersionKey::into_uri) else {
+        let Some(version) = VersionKey::of(&held.uri, &held.metadata).map(VersionKey::into_uri) else {
             continue;
         };
         if draft.state().held(version.as_str())?.is_some() {
             continue;
         }
-        // What is damaged is no version.
+        // A damaged file is not kept as a version.
         let Ok(Some(staged)) = copy(placer, &held) else { continue };
         let Ok(path) = placer.path(&version) else { continue };
-        commits.push(Commit::File(NewFile::new(version, path, staged, held.facts, placer.set)));
+        commits.push(Commit::File(NewFile::new(version, path, staged, held.metadata, placer.set)));
     }
     Ok((commits, last))
 }
 
 /// A staged copy of a held file, if that is still what the state says.
-fn copy(placer: &Placer, held: &Held) -> Result<Option<Staged>, StoreError> {
+fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreError> {
     let algorithms: Vec<Algorithm> =
-        held.facts.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
+        held.metadata.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
     let mut from = placer.store.read(&held.path)?;
     let mut to = placer.store.stage(&algorithms)?;
     let mut buffer = vec![0; 64 << 10];
@@ -83,8 +84,8 @@ fn copy(placer: &Placer, held: &Held) -> Result<Option<Staged>, StoreError> {
         }
         to.write(&buffer[..read])?;
     }
-    let staged = to.finish(held.facts.lastmod)?;
-    if staged.digests.agrees_with(&held.facts.digests) == Some(false) {
+    let staged = to.finish(held.metadata.lastmod)?;
+    if staged.digests.agrees_with(&held.metadata.digests) == Some(false) {
         placer.store.discard(&[staged.name]);
         return Ok(None);
     }
@@ -103,12 +104,12 @@ pub(super) fn packed(
     if !is_state || !draft.selects(package.manifest.origin().as_ref(), entry) {
         return Ok(None);
     }
-    let facts = Desired::of_entry(entry, DesiredPresence::Present).facts;
-    let Some(version) = VersionKey::of(&entry.loc, &facts) else { return Ok(None) };
+    let metadata = Desired::of_entry(entry, DesiredPresence::Present).metadata;
+    let Some(version) = VersionKey::of(&entry.loc, &metadata) else { return Ok(None) };
     if is_held(draft.state(), &version)? {
         return Ok(None);
     }
     let version = version.into_uri();
     let (Ok(arrival), Ok(path)) = (package.stage(entry), placer.path(&version)) else { return Ok(None) };
-    Ok(Some(Commit::File(NewFile::new(version, path, arrival.staged, facts, set))))
+    Ok(Some(Commit::File(NewFile::new(version, path, arrival.staged, metadata, set))))
 }

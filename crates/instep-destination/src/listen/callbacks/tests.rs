@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
 use crate::listen::{
-    Inbox, Kind, State,
+    ChannelState, Inbox, Kind,
     lease::{Ask, Lease},
 };
 
@@ -25,7 +25,7 @@ impl Scene {
     async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (inbox, state) = (Arc::new(Inbox::default()), Arc::new(State::default()));
+        let (inbox, state) = (Arc::new(Inbox::default()), Arc::new(ChannelState::default()));
         let uri = |text: &str| Uri::parse(text).unwrap();
         let name = (uri("http://source/capabilitylist.xml"), Kind::Changes);
         let subscription =
@@ -111,8 +111,8 @@ async fn cn_13_w8_only_what_was_asked_for_is_confirmed() {
         assert!(answer.starts_with("HTTP/1.1 404") && !answer.contains("challenge"), "{mode} {topic}");
     }
     assert!(scene.verify(&token, "denied", TOPIC).await.starts_with("HTTP/1.1 200"));
-    let heard = scene.inbox.take();
-    assert!(heard.look && heard.notes[0].contains("denied: none"), "CN-15: {heard:?}");
+    let received = scene.inbox.take();
+    assert!(received.look && received.notes[0].contains("denied: none"), "CN-15: {received:?}");
     assert_eq!(scene.deliver(&token, &scene.signed(BODY), BODY).await, (404, false));
 }
 

@@ -17,7 +17,7 @@ struct World {
     /// Tokens with the end of their leases.
     subscribed: BTreeMap<String, Duration>,
     asked: Vec<(Duration, Ask)>,
-    answer: Answer,
+    answer: HubAnswer,
     verifies: bool,
 }
 
@@ -29,7 +29,7 @@ impl World {
             grants,
             subscribed: BTreeMap::new(),
             asked: Vec::new(),
-            answer: Answer::Accepted,
+            answer: HubAnswer::Accepted,
             verifies: true,
         }
     }
@@ -40,7 +40,7 @@ impl World {
             while let Some(ask) = self.lease.ask(self.now, || identity(self.asked.len())) {
                 self.asked.push((self.now, ask.clone()));
                 self.lease.answered(&ask, self.answer, self.now);
-                if self.answer == Answer::Accepted && self.verifies {
+                if self.answer == HubAnswer::Accepted && self.verifies {
                     self.verify(&ask);
                 }
             }
@@ -104,12 +104,12 @@ fn w6_each_renewal_has_another_callback_and_secret() {
 fn w4_a_lease_that_could_not_be_renewed_is_lost_and_comes_back() {
     let mut world = World::new(DAY);
     world.run(HOUR);
-    world.answer = Answer::Failed;
+    world.answer = HubAnswer::Failed;
     world.run(2 * DAY);
     assert!(world.lease.expires(world.now).is_none() && !world.is_reached());
     let attempts = world.asked.len();
     assert!((100..400).contains(&attempts), "{attempts}: often enough, and not more");
-    world.answer = Answer::Accepted;
+    world.answer = HubAnswer::Accepted;
     world.run(2 * DAY + PAUSES.1);
     assert!(world.lease.expires(world.now).is_some() && world.is_reached());
 }
@@ -139,7 +139,7 @@ fn a_hub_that_refuses_to_be_told_the_lease_chooses_it() {
     let mut lease = Lease::new(1, WANTED);
     let first = lease.ask(Duration::ZERO, || identity(0)).unwrap();
     assert_eq!(first.lease, Some(WANTED));
-    lease.answered(&first, Answer::Refused, Duration::ZERO);
+    lease.answered(&first, HubAnswer::Refused, Duration::ZERO);
     let second = lease.ask(Duration::ZERO, || identity(1)).unwrap();
     assert_eq!(second.lease, None);
 }
@@ -148,7 +148,7 @@ fn a_hub_that_refuses_to_be_told_the_lease_chooses_it() {
 fn another_hub_is_tried_after_a_failure() {
     let mut lease = Lease::new(2, WANTED);
     let first = lease.ask(Duration::ZERO, || identity(0)).unwrap();
-    lease.answered(&first, Answer::Failed, Duration::ZERO);
+    lease.answered(&first, HubAnswer::Failed, Duration::ZERO);
     let second = lease.ask(PAUSES.0, || identity(1)).unwrap();
     assert_eq!((first.hub, second.hub), (0, 1));
 }
@@ -195,7 +195,7 @@ fn cn_19_at_the_end_it_is_unsubscribed_and_nothing_more_is_asked_for() {
     let mut refused = World::new(DAY);
     refused.run(HOUR);
     refused.lease.end(refused.now);
-    refused.answer = Answer::Refused;
+    refused.answer = HubAnswer::Refused;
     refused.run(2 * HOUR);
     assert!(refused.lease.has_ended(), "a hub that refuses is not waited for");
 }
@@ -207,6 +207,6 @@ fn a_verification_that_comes_twice_or_before_the_answer_is_confirmed() {
     for _ in 0..2 {
         assert!(lease.verify(&ask.identity.token, Mode::Subscribe, Some(DAY), SECOND));
     }
-    lease.answered(&ask, Answer::Refused, SECOND);
+    lease.answered(&ask, HubAnswer::Refused, SECOND);
     assert!(lease.expires(HOUR).is_some(), "what was verified is held, whatever the hub answers then");
 }

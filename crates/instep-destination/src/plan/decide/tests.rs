@@ -4,7 +4,7 @@ use proptest::{prelude::*, strategy::Strategy};
 use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
 use super::*;
-use crate::{map::CopyPath, state::Facts};
+use crate::{map::CopyPath, state::ResourceMetadata};
 
 const SET: SetId = SetId(3);
 const KINDS: [ActionKind; 4] =
@@ -20,19 +20,19 @@ fn second(second: i64) -> DateTime {
 }
 
 /// A few values of each attribute, so that equal ones meet often; each may be missing.
-fn facts() -> impl Strategy<Value = Facts> {
+fn metadata() -> impl Strategy<Value = ResourceMetadata> {
     let digest = prop::option::of(0u8..2);
     (digest, prop::option::of(5u64..7), prop::option::of(10i64..12), prop::option::of(0i64..6), 0usize..2)
         .prop_map(|(digest, length, lastmod, datetime, links)| {
-            let mut facts = Facts::new();
+            let mut metadata = ResourceMetadata::new();
             if let Some(digest) = digest {
-                facts.digests = Digests::parse(&format!("md5:{digest:032x}"), |_| {});
+                metadata.digests = Digests::parse(&format!("md5:{digest:032x}"), |_| {});
             }
-            (facts.length, facts.lastmod, facts.datetime) =
+            (metadata.length, metadata.lastmod, metadata.datetime) =
                 (length, lastmod.map(second), datetime.map(second));
             let link = || Link::new(Relation::DescribedBy, Uri::parse("http://example.com/a.md").unwrap());
-            facts.links = std::iter::repeat_with(link).take(links).collect();
-            facts
+            metadata.links = std::iter::repeat_with(link).take(links).collect();
+            metadata
         })
 }
 
@@ -46,14 +46,14 @@ fn presence() -> impl Strategy<Value = DesiredPresence> {
 }
 
 prop_compose! {
-    fn desired()(presence in presence(), facts in facts(), ordinal in 0u64..4) -> Desired {
-        Desired { presence, facts, ordinal, ..Desired::new(uri()) }
+    fn desired()(presence in presence(), metadata in metadata(), ordinal in 0u64..4) -> Desired {
+        Desired { presence, metadata, ordinal, ..Desired::new(uri()) }
     }
 }
 
 prop_compose! {
-    fn held()(facts in facts(), sets in prop::sample::select(&OTHER_SETS[..])) -> Held {
-        Held { uri: uri(), path: CopyPath::from_state("a").unwrap(), facts, id: 1, sets }
+    fn held()(metadata in metadata(), sets in prop::sample::select(&OTHER_SETS[..])) -> HeldResource {
+        HeldResource { uri: uri(), path: CopyPath::from_state("a").unwrap(), metadata, id: 1, sets }
     }
 }
 
@@ -62,21 +62,23 @@ fn action() -> impl Strategy<Value = Action> {
 }
 
 prop_compose! {
-    fn rules()(delete in any::<bool>(), all in any::<bool>(), inventory in prop::option::of(0i64..6)) -> DecisionRules {
+    fn rules()(delete in any::<bool>(), all in any::<bool>(), time in prop::option::of(0i64..6), undated in any::<bool>())
+        -> DecisionRules {
         let links = if all { LinksNamed::All } else { LinksNamed::Some };
-        DecisionRules { set: SET, delete, links, inventory: inventory.map(second) }
+        let is_undated = undated && time.is_none();
+        DecisionRules { set: SET, delete, links, inventory: time.map(second), is_undated }
     }
 }
 
 /// The table in other words: by sentences about single questions, in no order.
 fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decision {
-    let time = |desired: &Desired| desired.facts.datetime.map(|time| time.unix_micros());
+    let time = |desired: &Desired| desired.metadata.datetime.map(|time| time.unix_micros());
     let is_outdated = known.earlier.is_some_and(|earlier| match (time(desired), time(&earlier.desired)) {
         (Some(new), Some(old)) if new != old => new < old,
         _ => desired.ordinal < earlier.desired.ordinal,
     });
-    let same = |held: &Held| -> Option<bool> {
-        let (ours, theirs) = (&held.facts, &desired.facts);
+    let same = |held: &HeldResource| -> Option<bool> {
+        let (ours, theirs) = (&held.metadata, &desired.metadata);
         let (one, other) = (ours.digests.to_string(), theirs.digests.to_string());
         if !one.is_empty() && !other.is_empty() {
             return Some(one == other);
@@ -86,21 +88,40 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         }
         ours.lastmod.zip(theirs.lastmod).map(|(one, other)| one == other)
     };
-    let says_other_links = |held: &Held| {
-        let (ours, theirs) = (&held.facts.links, &desired.facts.links);
+    let says_other_links = |held: &HeldResource| {
+        let (ours, theirs) = (&held.metadata.links, &desired.metadata.links);
         let alone = held.sets == 1 << 3 || held.sets == 0;
         ours != theirs && (rules.links == LinksNamed::All || !theirs.is_empty() && alone)
     };
-    let is_past = |held: &Held| match (held.facts.datetime, rules.inventory) {
-        (Some(held), Some(at)) => held.unix_micros() > at.unix_micros(),
+    let is_past = |time: Option<DateTime>| match (time, rules.inventory) {
+        (Some(time), Some(at)) => time.unix_micros() > at.unix_micros(),
         _ => false,
     };
-    if is_outdated {
+    let is_older_than = |known: Option<DateTime>| match (known, time(desired)) {
+        (Some(known), Some(time)) => known.unix_micros() > time,
+        _ => false,
+    };
+    let may_be_older = |change: Option<DateTime>| {
+        let is_unknown = time(desired).is_none() && change.is_some();
+        is_past(change) || rules.is_undated && (is_older_than(change) || is_unknown)
+    };
+    let is_pending_past =
+        known.earlier.is_some_and(|earlier| may_be_older(earlier.desired.metadata.datetime));
+    if is_outdated || is_pending_past {
         return Decision::Superseded;
     }
     match known.held {
         None => match desired.presence {
+            DesiredPresence::Present | DesiredPresence::Unclear if may_be_older(known.gone) => {
+                Decision::Rest(Rest::HeldIsLater)
+            }
             DesiredPresence::Present | DesiredPresence::Unclear => Decision::Act(ActionKind::Create),
+            DesiredPresence::Absent if known.gone.is_none() && desired.metadata.datetime.is_some() => {
+                Decision::Act(ActionKind::Leave)
+            }
+            DesiredPresence::Absent if time(desired) > known.gone.map(|gone| gone.unix_micros()) => {
+                Decision::Act(ActionKind::Leave)
+            }
             DesiredPresence::Absent => Decision::Rest(Rest::Equal),
             DesiredPresence::Excluded => Decision::Rest(Rest::Excluded),
         },
@@ -113,8 +134,16 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
             DesiredPresence::Excluded => Decision::Rest(Rest::Excluded),
             DesiredPresence::Unclear => Decision::Act(ActionKind::Check),
             DesiredPresence::Present if known.is_damaged => Decision::Act(ActionKind::Update),
-            DesiredPresence::Present if is_past(held) => Decision::Rest(Rest::HeldIsLater),
+            DesiredPresence::Present if is_past(held.metadata.datetime) => Decision::Rest(Rest::HeldIsLater),
+            DesiredPresence::Present if rules.is_undated && is_older_than(held.metadata.datetime) => {
+                Decision::Rest(Rest::HeldIsLater)
+            }
             DesiredPresence::Present => match same(held) {
+                Some(false)
+                    if rules.is_undated && time(desired).is_none() && held.metadata.datetime.is_some() =>
+                {
+                    Decision::Act(ActionKind::Check)
+                }
                 Some(false) => Decision::Act(ActionKind::Update),
                 None => Decision::Act(ActionKind::Check),
                 Some(true) if says_other_links(held) => Decision::Act(ActionKind::Note),
@@ -125,13 +154,13 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
 }
 
 /// Returns the held resource once a decision is carried out.
-fn carried_out(decision: Decision, desired: &Desired, held: Option<Held>) -> Option<Held> {
+fn carried_out(decision: Decision, desired: &Desired, held: Option<HeldResource>) -> Option<HeldResource> {
     match decision {
         Decision::Act(ActionKind::Delete | ActionKind::Leave) => None,
         Decision::Act(_) => {
             let (id, sets) = held.as_ref().map_or((1, 1 << 3), |held| (held.id, held.sets));
             let path = CopyPath::from_state("a").unwrap();
-            Some(Held { uri: uri(), path, facts: desired.facts.clone(), id, sets })
+            Some(HeldResource { uri: uri(), path, metadata: desired.metadata.clone(), id, sets })
         }
         Decision::Rest(_) | Decision::Superseded => held,
     }
@@ -146,9 +175,10 @@ proptest! {
         held in prop::option::of(held()),
         earlier in prop::option::of(action()),
         is_damaged in any::<bool>(),
+        gone in prop::option::of(0i64..6),
         rules in rules(),
     ) {
-        let known = Known { held: held.as_ref(), earlier: earlier.as_ref(), is_damaged };
+        let known = Known { held: held.as_ref(), earlier: earlier.as_ref(), gone: gone.map(second), is_damaged };
         prop_assert_eq!(decide(&desired, known, &rules), stated(&desired, known, &rules));
     }
 
@@ -160,19 +190,21 @@ proptest! {
         rules in rules(),
     ) {
         // Something that nothing can be compared with is asked for each time.
-        desired.facts.digests = Digests::parse(&format!("md5:{:032x}", 7), |_| {});
+        desired.metadata.digests = Digests::parse(&format!("md5:{:032x}", 7), |_| {});
         if desired.presence == DesiredPresence::Unclear {
             desired.presence = DesiredPresence::Present;
         }
-        let first = decide(&desired, Known { held: held.as_ref(), earlier: None, is_damaged }, &rules);
+        let first = decide(&desired, Known { held: held.as_ref(), is_damaged, ..Known::default() }, &rules);
         let after = carried_out(first, &desired, held);
-        let again = decide(&desired, Known { held: after.as_ref(), ..Known::default() }, &rules);
+        let gone = desired.metadata.datetime.filter(|_| desired.presence == DesiredPresence::Absent);
+        let again = decide(&desired, Known { held: after.as_ref(), gone, ..Known::default() }, &rules);
         let is_at_rest = matches!(again, Decision::Rest(_)) || first == again && matches!(first, Decision::Rest(_));
         prop_assert!(is_at_rest, "{first:?}, then {again:?}");
     }
 
-    /// Two changes of different times lead to the same plan in either order, unless the later one asks for nothing: then there is
-    /// nothing in the plan that would know its time, which is why documents are folded before they are decided about.
+    /// Two changes of different times lead to the same plan in either order, unless the later one asks for nothing:
+    /// then there is nothing in the plan that would know its time, which is why documents are folded before they are
+    /// decided about.
     #[test]
     fn the_order_of_reading_does_not_matter_between_changes_that_act(
         mut older in desired(),
@@ -180,9 +212,10 @@ proptest! {
         held in prop::option::of(held()),
         rules in rules(),
     ) {
-        (older.facts.datetime, newer.facts.datetime) = (Some(second(1)), Some(second(2)));
+        (older.metadata.datetime, newer.metadata.datetime) = (Some(second(1)), Some(second(2)));
+        let rules = DecisionRules { inventory: None, is_undated: false, ..rules };
         let decided = |desired: &Desired, earlier: Option<Action>| {
-            let known = Known { held: held.as_ref(), earlier: earlier.as_ref(), is_damaged: false };
+            let known = Known { held: held.as_ref(), earlier: earlier.as_ref(), ..Known::default() };
             match decide(desired, known, &rules) {
                 Decision::Superseded => earlier,
                 Decision::Rest(_) => None,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// pending: fields are added, and never change their meaning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Retrieval {
+pub(crate) struct Retrieval {
     /// The content coding that length and digests stand for (AMB-B38).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
@@ -42,7 +42,7 @@ pub struct Retrieval {
 
 /// A version on the way to the one that is desired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PatchStep {
+pub(crate) struct PatchStep {
     /// Its digests, as a `hash` attribute has them.
     pub hash: String,
     /// Patches against the version before it; none if the way begins with it.
@@ -87,10 +87,12 @@ impl Retrieval {
     };
 
     pub(super) fn of_entry(entry: &Entry) -> Self {
+        // Most entries have neither: an inventory of a million must not allocate for each.
         if entry.links.is_empty() && entry.metadata.encoding.is_none() {
             return Self::NONE;
         }
         let mut mirrors: Vec<_> = entry.links_for(&Relation::Duplicate).collect();
+        // A stable sort: mirrors of equal preference stay in the order of the document.
         mirrors.sort_by_key(|link| link.preference());
         let patch = |link: &Link| {
             let media_type = link.media_type.as_ref()?.as_str().to_owned();

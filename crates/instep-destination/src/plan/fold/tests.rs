@@ -21,7 +21,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn desired(event: &Event, place: Place) -> Desired {
     let mut desired = Desired::new(Uri::parse(&format!("http://example.com/{}", event.uri)).unwrap());
     desired.presence = presence(event);
-    (desired.facts.datetime, desired.ordinal) = (place.time, place.ordinal);
+    (desired.metadata.datetime, desired.ordinal) = (place.time, place.ordinal);
     desired
 }
 

@@ -1,5 +1,5 @@
-//! The state of a moment (`--as-of`): from the newest inventory before it and the changes up to it, or from a later one and the
-//! changes taken back.
+//! The state of a moment (`--as-of`): from the newest inventory before it and the changes up to it, or from a later one
+//! and the changes taken back.
 
 use resourcesync::{Capability, DateTime};
 
@@ -8,30 +8,30 @@ use crate::{
     Error,
     discover::CapabilitySet,
     draft::Draft,
-    plan::Member,
+    plan::IndexMember,
     read::{Changes, ReadChanges, archives::archived_lists},
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::Checkpoint,
 };
 
 impl Inventory {
     /// Plans the newest Resource List that is not younger than a time: the current one, or one of the archive.
     pub(super) async fn read_as_of(
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
         as_of: DateTime,
     ) -> Result<Self, Error> {
-        let mut lists: Vec<Member> = Vec::new();
+        let mut lists: Vec<IndexMember> = Vec::new();
         if let Some(archive) = found.get(&Capability::ResourceListArchive) {
             lists = archived_lists(run, found, &archive.uri).await?;
         }
         if let Some(current) = found.get(&Capability::ResourceList) {
             let document = run.network.open(&current.uri, found.capability_list.as_ref(), None).await?;
             let at = document.and_then(|document| document.header.metadata?.at);
-            lists.push(Member { at, ..Member::new(current.uri.clone()) });
+            lists.push(IndexMember { at, ..IndexMember::new(current.uri.clone()) });
         }
-        let time = |list: &&Member| list.at.map(|at| at.instant());
+        let time = |list: &&IndexMember| list.at.map(|at| at.instant());
         let (begun, later): (Vec<_>, Vec<_>) =
             lists.iter().filter(|list| list.at.is_some()).partition(|list| time(list) < Some(as_of.end()));
         let list = match (begun.into_iter().max_by_key(time), later.into_iter().min_by_key(time)) {
@@ -56,10 +56,10 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Takes back what changed between the time that is wanted and a later inventory. What changed before tells of states that
-    /// were replaced since.
+    /// Takes back what changed between the time that is wanted and a later inventory. What changed before tells of
+    /// states that were replaced since.
     pub(super) async fn taken_back(
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
         at: DateTime,
@@ -79,7 +79,7 @@ impl Inventory {
 }
 
 /// Returns `true` if the changes are complete since a time.
-async fn reaches_back(run: &mut Run<'_>, found: &CapabilitySet, time: DateTime) -> Result<bool, Error> {
+async fn reaches_back(run: &mut SyncRun<'_>, found: &CapabilitySet, time: DateTime) -> Result<bool, Error> {
     let mut checkpoint = Checkpoint::new();
     checkpoint.datetime = Some(time);
     Ok(Changes::look(run, found, &checkpoint, true).await?.are_complete())

@@ -7,16 +7,16 @@ use crate::{
     error::error_chain,
     plan::{Coverage, Reach},
     read::{Changes, ReadChanges},
-    run::{Run, SetRun},
+    run::{SetRun, SyncRun},
     state::Checkpoint,
 };
 
 impl Inventory {
-    /// Folds the changes that are listed since the inventory over the plan, whether they reach back to it or not: what is listed
-    /// is applied, and how much is known is the set's coverage. `held` is how far the copy came before.
+    /// Folds the changes that are listed since the inventory over the plan, whether they reach back to it or not: what
+    /// is listed is applied, and how much is known is the set's coverage. `held` is how far the copy came before.
     pub(crate) async fn followed_by_changes(
         &self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
         held: Option<&Checkpoint>,
@@ -35,7 +35,9 @@ impl Inventory {
             return Self::taken_back(run, found, set, at, as_of).await;
         }
         let changes = match Changes::look(run, found, &checkpoint, true).await {
-            Err(error) if is_lost(&error) => return Ok(self.without_changes(run, set, checkpoint, &error)),
+            Err(error) if error.loses_document() => {
+                return Ok(self.without_changes(run, set, checkpoint, &error));
+            }
             changes => changes?,
         };
         let reach = changes.reach();
@@ -52,14 +54,16 @@ impl Inventory {
             _ => {}
         }
         let read = match changes.read(run, found, set, checkpoint.clone()).await {
-            Err(error) if is_lost(&error) => return Ok(self.without_changes(run, set, checkpoint, &error)),
+            Err(error) if error.loses_document() => {
+                return Ok(self.without_changes(run, set, checkpoint, &error));
+            }
             read => read?,
         };
         if let (Some(Coverage::Complete { .. }), reached) = (set.coverage, read.checkpoint.datetime) {
             set.coverage = Some(Coverage::Complete { at: reached });
         }
         let Some(as_of) = run.options.as_of else { return Ok(read) };
-        // What came later is not passed, and what was read is to be read again.
+        // Entries after that moment were not applied: the documents must be read again by the next run.
         set.records.clear();
         Ok(ReadChanges { checkpoint: Checkpoint { datetime: Some(as_of), ..checkpoint }, ..read })
     }
@@ -67,7 +71,7 @@ impl Inventory {
     /// Takes the inventory as it is: one lost list never costs the Source (invariant 10, B11).
     fn without_changes(
         &self,
-        run: &mut Run<'_>,
+        run: &mut SyncRun<'_>,
         set: &mut SetRun,
         checkpoint: Checkpoint,
         error: &Error,
@@ -80,8 +84,4 @@ impl Inventory {
         set.coverage = Some(Coverage::Unknown);
         ReadChanges::without_packages(checkpoint)
     }
-}
-
-fn is_lost(error: &Error) -> bool {
-    matches!(error, Error::Unreachable { .. } | Error::InvalidDocument { .. })
 }

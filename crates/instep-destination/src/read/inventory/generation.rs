@@ -2,27 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::{DateTime, Uri, value::Precision};
 
-use crate::{Error, documents::Document, run::Run};
+use crate::{Error, documents::Document, run::SyncRun};
 
 /// The times that an index states of itself and its members.
 #[derive(Debug, PartialEq)]
 pub(super) struct Generation {
     at: Option<DateTime>,
     members: BTreeMap<Uri, Option<DateTime>>,
+    /// The time of each member's state, or of its last modification.
+    modified: Vec<Option<DateTime>>,
 }
 
 impl Generation {
     /// With its members in their order.
     pub(super) fn of(index: &Document) -> Result<(Self, Vec<Uri>), Error> {
         let at = index.header.metadata.as_ref().and_then(|root| root.at);
-        let (mut members, mut order) = (BTreeMap::new(), Vec::new());
+        let (mut members, mut modified, mut order) = (BTreeMap::new(), Vec::new(), Vec::new());
         index.for_each(|entry| {
             members.insert(entry.loc.clone(), entry.metadata.at);
+            modified.push(entry.metadata.at.or(entry.lastmod));
             order.push(entry.loc.clone());
         })?;
-        Ok((Self { at, members }, order))
+        Ok((Self { at, members, modified }, order))
+    }
+
+    /// Returns the time that the index states for a member, or for all of them.
+    pub(super) fn time_of(&self, member: &Uri) -> Option<DateTime> {
+        self.members.get(member).copied().flatten().or(self.at)
     }
 
     /// Returns `true` if a member has a later state than the index states.
@@ -36,8 +44,15 @@ impl Generation {
         self.members.values().any(Option::is_none)
     }
 
+    /// Returns `true` if the index itself changes whenever a member does: it has a time, or states one for each member.
+    pub(super) fn tells_changes(&self) -> bool {
+        let is_exact =
+            |time: Option<DateTime>| time.is_some_and(|time| time.precision() >= Precision::Second);
+        is_exact(self.at) || !self.modified.is_empty() && self.modified.iter().all(|time| is_exact(*time))
+    }
+
     /// Returns `true` if the index is unchanged since before its members were read.
-    pub(super) async fn stands(&self, run: &mut Run<'_>, index: &Document) -> bool {
+    pub(super) async fn stands(&self, run: &mut SyncRun<'_>, index: &Document) -> bool {
         match run.network.open(&index.uri, Some(&index.uri), None).await {
             Ok(Some(now)) => Self::of(&now).is_ok_and(|(now, _)| now == *self),
             _ => false,

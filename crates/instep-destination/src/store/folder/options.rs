@@ -7,7 +7,7 @@ use crate::Durability;
 /// Options of a copy in a folder.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct FolderOptions {
+pub(crate) struct FolderOptions {
     /// The waiting of a commit for the disk.
     pub durability: Durability,
     /// Bytes to leave free; `None` for 1 % of the disk, at most 1 GiB.
@@ -20,7 +20,7 @@ pub struct FolderOptions {
 
 impl FolderOptions {
     /// Durable by groups, no backups.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { owner: format!("process {}", std::process::id()), ..Self::default() }
     }
 }

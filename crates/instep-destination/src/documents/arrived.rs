@@ -1,0 +1,162 @@
+//! Bodies that arrived whole, and the documents that they are.
+
+use std::io::{self, BufRead, Read};
+
+use http::{HeaderMap, header};
+use instep_net::{Origin, Validators};
+use resourcesync::{DateTime, DocumentReader, Entry, Finding, Header, Limits, ReadError, ReadOptions, Uri};
+
+use super::{error::DocumentError, spool::DocumentBytes};
+
+/// The number of decoded bytes for each coded one beyond which a document is refused as a bomb (D14).
+pub(super) const MOST_RATIO: u64 = 200;
+
+/// A body that arrived whole. Its type is not known yet.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Download {
+    /// The URI that it came from, after redirects.
+    pub uri: Uri,
+    /// The headers of the response.
+    pub headers: HeaderMap,
+    /// The validators for the next request.
+    pub validators: Validators,
+    pub(super) content: DocumentBytes,
+    pub(super) limits: Limits,
+}
+
+impl Download {
+    /// Returns its first bytes, decoded: enough for a page or a robots.txt.
+    ///
+    /// # Errors
+    /// If it cannot be decoded.
+    pub fn start(&self, most: usize) -> io::Result<Vec<u8>> {
+        let mut start = Vec::new();
+        self.content.open(MOST_RATIO)?.take(most as u64).read_to_end(&mut start)?;
+        Ok(start)
+    }
+
+    /// Reads all its bytes, decoded, from the beginning. It blocks.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn read(&self) -> io::Result<Box<dyn BufRead + Send>> {
+        self.content.open(MOST_RATIO)
+    }
+
+    /// Reads its bytes as they were transferred, from the beginning. It blocks.
+    pub fn read_coded(&self) -> Box<dyn BufRead + Send> {
+        self.content.open_coded()
+    }
+
+    fn date(&self) -> Option<DateTime> {
+        let time = httpdate::parse_http_date(self.headers.get(header::DATE)?.to_str().ok()?).ok()?;
+        let seconds = time.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
+        Some(DateTime::from_unix_seconds(i64::try_from(seconds).ok()?))
+    }
+
+    /// Returns the media type, without parameters and in lower case.
+    pub fn media_type(&self) -> Option<String> {
+        let text = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+    }
+
+    /// Reads the header of the document that it is.
+    ///
+    /// # Errors
+    /// If it is not a document.
+    pub fn document(&self) -> Result<Document, DocumentError> {
+        let unreadable = |source| DocumentError::Read { uri: self.uri.as_str().to_owned(), source };
+        let mut reader = open(&self.content, &self.uri, self.limits).map_err(unreadable)?;
+        Ok(Document {
+            uri: self.uri.clone(),
+            header: reader.header().clone(),
+            validators: self.validators.clone(),
+            findings: reader.take_findings(),
+            date: self.date(),
+            content: self.content.clone(),
+            limits: self.limits,
+        })
+    }
+}
+
+/// A document that arrived. It may still be truncated at its origin: only its last entry proves it complete, and
+/// nothing in it counts before (D16).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Document {
+    /// The URI that it came from, after redirects.
+    pub uri: Uri,
+    /// The part before its entries.
+    pub header: Header,
+    /// The validators for the next request.
+    pub validators: Validators,
+    /// The findings in the header.
+    pub findings: Vec<Finding>,
+    /// The time at which it was sent, by the server's clock. `None` if the server does not say, or it came in something
+    /// else.
+    pub date: Option<DateTime>,
+    content: DocumentBytes,
+    limits: Limits,
+}
+
+/// Reads the entries of a document, from the first one.
+pub type Entries = DocumentReader<Box<dyn BufRead + Send>>;
+
+impl Document {
+    /// Returns the origin in whose scope it leads; `None` for a file.
+    pub fn origin(&self) -> Option<Origin> {
+        Origin::parse(self.uri.as_str()).ok()
+    }
+
+    /// Reads it from its beginning. It blocks, and can be called any number of times.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn read(&self) -> Result<Entries, DocumentError> {
+        open(&self.content, &self.uri, self.limits).map_err(|source| self.unreadable(source))
+    }
+
+    /// Calls a function for each entry and returns the number of entries of a document that proved complete. It blocks.
+    ///
+    /// # Errors
+    /// If the document ends early or is malformed.
+    pub fn for_each(&self, mut take: impl FnMut(&Entry)) -> Result<u64, DocumentError> {
+        let mut entries = self.read()?;
+        let mut entry = Entry::default();
+        while entries.read_entry(&mut entry).map_err(|source| self.unreadable(source))? {
+            take(&entry);
+        }
+        Ok(entries.entries_read())
+    }
+
+    /// Returns the SHA-256 of its decoded bytes. It blocks.
+    ///
+    /// # Errors
+    /// If they cannot be read from where they lie.
+    pub(crate) fn digest(&self) -> io::Result<[u8; 32]> {
+        let mut bytes = self.content.open(MOST_RATIO)?;
+        let mut context = ring::digest::Context::new(&ring::digest::SHA256);
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match bytes.read(&mut buffer)? {
+                0 => break,
+                read => context.update(&buffer[..read]),
+            }
+        }
+        let mut digest = [0; 32];
+        digest.copy_from_slice(context.finish().as_ref());
+        Ok(digest)
+    }
+
+    /// Adds its URI to an error of reading it.
+    pub(crate) fn unreadable(&self, source: ReadError) -> DocumentError {
+        DocumentError::Read { uri: self.uri.as_str().to_owned(), source }
+    }
+}
+
+fn open(content: &DocumentBytes, uri: &Uri, limits: Limits) -> Result<Entries, ReadError> {
+    let mut options = ReadOptions::for_base(uri.clone());
+    options.limits = limits;
+    DocumentReader::new(content.open(MOST_RATIO)?, options)
+}

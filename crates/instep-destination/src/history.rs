@@ -1,0 +1,74 @@
+//! The past of a copy, read from its state alone: its runs with their problems, and what is retried by the next one.
+
+use std::path::Path;
+
+use resourcesync::{DateTime, Uri};
+
+use crate::{Error, run::LocalCopy, state::CopyState};
+
+/// A run over a copy. The log keeps the last 100.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PastRun {
+    /// The time at which it began, by this machine's clock.
+    pub started: DateTime,
+    /// The time at which it ended; `None` if it was killed or is in progress.
+    pub ended: Option<DateTime>,
+    /// The way in which it synchronized.
+    pub way: String,
+    /// Its exit code.
+    pub exit_code: Option<u8>,
+    /// Its summary, or the error that ended it.
+    pub summary: Option<String>,
+    /// Its problems by kind, the most frequent first.
+    pub problems: Vec<RunProblem>,
+}
+
+/// The problems of one kind in a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunProblem {
+    /// The kind, as [`crate::ProblemKind::as_str`] names it.
+    pub kind: String,
+    /// Their number.
+    pub count: u64,
+    /// The first resource or document that had it.
+    pub first: Option<Uri>,
+    /// The message about that one.
+    pub message: String,
+}
+
+/// A resource that could not be had, and is retried by the next run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PendingRetry {
+    /// Its URI.
+    pub uri: Uri,
+    /// The number of runs that have tried it.
+    pub attempts: u32,
+    /// The reason why the last one failed.
+    pub reason: String,
+}
+
+/// Returns the newest runs over a copy, the newest first. It does not use the network, and works while a run uses the copy.
+///
+/// # Errors
+/// If the folder holds no copy, or the state cannot be read.
+pub fn past_runs(dir: &Path, most: usize) -> Result<Vec<PastRun>, Error> {
+    Ok(state(dir)?.past_runs(most)?)
+}
+
+/// Returns the pending retries of a copy, in the order of their URIs, from the first one behind `after`.
+///
+/// # Errors
+/// As for [`past_runs`].
+pub fn pending_retries(dir: &Path, after: &str, most: usize) -> Result<Vec<PendingRetry>, Error> {
+    Ok(state(dir)?.pending_retries(after, most)?)
+}
+
+fn state(dir: &Path) -> Result<CopyState, Error> {
+    if !LocalCopy::is_at(dir) {
+        return Err(Error::Usage { what: format!("{} holds no copy; instep sync makes one", dir.display()) });
+    }
+    Ok(CopyState::open_beside(&LocalCopy::state_file(dir))?)
+}

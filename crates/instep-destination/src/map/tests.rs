@@ -1,0 +1,389 @@
+//! URI to path: THREATS D1 and D5 to D9 as tables, and what holds for every URI.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{CopyPath, ExplicitMap, MapBase, MapError, Mapper, explicit::ExplicitMapError};
+use proptest::{prelude::*, strategy::ValueTree as _};
+use resourcesync::Uri;
+
+fn uri(text: &str) -> Uri {
+    Uri::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Reads `URI=PATH`.
+fn explicit_map(text: &str) -> Result<ExplicitMap, ExplicitMapError> {
+    let (prefix, path) = text.rsplit_once('=').unwrap();
+    ExplicitMap::new(prefix, path)
+}
+
+fn mapper(base: &str, explicit: &[&str]) -> Mapper {
+    let explicit = explicit.iter().map(|text| explicit_map(text).unwrap()).collect();
+    Mapper::new(MapBase::of(&uri(base)).unwrap(), explicit)
+}
+
+fn path(mapper: &Mapper, text: &str) -> String {
+    mapper.map(&uri(text)).unwrap_or_else(|error| panic!("{text}: {error}")).as_str().to_owned()
+}
+
+fn is_safe(path: &str) -> bool {
+    path.split('/').all(|name| {
+        let lower = name.to_lowercase();
+        !name.is_empty()
+            && name.len() <= 255
+            && !matches!(name, "." | "..")
+            && !matches!(lower.as_str(), ".instep" | ".git" | "con" | "nul" | "aux" | "prn")
+            && !name.ends_with(['.', ' '])
+            && !name.starts_with('-')
+            && !name.chars().any(|char| char.is_control() || "<>:\"/\\|?*".contains(char))
+    }) && CopyPath::from_state(path).is_some()
+}
+
+#[test]
+fn what_lies_below_the_base_keeps_its_names() {
+    let at_folder = mapper("https://example.org/data/", &[]);
+    let at_page = mapper("https://example.org/data/index.html", &[]);
+    for (text, below_folder, below_host) in [
+        ("https://example.org/data/a.txt", "a.txt", "data/a.txt"),
+        ("HTTPS://EXAMPLE.org:443/data/a.txt", "a.txt", "data/a.txt"),
+        ("https://example.org/data/d/e/f.txt", "d/e/f.txt", "data/d/e/f.txt"),
+        (
+            "https://example.org/data/two%20words%20%26%20%C3%A9.txt",
+            "two words & é.txt",
+            "data/two words & é.txt",
+        ),
+        ("https://example.org/data/100%25.txt", "100%.txt", "data/100%.txt"),
+        ("https://example.org/data/a(1),b;c=d@e!%24.txt", "a(1),b;c=d@e!$.txt", "data/a(1),b;c=d@e!$.txt"),
+        ("https://example.org/data/", "%40index", "data/%40index"),
+        ("https://example.org/data", "@example.org_443/data", "data"),
+        ("https://example.org/", "@example.org_443/%40index", "%40index"),
+        ("https://example.org", "@example.org_443/%40index", "%40index"),
+        ("https://example.org/other/a", "@example.org_443/other/a", "other/a"),
+        ("http://example.org/data/a.txt", "@example.org_80/data/a.txt", "@example.org_80/data/a.txt"),
+        (
+            "https://example.org:8443/data/a",
+            "@example.org_8443_https/data/a",
+            "@example.org_8443_https/data/a",
+        ),
+        ("http://cdn.example.org/x", "@cdn.example.org_80/x", "@cdn.example.org_80/x"),
+        ("http://[::1]:8080/x", "@[%3A%3A1]_8080/x", "@[%3A%3A1]_8080/x"),
+        ("https://example.org/data/@x_80/y", "%40%40x_80/y", "data/@x_80/y"),
+    ] {
+        assert_eq!(path(&at_folder, text), below_folder, "{text}");
+        assert_eq!(path(&at_page, text), below_host, "{text}");
+    }
+}
+
+#[test]
+fn d1_no_uri_leads_out_of_the_copy_and_none_meets_another() {
+    let mapper = mapper("http://h/", &[]);
+    let tails = [
+        "..",
+        "../",
+        "../x",
+        "../../etc/passwd",
+        "./x",
+        ".",
+        "./",
+        "a/../b",
+        "a/./b",
+        "%2e%2e/x",
+        "%2E%2e/y",
+        ".%2e/z",
+        "%2e./w",
+        "..%2fx",
+        "..%2Fy",
+        "%2e%2e%2fx",
+        "..%5cx",
+        "%5c..%5cx",
+        "%5cx",
+        "%5c%5chost%5cshare",
+        "c:%5cx",
+        "c:/x",
+        "C%3A/x",
+        "%252e%252e/x",
+        "%252e%252e%252fx",
+        "%25252e/x",
+        "%2fetc/passwd",
+        "//etc/passwd",
+        "/etc/passwd",
+        "%00",
+        "a%00b",
+        "a%00.txt",
+        "~/x",
+        "~root/x",
+        "%7e%2fx",
+        "...",
+        "....",
+        ".. ./x".trim(),
+        "..%20/x",
+        "..%09/x",
+        "%c0%ae%c0%ae/x",
+        "%c0%af",
+        "%e0%80%ae",
+        "..%c0%afx",
+        "..%ef%bc%8fx",
+        "%ef%bc%8e%ef%bc%8e/x",
+        "..;/x",
+        "..%3b/y",
+        "a/..;/b",
+        "x/%2e%2e/y",
+        ".instep/state.sqlite",
+        ".INSTEP/state.sqlite",
+        "%2einstep/lock",
+        ".instep%2fstate",
+        ".inst%C2%ADep/x",
+        ".in%E2%80%8Bstep/x",
+        ".in%C5%BFtep/x",
+        ".git/config",
+        "a/.git/hooks/x",
+        "-rf",
+        "@h_80/x",
+    ];
+    let mut seen = BTreeMap::new();
+    for tail in tails.iter().filter(|tail| !tail.contains(' ')) {
+        let path = path(&mapper, &format!("http://h/{tail}"));
+        assert!(is_safe(&path), "{tail} -> {path}");
+        if let Some(other) = seen.insert(path.clone(), tail) {
+            let decoded = |text: &str| percent_encoding::percent_decode_str(text).collect::<Vec<_>>();
+            assert_eq!(decoded(other), decoded(tail), "{other} and {tail} -> {path}");
+        }
+    }
+    assert!(seen.len() >= 55, "{}", seen.len());
+}
+
+#[test]
+fn d5_a_uri_that_is_also_a_folder_has_a_place_of_its_own() {
+    let mapper = mapper("http://h/", &[]);
+    assert_eq!(path(&mapper, "http://h/a"), "a");
+    assert_eq!(path(&mapper, "http://h/a/"), "a/%40index");
+    assert_eq!(path(&mapper, "http://h/a/b"), "a/b");
+    assert_eq!(mapper.map(&uri("http://h/a")).unwrap().body().as_str(), "a/%40body");
+    for taken in [
+        "http://h/a/@index",
+        "http://h/a/%40index",
+        "http://h/a/%2540index",
+        "http://h/a/@body",
+        "http://h/a/%2540body",
+    ] {
+        assert!(!["a/%40index", "a/%40body"].contains(&path(&mapper, taken).as_str()), "{taken}");
+    }
+    assert_eq!(path(&mapper, "http://h/a//b"), "a/%40/b");
+}
+
+#[test]
+fn d6_scheme_port_user_and_query_tell_resources_apart_and_fragments_do_not() {
+    let mapper = mapper("http://h/", &[]);
+    let uris = [
+        "http://h/p?q=1",
+        "http://h/p?q=2",
+        "http://h/p",
+        "http://h/p?",
+        "http://h/p;v=1",
+        "http://h:8080/p",
+        "https://h/p",
+        "http://user@h/p",
+        "http://h/p?q=1%262",
+        "http://h/p?q=1&2",
+        "http://h/p?q=1#x",
+        "http://h/p#y",
+    ];
+    let paths: BTreeSet<_> = uris.iter().map(|text| path(&mapper, text)).collect();
+    assert_eq!(paths.len(), 10, "{paths:#?}");
+    assert_eq!(path(&mapper, "http://h/p?q=1"), "p%40q=1");
+    assert_eq!(path(&mapper, "http://h/p?a/b=%C3%A9"), "p%40a%2Fb=é");
+    assert!(!path(&mapper, "http://user:secret@h/p").contains("secret"));
+    assert_ne!(path(&mapper, "http://h/p%3Fq=1"), path(&mapper, "http://h/p?q=1"));
+}
+
+#[test]
+fn d7_members_of_a_clash_get_their_digest_and_keep_their_key() {
+    let mapper = mapper("http://h/", &[]);
+    let of = |text: &str| mapper.map(&uri(text)).unwrap();
+    for (a, b) in [("A.txt", "a.TXT"), ("%C3%A9", "e%CC%81"), ("stra%C3%9Fe", "STRASSE"), ("%C5%BF", "s")] {
+        let (a, b) = (format!("http://h/{a}"), format!("http://h/{b}"));
+        assert_eq!(of(&a).key(), of(&b).key(), "{a} {b}");
+        let (a, b) = (of(&a).told_apart(&a), of(&b).told_apart(&b));
+        assert_ne!(a.key(), b.key());
+        assert!(is_safe(a.as_str()) && is_safe(b.as_str()), "{a} {b}");
+    }
+    assert_ne!(of("http://h/a").key(), of("http://h/b").key());
+}
+
+#[test]
+fn d8_names_that_mean_something_elsewhere_are_escaped() {
+    let mapper = mapper("http://h/", &[]);
+    let names = [
+        "CON",
+        "con",
+        "con.txt",
+        "Aux.c",
+        "NUL",
+        "prn.tar.gz",
+        "COM1",
+        "com9.x",
+        "LPT0",
+        "COM%C2%B9",
+        "CONIN$",
+        "conout$",
+        "a.",
+        "a..",
+        "a%20",
+        "a%20.",
+        "x:y",
+        "x:stream:$DATA",
+        "x*y",
+        "a%3Cb%3E",
+        "%22q%22",
+        "p%7Cq",
+        "w%3Fx",
+        "-x",
+        "--help",
+        "%07bell",
+        "%1B%5B31m",
+        "%7F",
+        "%C2%85",
+        "%E2%80%AEgpj.exe",
+        "%EF%BB%BFx",
+        ".git",
+        ".GIT",
+        ".gi%E2%80%8Ct",
+        "git~1",
+        ".instep",
+        ".Instep",
+        "instep~1",
+        ".gitignore",
+        ".well-known",
+        "desktop.ini",
+        "%FF%FE",
+    ];
+    let mut seen = BTreeSet::new();
+    for name in names {
+        let path = path(&mapper, &format!("http://h/{name}"));
+        assert!(is_safe(&path), "{name} -> {path}");
+        assert!(seen.insert(path.clone()), "{name} -> {path}");
+    }
+    assert_eq!(path(&mapper, "http://h/CON"), "%43ON");
+    assert_eq!(path(&mapper, "http://h/.gitignore"), ".gitignore");
+}
+
+#[test]
+fn d9_long_names_are_shortened_and_told_apart() {
+    let mapper = mapper("http://h/", &[]);
+    let long = |last: char| format!("http://h/{}{last}", "x".repeat(4_999));
+    let (a, b) = (path(&mapper, &long('a')), path(&mapper, &long('b')));
+    assert!(is_safe(&a) && is_safe(&b) && a != b);
+    assert_eq!(a.len(), 255);
+    assert_eq!(a, path(&mapper, &long('a')));
+    assert!(is_safe(&path(&mapper, &format!("http://h/{}", "%C3%A9".repeat(200)))));
+    assert_eq!(path(&mapper, &format!("http://h/{}", "x".repeat(255))).len(), 255);
+    let deep = path(&mapper, &format!("http://h/{}z", "d/".repeat(500)));
+    assert_eq!(deep.split('/').count(), 501);
+    assert!(is_safe(&path(&mapper, &format!("http://{}/x", "h".repeat(300)))));
+}
+
+#[test]
+fn d26_other_schemes_have_no_place() {
+    let mapper = mapper("http://h/", &[]);
+    for text in ["ftp://h/x", "file:///etc/passwd", "urn:isbn:1", "data:,x", "javascript:x", "ws://h/x"] {
+        assert!(matches!(mapper.map(&uri(text)), Err(MapError::Scheme { .. })), "{text}");
+    }
+    for text in ["http:///x", "http:x", "http://h:99999/x", "http://:80/x"] {
+        assert!(matches!(mapper.map(&uri(text)), Err(MapError::Host { .. })), "{text}");
+    }
+}
+
+#[test]
+fn explicit_maps_come_first_in_their_order() {
+    let mapper = mapper(
+        "http://h/",
+        &["http://h/img/=pictures", "http://h/img/raw/=never", "http://other/a=b/c", "http://m/=."],
+    );
+    assert_eq!(path(&mapper, "http://h/img/raw/x.png"), "pictures/raw/x.png");
+    assert_eq!(path(&mapper, "http://h/img/"), "pictures/%40index");
+    assert_eq!(path(&mapper, "http://h/img/../../x"), "pictures/.%2E/.%2E/x");
+    assert_eq!(path(&mapper, "http://other/a"), "b/c");
+    assert_eq!(path(&mapper, "http://other/a/d"), "b/c/d");
+    assert_eq!(path(&mapper, "http://other/ab"), "@other_80/ab");
+    assert_eq!(path(&mapper, "http://m/x/y"), "x/y");
+    for wrong in ["http://h/=/abs", "http://h/=../x", "http://h/=.instep/x", "http://h/=a/../b"] {
+        assert!(explicit_map(wrong).is_err(), "{wrong}");
+    }
+}
+
+/// URIs that are likely to meet: few hosts, few octets, many ways to write them.
+fn any_uri() -> impl Strategy<Value = String> {
+    const HOSTS: [&str; 7] =
+        ["http://h", "http://h:80", "https://h", "http://h:8080", "http://u@h", "http://H", "http://h.x"];
+    const PIECES: &str = "a A b index body con .git e%CC%81 %C3%A9 x / / / . .. - @ ? & ; %25 %2F %40 %2E %3F %26 %2d : * \
+                          ~ %7E + ( %28 $ ! %20 %00 %FF %5C 4 0 3F 40 F";
+    let pieces: Vec<&str> = PIECES.split_whitespace().collect();
+    let weighted = pieces.len() * 8;
+    (0..HOSTS.len(), prop::collection::vec(0..weighted + 256, 0..12)).prop_map(move |(host, picks)| {
+        let mut uri = format!("{}/", HOSTS[host]);
+        for pick in picks {
+            match pick.checked_sub(weighted) {
+                Some(octet) => uri.push_str(&format!("%{octet:02X}")),
+                None => uri.push_str(pieces[pick % pieces.len()]),
+            }
+        }
+        uri
+    })
+}
+
+/// Returns the parts that make two URIs one resource here: authority, octets of each segment, and the query without
+/// needless escapes.
+fn identity(text: &str) -> (String, Vec<Vec<u8>>, Option<Vec<u8>>) {
+    let (scheme, rest) = text.split_once("://").unwrap();
+    let (authority, rest) = rest.split_once('/').unwrap();
+    let authority = authority.to_lowercase();
+    let port = if scheme == "https" { ":443" } else { ":80" };
+    let authority = if authority.contains(':') { authority } else { format!("{authority}{port}") };
+    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    let decode = |text: &str| percent_encoding::percent_decode_str(text).collect::<Vec<u8>>();
+    let query = query.map(|query| {
+        let mut octets = Vec::new();
+        let mut rest = query.as_bytes();
+        while let Some((first, after)) = rest.split_first() {
+            let octet = (*first == b'%').then(|| decode(std::str::from_utf8(&rest[..3]).unwrap())[0]);
+            match octet {
+                Some(octet) if !b"%:/?#[]@!$&'()*+,;=".contains(&octet) => {
+                    octets.extend([1, octet]);
+                    rest = &rest[3..];
+                }
+                Some(octet) => {
+                    octets.extend([2, octet]);
+                    rest = &rest[3..];
+                }
+                None => {
+                    octets.extend([1, *first]);
+                    rest = after;
+                }
+            }
+        }
+        octets
+    });
+    (format!("{scheme}://{authority}"), path.split('/').map(decode).collect(), query)
+}
+
+#[test]
+fn a_hundred_thousand_uris_map_injectively_and_inside() {
+    let mapper = mapper("http://h/", &[]);
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = any_uri();
+    let mut seen: BTreeMap<String, (String, _)> = BTreeMap::new();
+    let mut mapped = 0;
+    while mapped < 100_000 {
+        let text = strategy.new_tree(&mut runner).unwrap().current();
+        let Ok(uri) = Uri::parse(&text) else { continue };
+        mapped += 1;
+        let path = mapper.map(&uri).unwrap().as_str().to_owned();
+        assert!(is_safe(&path), "{text} -> {path}");
+        let identity = identity(&text);
+        match seen.get(&path) {
+            Some((other, theirs)) => assert_eq!(*theirs, identity, "{other} and {text} -> {path}"),
+            None => {
+                seen.insert(path, (text, identity));
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The metadata of one version of a resource.
+
+use resourcesync::{DateTime, Digests, Link, MediaType};
+
+/// The metadata of one version of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResourceMetadata {
+    /// Bytes.
+    pub length: Option<u64>,
+    /// Digests: offered ones of a wanted version, computed ones of a held version.
+    pub digests: Digests,
+    /// Last modification, as the Source says.
+    pub lastmod: Option<DateTime>,
+    /// The time at which this version came to be, as the Source says: the `datetime` of its change.
+    pub datetime: Option<DateTime>,
+    /// The server's validator.
+    pub etag: Option<Box<str>>,
+    /// Media type.
+    pub media_type: Option<MediaType>,
+    /// Links to related resources that outlast a transfer: `via`, `describedby`, `collection` (§14).
+    pub links: Vec<Link>,
+}
+
+impl ResourceMetadata {
+    /// Nothing known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}

@@ -1,0 +1,137 @@
+//! Orders, times and marks of Change Lists as Sources write them.
+
+use resourcesync::{Change, Uri};
+
+use super::*;
+use crate::plan::supersedes;
+
+fn time(second: i64) -> DateTime {
+    DateTime::from_unix_seconds(second)
+}
+
+fn entry(name: &str, datetime: Option<i64>, lastmod: Option<i64>) -> Entry {
+    let mut entry = Entry::new(Uri::parse(&format!("http://example.com/{name}")).unwrap());
+    entry.metadata.change = Some(Change::Updated);
+    entry.metadata.datetime = datetime.map(time);
+    entry.lastmod = lastmod.map(time);
+    entry
+}
+
+fn survey(from: i64, entries: &[Entry], mark: Option<&Mark>) -> Shape {
+    let root = {
+        let mut root = Metadata::new();
+        root.from = Some(time(from));
+        root
+    };
+    let mut survey = Survey::new(Some(&root), mark, None);
+    entries.iter().for_each(|entry| survey.observe(entry));
+    survey.finish()
+}
+
+#[test]
+fn an_entry_without_time_inherits_its_position() {
+    let entries = [entry("a", Some(10), None), entry("b", None, None), entry("c", Some(12), None)];
+    let shape = survey(0, &entries, None);
+    let mut inherited = None;
+    let places: Vec<_> =
+        entries.iter().zip(0..).map(|(entry, at)| shape.place(entry, &mut inherited, at).time).collect();
+    assert_eq!(places, [Some(time(10)), Some(time(10)), Some(time(12))]);
+}
+
+#[test]
+fn o3_an_entry_without_a_time_is_older_only_if_an_older_one_follows() {
+    let before = |since: i64, until: Option<i64>, entries: &[Entry]| -> Vec<bool> {
+        let mut root = Metadata::new();
+        root.until = until.map(time);
+        let mut survey = Survey::new(Some(&root), None, None).since(Some(time(since)));
+        entries.iter().for_each(|entry| survey.observe(entry));
+        let shape = survey.finish();
+        entries.iter().zip(1..).map(|(entry, ordinal)| shape.is_before(entry, ordinal)).collect()
+    };
+    let rising = [
+        entry("a", None, None),
+        entry("b", Some(10), None),
+        entry("c", None, None),
+        entry("d", Some(20), None),
+        entry("e", None, None),
+    ];
+    assert_eq!(before(5, None, &rising), [false; 5]);
+    assert_eq!(before(15, None, &rising), [true, true, false, false, false]);
+    assert_eq!(before(25, None, &rising), [true, true, true, true, false], "the last may be of 26");
+    assert_eq!(before(25, Some(22), &rising), [true; 5]);
+    let mixed = [entry("a", Some(20), None), entry("b", None, None), entry("c", Some(10), None)];
+    assert_eq!(before(15, None, &mixed), [false, false, true], "no order tells of the second");
+}
+
+#[test]
+fn lastmod_is_a_change_time_only_in_a_document_of_1_0() {
+    let of_1_0 = [entry("a", None, Some(10)), entry("b", None, Some(12))];
+    assert_eq!(survey(0, &of_1_0, None).times, TimeField::Lastmod);
+    let before_from = [entry("a", None, Some(10)), entry("b", None, Some(12))];
+    assert_eq!(survey(11, &before_from, None).times, TimeField::Position);
+    let unordered = [entry("a", None, Some(10)), entry("b", None, Some(12)), entry("c", None, Some(11))];
+    assert_eq!(survey(0, &unordered, None).times, TimeField::Position);
+    let one_lacks_it = [entry("a", None, Some(10)), entry("b", None, None)];
+    assert_eq!(survey(0, &one_lacks_it, None).times, TimeField::Position);
+}
+
+#[test]
+fn a_list_that_strictly_falls_is_newest_first() {
+    let falling = [entry("a", Some(12), None), entry("b", Some(11), None)];
+    assert_eq!(survey(0, &falling, None).order, Order::NewestFirst);
+    let level = [entry("a", Some(12), None), entry("b", Some(12), None)];
+    assert_eq!(survey(0, &level, None).order, Order::OldestFirst);
+}
+
+#[test]
+fn o10_equal_times_of_a_dialect_that_lists_the_newest_first_are_in_reverse() {
+    let entries = [entry("a", None, Some(12)), entry("a", None, Some(12)), entry("b", None, Some(11))];
+    let mut survey = Survey::new(None, None, None).newest_first(true);
+    entries.iter().for_each(|entry| survey.observe(entry));
+    let shape = survey.finish();
+    assert_eq!((shape.times, shape.order), (TimeField::Lastmod, Order::NewestFirst));
+    let place = |ordinal: u64| shape.place(&entries[ordinal as usize - 1], &mut None, ordinal);
+    assert!(supersedes(place(1), place(2)) && !supersedes(place(2), place(1)));
+}
+
+#[test]
+fn b4_a_time_far_ahead_is_no_time() {
+    let entries = [entry("a", Some(10), None), entry("b", Some(9_999), None), entry("c", Some(12), None)];
+    let mut survey = Survey::new(None, None, Some(time(100)));
+    entries.iter().for_each(|entry| survey.observe(entry));
+    let shape = survey.finish();
+    assert_eq!(shape.newest, Some(time(12)));
+    let mut inherited = None;
+    let places: Vec<_> =
+        entries.iter().zip(0..).map(|(entry, at)| shape.place(entry, &mut inherited, at).time).collect();
+    assert_eq!(places, [Some(time(10)), Some(time(10)), Some(time(12))]);
+}
+
+#[test]
+fn what_was_read_before_is_known_by_all_leading_entries() {
+    let entries = [entry("a", None, None), entry("b", None, None), entry("c", None, None)];
+    let leading = Some(survey(0, &entries[..2], None).leading);
+    let mark = Mark { from: Some(time(0)), entries: 2, leading };
+    assert_eq!(survey(0, &entries, Some(&mark)).known, 2);
+    let rewritten = [entry("x", None, None), entry("y", None, None), entry("c", None, None)];
+    assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
+    assert!(survey(0, &entries[..1], Some(&mark)).went_back);
+    assert!(!survey(1, &entries[..1], Some(&mark)).went_back, "a new list of the same name");
+}
+
+#[test]
+fn o5_a_new_entry_in_the_middle_is_new_although_the_place_of_the_last_one_looks_as_before() {
+    let read = [entry("a", Some(12), None), entry("b", Some(10), None)];
+    let leading = Some(survey(0, &read, None).leading);
+    let mark = Mark { from: Some(time(0)), entries: 2, leading };
+    let [a, b] = read;
+    assert_eq!(survey(0, &[a.clone(), b.clone(), b.clone()], Some(&mark)).known, 2, "it grew at its end");
+    let rewritten = [entry("new", Some(11), None), b, a];
+    assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
+}
+
+#[test]
+fn o5_a_mark_without_a_digest_knows_nothing() {
+    let mark = Mark { from: Some(time(0)), entries: 1, leading: None };
+    assert_eq!(survey(0, &[entry("a", None, None)], Some(&mark)).known, 0);
+}

@@ -1,0 +1,145 @@
+//! The ways into a copy: to work in it, and to look at it without leaving a trace.
+
+use std::sync::Arc;
+
+use resourcesync::Uri;
+use tempfile::TempDir;
+
+use super::{LocalCopy, OWN, STATE};
+use crate::{
+    Error, Guard, SyncOptions,
+    clock::now,
+    commit::{CommitOptions, Committer},
+    map::{ExplicitMap, MapBase, Mapper},
+    state::{Actions, CopyState, StateError},
+    store::{FolderOptions, FolderStore, Store},
+};
+
+impl LocalCopy {
+    /// Takes the copy for a run.
+    pub(crate) fn take(options: &SyncOptions) -> Result<Self, Error> {
+        if options.dry_run {
+            return Self::look_at(options);
+        }
+        let mut copy = Self::open(options)?;
+        copy.begin_run(options)?;
+        Ok(copy)
+    }
+
+    /// Takes the copy for an audit, which changes nothing unless a killed run left a group half-done: what that placed
+    /// would be taken for damaged.
+    pub(crate) fn take_to_audit(options: &SyncOptions) -> Result<Self, Error> {
+        let copy = Self::look_at(options)?;
+        match copy.reader.intents()?.is_empty() {
+            true => Ok(copy),
+            false => {
+                drop(copy);
+                Self::open(options)
+            }
+        }
+    }
+
+    /// Opens the copy for a run that changes nothing: what it writes goes to a temporary folder (D5). A group that a
+    /// killed run left half-done stays as it is.
+    pub(crate) fn look_at(options: &SyncOptions) -> Result<Self, Error> {
+        refuse_unknown_files(options)?;
+        let made = TempDir::with_prefix("instep-");
+        let scratch = made.map_err(|source| StateError::Scratch { path: std::env::temp_dir(), source })?;
+        let store = FolderStore::open_beside(&options.dir, scratch.path(), FolderOptions::new())?;
+        let reader = match Self::is_at(&options.dir) {
+            true => CopyState::open_at_rest(&Self::state_file(&options.dir))?,
+            false => CopyState::open(&scratch.path().join(STATE))?,
+        };
+        if !options.repair && !reader.held_after(None, 1)?.is_empty() {
+            store.expect_files()?;
+        }
+        let (mapper, _) = mapper(&reader, options)?;
+        let source = reader.source(&options.url)?;
+        Ok(Self {
+            own: scratch.path().to_owned(),
+            store: Arc::new(store),
+            mapper: Arc::new(mapper),
+            committer: None,
+            reader,
+            run: None,
+            source,
+            plans: 0,
+            unfollowed: Vec::new(),
+            scratch: Some(scratch),
+        })
+    }
+
+    /// Locks the folder, takes up what an earlier run left, and learns where resources lie.
+    pub(crate) fn open(options: &SyncOptions) -> Result<Self, Error> {
+        refuse_unknown_files(options)?;
+        let mut folder = FolderOptions::new();
+        folder.durability = options.durability;
+        folder.backups.clone_from(&options.backup_dir);
+        let folder = FolderStore::open(&options.dir, folder)?;
+        let own = folder.own_folder();
+        Actions::remove_leftovers(&own)?;
+        let store: Arc<dyn Store> = Arc::new(folder);
+        let mut state = CopyState::open(&own.join(STATE))?;
+        if options.changes.is_some() {
+            state.record_changes();
+        }
+        let mut commits = CommitOptions::new();
+        commits.durability = options.durability;
+        commits.accepts_emptied = options.repair;
+        commits.replaces_unknown = options.adopt;
+        let (committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
+        let (mapper, base) = mapper(committer.state(), options)?;
+        let mapper = Arc::new(mapper);
+        let committer = committer.with_sink(options.changes.clone()).with_base(base);
+        let reader = committer.state().reader()?;
+        let source = reader.source(&options.url)?;
+        let (committer, run, plans, unfollowed) = (Some(committer), None, 0, Vec::new());
+        Ok(Self { own, store, mapper, committer, reader, run, source, plans, unfollowed, scratch: None })
+    }
+
+    /// Writes down that a run begins.
+    fn begin_run(&mut self, options: &SyncOptions) -> Result<(), Error> {
+        let source = self.source;
+        let state = self.state_mut()?;
+        if state.setting(Self::URL)?.as_deref() != Some(&options.url) {
+            state.set_setting(Self::URL, &options.url)?;
+        }
+        self.run = Some(state.begin_run(now(), "sync", source)?);
+        Ok(())
+    }
+}
+
+/// Refuses a first run into a folder that holds files, unless the operator said what becomes of them (B25).
+fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
+    if options.adopt || options.into_existing || LocalCopy::is_at(&options.dir) {
+        return Ok(());
+    }
+    let Ok(entries) = std::fs::read_dir(&options.dir) else { return Ok(()) };
+    let mut names = entries.filter_map(|entry| Some(entry.ok()?.file_name()));
+    let Some(found) = names.find(|name| name != OWN && name != "lost+found") else { return Ok(()) };
+    let what = format!(
+        "{} is no copy and holds files, {} among them",
+        options.dir.display(),
+        found.to_string_lossy()
+    );
+    Err(Error::Refused { guard: Guard::UnknownFiles, what })
+}
+
+/// Returns what gives resources their paths, and the base if it is yet to be recorded. The first commit decides it and
+/// later runs keep to it, so that a path depends on nothing but the URI. While nothing is held nothing is decided,
+/// whatever an earlier version recorded.
+fn mapper(state: &CopyState, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
+    let usage = |what: String| Error::Usage { what };
+    let holds_nothing = state.held_after(None, 1)?.is_empty();
+    let recorded = state.setting(CopyState::BASE)?.filter(|_| !holds_nothing);
+    // An audit without the network names no URL. If nothing is held either, no place is asked for, and any base does
+    // (B8).
+    let url = Some(options.url.as_str()).filter(|url| !url.is_empty());
+    let undecided = if recorded.is_none() { url.map(str::to_owned) } else { None };
+    let base = recorded.unwrap_or_else(|| url.unwrap_or("http://source.invalid/").to_owned());
+    let base = Uri::parse(&base).map_err(|error| usage(format!("{base:?} is not a URL: {error}")))?;
+    let base = MapBase::of(&base).map_err(|error| usage(error.to_string()))?;
+    let maps = options.maps.iter().map(|(uri, path)| ExplicitMap::new(uri, path));
+    let maps = maps.collect::<Result<_, _>>().map_err(|error| usage(error.to_string()))?;
+    Ok((Mapper::new(base, maps), undecided))
+}

@@ -1,0 +1,69 @@
+//! Changes of the state that a plan implies without an action: rows beside the actions, so that memory does not grow
+//! with their number.
+
+use super::{Actions, StateError};
+
+/// A change of the state that needs no action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aside {
+    /// A held resource of other sets belongs to this set too.
+    Joins,
+    /// Nothing is pending of a resource any more.
+    Settled,
+}
+
+impl Actions {
+    /// The table, empty.
+    pub(super) const ASIDE: &str =
+        "CREATE TABLE aside (sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL);";
+
+    /// Notes a resource.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn set_aside(&self, aside: Aside, uri: &str) -> Result<(), StateError> {
+        let sql = "INSERT INTO aside (kind, uri) VALUES (?1, ?2)";
+        let noted = self.connection.prepare_cached(sql).and_then(|mut note| note.execute((aside as u8, uri)));
+        noted.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Returns the next resources that were noted, each with its sequence.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn aside_after(
+        &self,
+        aside: Aside,
+        sequence: i64,
+        limit: usize,
+    ) -> Result<Vec<(i64, String)>, StateError> {
+        let page = || {
+            self.connection
+                .prepare_cached(
+                    "SELECT sequence, uri FROM aside WHERE kind = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
+                )?
+                .query_map((aside as u8, sequence, limit as i64), |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        page().map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Returns the sequence of the last resource that was noted; zero if there is none.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn last_aside(&self) -> Result<i64, StateError> {
+        self.connection
+            .query_row("SELECT COALESCE(MAX(sequence), 0) FROM aside", [], |row| row.get(0))
+            .map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Forgets the resources that were noted after a sequence.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn forget_aside_after(&self, sequence: i64) -> Result<(), StateError> {
+        let forgotten = self.connection.execute("DELETE FROM aside WHERE sequence > ?1", [sequence]);
+        forgotten.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
+    }
+}

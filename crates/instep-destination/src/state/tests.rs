@@ -1,0 +1,85 @@
+//! State files of earlier versions, as those versions wrote them: each later version opens them, and reads what they
+//! say.
+
+use std::{fs, path::Path};
+
+use crate::{discover::Way, plan::DesiredPresence, records::way, state::CopyState};
+use resourcesync::Change;
+
+/// Opens a copy of a golden file: the file itself stays as that version left it.
+fn open(version: &str) -> (CopyState, tempfile::TempDir) {
+    let golden =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version).join("state.sqlite");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state.sqlite");
+    fs::copy(golden, &path).unwrap();
+    (CopyState::open(&path).unwrap(), folder)
+}
+
+#[test]
+fn the_state_of_0_1_0_is_taken_up_with_all_that_it_says() {
+    let (state, _folder) = open("state-0.1.0");
+    let held: Vec<_> = state.held_after(None, 100).unwrap();
+    let uris: Vec<_> = held.iter().map(|held| held.uri.as_str().rsplit_once(':').unwrap().1).collect();
+    assert_eq!(
+        uris,
+        [
+            "8197/h.txt",
+            "8198/a.txt",
+            "8198/b.json",
+            "8198/f.txt",
+            "8198/letters/c.html",
+            "8198/letters/e.txt"
+        ]
+    );
+    let a = &held[1];
+    assert_eq!((a.path.as_str(), a.metadata.length), ("a.txt", Some(5)));
+    assert_eq!(
+        a.metadata.digests.to_string(),
+        "sha-256:8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f"
+    );
+    assert_eq!(a.metadata.lastmod.unwrap().to_string(), "2026-11-22T08:40:08.886495Z");
+    assert_eq!(a.metadata.links.iter().filter(|link| link.rel.as_str() == "timegate").count(), 1);
+
+    let sets = state.sets().unwrap();
+    assert_eq!(sets.len(), 2);
+    let reached = state.checkpoint(sets[0].0).unwrap().unwrap();
+    assert_eq!(reached.datetime.unwrap().to_string(), "2026-11-22T08:40:41.099080Z");
+    let last = reached.last.unwrap();
+    assert_eq!((last.uri.as_str(), last.change), ("http://127.0.0.1:8198/f.txt", Change::Created));
+    assert_eq!(reached.position, 6);
+
+    let owed = state.owed_after(sets[1].0, None, 10).unwrap();
+    assert_eq!(owed.len(), 1);
+    assert_eq!(
+        (owed[0].desired.uri.as_str(), owed[0].desired.presence),
+        ("http://127.0.0.1:8197/g.txt", DesiredPresence::Present)
+    );
+    let (run, problems) = state.last_ended_run(None).unwrap().unwrap();
+    assert_eq!((run.what.as_str(), run.exit_code, problems.len()), ("list", Some(3), 1));
+    assert_eq!(state.setting("base").unwrap().as_deref(), Some("http://127.0.0.1:8198/"));
+}
+
+#[test]
+fn b25_the_sources_of_a_copy_of_format_7_are_told_apart() {
+    let (mut state, _folder) = open("state-7");
+    let [one, other] = ["http://127.0.0.1:18231/", "http://127.0.0.1:18232/"];
+    // The last run was over this one: its set, the runs and the way are its own. Whose the other set is shows when it
+    // is found.
+    let sources = state.sources().unwrap();
+    assert_eq!(sources.iter().map(|(_, url)| &**url).collect::<Vec<_>>(), [other]);
+    let (source, sets) = (sources[0].0, state.sets().unwrap());
+    assert_eq!(state.sets_of(source).unwrap(), [sets[1].0]);
+    assert_eq!(state.last_ended_run(Some(source)).unwrap().unwrap().0.exit_code, Some(0));
+    assert_eq!(way::read(&state, source).unwrap(), Some(Way::WellKnown));
+
+    let found = state.found_source(one, &[sets[0].0]).unwrap();
+    assert_eq!(state.sets_of(found).unwrap(), [sets[0].0]);
+    assert_eq!(state.sources().unwrap().len(), 2);
+    assert_eq!(state.last_ended_run(Some(found)).unwrap(), None);
+    // The same Source from another of its URLs is no further one, and two URLs that lead to the same sets become one
+    // Source.
+    assert_eq!(state.found_source(sets[0].1.as_str(), &[sets[0].0]).unwrap(), found);
+    assert_eq!(state.found_source(other, &[sets[0].0, sets[1].0]).unwrap(), source);
+    assert_eq!(state.sources().unwrap(), [(source, other.to_owned())]);
+}

@@ -1,0 +1,91 @@
+//! The ways into a copy: to work in it, and to look at it without leaving a trace.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use instep_store::{Lock, LockError, RootFolder, Staging};
+
+use super::{FolderOptions, FolderStore, OWN, STAGING};
+use crate::store::{
+    StoreError,
+    backup::{self, Backup},
+    folding::folds_names,
+};
+
+impl FolderStore {
+    /// Opens or makes a copy and locks it. Nothing but `.instep` is made in it.
+    ///
+    /// # Errors
+    /// If another run holds the lock, `.instep` is no folder, or storage fails.
+    pub(crate) fn open(path: &Path, options: FolderOptions) -> Result<Self, StoreError> {
+        let shown = path.display().to_string();
+        let io = |doing, error| StoreError::io(doing, shown.as_str(), error);
+        // Before anything is made: a wrong option leaves nothing behind.
+        if let Some(backups) = &options.backups {
+            backup::refuse_inside(backups, path)?;
+        }
+        let root = RootFolder::open_or_make(path).map_err(|error| io("open", of_folder(path, error)))?;
+        let own_path = path.join(OWN);
+        let ours = |error| StoreError::of("open", &own_path.display().to_string(), error);
+        root.make_folder(OWN, 0o700, &mut |_| {}).map_err(ours)?;
+        let own = root.root(OWN).map_err(ours)?;
+        // Before staging is opened: another run may be placing files from there.
+        let lock = Lock::take(&own, &options.owner).map_err(|error| refused(path, error))?;
+        let staging = Staging::open(&own, STAGING).map_err(ours)?;
+        let folds_names = folds_names(&staging).map_err(|error| io("write below", error))?;
+        let backup = options.backups.as_deref().map(Backup::open).transpose()?;
+        let (staging, lock, names) = (Arc::new(staging), Mutex::new(Some(lock)), Mutex::default());
+        Ok(Self { path: path.to_owned(), root, staging, options, backup, folds_names, names, lock })
+    }
+
+    /// Opens a copy to look at it. What is staged goes to another folder, and the copy stays as it is; if there is
+    /// none, that folder stands for it.
+    ///
+    /// # Errors
+    /// If a run has the copy, or storage fails.
+    pub(crate) fn open_beside(
+        path: &Path,
+        scratch: &Path,
+        options: FolderOptions,
+    ) -> Result<Self, StoreError> {
+        let failed = |doing, path: &Path, error| StoreError::io(doing, path.display().to_string(), error);
+        let aside = RootFolder::open(scratch).map_err(|error| failed("open", scratch, error))?;
+        let staging =
+            Staging::open(&aside, STAGING).map_err(|error| failed("write below", scratch, error))?;
+        let root = match RootFolder::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => aside,
+            root => root.map_err(|error| failed("open", path, of_folder(path, error)))?,
+        };
+        let lock = match root.root(OWN) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            own => {
+                let own = own
+                    .map_err(|error| StoreError::of("open", &path.join(OWN).display().to_string(), error))?;
+                Lock::take_to_read(&own).map_err(|error| refused(path, error))?
+            }
+        };
+        let (staging, lock, names) = (Arc::new(staging), Mutex::new(lock), Mutex::default());
+        let (path, folds_names) = (path.to_owned(), false);
+        Ok(Self { path, root, staging, options, backup: None, folds_names, names, lock })
+    }
+}
+
+fn refused(copy: &Path, error: LockError) -> StoreError {
+    match error {
+        LockError::Held { holder } => StoreError::Locked { path: copy.to_owned(), owner: holder },
+        LockError::Io(source) => StoreError::io("lock", copy.display().to_string(), source),
+        other => StoreError::io(
+            "lock",
+            copy.join(OWN).join(Lock::NAME).display().to_string(),
+            io::Error::other(other),
+        ),
+    }
+}
+
+/// Says of a file that has the name of the copy that it is one.
+fn of_folder(path: &Path, error: io::Error) -> io::Error {
+    if path.exists() && !path.is_dir() { io::Error::other("it is no folder") } else { error }
+}

@@ -1,0 +1,190 @@
+//! Resources to staged, verified files: a queue per host, bounded concurrency, retries, resumption.
+//!
+//! Nothing here knows why a resource is wanted or what is held; nothing is committed here.
+
+mod error;
+mod partial;
+mod parts;
+mod queue;
+mod shared;
+mod task;
+mod transfer;
+mod verify;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use instep_net::Client;
+use resourcesync::Uri;
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use error::{FetchError, Mismatch};
+pub(crate) use shared::PartSizes;
+pub(crate) use task::{Arrival, Expected, FetchOutcome, Task};
+
+use crate::{Verify, store::Store};
+use queue::TaskQueue;
+use shared::SharedTransfer;
+use transfer::Transfer;
+pub(crate) use verify::Seen;
+
+/// Workers at most for each transfer that the client allows. A worker whose host is slow or asked for a pause waits;
+/// there must be others for the remaining hosts.
+const WORKERS_PER_TRANSFER: usize = 4;
+
+/// Fetches resources into staged files whose length and digests are the expected ones.
+///
+/// # Contract
+/// A file that is reported as staged is complete and verified. A failed transfer leaves nothing behind but the
+/// beginning of a large resource, which the next run continues.
+#[derive(Clone)]
+pub(crate) struct Fetcher(Arc<SharedTransfer>);
+
+impl Fetcher {
+    /// Returns a fetcher that stages into a store.
+    pub(crate) fn new(client: Client, store: Arc<dyn Store>, verify: Verify) -> Self {
+        Self::with_parts(client, store, verify, PartSizes::default())
+    }
+
+    /// Returns a fetcher with other parts of large resources than the usual ones.
+    pub(crate) fn with_parts(
+        client: Client,
+        store: Arc<dyn Store>,
+        verify: Verify,
+        parts: PartSizes,
+    ) -> Self {
+        Self(Arc::new(SharedTransfer {
+            client,
+            store,
+            verify,
+            bytes: AtomicU64::new(0),
+            in_parts: Semaphore::new(1),
+            parts,
+        }))
+    }
+
+    /// Returns the store that files are staged in.
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    pub(crate) fn verify(&self) -> Verify {
+        self.0.verify
+    }
+
+    pub(crate) fn count(&self, bytes: u64) {
+        self.0.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// Returns the bytes of resources that have arrived so far, for progress.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.bytes.load(Relaxed)
+    }
+
+    /// Fetches the tasks that come through `tasks` until that ends. Each task comes back with its outcome, in no
+    /// particular order. A host that stalls delays only its own tasks (B17). No task is begun once `enough` is
+    /// cancelled or `outcomes` is closed.
+    pub(crate) async fn run<T: Send + Sync + 'static>(
+        &self,
+        tasks: mpsc::Receiver<Task<T>>,
+        outcomes: mpsc::Sender<(Task<T>, FetchOutcome)>,
+        enough: CancellationToken,
+    ) {
+        let options = self.0.client.options();
+        let queue = Arc::new(TaskQueue::new(tasks, options.per_host.min(options.transfers), enough));
+        let most = options.transfers.max(1) * WORKERS_PER_TRANSFER;
+        let mut workers = JoinSet::new();
+        // One is always free to receive the next task, and no more are made: a run that fetches nothing needs one.
+        while workers.len() < most && queue.has_in_hand(workers.len()).await {
+            let (fetcher, queue, outcomes) = (self.clone(), Arc::clone(&queue), outcomes.clone());
+            workers.spawn(async move { fetcher.work(&queue, &outcomes).await });
+        }
+        workers.join_all().await;
+    }
+
+    async fn work<T: Send + Sync>(
+        &self,
+        queue: &TaskQueue<Task<T>>,
+        outcomes: &mpsc::Sender<(Task<T>, FetchOutcome)>,
+    ) {
+        while let Some((task, place)) = queue.next(Task::first_place).await {
+            let outcome = self.fetch(&task).await;
+            queue.done(&place);
+            if outcomes.send((task, outcome)).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Fetches one resource: from its mirrors in their order, then from its own URI (§14.2). If validators are held,
+    /// its own URI comes first, because they mean nothing to a mirror.
+    pub(crate) async fn fetch<T: Sync>(&self, task: &Task<T>) -> FetchOutcome {
+        let own_first = task.held.as_ref().is_some_and(|held| !held.is_empty());
+        if !own_first && let Some(staged) = self.fetch_from_any(&task.mirrors, task).await {
+            return staged;
+        }
+        let outcome = self.fetch_from(&task.uri, task, self.0.client.options().retries).await;
+        if !matches!(outcome, FetchOutcome::Failed(_) | FetchOutcome::Gone { .. }) {
+            return outcome;
+        }
+        if own_first
+            && matches!(outcome, FetchOutcome::Failed(_))
+            && let Some(staged) = self.fetch_from_any(&task.mirrors, task).await
+        {
+            return staged;
+        }
+        // Without a digest nothing proves that another location has the wanted version.
+        if task.expected.digests.strongest().is_none() {
+            return outcome;
+        }
+        self.fetch_from_any(&task.fallbacks, task).await.unwrap_or(outcome)
+    }
+
+    /// Fetches from the first of several places that has the resource. Failures are not reported: its own URI decides.
+    async fn fetch_from_any<T: Sync>(&self, places: &[Uri], task: &Task<T>) -> Option<FetchOutcome> {
+        for place in places {
+            if let staged @ FetchOutcome::Staged(_) = self.fetch_from(place, task, 0).await {
+                return Some(staged);
+            }
+        }
+        None
+    }
+
+    /// Fetches from one place. A resource that does not match is fetched once more, because a cache may have had an old
+    /// copy (D33).
+    async fn fetch_from<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> FetchOutcome {
+        match self.transfer(from, task, retries).await {
+            FetchOutcome::Failed(FetchError::Mismatch(_)) => self.transfer(from, task, retries).await,
+            outcome => outcome,
+        }
+    }
+
+    async fn transfer<T: Sync>(&self, from: &Uri, task: &Task<T>, retries: u32) -> FetchOutcome {
+        let mut transfer = Transfer::new(&self.0, from, task);
+        let outcome = transfer.run(retries).await;
+        self.count(transfer.received());
+        match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => FetchOutcome::Failed(error),
+        }
+    }
+}
+
+impl std::fmt::Debug for Fetcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fetcher").field("bytes", &self.0.bytes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Reasons why a resource was not staged.
+
+use instep_net::HttpError;
+use resourcesync::{Digest, package::PackageError};
+
+use crate::store::StoreError;
+
+/// The reason why a resource was not staged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum FetchError {
+    /// It did not arrive.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// It arrived and is not what the Source lists.
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
+    /// It arrived in a content coding that is not supported, and its coded form is not what the Source lists.
+    #[error("It arrived in the content coding {coding:?}, although none was accepted")]
+    Coding {
+        /// The coding.
+        coding: String,
+    },
+    /// Its package does not contain it as listed (D21).
+    #[error("The package does not contain it as listed")]
+    Member(#[from] PackageError),
+    /// It cannot be staged.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A difference between a resource and what the Source states about it (D33).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Mismatch {
+    /// It has another length.
+    #[error("It has {found} bytes instead of {expected}")]
+    Length {
+        /// The bytes that were counted.
+        found: u64,
+        /// The bytes that the entry states.
+        expected: u64,
+    },
+    /// It has another digest.
+    #[error("It has the digest {found} instead of {expected}")]
+    Digest {
+        /// The digest of what arrived.
+        found: Box<Digest>,
+        /// The digest that the entry states.
+        expected: Box<Digest>,
+    },
+}

@@ -1,0 +1,215 @@
+//! The part of a resource that has arrived, and what a continuation must match.
+
+use std::io::Write as _;
+
+use flate2::write::MultiGzDecoder;
+use http::header;
+use instep_net::{Response, Validators};
+use resourcesync::{Algorithm, DateTime};
+
+use super::{
+    Arrival, Expected, FetchError,
+    verify::{ListedForm, Seen},
+};
+use crate::{
+    documents::Documents,
+    store::{Staged, StagingFile, Store, StoreError},
+};
+
+/// The bytes of a resource that have arrived, and the headers of the response that they began with.
+pub(super) struct Partial {
+    plain: StagingFile,
+    /// The coding that the bytes came in although none was asked for, and the bytes without it.
+    coded: Option<Coded>,
+    /// The length of the whole as the server stated it; `None` for a chunked body and for a part that an earlier run
+    /// left.
+    total: Option<u64>,
+    validators: Validators,
+    media_type: Option<Box<str>>,
+    modified: Option<DateTime>,
+    kept: bool,
+}
+
+struct Coded {
+    coding: String,
+    decoded: Option<(MultiGzDecoder<Vec<u8>>, StagingFile)>,
+}
+
+impl Partial {
+    /// The size from which on a part is kept for the next run. Smaller ones cost less to fetch again than to look
+    /// after.
+    pub(super) const LARGE: u64 = 1 << 20;
+
+    /// Begins with a response that brings the whole, or the first part of a large resource.
+    pub(super) fn begin(
+        store: &dyn Store,
+        algorithms: &[Algorithm],
+        response: &Response,
+    ) -> Result<Self, StoreError> {
+        let coded = response.coding().map(|coding| {
+            let known = coding == "gzip" || coding == "x-gzip";
+            let decoded = known.then(|| store.stage(algorithms)).transpose()?;
+            let decoded = decoded.map(|file| (MultiGzDecoder::new(Vec::new()), file));
+            Ok::<_, StoreError>(Coded { coding, decoded })
+        });
+        Ok(Self {
+            plain: store.stage(algorithms)?,
+            coded: coded.transpose()?,
+            total: response.content_range().map_or_else(|| response.length(), |range| range.total),
+            validators: response.validators(),
+            media_type: response.header(header::CONTENT_TYPE).map(Into::into),
+            modified: response.header(header::LAST_MODIFIED).and_then(date),
+            kept: false,
+        })
+    }
+
+    /// Returns the part of a large resource that an earlier run left, with the strong ETag that it had; `None` if there
+    /// is none (D32).
+    pub(super) fn resume(
+        store: &dyn Store,
+        algorithms: &[Algorithm],
+        uri: &str,
+    ) -> Result<Option<Self>, StoreError> {
+        Ok(store.resume(uri, algorithms)?.map(|(plain, etag)| Self {
+            plain,
+            coded: None,
+            total: None,
+            validators: Validators::new(Some(&etag), None),
+            media_type: None,
+            modified: None,
+            kept: true,
+        }))
+    }
+
+    /// Returns the number of bytes that have arrived.
+    pub(super) fn bytes(&self) -> u64 {
+        self.plain.length()
+    }
+
+    pub(super) fn strong_etag(&self) -> Option<&str> {
+        self.validators.strong_etag()
+    }
+
+    /// Returns `true` if the rest can be asked for. Without a strong validator or a digest nobody would notice that the
+    /// rest belongs to another version.
+    pub(super) fn can_continue(&self, has_digest: bool) -> bool {
+        self.bytes() > 0 && self.coded.is_none() && (has_digest || self.strong_etag().is_some())
+    }
+
+    /// Returns `true` if a response brings the bytes that follow, of the same version: the same total, and the same
+    /// strong validator, or none at all if a digest will decide (B7).
+    pub(super) fn continues_with(&self, response: &Response, has_digest: bool) -> bool {
+        let Some(range) = response.content_range() else { return false };
+        let same_total = self.total.is_none() || range.total.is_none() || range.total == self.total;
+        let validators = response.validators();
+        let same_version = match (self.strong_etag(), validators.strong_etag()) {
+            (Some(before), Some(now)) => before == now,
+            _ => has_digest && (validators.etag.is_none() || self.validators.etag.is_none()),
+        };
+        range.first == self.bytes() && same_total && same_version && response.coding().is_none()
+    }
+
+    /// Takes over what a continuation says about the whole.
+    pub(super) fn continue_with(&mut self, response: &Response) {
+        self.total = self.total.or_else(|| response.content_range()?.total);
+    }
+
+    /// Returns `true` if as many bytes have arrived as the server announced. A chunked body announces none: only its
+    /// last chunk tells that it is whole.
+    pub(super) fn is_whole(&self) -> bool {
+        self.total == Some(self.bytes())
+    }
+
+    /// Returns `true` if bytes that the server announced are missing, as after a part that was shorter than asked for.
+    pub(super) fn lacks_bytes(&self) -> bool {
+        self.total.is_some_and(|total| self.bytes() < total)
+    }
+
+    pub(super) fn take(&mut self, uri: &str, data: &[u8]) -> Result<(), FetchError> {
+        self.plain.write(data)?;
+        if let Some(Coded { coding, decoded: Some((decoder, file)) }) = &mut self.coded {
+            let bad = |_| FetchError::Coding { coding: coding.clone() };
+            decoder.write_all(data).map_err(bad)?;
+            drain(decoder, file)?;
+            let most = self.plain.length().max(64 << 10).saturating_mul(Documents::MOST_RATIO);
+            if file.length() > most {
+                return Err(FetchError::Coding { coding: coding.clone() });
+            }
+        }
+        if !self.kept && self.plain.length() > Self::LARGE && self.coded.is_none() {
+            if let Some(etag) = self.validators.strong_etag() {
+                self.plain.keep_for(uri, etag)?;
+            }
+            self.kept = true;
+        }
+        Ok(())
+    }
+
+    /// Deletes the bytes, also if they were to be kept for the next run.
+    pub(super) fn discard(self, store: &dyn Store) -> Result<(), StoreError> {
+        if self.kept {
+            let staged = self.plain.finish(None)?;
+            store.discard(&[staged.name]);
+        }
+        Ok(())
+    }
+
+    /// Compares a complete resource with the expectation. A body that came in a coding is taken decoded if that form
+    /// matches, else as it came if that matches (AMB-B38, AMB-B39); the two are never mixed.
+    pub(super) fn settle(
+        self,
+        store: &dyn Store,
+        expected: &Expected,
+        modified: Option<DateTime>,
+    ) -> Result<Arrival, FetchError> {
+        let modified = modified.or(self.modified);
+        let plain = self.plain.finish(modified)?;
+        let decoded = match self.coded {
+            Some(Coded { coding, decoded: None }) if !expected.is_known() => {
+                store.discard(&[plain.name]);
+                return Err(FetchError::Coding { coding });
+            }
+            Some(Coded { coding, decoded: Some((decoder, file)) }) => {
+                Some(finish_decoding(decoder, file, modified, &coding)?)
+            }
+            _ => None,
+        };
+        fn seen(staged: &Staged) -> Seen<'_> {
+            Seen { length: staged.length, digests: &staged.digests }
+        }
+        let choice = expected.choose(seen(&plain), decoded.as_ref().map(seen));
+        let (staged, others) = match (&choice, decoded) {
+            (Ok((ListedForm::Decoded, _)), Some(decoded)) => (decoded, vec![plain.name]),
+            (Ok(_), decoded) => (plain, decoded.into_iter().map(|decoded| decoded.name).collect()),
+            (Err(_), decoded) => {
+                let others = vec![plain.name];
+                (plain, decoded.into_iter().map(|decoded| decoded.name).chain(others).collect())
+            }
+        };
+        store.discard(&others);
+        let (_, verified) = choice?;
+        Ok(Arrival { staged, verified, validators: self.validators, media_type: self.media_type })
+    }
+}
+
+fn finish_decoding(
+    mut decoder: MultiGzDecoder<Vec<u8>>,
+    mut file: StagingFile,
+    modified: Option<DateTime>,
+    coding: &str,
+) -> Result<Staged, FetchError> {
+    decoder.try_finish().map_err(|_| FetchError::Coding { coding: coding.to_owned() })?;
+    drain(&mut decoder, &mut file)?;
+    Ok(file.finish(modified)?)
+}
+
+fn drain(decoder: &mut MultiGzDecoder<Vec<u8>>, file: &mut StagingFile) -> Result<(), StoreError> {
+    file.write(decoder.get_ref())?;
+    decoder.get_mut().clear();
+    Ok(())
+}
+
+fn date(text: &str) -> Option<DateTime> {
+    let time = httpdate::parse_http_date(text).ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(DateTime::from_unix_seconds(i64::try_from(time.as_secs()).ok()?))
+}

@@ -1,0 +1,136 @@
+//! The tasks of a fetcher, in a line per host.
+
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+};
+
+use instep_net::{HostQueue, Origin};
+use resourcesync::Uri;
+use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+/// Tasks that wait here, beyond those in the channel. The more wait, the longer the run of one stalled host's entries
+/// that others can overtake; each takes about 1 KiB.
+const WAITING: usize = 8_192;
+
+/// The tasks that come through a channel, handed out to workers host by host.
+pub(super) struct TaskQueue<T> {
+    tasks: AsyncMutex<Option<mpsc::Receiver<T>>>,
+    waiting: Mutex<HostQueue<T>>,
+    /// A transfer ended, so that its host may have another one.
+    ended: Notify,
+    in_hand: AtomicUsize,
+    is_over: AtomicBool,
+    /// A task was handed out, or there are none left.
+    handed_out: Notify,
+    enough: CancellationToken,
+}
+
+impl<T> TaskQueue<T> {
+    /// Returns a queue that hands out at most `per_host` tasks of one host at a time, and none once `enough` is
+    /// cancelled.
+    pub(super) fn new(tasks: mpsc::Receiver<T>, per_host: usize, enough: CancellationToken) -> Self {
+        let waiting = Mutex::new(HostQueue::new(per_host));
+        Self {
+            tasks: AsyncMutex::new(Some(tasks)),
+            waiting,
+            ended: Notify::new(),
+            in_hand: AtomicUsize::new(0),
+            is_over: AtomicBool::new(false),
+            handed_out: Notify::new(),
+            enough,
+        }
+    }
+
+    /// Returns the next task and the host that it is counted for; `None` at the end. [`Self::done`] must follow.
+    pub(super) async fn next(&self, place: impl Fn(&T) -> &Uri) -> Option<(T, Option<Origin>)> {
+        let next = self.take(place).await;
+        match next {
+            Some(_) => drop(self.in_hand.fetch_add(1, Relaxed)),
+            None => self.is_over.store(true, Relaxed),
+        }
+        self.handed_out.notify_one();
+        next
+    }
+
+    /// Waits until so many tasks are in hand. Returns `false` if there are none left before that.
+    pub(super) async fn has_in_hand(&self, tasks: usize) -> bool {
+        loop {
+            let changed = self.handed_out.notified();
+            if self.is_over.load(Relaxed) {
+                return false;
+            }
+            if self.in_hand.load(Relaxed) >= tasks {
+                return true;
+            }
+            changed.await;
+        }
+    }
+
+    async fn take(&self, place: impl Fn(&T) -> &Uri) -> Option<(T, Option<Origin>)> {
+        let mut tasks = self.tasks.lock().await;
+        loop {
+            if self.enough.is_cancelled() {
+                return None;
+            }
+            self.take_in(&mut tasks, &place);
+            if let Some(next) = self.waiting().pop() {
+                return Some(next);
+            }
+            let (is_empty, has_room) = {
+                let waiting = self.waiting();
+                (waiting.is_empty(), waiting.len() < WAITING)
+            };
+            if is_empty && tasks.is_none() {
+                return None;
+            }
+            tokio::select! {
+                task = receive(&mut tasks), if has_room => self.add(task, &mut tasks, &place),
+                () = self.ended.notified() => {}
+                () = self.enough.cancelled() => return None,
+            }
+        }
+    }
+
+    /// Records that the transfer of a task has ended.
+    pub(super) fn done(&self, host: &Option<Origin>) {
+        self.in_hand.fetch_sub(1, Relaxed);
+        self.waiting().done(host);
+        self.ended.notify_one();
+    }
+
+    /// Takes the tasks out of the channel that are there already, as far as there is room.
+    fn take_in(&self, tasks: &mut Option<mpsc::Receiver<T>>, place: &impl Fn(&T) -> &Uri) {
+        while self.waiting().len() < WAITING {
+            match tasks.as_mut().map(mpsc::Receiver::try_recv) {
+                Some(Ok(task)) => self.add(Some(task), tasks, place),
+                Some(Err(mpsc::error::TryRecvError::Disconnected)) => *tasks = None,
+                Some(Err(mpsc::error::TryRecvError::Empty)) | None => return,
+            }
+        }
+    }
+
+    fn add(&self, task: Option<T>, tasks: &mut Option<mpsc::Receiver<T>>, place: &impl Fn(&T) -> &Uri) {
+        match task {
+            Some(task) => {
+                // URIs without an origin fail at once: they share a line.
+                let host = Origin::parse(place(&task).as_str()).ok();
+                self.waiting().push(host, task);
+            }
+            None => *tasks = None,
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HostQueue<T>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Receives the next task; waits forever once the channel is closed, so that only the other events count.
+async fn receive<T>(tasks: &mut Option<mpsc::Receiver<T>>) -> Option<T> {
+    match tasks {
+        Some(tasks) => tasks.recv().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,117 @@
+//! A resource to fetch, and what came of it.
+
+use instep_net::{Origin, Validators};
+use resourcesync::{DateTime, Digests, Metadata, Uri};
+
+use super::FetchError;
+use crate::store::Staged;
+
+/// A resource to fetch, with a value of the caller that comes back beside the outcome.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub(crate) struct Task<T> {
+    /// The resource's URI.
+    pub uri: Uri,
+    /// Mirrors to try first, the most preferred first (§14.2). One out of scope is passed over.
+    pub mirrors: Vec<Uri>,
+    /// Places to try if its own URI does not have the bytes that its digest promises: versions that stay (§14.6).
+    pub fallbacks: Vec<Uri>,
+    /// The moment whose state is wanted, in the form of `Accept-Datetime`; `None` for the present one.
+    pub moment: Option<Box<str>>,
+    /// The origin of the document that named it; `None` if the operator did.
+    pub speaker: Option<Origin>,
+    /// The length and digests that it must have.
+    pub expected: Expected,
+    /// The validators of the held copy, if the lists do not tell whether it is current. They must have come from `uri`.
+    pub held: Option<Validators>,
+    /// The time of its last modification; `None` to take that of the server.
+    pub modified: Option<DateTime>,
+    /// The value of the caller.
+    pub context: T,
+}
+
+impl<T> Task<T> {
+    /// Returns a task for a resource of which nothing is known but its URI.
+    pub(crate) fn new(uri: Uri, context: T) -> Self {
+        let expected = Expected::default();
+        Self {
+            uri,
+            mirrors: Vec::new(),
+            fallbacks: Vec::new(),
+            moment: None,
+            speaker: None,
+            expected,
+            held: None,
+            modified: None,
+            context,
+        }
+    }
+
+    /// Returns the place that is tried first.
+    pub(super) fn first_place(&self) -> &Uri {
+        let own_first = self.held.as_ref().is_some_and(|held| !held.is_empty());
+        self.mirrors.first().filter(|_| !own_first).unwrap_or(&self.uri)
+    }
+
+    /// Returns the task with something else of the caller's.
+    pub(crate) fn with_context<U>(self, context: U) -> Task<U> {
+        let Self { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, context: _ } = self;
+        Task { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, context }
+    }
+}
+
+/// The length and digests of a resource as the Source states them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub(crate) struct Expected {
+    /// The number of bytes.
+    pub length: Option<u64>,
+    /// The digests of the bytes.
+    pub digests: Digests,
+    /// The content coding that length and digests belong to (ATT-11, AMB-B38).
+    pub encoding: Option<Box<str>>,
+}
+
+impl Expected {
+    /// Returns the expectation of an entry.
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self { length: metadata.length, digests: metadata.hash.clone(), encoding: metadata.encoding.clone() }
+    }
+
+    pub(crate) fn encoding(&self) -> Option<&str> {
+        self.encoding
+            .as_deref()
+            .filter(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case("identity"))
+    }
+}
+
+/// The result of a task.
+#[derive(Debug)]
+#[non_exhaustive]
+pub(crate) enum FetchOutcome {
+    /// It arrived and matches.
+    Staged(Arrival),
+    /// The held copy is current (304).
+    NotModified,
+    /// The Source does not have it: 404 or 410.
+    Gone {
+        /// The status.
+        status: u16,
+    },
+    /// It did not arrive, or does not match.
+    Failed(FetchError),
+}
+
+/// A resource in a staged file, verified.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub(crate) struct Arrival {
+    /// The file. Its digests are those that were compared, or SHA-256 if none could be.
+    pub staged: Staged,
+    /// A digest of the Source was compared.
+    pub verified: bool,
+    /// The validators of its own URI for the next request; empty if it came from another place (B22).
+    pub validators: Validators,
+    /// The media type that the server states, if it states one.
+    pub media_type: Option<Box<str>>,
+}

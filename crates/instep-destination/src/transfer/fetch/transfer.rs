@@ -1,0 +1,204 @@
+//! The transfer of one resource from one place.
+
+use http::StatusCode;
+use instep_net::{HttpError, Origin, Request, Response, Validators};
+use resourcesync::{DateTime, Uri};
+
+use super::{
+    error::{FetchError, Mismatch},
+    partial::Partial,
+    shared::SharedTransfer,
+    task::{Expected, FetchOutcome, Task},
+};
+
+/// The transfer of one resource from one place. The bytes that have arrived survive a broken connection.
+pub(super) struct Transfer<'a> {
+    pub(super) shared: &'a SharedTransfer,
+    pub(super) request: Request,
+    pub(super) expected: &'a Expected,
+    pub(super) partial: Option<Partial>,
+    pub(super) received: u64,
+    modified: Option<DateTime>,
+    /// The place is not the resource's own URI: its validators say nothing about that (B22).
+    is_elsewhere: bool,
+}
+
+impl<'a> Transfer<'a> {
+    /// Bytes after which a broken attempt counts as progress: the attempts are counted anew then.
+    const STEP: u64 = 1 << 20;
+
+    pub(super) fn new<T>(shared: &'a SharedTransfer, from: &Uri, task: &'a Task<T>) -> Self {
+        let mut request = Request::get(from.clone());
+        // A mirror that nobody else led to is one that the resource's own origin led to.
+        let own = || Origin::parse(task.uri.as_str()).ok();
+        let is_elsewhere = *from != task.uri;
+        request.speaker = task.speaker.clone().or_else(|| is_elsewhere.then(own).flatten());
+        request.moment.clone_from(&task.moment);
+        // An ETag means nothing to another server: a mirror that happens to use the same one would answer 304 (B22).
+        request.held = task.held.clone().filter(|held| !held.is_empty() && !is_elsewhere);
+        Self {
+            shared,
+            request,
+            expected: &task.expected,
+            modified: task.modified,
+            is_elsewhere,
+            partial: None,
+            received: 0,
+        }
+    }
+
+    /// Returns the bytes that arrived, those of failed attempts included.
+    pub(super) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Makes attempts until the resource is there. A transfer that comes further each time may go on for as long as it
+    /// takes.
+    pub(super) async fn run(&mut self, retries: u32) -> Result<FetchOutcome, FetchError> {
+        if self.expected.length.is_none_or(|length| length > Partial::LARGE) {
+            let algorithms = self.expected.algorithms(self.shared.verify);
+            self.partial = Partial::resume(&*self.shared.store, &algorithms, self.request.uri.as_str())?;
+        }
+        self.try_in_parts().await?;
+        let mut attempts = self.shared.client.attempts().at_most(retries);
+        loop {
+            let before = self.arrived();
+            match self.attempt().await {
+                Err(FetchError::Http(error)) => {
+                    if self.arrived() > before + Self::STEP {
+                        attempts = self.shared.client.attempts().at_most(retries);
+                    }
+                    attempts.again(error).await?;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    async fn attempt(&mut self) -> Result<FetchOutcome, FetchError> {
+        if let Some(partial) = self.partial.take_if(|partial| {
+            let is_expected = self.expected.most_bytes() == Some(partial.bytes());
+            is_expected && (partial.is_whole() || self.expected.digests.strongest().is_some())
+        }) {
+            return self.settle(partial);
+        }
+        self.ask_for_the_rest();
+        let mut response = self.shared.client.send_once(&self.request).await?;
+        if response.status == StatusCode::RANGE_NOT_SATISFIABLE && self.partial.is_some() {
+            self.start_again()?;
+            response = self.shared.client.send_once(&self.request).await?;
+        }
+        match response.status {
+            StatusCode::NOT_MODIFIED if self.request.held.is_some() => return Ok(FetchOutcome::NotModified),
+            StatusCode::NOT_FOUND | StatusCode::GONE => {
+                return Ok(FetchOutcome::Gone { status: response.status.as_u16() });
+            }
+            StatusCode::PARTIAL_CONTENT
+                if self.request.range.is_some() && !self.continues_with(&response) =>
+            {
+                self.start_again()?;
+                response = self.shared.client.send_once(&self.request).await?;
+            }
+            _ => {}
+        }
+        let partial = self.receive(response.successful()?).await?;
+        self.settle(partial)
+    }
+
+    fn settle(&self, partial: Partial) -> Result<FetchOutcome, FetchError> {
+        let (store, expected) = (&*self.shared.store, self.expected);
+        let mut arrival = partial.settle(store, expected, self.modified)?;
+        if self.is_elsewhere {
+            arrival.validators = Validators::default();
+        }
+        Ok(FetchOutcome::Staged(arrival))
+    }
+
+    fn continues_with(&self, response: &Response) -> bool {
+        let has_digest = self.expected.digests.strongest().is_some();
+        self.partial.as_ref().is_some_and(|partial| partial.continues_with(response, has_digest))
+    }
+
+    pub(super) fn arrived(&self) -> u64 {
+        self.partial.as_ref().map_or(0, Partial::bytes)
+    }
+
+    /// Asks for the bytes after those that have arrived, if a validator or a digest can prove that the parts belong
+    /// together (D32).
+    fn ask_for_the_rest(&mut self) {
+        let has_digest = self.expected.digests.strongest().is_some();
+        let partial = self.partial.as_ref().filter(|partial| partial.can_continue(has_digest));
+        self.request.range = partial.map(|partial| (partial.bytes(), None));
+        self.request.if_range = partial.and_then(Partial::strong_etag).map(Into::into);
+    }
+
+    /// Drops what has arrived: the rest of it is not there any more.
+    fn start_again(&mut self) -> Result<(), FetchError> {
+        if let Some(partial) = self.partial.take() {
+            partial.discard(&*self.shared.store)?;
+        }
+        self.ask_for_the_rest();
+        Ok(())
+    }
+
+    /// Receives the body of a response: the whole, or the rest that was asked for.
+    async fn receive(&mut self, mut response: Response) -> Result<Partial, FetchError> {
+        let shared = self.shared;
+        let asked_for_rest = self.request.range.is_some() && response.status == StatusCode::PARTIAL_CONTENT;
+        if !asked_for_rest {
+            self.start_again()?;
+        }
+        let mut partial = match self.partial.take() {
+            Some(mut partial) => {
+                partial.continue_with(&response);
+                partial
+            }
+            // A 206 that nobody asked for brings an unknown part of the resource, and is refused here (B1).
+            None => {
+                self.expect(&response)?;
+                Partial::begin(&*shared.store, &self.expected.algorithms(shared.verify), &response)?
+            }
+        };
+        match self.fill(&mut partial, &mut response).await {
+            Ok(()) => Ok(partial),
+            Err(error @ FetchError::Mismatch(_)) => {
+                partial.discard(&*shared.store)?;
+                Err(error)
+            }
+            Err(error) => {
+                self.partial = Some(partial);
+                Err(error)
+            }
+        }
+    }
+
+    async fn fill(&mut self, partial: &mut Partial, response: &mut Response) -> Result<(), FetchError> {
+        let most = self.expected.most_bytes().filter(|_| response.coding().is_none());
+        while let Some(data) = response.body.chunk().await? {
+            self.received += data.len() as u64;
+            partial.take(self.request.uri.as_str(), &data)?;
+            if let Some(expected) = most.filter(|most| partial.bytes() > *most) {
+                return Err(Mismatch::Length { found: partial.bytes(), expected }.into());
+            }
+        }
+        if partial.lacks_bytes() {
+            let (uri, source) = (response.uri.to_string(), "The part is shorter than announced".into());
+            return Err(HttpError::Transfer { uri, source }.into());
+        }
+        Ok(())
+    }
+
+    /// Compares the headers with the expectation, so that a wrong body need not be received.
+    fn expect(&self, response: &Response) -> Result<(), FetchError> {
+        if response.status != StatusCode::OK {
+            let (uri, status) = (response.uri.to_string(), response.status);
+            return Err(HttpError::Status { uri, status, retry_after: None }.into());
+        }
+        match response.length() {
+            Some(length) if response.coding().is_none() && self.expected.most_bytes().is_some() => {
+                Ok(self.expected.check_length(length)?)
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A dump as a second origin of bitstreams.
+
+mod arriving;
+mod batch;
+mod error;
+mod nested;
+
+use std::{fs::File, io::Read, sync::Arc};
+
+use http::StatusCode;
+use instep_net::{HttpError, Origin, Validators};
+use resourcesync::{
+    Entry, Form, PackagePath, Relation, Uri,
+    package::{MANIFEST, Member, Package, PackageError, PackageLimits},
+};
+
+pub(crate) use error::PackageFetchError;
+
+pub(crate) use arriving::{Arriving, PackageReader};
+
+use crate::{
+    Verify,
+    documents::{Document, DocumentError, Documents},
+    store::Store,
+    transfer::fetch::{Arrival, Expected, FetchError, FetchOutcome, Fetcher, Seen, Task},
+};
+
+/// Brings packages: of dumps, and of batches.
+#[derive(Clone, Debug)]
+pub(crate) struct Packages {
+    fetcher: Fetcher,
+    documents: Documents,
+    limits: PackageLimits,
+}
+
+impl Packages {
+    /// Packages fetched by a fetcher; their manifests are kept as other documents are.
+    pub(crate) fn new(fetcher: Fetcher, documents: Documents) -> Self {
+        Self { fetcher, documents, limits: PackageLimits::new() }
+    }
+
+    /// The manifest of a package, without the package, where its entry leads to a copy (LN-24): a package is fetched
+    /// only if it holds something that is wanted.
+    ///
+    /// # Errors
+    /// If the copy does not arrive or is no document.
+    pub(crate) async fn contents(
+        &self,
+        entry: &Entry,
+        speaker: Option<&Origin>,
+    ) -> Result<Option<Document>, DocumentError> {
+        match entry.link_for(&Relation::Contents) {
+            Some(link) => self.documents.open(&link.href, speaker).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Brings the package of an entry of a dump: whole, verified, its directory found safe, its manifest readable.
+    ///
+    /// # Errors
+    /// If any of that fails; then nothing of it may be used, and its resources can be fetched one by one.
+    pub(crate) async fn fetch(
+        &self,
+        entry: &Entry,
+        speaker: Option<&Origin>,
+    ) -> Result<OpenPackage, PackageFetchError> {
+        let mut task = Task::new(entry.loc.clone(), ());
+        task.speaker = speaker.cloned();
+        task.expected = Expected::of(&entry.metadata);
+        let status = |status| {
+            let uri = entry.loc.as_str().to_owned();
+            FetchError::from(HttpError::Status { uri, status, retry_after: None })
+        };
+        let fetched = async { Ok(self.fetcher.fetch(&task).await) };
+        match self.unless_stopped(fetched).await? {
+            FetchOutcome::Staged(arrival) => self.open(&entry.loc, arrival.staged.name).await,
+            FetchOutcome::Failed(error) => Err(error.into()),
+            FetchOutcome::Gone { status: code } => {
+                Err(status(StatusCode::from_u16(code).unwrap_or(StatusCode::NOT_FOUND)).into())
+            }
+            FetchOutcome::NotModified => Err(status(StatusCode::NOT_MODIFIED).into()),
+        }
+    }
+
+    /// Waits for something unless the run is to end, which the documents know of (B12).
+    async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, PackageFetchError>>,
+    ) -> Result<T, PackageFetchError> {
+        // Boxed: each future that holds another by value would have room for it several times over.
+        let done = self.documents.stop().run_until_cancelled(Box::pin(work)).await;
+        done.unwrap_or(Err(PackageFetchError::Interrupted))
+    }
+
+    /// Opens a staged package. Its name goes, its bytes stay as long as they are read.
+    async fn open(
+        &self,
+        uri: &Uri,
+        name: crate::store::StagedName,
+    ) -> Result<OpenPackage, PackageFetchError> {
+        let file = self.fetcher.store().open_staged(name);
+        self.fetcher.store().discard(&[name]);
+        let (file, uri, packages) = (file?, uri.clone(), self.clone());
+        let opening = tokio::task::spawn_blocking(move || OpenPackage::open(file, uri, &packages));
+        opening.await.map_err(|_| PackageFetchError::Interrupted)?
+    }
+}
+
+/// A package that is safe to read, and its manifest.
+#[derive(Debug)]
+pub(crate) struct OpenPackage {
+    /// Its manifest: its entries say what the package holds.
+    pub manifest: Document,
+    zip: Package<File>,
+    store: Arc<dyn Store>,
+    verify: Verify,
+}
+
+impl OpenPackage {
+    fn open(file: File, uri: Uri, packages: &Packages) -> Result<Self, PackageFetchError> {
+        let unsafe_package = |source| PackageFetchError::Unsafe { uri: uri.as_str().to_owned(), source };
+        let mut zip = Package::open(file, packages.limits).map_err(unsafe_package)?;
+        let manifest = zip.bitstream(&PackagePath::new(MANIFEST)).map_err(unsafe_package)?;
+        let mut manifest = packages.documents.keep(&uri, manifest)?;
+        if manifest.header.form == Form::Index {
+            manifest = nested::joined(&mut zip, &manifest, &uri, &packages.documents)?;
+        }
+        let (store, verify) = (Arc::clone(packages.fetcher.store()), packages.fetcher.verify());
+        Ok(Self { manifest, zip, store, verify })
+    }
+
+    /// Reads a member that is not a bitstream, such as a patch. `None` if it is larger than `most`, missing or damaged.
+    pub(crate) fn read(&mut self, path: &PackagePath, most: usize) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let member = self.zip.bitstream(path).ok()?;
+        member.take(most as u64 + 1).read_to_end(&mut bytes).ok()?;
+        (bytes.len() <= most).then_some(bytes)
+    }
+
+    /// Returns `true` if the package's directory describes the member as it was read before the directory arrived.
+    pub(crate) fn has(&mut self, member: &Member) -> bool {
+        self.zip.has(member).unwrap_or(false)
+    }
+
+    /// Stages the bitstream of an entry of the manifest, if it is what the entry says: for a thread that may block.
+    ///
+    /// # Errors
+    /// If there is no such member, or it is not right. The other members are not concerned (D21).
+    pub(crate) fn stage(&mut self, entry: &Entry) -> Result<Arrival, FetchError> {
+        let metadata = &entry.metadata;
+        let missing = || PackageError::NoMember { name: entry.loc.as_str().to_owned() };
+        let member = self.zip.bitstream(metadata.path.as_ref().ok_or_else(missing)?)?;
+        stage_from(member, entry, &*self.store, self.verify)
+    }
+}
+
+/// Stages what a member holds, if it is what the entry says.
+fn stage_from(
+    mut member: impl Read,
+    entry: &Entry,
+    store: &dyn Store,
+    verify: Verify,
+) -> Result<Arrival, FetchError> {
+    let expected = Expected::of(&entry.metadata);
+    let mut file = store.stage(&expected.algorithms(verify))?;
+    let mut buffer = [0; 16 << 10];
+    loop {
+        let read = member.read(&mut buffer).map_err(PackageError::from)?;
+        if read == 0 {
+            break;
+        }
+        file.write(&buffer[..read])?;
+    }
+    let staged = file.finish(entry.lastmod)?;
+    let choice = expected.choose(Seen { length: staged.length, digests: &staged.digests }, None);
+    let (_, verified) = choice.inspect_err(|_| store.discard(&[staged.name]))?;
+    let media_type = entry.metadata.media_type.as_ref().map(|of| of.as_str().into());
+    Ok(Arrival { staged, verified, validators: Validators::default(), media_type })
+}
+
+#[cfg(test)]
+mod tests;
