@@ -3,6 +3,7 @@
 //! The libraries say what failed and why. They do not know the command line, so the program adds its options here.
 
 use instep_destination::{Error as DestinationError, Guard, ProblemKind};
+use instep_net::ProtocolFailure;
 use instep_source::Error as SourceError;
 
 /// Returns what to do about an error that ended a command; `None` if its text says enough.
@@ -27,8 +28,9 @@ pub(crate) fn for_problem(kind: ProblemKind) -> Option<&'static str> {
 fn for_destination(error: &DestinationError) -> Option<&'static str> {
     match error {
         DestinationError::Refused { guard, .. } => for_guard(*guard),
-        DestinationError::Unreachable { .. } => {
-            Some("Check the URL and the network; `instep explore URL` shows what a Source offers")
+        DestinationError::Unreachable { .. } => Some(for_unreachable(error)),
+        DestinationError::Storage { .. } => {
+            Some("Check that the folder can be written by you, and that its disk has space")
         }
         DestinationError::NotResourceSync { .. } => {
             Some("Give the URL of a ResourceSync document, such as the Capability List, if you know it")
@@ -46,6 +48,20 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
             Some("Use the version of instep that wrote it, or a later one")
         }
         _ => None,
+    }
+}
+
+fn for_unreachable(error: &DestinationError) -> &'static str {
+    if error.protocol_failure() == Some(ProtocolFailure::UnknownIssuer) {
+        return "If you know the authority, trust it with --ca-file FILE";
+    }
+    match error.status() {
+        Some(401 | 403) => {
+            "Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml"
+        }
+        Some(404 | 410) => "Give the URL of the site, of a page of it, or of a document of the Source",
+        Some(_) => "The server has a fault; try again later, or ask its operator",
+        None => "Check the URL and the network",
     }
 }
 
@@ -71,7 +87,7 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
 fn for_source(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::Locked { .. } => Some(
-            "Wait until the other run has ended; changes can be reported to a running server: instep change",
+            "Wait longer for the other run with --wait; changes can be reported to a running server: instep change",
         ),
         SourceError::DeletionsRefused { empty: true, .. } => Some(
             "Mount the disk or restore the folder; if the resources are really gone, allow it with --allow-empty \
@@ -84,7 +100,22 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         SourceError::BaseUrlChanged { .. } => Some(
             "Give the base URL it was published at; if the Source has moved: instep publish DIR --rebase OLD NEW",
         ),
+        SourceError::DocumentsInTheWay { .. } => Some(
+            "Move them away, write the documents to another folder with --out, or replace them with --overwrite-documents",
+        ),
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
+        SourceError::Read { .. } => Some("Check that the path is right, and that you may read what is there"),
+        SourceError::Write { .. } => {
+            Some("Check that the folder is yours to write, and that the disk has space")
+        }
+        SourceError::Document { .. } | SourceError::Package { .. } => {
+            Some("Check that the disk is writable and has space, then run the command again")
+        }
+        SourceError::Catalogue { .. } => Some(
+            "Check the disk; bring a damaged catalogue back from a backup with instep catalogue restore, or move it \
+             away with the documents and publish anew",
+        ),
+        SourceError::Manifest { .. } => Some("Correct the line, or leave it out"),
         SourceError::Listen { .. } => Some("Choose another address with --listen; port 0 takes any free one"),
         _ => None,
     }

@@ -12,3 +12,4 @@ pub(crate) mod serving;
 pub(crate) mod sets;
 pub(crate) mod source;
 pub(crate) mod values;
+pub(crate) mod waiting;

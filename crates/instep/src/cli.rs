@@ -43,7 +43,7 @@ Examples:
   instep sync https://example.org/ ./copy          make or update a copy
   instep audit https://example.org/ ./copy         check a copy
 
-See also: instep help exit-codes";
+See also: instep help exit-codes, instep resync-sync --help (the options of resync)";
 
 /// A command with its options.
 #[derive(Debug, Subcommand)]
@@ -96,7 +96,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Explore(explore) => explore.run(config, output),
         Command::Validate(validate) => validate.run(config, output),
         Command::Explain(explain) => explain.run(output),
-        Command::Completions(completions) => completions.run(definition()),
+        Command::Completions(completions) => completions.run(definition(), output),
         Command::ExitCodes(codes) => codes.run(output),
     }
 }

@@ -91,8 +91,8 @@ impl Config {
         Ok(filled)
     }
 
-    /// Returns the keys that hold for a command. `serve` and `republish` publish too and `audit` reads a Source as `sync`
-    /// does, so they take the keys of those.
+    /// Returns the keys that hold for a command. `serve` and `republish` publish too and `audit` reads a Source as
+    /// `sync` does, so they take the keys of those.
     fn keys_for(&self, subcommand: &str) -> impl Iterator<Item = (&str, &Value)> {
         let parents: &[&str] = match subcommand {
             "serve" => &["publish", "serve"],

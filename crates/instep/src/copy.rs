@@ -10,12 +10,8 @@ use std::{
 };
 
 use anyhow::Context;
-use instep_destination::{self as destination, Contents, Event, Monitor, Phase, state::Held};
-use instep_source::{
-    Content,
-    catalogue::State,
-    content::{ChangeReporter, Supplied, Supplier, Supply},
-};
+use instep_destination::{self as destination, Contents, Event, HeldResource, Monitor, Phase};
+use instep_source::{ChangeReporter, Content, ResourceState, Supplied, Supplier, Supply};
 use tokio::sync::Notify;
 
 /// Changes of one round that are passed on one by one. Above this, a scan of everything is cheaper.
@@ -29,12 +25,12 @@ pub(crate) struct CopyContent {
     contents: OnceLock<Mutex<Contents>>,
     touched: OnceLock<ChangeReporter>,
     /// Changes committed since the last round ended.
-    changes: Mutex<Changes>,
+    changes: Mutex<CopyChanges>,
     round: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Changes {
+struct CopyChanges {
     paths: Vec<String>,
     too_many: bool,
 }
@@ -108,12 +104,12 @@ impl CopyContent {
         self.round.notified().await;
     }
 
-    fn supplied(contents: &Contents, held: Held) -> io::Result<Supplied> {
+    fn supplied(contents: &Contents, held: HeldResource) -> io::Result<Supplied> {
         let (links, siblings) = provenance::links(&held, contents)?;
-        let mut state = State::new();
-        state.length = held.facts.length;
-        state.digests = held.facts.digests;
-        state.media_type = held.facts.media_type;
+        let mut state = ResourceState::new();
+        state.length = held.metadata.length;
+        state.digests = held.metadata.digests;
+        state.media_type = held.metadata.media_type;
         state.links = links;
         let mut supplied = Supplied::new(held.path.as_str(), state);
         supplied.siblings = siblings;

@@ -20,7 +20,7 @@ pub(crate) struct Global {
     /// Print a line per resource; -vv: also a line per request
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// When to draw progress bars
+    /// Draw progress bars
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
     pub(crate) progress: When,
     /// Form of what is written to standard error

@@ -10,7 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use instep_source::{catalogue::Recorded, serve::ADMIN_FILE};
+use instep_source::{Recorded, serve::ADMIN_FILE};
 use resourcesync::{Change, Uri};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
@@ -22,7 +22,7 @@ const COMPACTION_TIMEOUT: Duration = Duration::from_secs(1_860);
 
 /// The address of the listener and the token it asks for.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Listener {
+pub(crate) struct RunningServer {
     url: Option<String>,
     socket: Option<PathBuf>,
     token: String,
@@ -30,7 +30,7 @@ pub(crate) struct Listener {
 
 /// The changes that the listener has recorded.
 #[derive(Deserialize)]
-struct Answer {
+struct RecordedCounts {
     sequence: u64,
     created: u64,
     updated: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Compacted {
     pub(crate) after: u64,
 }
 
-impl Listener {
+impl RunningServer {
     /// Finds the listener that a state folder names; `None` if none answers, as after a killed server.
     ///
     /// Errors: the file that names it cannot be read.
@@ -53,7 +53,9 @@ impl Listener {
         let path = state.join(ADMIN_FILE);
         let text = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            text => text.with_context(|| format!("Cannot read {}", path.display()))?,
+            text => {
+                text.with_context(|| format!("Check --dir and --state: cannot read {}", path.display()))?
+            }
         };
         let listener: Self =
             serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
@@ -66,7 +68,7 @@ impl Listener {
     pub(crate) fn report(&self, change: &Change, uris: &[Uri]) -> anyhow::Result<Recorded> {
         let item = |uri: &Uri| json!({ "uri": uri.as_str(), "change": change.as_str() });
         let body = serde_json::to_vec(&uris.iter().map(item).collect::<Vec<_>>())?;
-        let answer: Answer = self.ask("/changes", &body, TIMEOUT)?;
+        let answer: RecordedCounts = self.ask("/changes", &body, TIMEOUT)?;
         let mut recorded = Recorded::default();
         recorded.sequence = answer.sequence;
         (recorded.created, recorded.updated, recorded.deleted) =

@@ -12,15 +12,22 @@ mod copy;
 mod exit;
 mod global;
 mod listener;
+mod pages;
 mod publication;
+mod resync;
 mod runtime;
+mod service;
 mod simulation;
 mod ui;
 
 use std::{env, process::ExitCode};
 
 fn main() -> ExitCode {
-    let (cli, config) = match cli::parse(env::args_os().collect()) {
+    let argv: Vec<_> = env::args_os().collect();
+    if let Some(code) = resync::run(&argv) {
+        return code;
+    }
+    let (cli, config) = match cli::parse(argv) {
         Ok(parsed) => parsed,
         Err(message) => return ui::usage(&message).into(),
     };

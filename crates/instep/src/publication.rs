@@ -14,8 +14,11 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    args::waiting::WaitArgs,
     exit::Exit,
+    listener::RunningServer,
     runtime::{self, Reload},
+    service,
     ui::{
         Output,
         format::{bytes, count, counted, elapsed},
@@ -29,10 +32,18 @@ const LOCKED_FOR: Duration = Duration::from_secs(60);
 /// Publishes once, and reports the result for a command.
 ///
 /// Errors: those of the publication.
-pub(crate) fn publish_once(command: &str, options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
+pub(crate) fn publish_once(
+    command: &str,
+    options: &PublishOptions,
+    wait: WaitArgs,
+    output: &Output,
+) -> anyhow::Result<Exit> {
     let is_first = !instep_source::is_published(&options.state);
     let monitor = Publishing::new(*output);
-    let report = instep_source::publish(options, &monitor);
+    // A server holds its Source for as long as it runs.
+    let is_served = || matches!(RunningServer::find(&options.state), Ok(Some(_)));
+    let publish = || Ok(instep_source::publish(options, &monitor)?);
+    let report = wait.until_free(&options.state, output, is_served, publish);
     monitor.finish();
     let report = report?;
     show(output, &report, is_first);
@@ -40,7 +51,8 @@ pub(crate) fn publish_once(command: &str, options: &PublishOptions, output: &Out
     Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
 }
 
-/// Publishes and serves until a signal ends it. After SIGHUP it goes on with the options that `reload` returns.
+/// Publishes and serves until a signal ends it. After SIGHUP it goes on with the options that `reload` returns, or with
+/// those it had if it cannot serve with the new ones.
 ///
 /// Errors: the address cannot be listened on, or the first publication fails.
 pub(crate) fn serve_until_signal(
@@ -54,10 +66,10 @@ pub(crate) fn serve_until_signal(
     let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
     let hangups = runtime::Hangups::listen(&runtime);
     let monitor = Arc::new(Publishing::new(*output));
-    let served = runtime.block_on(async {
-        let (mut options, mut restarted) = (options, None);
+    let served = runtime.block_on(service::watched(async {
+        let (mut options, mut former, mut restarted) = (options, None, None);
         loop {
-            let events = Arc::clone(&monitor) as Arc<dyn instep_source::Monitor>;
+            let events = Arc::clone(&monitor) as Arc<dyn instep_source::PublishMonitor>;
             let ending = shutdown.child_token();
             let mut serving = pin!(serve::serve(options.clone(), events, ending.cancelled()));
             tokio::select! {
@@ -66,16 +78,29 @@ pub(crate) fn serve_until_signal(
                     (Err(Error::Locked { .. }), Some(since)) if Instant::elapsed(&since) < LOCKED_FOR => {
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
+                    (Err(error), _) => match former.take() {
+                        Some(working) if !monitor.take_served() => {
+                            runtime::restored(&error.into(), output);
+                            options = working;
+                        }
+                        _ => return Err(error),
+                    },
                     (served, _) => return served,
                 },
                 next = runtime::reloaded(&hangups, reload, output) => {
                     ending.cancel();
-                    serving.await?;
+                    if let Err(error) = serving.await {
+                        tracing::warn!(%error, "the server ended with an error");
+                    }
+                    // Only what has served is gone back to.
+                    if monitor.take_served() {
+                        former = Some(options);
+                    }
                     (options, restarted) = (next, Some(Instant::now()));
                 }
             };
         }
-    });
+    }));
     monitor.finish();
     served?;
     Ok(signals.exit())

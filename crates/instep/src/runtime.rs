@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     exit::Exit,
+    service,
     ui::{LineLevel, Output},
 };
 
@@ -89,6 +90,7 @@ impl Signals {
                     output
                         .log(LineLevel::Info, &format!("Stopping: {ending}. A second signal stops at once."));
                 }
+                service::stopping();
                 shutdown.ask();
             }
         });
@@ -101,8 +103,8 @@ impl Signals {
     }
 }
 
-/// Takes the signal that ends a process at once when it writes beyond a limit on the size of files (`ulimit -f`). The write fails
-/// then, as on a full disk, and the command ends with its own message and exit code.
+/// Takes the signal that ends a process at once when it writes beyond a limit on the size of files (`ulimit -f`). The
+/// write fails then, as on a full disk, and the command ends with its own message and exit code.
 pub(crate) fn survive_file_size_limit() {
     // The handler stays when the runtime goes.
     let Ok(runtime) = Builder::new_current_thread().enable_io().build() else { return };
@@ -118,12 +120,18 @@ impl Hangups {
     pub(crate) fn listen(runtime: &Runtime) -> Self {
         let received = Arc::new(Notify::new());
         let notify = Arc::clone(&received);
-        runtime.spawn(async move {
-            let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
-            while hangup.recv().await.is_some() {
-                notify.notify_one();
-            }
-        });
+        // Before this returns: a task that was only spawned would leave a moment in which the signal ends the process.
+        let hangup = {
+            let _within = runtime.enter();
+            signal(SignalKind::hangup())
+        };
+        if let Ok(mut hangup) = hangup {
+            runtime.spawn(async move {
+                while hangup.recv().await.is_some() {
+                    notify.notify_one();
+                }
+            });
+        }
         Self(received)
     }
 
@@ -140,6 +148,7 @@ pub(crate) type Reload<'a, T> = &'a dyn Fn() -> anyhow::Result<Option<T>>;
 pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output: &Output) -> T {
     loop {
         hangups.next().await;
+        service::reloading();
         match reload() {
             Ok(Some(options)) => {
                 output.note("SIGHUP: the configuration has changed; starting again with it");
@@ -151,5 +160,12 @@ pub(crate) async fn reloaded<T>(hangups: &Hangups, reload: Reload<'_, T>, output
                     .log(LineLevel::Error, &format!("SIGHUP: the old configuration stays in use: {error:#}"));
             }
         }
+        service::ready();
     }
+}
+
+/// Reports that a command cannot work with the options that SIGHUP brought, and goes on with those it had before.
+pub(crate) fn restored(error: &anyhow::Error, output: &Output) {
+    let text = format!("SIGHUP: the new configuration cannot be used, the old one is restored: {error:#}");
+    output.log(LineLevel::Error, &text);
 }

@@ -4,7 +4,7 @@ mod faults;
 mod generated;
 
 pub(crate) use faults::Faults;
-pub(crate) use generated::{Changes, Generated};
+pub(crate) use generated::{Generated, SimulatedChanges};
 
 /// Returns a number that follows from a seed and a purpose (SplitMix64).
 fn draw(seed: u64, purpose: u64, number: u64) -> u64 {

@@ -10,4 +10,4 @@ pub(crate) mod publishing;
 mod stream;
 
 pub(crate) use log::start_log;
-pub(crate) use output::{LineLevel, Output, usage};
+pub(crate) use output::{LineLevel, Output, document, translated, usage};

@@ -36,7 +36,11 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     assert_eq!(found, "http://file.example/.well-known/resourcesync");
 
     // Another base URL over the same state is refused: each run starts as a new Source.
-    let start_anew = || fs::remove_dir_all(folder.path().join("data/.instep")).unwrap();
+    let start_anew = || {
+        for own in [".instep", "resourcesync", ".well-known"] {
+            fs::remove_dir_all(folder.path().join("data").join(own)).unwrap();
+        }
+    };
     start_anew();
     let found =
         source_description(instep(folder.path()).env("INSTEP_BASE_URL", "http://environment.example/"));

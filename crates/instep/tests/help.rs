@@ -1,6 +1,8 @@
 //! The help texts: one screen for each command, grouped by purpose.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
+use std::{fs, path::Path};
+
 use assert_cmd::Command;
 
 /// A screen, in lines and columns.
@@ -74,6 +76,33 @@ fn groups_have_the_same_order_in_both_helps_and_global_options_come_last() {
         let kept: Vec<_> = long.iter().filter(|heading| short.contains(heading)).collect();
         assert_eq!(kept, short.iter().collect::<Vec<_>>(), "{command:?}");
     }
+}
+
+#[test]
+fn the_reference_of_the_book_has_every_option() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/options.md");
+    let output = Command::cargo_bin("instep").unwrap().args(["completions", "reference"]).output().unwrap();
+    let generated = String::from_utf8(output.stdout).unwrap();
+    for command in COMMANDS {
+        for line in options(&help(command, "--help"), "(to the end)") {
+            let Some((_, option)) = line.split_once("--") else { continue };
+            let name: String = option.chars().take_while(|c| c.is_alphanumeric() || *c == '-').collect();
+            let section = format!("\n## instep {}\n", command.join(" "));
+            let start = generated.find(&section).map_or(0, |start| start + section.len());
+            let end = generated[start..].find("\n## ").map_or(generated.len(), |end| start + end);
+            let is_global =
+                generated[..generated.find("\n## instep").unwrap()].contains(&format!("`--{name}"));
+            assert!(
+                is_global || generated[start..end].contains(&format!("`--{name}")),
+                "{command:?} --{name}"
+            );
+        }
+    }
+    let written = fs::read_to_string(page).unwrap();
+    assert!(
+        written == generated,
+        "write it: cargo run -q -- completions reference > docs/reference/options.md"
+    );
 }
 
 #[test]

@@ -164,3 +164,37 @@ fn d16_the_page_names_every_type_and_field() {
         }
     }
 }
+
+#[test]
+fn d16_what_takes_its_time_follows_the_schema_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let check = |command: &mut Command, until: &str| {
+        let mut child = Server(command.spawn().unwrap());
+        let mut found = false;
+        for line in BufReader::new(child.0.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            let value: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
+            let name = definition(&value).unwrap_or_else(|| panic!("no definition fits {line}"));
+            found |= name == until;
+            if found && name == "round" {
+                break;
+            }
+        }
+        assert!(found, "{until} was not printed");
+    };
+    let simulate = ["simulate", "--resources", "5", "--rate", "20/s", "--listen", "127.0.0.1:0"];
+    let mut ended = simulate.to_vec();
+    ended.extend(["--duration", "2s"]);
+    check(&mut instep(folder, &ended), "item of a publication");
+
+    let mut lasting = instep(folder, &simulate).spawn().unwrap();
+    let lines = BufReader::new(lasting.stdout.take().unwrap()).lines();
+    let _lasting = Server(lasting);
+    let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    let ready = lines.find(|line| line["type"] == "ready").unwrap();
+    std::thread::spawn(move || lines.for_each(drop));
+    let url = ready["url"].as_str().unwrap();
+    check(&mut instep(folder, &["sync", url, "followed", "--follow", "--poll", "100ms"]), "round");
+    check(&mut instep(folder, &["demo"]), "summary of demo");
+}

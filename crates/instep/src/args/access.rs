@@ -1,10 +1,17 @@
 //! Options for requests: speed, credentials, and which hosts may be asked.
 
-use std::{collections::BTreeMap, env, fs, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use instep_destination::{AccessOptions, Credential, Secret};
+use instep_destination::{AccessOptions, Credential, Error, Secret, documents::Documents};
+use instep_net::Client;
+use resourcesync::Uri;
 use toml::Value;
 
 use super::{
@@ -14,7 +21,7 @@ use super::{
 use crate::config::Config;
 
 /// Limits, credentials and scope of the requests to a Source.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct AccessArgs {
     /// Transfers at the same time
     #[arg(long, default_value_t = 16, value_name = "N", help_heading = SPEED)]
@@ -78,6 +85,14 @@ impl AccessArgs {
         options.ca_file = self.ca_file;
         options.proxy = self.proxy;
         Ok(options)
+    }
+
+    /// Returns a reader of the documents of a Source, which keeps them in a folder.
+    ///
+    /// Errors: as [`Self::options`], or requests cannot be made in this way.
+    pub(crate) fn documents(self, config: &Config, url: &Uri, folder: &Path) -> anyhow::Result<Documents> {
+        let http = self.options(config)?.http_options(url.as_str()).map_err(Error::from)?;
+        Ok(Documents::new(Client::new(http).map_err(Error::from)?, folder))
     }
 
     fn logins(&self) -> anyhow::Result<Option<Secret>> {

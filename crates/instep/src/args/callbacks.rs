@@ -8,7 +8,7 @@ use instep_destination::CallbackOptions;
 use super::{headings::FOLLOWING, values};
 
 /// The address at which hubs deliver notifications while `sync --follow` runs (WebSub).
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = FOLLOWING)]
 pub(crate) struct CallbackArgs {
     /// Subscribe at hubs if no WebSocket can be opened; they deliver to this URL

@@ -2,11 +2,11 @@
 
 use std::{fs, path::PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use instep_net::Cidr;
 use instep_source::{
-    notify::{ChannelOptions, Dialect, Signature},
+    notify::{ChannelDialect, ChannelOptions, Signature},
     serve::AdminOptions,
 };
 use resourcesync::Uri;
@@ -14,7 +14,7 @@ use resourcesync::Uri;
 use super::headings::{ADMINISTRATION, NOTIFICATION};
 
 /// Channels and hubs by which changes are announced.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = NOTIFICATION)]
 pub(crate) struct ChannelArgs {
     /// Version of the notifications to offer
@@ -69,8 +69,11 @@ impl ChannelArgs {
     pub(crate) fn options(self) -> ChannelOptions {
         let mut options = ChannelOptions::default();
         options.offered = self.notifications != Notifications::None;
-        options.dialect =
-            if self.notifications == Notifications::V0_8 { Dialect::V0_8 } else { Dialect::V1_0 };
+        options.dialect = if self.notifications == Notifications::V0_8 {
+            ChannelDialect::V0_8
+        } else {
+            ChannelDialect::V1_0
+        };
         options.hub = !self.no_hub;
         options.external_hubs = self.hub;
         options.callbacks = self.allow_callback;
@@ -80,7 +83,7 @@ impl ChannelArgs {
 }
 
 /// The listener through which applications report their own changes.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = ADMINISTRATION)]
 pub(crate) struct AdminArgs {
     /// Loopback address, or unix:PATH, on which applications report changes; see STATE/admin.json
@@ -105,9 +108,13 @@ impl AdminArgs {
         let mut options = AdminOptions::default();
         options.listen = self.admin_listen;
         if let Some(path) = self.admin_token_file {
-            let token =
-                fs::read_to_string(&path).with_context(|| format!("Cannot read {}", path.display()))?;
-            options.token = Some(token.trim().to_owned());
+            let token = fs::read_to_string(&path)
+                .with_context(|| format!("Check --admin-token-file: cannot read {}", path.display()))?;
+            let token = token.trim();
+            if token.is_empty() {
+                bail!("{} is empty: write a token of your own into it, in one line", path.display());
+            }
+            options.token = Some(token.to_owned());
         }
         Ok(Some(options))
     }

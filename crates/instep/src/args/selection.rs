@@ -12,8 +12,8 @@ use resourcesync::DateTime;
 
 use super::{headings::WHAT_TO_COPY, values};
 
-/// Which of the Source's resources to copy or compare; all if no option is given.
-#[derive(Debug, Args)]
+/// The part of the Source's resources to copy or compare; all if no option is given.
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = WHAT_TO_COPY)]
 pub(crate) struct SelectionArgs {
     /// Only paths that match, such as '*.pdf' or 'letters/**'

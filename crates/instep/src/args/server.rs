@@ -1,6 +1,6 @@
 //! Options of a server: where it listens, and how it keeps itself current.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
@@ -10,12 +10,13 @@ use super::{
     headings::{SERVING, VERSIONS},
     values,
 };
+use crate::pages::SourcePages;
 
 /// The address to listen on if none is given.
 const LISTEN: &str = "127.0.0.1:8080";
 
 /// The address of a Source, and the way it keeps itself current.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = SERVING)]
 pub(crate) struct ServerArgs {
     /// Address and port; port 0 for any free one [default: 127.0.0.1:8080]
@@ -80,6 +81,7 @@ impl ServerArgs {
         options.live.scan_every = self.scan_every;
         options.live.interval = self.interval;
         options.batches = !self.no_batch;
+        options.pages = Some(Arc::new(SourcePages::default()));
         options.publish.versions = self.versions.then(|| {
             let mut versions = VersionOptions::default();
             (versions.count, versions.age) = (self.versions_count, self.versions_age);

@@ -29,7 +29,7 @@ struct Table {
     #[serde(default)]
     exclude: Vec<String>,
     describedby: Option<String>,
-    /// Which of `resourcelist` and `changelist` are offered.
+    /// The capabilities that are offered, of `resourcelist` and `changelist`.
     capabilities: Option<Vec<String>>,
 }
 

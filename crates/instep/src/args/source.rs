@@ -17,7 +17,7 @@ use super::{
     sets::{content_from, sets},
     values,
 };
-use crate::config::Config;
+use crate::{config::Config, pages::STYLESHEET};
 
 /// The content of a Source and the documents made of it.
 #[derive(Debug, Args)]
@@ -49,8 +49,9 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "URI", help_heading = DOCUMENTS, hide_short_help = true)]
     set_describedby: Option<Uri>,
     /// Version of the standard to write; 1.0 adds lastmod = time of the change
-    #[arg(long, default_value = "1.1", value_name = "VERSION", help_heading = DOCUMENTS, hide_short_help = true)]
-    spec_version: Version,
+    #[arg(long, default_value = "1.1", value_parser = values::spec_version(), value_name = "VERSION",
+        help_heading = DOCUMENTS, hide_short_help = true)]
+    spec_version: SpecVersion,
     /// Write one plain Change List instead of an index of lists
     #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     single_changelist: bool,
@@ -64,6 +65,12 @@ pub(crate) struct SourceArgs {
     /// Write a .gz twin of each document
     #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     gzip: bool,
+    /// Replace files at the names of documents that this Source did not write
+    #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
+    overwrite_documents: bool,
+    /// Name an XSL stylesheet in each document, so that browsers that still know XSLT show it as a page
+    #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
+    stylesheet: bool,
     /// Also write a plain Sitemap for search engines
     #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     sitemap: bool,
@@ -72,7 +79,7 @@ pub(crate) struct SourceArgs {
     no_robots: bool,
     /// Offer a Resource Dump: auto, always or never; auto: up to 1 GiB
     #[arg(long, value_name = "WHEN", help_heading = PACKAGES, hide_possible_values = true)]
-    dump: Option<Dump>,
+    dump: Option<DumpChoice>,
     /// Offer a Change Dump; keeps past states for it
     #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     change_dump: bool,
@@ -102,6 +109,9 @@ pub(crate) struct SourceArgs {
     #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION",
         help_heading = DOCUMENTS, hide_short_help = true)]
     rotate_after: Duration,
+    /// List at most this many closed Change Lists, and packages of changes; older ones go to the archive, or away
+    #[arg(long, default_value_t = 100, value_name = "N", help_heading = DOCUMENTS, hide_short_help = true)]
+    closed_lists: usize,
     /// Renew the Resource Dump with the next change when it is older than this
     #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION",
         help_heading = PACKAGES, hide_short_help = true)]
@@ -127,15 +137,6 @@ pub(crate) struct SourceArgs {
     publish_unreadable: WhenUnreadable,
 }
 
-/// A version of the standard.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Version {
-    #[value(name = "1.0")]
-    V1_0,
-    #[value(name = "1.1")]
-    V1_1,
-}
-
 /// Treatment of files that not everybody may read.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum WhenUnreadable {
@@ -143,9 +144,9 @@ enum WhenUnreadable {
     Skip,
 }
 
-/// When a Resource Dump is offered.
+/// Choices of offering a Resource Dump.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Dump {
+enum DumpChoice {
     Auto,
     Always,
     Never,
@@ -185,7 +186,7 @@ impl SourceArgs {
         config: &Config,
     ) -> anyhow::Result<PublishOptions> {
         if !folder.is_dir() {
-            bail!("{} is not a folder", folder.display());
+            bail!("{} is not a folder. Give the folder whose files are the resources", folder.display());
         }
         let mut options = PublishOptions::new(folder, base_url);
         if let Some(sets) = sets(config, folder)? {
@@ -210,17 +211,14 @@ impl SourceArgs {
         }
         options.hash = self.hash;
         options.described_by = self.describedby;
-        options.spec_version = match self.spec_version {
-            Version::V1_0 => SpecVersion::V1_0,
-            Version::V1_1 => SpecVersion::V1_1,
-        };
+        options.spec_version = self.spec_version;
         options.lists.single_changelist = self.single_changelist;
         options.lists.snapshot = self.snapshot;
         options.lists.snapshot_every = self.snapshot_every;
         options.dumps.policy = match self.dump {
-            Some(Dump::Auto) => DumpPolicy::Auto,
-            Some(Dump::Always) => DumpPolicy::Always,
-            Some(Dump::Never) => DumpPolicy::Never,
+            Some(DumpChoice::Auto) => DumpPolicy::Auto,
+            Some(DumpChoice::Always) => DumpPolicy::Always,
+            Some(DumpChoice::Never) => DumpPolicy::Never,
             None => dumps,
         };
         options.dumps.changes = self.change_dump;
@@ -235,6 +233,7 @@ impl SourceArgs {
         options.dumps.every = self.dump_every;
         options.lists.rotation.entries = self.rotate_entries;
         options.lists.rotation.age = self.rotate_after;
+        options.lists.closed_lists = self.closed_lists;
         options.archives = self.archives.then(|| {
             let mut archives = Archives::default();
             (archives.count, archives.age) = (self.archive_count, self.archive_age);
@@ -251,7 +250,9 @@ impl SourceArgs {
             WhenUnreadable::Skip => Unreadable::Skip,
         };
         options.gzip_twins = self.gzip;
+        options.stylesheet = self.stylesheet.then(|| STYLESHEET.into());
         options.sitemap_twin = self.sitemap;
+        options.overwrite_documents = self.overwrite_documents;
         options.robots = !self.no_robots;
         Ok(options)
     }

@@ -2,6 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use resourcesync::xml::SpecVersion;
+
 /// Reads a duration: `30s`, `5m`, `1h30m`, `250ms`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is not a duration; write 250ms, 30s, 5m or 2h");
@@ -55,6 +58,14 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 /// Reads a W3C datetime.
 pub(crate) fn datetime(text: &str) -> Result<resourcesync::DateTime, String> {
     text.parse().map_err(|error| format!("{text:?}: {error}; write 2026-01-31 or 2026-01-31T09:00:00Z"))
+}
+
+/// Reads a version of the standard: `1.0` or `1.1`.
+pub(crate) fn spec_version() -> impl TypedValueParser<Value = SpecVersion> {
+    PossibleValuesParser::new(["1.0", "1.1"]).map(|version| match version.as_str() {
+        "1.0" => SpecVersion::V1_0,
+        _ => SpecVersion::V1_1,
+    })
 }
 
 /// Reads an absolute http(s) URI; a host alone stands for `https://host/`.

@@ -1,9 +1,9 @@
 //! `instep audit`: compares a copy with its Source.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use instep_destination::{self as destination, AuditOptions, AuditReport, Verify};
+use instep_destination::{self as destination, AuditOptions, AuditReport, SourceAudit, Verify};
 use serde_json::json;
 
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
     runtime,
     ui::{
         Output,
-        format::{bytes, count, elapsed},
-        progress::Progress,
+        format::{bytes, count, elapsed, name},
+        progress::ProgressDisplay,
     },
 };
 
@@ -25,10 +25,10 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(
     after_help = "All options and examples: instep audit --help",
-    after_long_help = "Examples:\n  instep audit https://example.org/ ./copy\n  instep audit --offline ./copy\n  instep audit https://example.org/ ./copy --sample 1%\n  instep audit https://original.example.org/ ./copy-of-a-mirror --origin"
+    after_long_help = "Examples:\n  instep audit https://example.org/ ./copy\n  instep audit --offline ./copy\n  instep audit https://example.org/ ./copy --sample 1%\n  instep audit ./copy-of-several-sources\n  instep audit https://original.example.org/ ./copy-of-a-mirror --origin"
 )]
 pub(crate) struct AuditCommand {
-    /// Any URL of the Source; the folder of the copy with --offline
+    /// Any URL of the Source, or the folder of a copy to compare it with each of its Sources
     url: String,
     /// The folder of the copy [default: ./HOST]
     dir: Option<PathBuf>,
@@ -70,7 +70,7 @@ impl AuditCommand {
         let runtime = runtime::start()?;
         let signals =
             runtime::Signals::listen(&runtime, options.shutdown.clone(), *output, "the comparison ends here");
-        let progress = Progress::new(*output, false);
+        let progress = ProgressDisplay::new(*output, false);
         let report = runtime.block_on(destination::audit(&options, &progress));
         progress.finish();
         let report = report?;
@@ -80,8 +80,12 @@ impl AuditCommand {
     }
 
     fn options(self, config: &Config) -> anyhow::Result<AuditOptions> {
+        let every_source =
+            !self.offline && self.dir.is_none() && destination::Contents::are_at(Path::new(&self.url));
         let (url, dir) = if self.offline {
             (None, self.dir.unwrap_or_else(|| PathBuf::from(&self.url)))
+        } else if every_source {
+            (None, PathBuf::from(&self.url))
         } else {
             let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
             let dir = self.dir.unwrap_or_else(|| folders::copy(&url));
@@ -89,6 +93,7 @@ impl AuditCommand {
         };
         let mut options = AuditOptions::new(url, dir);
         options.sample = self.sample;
+        options.every_source = every_source;
         options.origin = self.origin;
         options.verify = self.verify;
         options.selection = self.selection.options()?;
@@ -104,6 +109,9 @@ fn show(output: &Output, report: &AuditReport) {
         130 => "Interrupted",
         _ => "Not fully compared",
     };
+    if let several @ [_, _, ..] = &report.sources[..] {
+        several.iter().for_each(|source| output.line(line(source)));
+    }
     let mut line = format!("{state}: {} same", count(report.same));
     for (number, what) in [
         (report.missing, "missing"),
@@ -130,6 +138,39 @@ fn summary(report: &AuditReport) -> serde_json::Value {
         "unauditable": report.unauditable,
         "bytes": report.bytes,
         "seconds": report.elapsed.as_secs_f64(),
+        "sources": report.sources.iter().map(source).collect::<Vec<_>>(),
         "exit_code": report.exit_code(),
+    })
+}
+
+/// Returns the result for one Source of several.
+fn line(source: &SourceAudit) -> String {
+    let state = match &source.error {
+        Some((_, what)) => format!("not compared: {what}"),
+        None => {
+            let counts = [
+                (source.missing, "missing"),
+                (source.differing, "differ"),
+                (source.surplus, "surplus"),
+                (source.failed, "not compared"),
+            ];
+            let found = counts.iter().filter(|(number, _)| *number > 0);
+            let found: Vec<_> = found.map(|(number, what)| format!("{} {what}", count(*number))).collect();
+            if found.is_empty() { "in step".to_owned() } else { found.join(", ") }
+        }
+    };
+    format!("{}: {state}", name(&source.url))
+}
+
+fn source(source: &SourceAudit) -> serde_json::Value {
+    json!({
+        "url": source.url,
+        "missing": source.missing,
+        "differing": source.differing,
+        "surplus": source.surplus,
+        "failed": source.failed,
+        "unauditable": source.unauditable,
+        "error": source.error.as_ref().map(|(_, what)| what),
+        "exit_code": source.exit_code(),
     })
 }

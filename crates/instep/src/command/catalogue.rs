@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use instep_source::{Backup, Publisher};
+use instep_source::{BackupReport, Publisher};
 use serde_json::json;
 
 use crate::{
     args::folders,
     exit::Exit,
-    listener::{Compacted, Listener},
+    listener::{Compacted, RunningServer},
     ui::{
         Output,
         format::{bytes, count, counted},
@@ -21,21 +21,21 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct CatalogueCommand {
     #[command(subcommand)]
-    task: Task,
+    task: CatalogueTask,
 }
 
 #[derive(Debug, Subcommand)]
-enum Task {
+enum CatalogueTask {
     /// Hash every file and compare it with the catalogue; record nothing
     ///
     /// `+` is a file that is not in the catalogue, `~` one with other bytes, `-` one that is gone. The next publication
     /// records ordinary changes. A running `serve` is not interrupted.
-    Check(Place),
+    Check(CataloguePlace),
     /// Drop history that no published document needs, and free its space on disk
     ///
     /// Each publication drops such history; this command frees the space. A running `serve` does the work itself and
     /// records nothing meanwhile.
-    Compact(Place),
+    Compact(CataloguePlace),
     /// Write a backup of the catalogue and the hub's subscriptions to a new file
     ///
     /// A running `serve` is not interrupted. Documents are not in the backup, because the next publication writes them.
@@ -60,7 +60,7 @@ struct BackupFile {
 
 /// The Source to work on.
 #[derive(Debug, Args)]
-struct Place {
+struct CataloguePlace {
     /// The folder that is published
     #[arg(default_value = ".")]
     dir: PathBuf,
@@ -73,14 +73,14 @@ impl CatalogueCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self.task {
-            Task::Check(place) => check(&folders::state(&place.dir, place.state), output),
-            Task::Compact(place) => compact(&folders::state(&place.dir, place.state), output),
-            Task::Backup(BackupFile { dir, file, state }) => {
+            CatalogueTask::Check(place) => check(&folders::state(&place.dir, place.state), output),
+            CatalogueTask::Compact(place) => compact(&folders::state(&place.dir, place.state), output),
+            CatalogueTask::Backup(BackupFile { dir, file, state }) => {
                 let backup = instep_source::backup(&folders::state(&dir, state), &file)?;
                 show_backup("backup", &format!("Backup written to {}", file.display()), &backup, output);
                 Ok(Exit::Done)
             }
-            Task::Restore(BackupFile { dir, file, state }) => {
+            CatalogueTask::Restore(BackupFile { dir, file, state }) => {
                 let state = folders::state(&dir, state);
                 let backup = instep_source::restore(&file, &state)?;
                 show_backup("restore", &format!("Restored to {}", state.display()), &backup, output);
@@ -116,7 +116,7 @@ fn check(state: &Path, output: &Output) -> anyhow::Result<Exit> {
     Ok(if unknown + differing + missing > 0 { Exit::Differences } else { Exit::Done })
 }
 
-fn show_backup(task: &str, verdict: &str, backup: &Backup, output: &Output) {
+fn show_backup(task: &str, verdict: &str, backup: &BackupReport, output: &Output) {
     let (databases, size) = (backup.databases.join(" and "), bytes(backup.bytes));
     output.closing(format!("{verdict}: {databases}, {size}, up to change {}", count(backup.sequence)));
     output.object(
@@ -129,7 +129,7 @@ fn show_backup(task: &str, verdict: &str, backup: &Backup, output: &Output) {
 }
 
 fn compact(state: &Path, output: &Output) -> anyhow::Result<Exit> {
-    let done = match Listener::find(state)? {
+    let done = match RunningServer::find(state)? {
         Some(listener) => listener.compact()?,
         None => {
             let done = Publisher::reopen(state)?.compact()?;

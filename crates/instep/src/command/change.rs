@@ -7,14 +7,14 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use instep_source::{Publisher, catalogue::Recorded, scan::ReportedChange};
+use instep_source::{Publisher, Recorded, ReportedChange};
 use resourcesync::{Change as Kind, Uri};
 use serde_json::json;
 
 use crate::{
-    args::folders,
+    args::{folders, waiting::WaitArgs},
     exit::Exit,
-    listener::Listener,
+    listener::RunningServer,
     ui::{Output, format::count, publishing::Publishing},
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct ChangeCommand {
     /// Folder of its catalogue [default: DIR/.instep]
     #[arg(long, global = true, value_name = "DIR")]
     state: Option<PathBuf>,
+    #[command(flatten)]
+    wait: WaitArgs,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -67,10 +69,18 @@ impl ChangeCommand {
             Verb::Add(uris) => (Kind::Updated, uris.read()?),
             Verb::Remove(uris) => (Kind::Deleted, uris.read()?),
         };
-        let (recorded, by) = match Listener::find(&state)? {
-            Some(listener) => (report(&listener, &change, &uris)?, "listener"),
-            None => (record(&state, &change, &uris, output)?, "catalogue"),
-        };
+        // A server may have started while another run was waited for.
+        let (recorded, by) = self.wait.until_free(
+            &state,
+            output,
+            || false,
+            || {
+                Ok(match RunningServer::find(&state)? {
+                    Some(listener) => (report(&listener, &change, &uris)?, "listener"),
+                    None => (record(&state, &change, &uris, output)?, "catalogue"),
+                })
+            },
+        )?;
         let Recorded { created, updated, deleted, sequence, .. } = recorded;
         let when = if by == "listener" { "published now" } else { "the next publication announces it" };
         let figures = format!("+{} ~{} -{}", count(created), count(updated), count(deleted));
@@ -114,7 +124,7 @@ fn parse(text: &str) -> anyhow::Result<Uri> {
 }
 
 /// Reports changes through the server that has the lock of the Source.
-fn report(listener: &Listener, change: &Kind, uris: &[Uri]) -> anyhow::Result<Recorded> {
+fn report(listener: &RunningServer, change: &Kind, uris: &[Uri]) -> anyhow::Result<Recorded> {
     let mut recorded = Recorded::default();
     for uris in uris.chunks(AT_ONCE) {
         recorded.add(&listener.report(change, uris)?);

@@ -1,12 +1,14 @@
 //! `instep completions`: shell completions and man pages.
 
+mod reference;
+
 use std::{fs, io, path::PathBuf};
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 
-use crate::exit::Exit;
+use crate::{exit::Exit, ui::Output};
 
 /// Write shell completions or man pages
 #[derive(Debug, Args)]
@@ -28,16 +30,23 @@ enum CompletionKind {
     Fish,
     Powershell,
     Man,
+    /// The page of the book with all options
+    #[value(hide = true)]
+    Reference,
 }
 
 impl CompletionsCommand {
     /// Runs the command for this definition of the command line.
-    pub(crate) fn run(self, mut command: clap::Command) -> anyhow::Result<Exit> {
+    pub(crate) fn run(self, mut command: clap::Command, output: &Output) -> anyhow::Result<Exit> {
         let shell = match self.kind {
             CompletionKind::Bash => Shell::Bash,
             CompletionKind::Zsh => Shell::Zsh,
             CompletionKind::Fish => Shell::Fish,
             CompletionKind::Powershell => Shell::PowerShell,
+            CompletionKind::Reference => {
+                output.raw(reference::page(command).trim_end());
+                return Ok(Exit::Done);
+            }
             CompletionKind::Man => {
                 fs::create_dir_all(&self.out)
                     .with_context(|| format!("Cannot create {}", self.out.display()))?;

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use clap::Args;
-use resourcesync::validate::{Rule, rule, rules};
+use resourcesync::validate::Rule;
 use serde_json::json;
 
 use crate::{exit::Exit, ui::Output};
@@ -21,16 +21,16 @@ impl ExplainCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let Some(id) = self.rule else {
-            rules().iter().for_each(|rule| show_line(output, rule));
+            Rule::all().iter().for_each(|rule| show_line(output, rule));
             return Ok(Exit::Done);
         };
-        if let Some(rule) = rule(&id) {
+        if let Some(rule) = Rule::find(&id) {
             show(output, rule);
             return Ok(Exit::Done);
         }
         let of_group =
             |rule: &&Rule| rule.id.split('-').next().is_some_and(|group| group.eq_ignore_ascii_case(&id));
-        let group: Vec<_> = rules().iter().filter(of_group).collect();
+        let group: Vec<_> = Rule::all().iter().filter(of_group).collect();
         if group.is_empty() {
             bail!("There is no rule {id}; `instep explain` lists all of them");
         }

@@ -1,11 +1,7 @@
 //! `instep explore`: prints the capabilities of a Source as a tree.
 
 use clap::Args;
-use instep_destination::{
-    discover::{Node, explore},
-    documents::Documents,
-};
-use instep_net::Client;
+use instep_destination::discover::{Node, explore};
 use resourcesync::{Capability, Form};
 use serde_json::{Value, json};
 
@@ -39,14 +35,8 @@ impl ExploreCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?;
-        let http = self
-            .access
-            .options(config)?
-            .http_options(url.as_str())
-            .map_err(instep_destination::Error::from)?;
         let spool = tempfile::tempdir()?;
-        let documents =
-            Documents::new(Client::new(http).map_err(instep_destination::Error::from)?, spool.path());
+        let documents = self.access.documents(config, &url, spool.path())?;
         let root =
             runtime::start()?.block_on(explore(&url, &documents)).map_err(instep_destination::Error::from)?;
         show(output, &root, "", "");

@@ -8,7 +8,7 @@ use instep_source::{DumpPolicy, PublishOptions};
 use serde_json::json;
 
 use crate::{
-    args::{headings::WHAT_TO_PUBLISH, source::SourceArgs, values},
+    args::{headings::WHAT_TO_PUBLISH, source::SourceArgs, values, waiting::WaitArgs},
     config::Config,
     exit::Exit,
     publication::publish_once,
@@ -40,6 +40,8 @@ pub(crate) struct PublishCommand {
     dry_run: bool,
     #[command(flatten)]
     source: SourceArgs,
+    #[command(flatten)]
+    wait: WaitArgs,
     /// Print how to set up this web server for the Source; publish nothing
     #[arg(long, value_name = "SERVER", help_heading = WHAT_TO_PUBLISH)]
     host_setup: Option<WebServer>,
@@ -88,7 +90,7 @@ impl PublishCommand {
         match (self.host_setup, self.dry_run) {
             (Some(server), _) => show_setup(server, &options, output),
             (None, true) => preview(&options, output),
-            (None, false) => publish_once("publish", &options, output),
+            (None, false) => publish_once("publish", &options, self.wait, output),
         }
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use instep_source::{Content, DumpPolicy, PublishOptions, serve::ServeOptions};
 
 use crate::{
-    args::{folders, serving::ServingArgs},
+    args::{folders, serving::ServingArgs, waiting::WaitArgs},
     config::Config,
     copy::CopyContent,
     exit::Exit,
@@ -29,6 +29,8 @@ pub(crate) struct RepublishCommand {
     dirs: Vec<PathBuf>,
     #[command(flatten)]
     serving: ServingArgs,
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 const HINT: &str = "All options and examples: instep republish --help";
@@ -51,7 +53,7 @@ impl RepublishCommand {
             let again = || reload()?.map(|(republish, config)| republish.served(&config)).transpose();
             return serve_until_signal(self.served(config)?, &again, output);
         }
-        let Self { dirs, serving } = self;
+        let Self { dirs, serving, wait } = self;
         let Some(base_url) = serving.server.base_url.clone() else {
             bail!("Set --base-url if another server serves the copy, or --listen to serve it here");
         };
@@ -61,12 +63,12 @@ impl RepublishCommand {
         let source = serving.source.with_state(folders::state_of_republished(&dirs[0]));
         let mut options = source.options(&dirs[0], &base_url, dirs[0].clone(), DumpPolicy::Never, config)?;
         take_content(&mut options, &dirs, config)?;
-        publish_once("republish", &options, output)
+        publish_once("republish", &options, wait, output)
     }
 
     /// Returns the settings of a server of the copies.
     fn served(self, config: &Config) -> anyhow::Result<ServeOptions> {
-        let Self { dirs, mut serving } = self;
+        let Self { dirs, mut serving, .. } = self;
         serving.source = serving.source.with_state(folders::state_of_republished(&dirs[0]));
         let mut options = serving.options(&dirs[0], config)?;
         take_content(&mut options.publish, &dirs, config)?;

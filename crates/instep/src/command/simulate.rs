@@ -14,8 +14,9 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args::values,
     exit::Exit,
+    pages::SourcePages,
     runtime,
-    simulation::{Changes, Faults, Generated},
+    simulation::{Faults, Generated, SimulatedChanges},
     ui::{Output, publishing::Publishing},
 };
 
@@ -148,12 +149,12 @@ impl SimulateCommand {
         let generated = Arc::new(generated.after(self.past_changes));
         let options = self.serve_options(state, (&generated, faults), &format!("http://{address}/"));
         let limits = options.limits.clone();
-        let events = Arc::clone(monitor) as Arc<dyn instep_source::Monitor>;
+        let events = Arc::clone(monitor) as Arc<dyn instep_source::PublishMonitor>;
         let source = Source::start(options, events).await?;
-        let router = faults.around(source.app().router());
+        let router = faults.around(source.router());
         let ended = shutdown.child_token();
         let changing = tokio::spawn(Arc::clone(&generated).change(self.changes(), ended.clone()));
-        instep_source::Monitor::serving(&**monitor, &source.base_url(), address);
+        instep_source::PublishMonitor::serving(&**monitor, &source.base_url(), address);
         let ending = ended.clone();
         let duration = self.duration;
         tokio::spawn(async move {
@@ -165,7 +166,7 @@ impl SimulateCommand {
         });
         loop {
             let pause = faults.until_restart(&ended);
-            serve::run(listener, router.clone(), limits.clone(), None, pause).await?;
+            serve::run(listener, router.clone(), limits.clone(), pause).await?;
             if ended.is_cancelled() {
                 break;
             }
@@ -208,21 +209,22 @@ impl SimulateCommand {
         // Only reported changes happen, so no scan is needed.
         options.live.scan_every = Duration::from_secs(365 * 24 * 3_600);
         options.admin = None;
+        options.pages = Some(Arc::new(SourcePages::default()));
         options
     }
 
-    fn changes(&self) -> Changes {
+    fn changes(&self) -> SimulatedChanges {
         let burst = self
             .burst
             .or((self.profile == Some(SimulationProfile::Arxiv) && self.rate.is_none()).then_some(2_000));
         let speed = if self.speed > 0.0 { self.speed } else { 1.0 };
         let changes = match burst {
-            Some(count) => Changes::bursts(count, self.burst_every.div_f64(speed)),
+            Some(count) => SimulatedChanges::bursts(count, self.burst_every.div_f64(speed)),
             None => {
                 let usual = if self.profile == Some(SimulationProfile::DbpediaLive) { 2.0 } else { 1.0 };
-                Changes::at_rate(self.rate.unwrap_or(usual) * speed)
+                SimulatedChanges::at_rate(self.rate.unwrap_or(usual) * speed)
             }
         };
-        Changes { first: self.past_changes, most: self.changes, ..changes }
+        SimulatedChanges { first: self.past_changes, most: self.changes, ..changes }
     }
 }

@@ -1,85 +1,129 @@
 //! `instep status`: prints the state of a copy.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Args;
-use serde_json::json;
+use instep_destination::{RunStatus, SourceStatus, Status};
+use resourcesync::DateTime;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     exit::Exit,
+    pages::{CopyServer, copy},
+    runtime,
     ui::{
         Output,
         format::{bytes, count, counted, elapsed, name},
     },
 };
 
-/// Show the state of a copy: resources held, lag, last run, problems
+/// Show the state of a copy: for each Source what is held, how current it is, the last run, problems
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
     /// The folder of the copy
     #[arg(default_value = ".")]
     dir: PathBuf,
+    /// Show only the Source with this URL
+    #[arg(long, value_name = "URL")]
+    source: Option<String>,
+    /// Show the state as pages at this address until a signal; port 0 for any free one
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "source")]
+    listen: Option<String>,
 }
 
 impl StatusCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let status = instep_destination::status(&self.dir)?;
-        let time = |time: Option<resourcesync::DateTime>| time.map(|time| time.to_string());
-        let or_none = |text: Option<String>| text.unwrap_or_else(|| "none yet".to_owned());
-        output.line(format!("Copy        {}", status.dir.display()));
-        output.line(format!("Source      {}", name(&or_none(status.url.clone()))));
-        output.line(format!("Held        {}, {}", counted(status.held, "resource"), bytes(status.bytes)));
-        let behind = status.lag(instep_destination::now()).map(|lag| format!("; {} ago", elapsed(lag)));
-        output.line(format!(
-            "Up to       {}{}",
-            or_none(time(status.checkpoint)),
-            behind.unwrap_or_default()
-        ));
-        if let Some(free) = status.free {
-            output.line(format!("Free        {}", bytes(free)));
+        let mut status = instep_destination::status(&self.dir)?;
+        if let Some(address) = &self.listen {
+            return self.serve(address, output);
         }
-        let how = status.last_exit_code.map(|code| format!("; {}", Exit::from_code(code).meaning()));
-        output.line(format!(
-            "Last run    {}{}{}",
-            or_none(time(status.last_run)),
-            how.unwrap_or_default(),
-            if status.running { "; a run is active" } else { "" }
-        ));
-        if let Some(summary) = &status.last_summary {
-            output.line(format!("            {}", name(summary)));
+        if let Some(url) = &self.source {
+            choose(&mut status, url)?;
         }
-        for (kind, (number, first)) in &status.last_problems {
-            output.line(format!("Problems    {} {kind}; the first: {}", count(*number), name(first)));
-        }
-        if status.owed > 0 {
-            let kinds: Vec<_> =
-                status.problems.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
-            output.line(format!(
-                "Pending     {} ({}), retried by the next run",
-                counted(status.owed, "resource"),
-                kinds.join(", ")
-            ));
-        }
-        output.object(
-            "status",
-            json!({
-                "dir": status.dir,
-                "url": status.url,
-                "held": status.held,
-                "bytes": status.bytes,
-                "owed": status.owed,
-                "problems": status.problems,
-                "checkpoint": time(status.checkpoint),
-                "last_run": time(status.last_run),
-                "last_exit_code": status.last_exit_code,
-                "last_summary": status.last_summary,
-                "last_problems": status.last_problems.iter().map(|(kind, (number, _))| (kind, number)).collect::<BTreeMap<_, _>>(),
-                "lag_seconds": status.lag(instep_destination::now()).map(|lag| lag.as_secs_f64()),
-                "free_bytes": status.free,
-                "running": status.running,
-            }),
-        );
+        show(output, &status);
+        output.object("status", copy::to_json(&status));
         Ok(if status.owed > 0 { Exit::Problems } else { Exit::Done })
     }
+
+    /// Serves the pages of the copy until a signal.
+    fn serve(&self, address: &str, output: &Output) -> anyhow::Result<Exit> {
+        let runtime = runtime::start()?;
+        let shutdown = CancellationToken::new();
+        let signals =
+            runtime::Signals::listen(&runtime, shutdown.clone(), *output, "pages that are open are closed");
+        runtime.block_on(async {
+            let server = CopyServer::listen(address, &self.dir, None, output).await?;
+            server.run(shutdown.cancelled()).await
+        })?;
+        Ok(signals.exit())
+    }
+}
+
+/// Leaves the Source with a URL, and counts only what is pending for it.
+fn choose(status: &mut Status, url: &str) -> anyhow::Result<()> {
+    if status.sources.iter().all(|source| source.url != url) {
+        let urls: Vec<_> = status.sources.iter().map(|source| name(&source.url)).collect();
+        bail!("{} is no Source of {}; it has {}", name(url), status.dir.display(), urls.join(", "));
+    }
+    status.sources.retain(|source| source.url == url);
+    status.owed = status.sources.iter().map(|source| source.owed).sum();
+    status.problems = status.sources.iter().flat_map(|source| source.problems.clone()).collect();
+    Ok(())
+}
+
+fn show(output: &Output, status: &Status) {
+    let active = if status.running { "; a run is active" } else { "" };
+    output.line(format!("Copy        {}{active}", status.dir.display()));
+    output.line(format!("Held        {}, {}", counted(status.held, "resource"), bytes(status.bytes)));
+    if let Some(free) = status.free {
+        output.line(format!("Free        {}", bytes(free)));
+    }
+    for source in &status.sources {
+        output.line(String::new());
+        show_source(output, source, status.sources.len() > 1);
+    }
+    if status.sources.is_empty() {
+        output.line(format!("Source      {}", name(status.url.as_deref().unwrap_or("none yet"))));
+        let last = RunStatus::new(status.last_run, status.last_exit_code, status.last_summary.clone());
+        show_run(output, status.last_run.is_some().then_some(&last));
+    }
+}
+
+fn show_source(output: &Output, source: &SourceStatus, is_one_of_several: bool) {
+    output.line(format!("Source      {}", name(&source.url)));
+    if is_one_of_several {
+        output.line(format!("Held        {}", counted(source.held, "resource")));
+    }
+    let behind = source.lag(instep_destination::now()).map(|lag| format!("; {} ago", elapsed(lag)));
+    output.line(format!("Up to       {}{}", or_none(source.checkpoint), behind.unwrap_or_default()));
+    if let Some(coverage) = source.coverage {
+        output.line(format!("Known       {coverage}"));
+    }
+    if source.kept > 0 {
+        output.line(format!("Kept        {} that are gone at the Source", counted(source.kept, "resource")));
+    }
+    show_run(output, source.last_run.as_ref());
+    if source.owed > 0 {
+        let kinds: Vec<_> = source.problems.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
+        let owed = counted(source.owed, "resource");
+        output.line(format!("Pending     {owed} ({}), retried by the next run", kinds.join(", ")));
+    }
+}
+
+fn show_run(output: &Output, run: Option<&RunStatus>) {
+    let Some(run) = run else { return output.line("Last run    none yet") };
+    let how = run.exit_code.map(|code| format!("; {}", Exit::from_code(code).meaning()));
+    output.line(format!("Last run    {}{}", or_none(run.ended), how.unwrap_or_default()));
+    if let Some(summary) = &run.summary {
+        output.line(format!("            {}", name(summary)));
+    }
+    for (kind, (number, first)) in &run.problems {
+        output.line(format!("Problems    {} {kind}; the first: {}", count(*number), name(first)));
+    }
+}
+
+fn or_none(time: Option<DateTime>) -> String {
+    time.map_or_else(|| "none yet".to_owned(), |time| time.to_string())
 }

@@ -2,21 +2,13 @@
 
 mod relay;
 mod summary;
+mod task;
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    pin::pin,
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::Cell, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
-use instep_destination::{
-    self as destination, ChangeSink, Durability, MaxDelete, Monitor, Outcome, Shutdown, SyncOptions,
-    SyncReport, Verify, Via,
-};
+use instep_destination::{ChangeSink, Durability, MaxDelete, Shutdown, SyncOptions, Verify, Via};
 
 use crate::{
     args::{
@@ -32,17 +24,18 @@ use crate::{
     config::Config,
     exit::Exit,
     runtime::{self, Hangups, Reload},
-    ui::{Output, changes::Events, metrics::MetricsMonitor, progress::Progress},
+    service,
+    ui::{Output, changes::Events},
 };
 use relay::Relay;
-use summary::{closing, summary};
+use task::{Ended, SyncTask};
 
 /// Make or update a copy of a Source
 ///
 /// The URL may be a site, a page, a Source Description, a Capability List, any list or index, or a plain Sitemap. The
 /// first run copies everything. Later runs apply the changes since, or compare the lists if the changes do not reach
 /// back far enough. Nothing is deleted without --delete, and never more than --max-delete in one run.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct SyncCommand {
     /// Any URL of the Source
@@ -108,7 +101,7 @@ pub(crate) struct SyncCommand {
     /// Digests to verify: strongest or all
     #[arg(long, default_value = "strongest", value_name = "WHICH", help_heading = CHECKING, hide_short_help = true)]
     verify: Verify,
-    /// When files reach the disk: group, file or none
+    /// Sync files to the disk by group, by file, or not at all: group, file or none
     #[arg(long, default_value = "group", value_name = "HOW", help_heading = CHECKING, hide_short_help = true)]
     durability: Durability,
     /// Refuse a Source whose newest time is older
@@ -154,7 +147,8 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 impl SyncCommand {
-    /// Runs the command. With `--follow`, SIGHUP starts it again with the options that `reload` returns.
+    /// Runs the command. With `--follow`, SIGHUP starts it again with the options that `reload` returns; if these do
+    /// not get through a first round, with those it had.
     pub(crate) fn run(
         self,
         config: &Config,
@@ -163,20 +157,44 @@ impl SyncCommand {
     ) -> anyhow::Result<Exit> {
         let runtime = runtime::start()?;
         let shutdown = Shutdown::new();
-        let ending = "transfers in flight are finished within 30 s and what arrived is saved";
+        let ending = "what has arrived is saved, and the next run continues";
         let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
         let hangups = self.follow.then(|| Hangups::listen(&runtime));
-        let (mut sync, mut config) = (self, config.clone());
+        let (mut options, mut former) = ((self, config.clone()), None);
         loop {
-            let job = Job::new(sync, &config, shutdown.child())?;
-            let ended =
-                runtime.block_on(job.run(hangups.as_ref().map(|hangups| (hangups, reload)), output))?;
-            match ended {
-                Ended::Reloaded(next) => (sync, config) = *next,
-                Ended::Interrupted => return Ok(signals.exit()),
-                Ended::Done(exit) => return Ok(exit),
+            let (sync, config) = options.clone();
+            let has_waited = Cell::new(false);
+            let ended = sync.task(&config, shutdown.child()).and_then(|task| {
+                let hangups = hangups.as_ref().map(|hangups| (hangups, reload));
+                runtime.block_on(service::watched(task.run(hangups, output, &has_waited)))
+            });
+            match (ended, former.take()) {
+                (Ok(Ended::Reloaded(next)), working) => {
+                    // Only what got through a round is gone back to.
+                    former = if has_waited.get() { Some(options) } else { working };
+                    options = *next;
+                }
+                (Ok(Ended::Interrupted), _) => return Ok(signals.exit()),
+                (Ok(Ended::Done(exit)), _) => return Ok(exit),
+                (Err(error), Some(working)) if !has_waited.get() => {
+                    runtime::restored(&error, output);
+                    options = working;
+                }
+                (Err(error), _) => return Err(error),
             }
         }
+    }
+
+    /// Returns one run of it.
+    fn task(self, config: &Config, shutdown: Shutdown) -> anyhow::Result<SyncTask> {
+        let has_events_on_stdout = self.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
+        let metrics_file = self.metrics_file.clone();
+        // A copy that is published again has the pages of a Source at this address.
+        let pages = self.server.listen.clone().filter(|_| !self.republish);
+        let (mut options, relay) = self.options(config)?;
+        options.shutdown = shutdown;
+        let is_new = !options.dir.exists();
+        Ok(SyncTask { options, pages, relay, metrics_file, has_events_on_stdout, is_new })
     }
 
     fn options(self, config: &Config) -> anyhow::Result<(SyncOptions, Option<Relay>)> {
@@ -208,119 +226,13 @@ impl SyncCommand {
         options.callbacks = self.callbacks.options();
         options.selection = self.selection.options()?;
         options.access = self.access.options(config)?;
-        if self.server.listen.is_some() && !self.republish {
-            bail!("--listen serves the copy that is published again; add --follow --republish");
+        if self.server.listen.is_some() && !self.follow {
+            bail!(
+                "--listen shows a copy that is followed, or serves it again with --republish; add --follow"
+            );
         }
         let relay =
             self.republish.then(|| Relay::new(&options.dir, self.server, self.channels)).transpose()?;
         Ok((options, relay))
-    }
-}
-
-/// One run with one set of options.
-struct Job {
-    options: SyncOptions,
-    relay: Option<Relay>,
-    metrics_file: Option<PathBuf>,
-    has_events_on_stdout: bool,
-    /// The folder of the copy was not there before.
-    is_new: bool,
-}
-
-/// The outcome of a run.
-enum Ended {
-    /// SIGHUP brought other options.
-    Reloaded(Box<(SyncCommand, Config)>),
-    /// A signal ended it.
-    Interrupted,
-    Done(Exit),
-}
-
-impl Job {
-    fn new(sync: SyncCommand, config: &Config, shutdown: Shutdown) -> anyhow::Result<Self> {
-        let has_events_on_stdout = sync.events.as_deref().is_some_and(|file| file.as_os_str() == "-");
-        let metrics_file = sync.metrics_file.clone();
-        let (mut options, relay) = sync.options(config)?;
-        options.shutdown = shutdown;
-        let is_new = !options.dir.exists();
-        Ok(Self { options, relay, metrics_file, has_events_on_stdout, is_new })
-    }
-
-    async fn run(
-        self,
-        hangups: Option<(&Hangups, Reload<'_, (SyncCommand, Config)>)>,
-        output: &Output,
-    ) -> anyhow::Result<Ended> {
-        let Self { options, relay, metrics_file, has_events_on_stdout, is_new } = self;
-        let progress = Progress::new(*output, options.follow);
-        let metrics = metrics_file.map(|file| MetricsMonitor::new(file, &options.dir, &progress));
-        let monitor: &dyn Monitor = match &metrics {
-            Some(metrics) => metrics,
-            None => &progress,
-        };
-        let mut running = pin!(async {
-            match relay {
-                None => destination::sync(&options, monitor).await.map_err(Into::into),
-                Some(relay) => relay.run(&options, monitor, output).await,
-            }
-        });
-        let next = async {
-            match hangups {
-                Some((hangups, reload)) => runtime::reloaded(hangups, reload, output).await,
-                None => std::future::pending().await,
-            }
-        };
-        let (report, next) = tokio::select! {
-            report = &mut running => (report, None),
-            next = next => {
-                options.shutdown.request();
-                (running.await, Some(next))
-            }
-        };
-        if let Some(metrics) = &metrics
-            && let Err(error) = metrics.end(exit_code(&report))
-        {
-            output.note(format!("Cannot write the metrics file: {error}"));
-        }
-        progress.finish();
-        if is_new && (report.is_err() || options.dry_run) {
-            remove_empty_copy(&options.dir);
-        }
-        let report = report?;
-        if let Some(next) = next {
-            return Ok(Ended::Reloaded(Box::new(next)));
-        }
-        if has_events_on_stdout {
-            output.note(closing(&report));
-        } else {
-            output.closing(closing(&report));
-        }
-        output.object("summary", summary(&options.url, &options.dir, &report));
-        Ok(match report.outcome {
-            Outcome::Interrupted => Ended::Interrupted,
-            _ => Ended::Done(Exit::from_code(report.exit_code())),
-        })
-    }
-}
-
-/// Removes what a dry run, or a first run that failed, has left of a copy that was not there before, if no resource is in
-/// it (D5).
-fn remove_empty_copy(dir: &Path) {
-    let is_empty = || -> io::Result<bool> {
-        let mut names = fs::read_dir(dir)?.map(|item| Ok::<_, io::Error>(item?.file_name()));
-        let only_state = names.all(|name| name.is_ok_and(|name| name == ".instep"));
-        Ok(only_state && destination::status(dir).is_ok_and(|status| status.held == 0))
-    };
-    if is_empty().unwrap_or_default() {
-        let _ = fs::remove_dir_all(dir.join(".instep"));
-        let _ = fs::remove_dir(dir);
-    }
-}
-
-/// Returns the exit code of a run that no signal ended.
-fn exit_code(report: &anyhow::Result<SyncReport>) -> u8 {
-    match report {
-        Ok(report) => report.exit_code(),
-        Err(error) => error.downcast_ref().map_or(Exit::Failed.code(), destination::Error::exit_code),
     }
 }

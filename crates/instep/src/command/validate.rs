@@ -9,12 +9,11 @@ mod walk;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use clap::{Args, ValueEnum};
-use instep_destination::documents::{Documents, Shelf};
-use instep_net::Client;
+use clap::Args;
+use instep_destination::documents::Shelf;
 use resourcesync::{Uri, validate::ValidateOptions, xml::SpecVersion};
 
-use self::{judgement::Judgement, walk::Walk};
+use self::{judgement::Judgement, walk::SourceWalk};
 use crate::{
     args::{access::AccessArgs, values},
     config::Config,
@@ -48,8 +47,8 @@ pub(crate) struct ValidateCommand {
     #[arg(long, hide_short_help = true, requires = "follow", value_name = "DIR")]
     resume: Option<PathBuf>,
     /// Version of the standard
-    #[arg(long, default_value = "1.1", value_name = "VERSION")]
-    spec_version: Version,
+    #[arg(long, default_value = "1.1", value_parser = values::spec_version(), value_name = "VERSION")]
+    spec_version: SpecVersion,
     /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
@@ -70,23 +69,12 @@ Examples:
   instep validate https://example.org/ --follow
   curl -s https://example.org/changelist.xml | instep validate -";
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Version {
-    #[value(name = "1.0")]
-    V1_0,
-    #[value(name = "1.1")]
-    V1_1,
-}
-
 impl ValidateCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         let mut options = ValidateOptions::new();
         options.strict = self.strict;
-        options.version = match self.spec_version {
-            Version::V1_0 => SpecVersion::V1_0,
-            Version::V1_1 => SpecVersion::V1_1,
-        };
+        options.version = self.spec_version;
         let (sarif, is_web) = (self.sarif, |target: &String| target.contains("://"));
         let judgement = match self.targets.iter().filter(|target| is_web(target)).count() {
             0 if self.follow => bail!("--follow needs a URL"),
@@ -104,15 +92,9 @@ impl ValidateCommand {
 
     fn check_url(self, options: ValidateOptions, config: &Config) -> anyhow::Result<Judgement> {
         let url: Uri = values::url(&self.targets[0]).map_err(anyhow::Error::msg)?;
-        let http = self
-            .access
-            .options(config)?
-            .http_options(url.as_str())
-            .map_err(instep_destination::Error::from)?;
         let spool = tempfile::tempdir()?;
-        let client = Client::new(http).map_err(instep_destination::Error::from)?;
-        let documents = Documents::new(client, spool.path());
-        let mut walk = Walk::new(documents, options, spool.path());
+        let documents = self.access.documents(config, &url, spool.path())?;
+        let mut walk = SourceWalk::new(documents, options, spool.path());
         if self.follow {
             let shelf = self
                 .resume

@@ -2,10 +2,7 @@
 
 use std::io;
 
-use instep_destination::{
-    Contents,
-    state::{Facts, Held},
-};
+use instep_destination::{Contents, HeldResource, ResourceMetadata};
 use resourcesync::{Link, Relation, Uri};
 
 /// Links of a resource, and apart from them those to resources of the same copy, each with the path of its target.
@@ -14,8 +11,8 @@ type SplitLinks = (Vec<Link>, Vec<(Link, Vec<u8>)>);
 /// Returns the links of a held resource.
 ///
 /// Errors: the state of the copy cannot be read.
-pub(super) fn links(held: &Held, contents: &Contents) -> io::Result<SplitLinks> {
-    links_of(&held.uri, &held.facts, |uri| {
+pub(super) fn links(held: &HeldResource, contents: &Contents) -> io::Result<SplitLinks> {
+    links_of(&held.uri, &held.metadata, |uri| {
         let target = contents.of(uri).map_err(io::Error::other)?;
         Ok(target.map(|target| target.path.as_str().as_bytes().to_vec()))
     })
@@ -24,12 +21,12 @@ pub(super) fn links(held: &Held, contents: &Contents) -> io::Result<SplitLinks> 
 /// Returns the links of a resource; `path_of` returns the place of a URI in the copy (LN-21 to LN-23).
 fn links_of(
     uri: &Uri,
-    facts: &Facts,
+    metadata: &ResourceMetadata,
     path_of: impl Fn(&str) -> io::Result<Option<Vec<u8>>>,
 ) -> io::Result<SplitLinks> {
-    let mut links = vec![via(uri, facts)];
+    let mut links = vec![via(uri, metadata)];
     let mut siblings = Vec::new();
-    for link in &facts.links {
+    for link in &metadata.links {
         match treatment(&link.rel) {
             LinkTreatment::Dropped => {}
             LinkTreatment::Kept => links.push(link.clone()),
@@ -45,15 +42,15 @@ fn links_of(
 
 /// Returns the one link to the resource at its original Source: the one that came with it, else one to its URI here.
 /// Earlier drafts added one per hop; of several, the oldest is that of the origin.
-fn via(uri: &Uri, facts: &Facts) -> Link {
-    let came = facts.links.iter().filter(|link| link.rel == Relation::Via);
+fn via(uri: &Uri, metadata: &ResourceMetadata) -> Link {
+    let came = metadata.links.iter().filter(|link| link.rel == Relation::Via);
     let age = |link: &&Link| link.modified.map_or(i64::MAX, |modified| modified.unix_micros());
     came.min_by_key(age).cloned().unwrap_or_else(|| {
         let mut via = Link::new(Relation::Via, uri.clone());
-        via.modified = facts.lastmod;
-        via.hash = facts.digests.clone();
-        via.length = facts.length;
-        via.media_type.clone_from(&facts.media_type);
+        via.modified = metadata.lastmod;
+        via.hash = metadata.digests.clone();
+        via.length = metadata.length;
+        via.media_type.clone_from(&metadata.media_type);
         via
     })
 }
@@ -98,22 +95,22 @@ mod tests {
         Uri::parse(text).unwrap()
     }
 
-    fn published(facts: &Facts) -> SplitLinks {
+    fn published(metadata: &ResourceMetadata) -> SplitLinks {
         let held = |uri: &str| Ok(uri.starts_with("http://b/").then(|| uri["http://b/".len()..].into()));
-        links_of(&uri("http://b/res1"), facts, held).unwrap()
+        links_of(&uri("http://b/res1"), metadata, held).unwrap()
     }
 
     #[test]
     fn ln_21_what_came_first_hand_leads_to_where_it_came_from_with_what_was_said_of_it() {
-        let mut facts = Facts::new();
-        facts.lastmod = Some(DateTime::parse("2013-01-03T07:00:00Z").unwrap());
-        facts.length = Some(8876);
-        facts.media_type = Some(MediaType::new("text/html"));
-        let (links, _) = published(&facts);
+        let mut metadata = ResourceMetadata::new();
+        metadata.lastmod = Some(DateTime::parse("2013-01-03T07:00:00Z").unwrap());
+        metadata.length = Some(8876);
+        metadata.media_type = Some(MediaType::new("text/html"));
+        let (links, _) = published(&metadata);
         let [via] = links.as_slice() else { panic!("{links:?}") };
         assert_eq!((&via.rel, via.href.as_str()), (&Relation::Via, "http://b/res1"));
-        assert_eq!((via.modified, via.length), (facts.lastmod, facts.length));
-        assert_eq!(via.media_type, facts.media_type);
+        assert_eq!((via.modified, via.length), (metadata.lastmod, metadata.length));
+        assert_eq!(via.media_type, metadata.media_type);
     }
 
     #[test]
@@ -123,17 +120,17 @@ mod tests {
             link.modified = Some(DateTime::parse(modified).unwrap());
             link
         };
-        let mut facts = Facts::new();
+        let mut metadata = ResourceMetadata::new();
         // As earlier drafts had it: one for each hop.
-        facts.links = vec![via("http://a2/res1", "2013-01-04"), via("http://a/res1", "2013-01-03")];
-        assert_eq!(published(&facts).0, vec![via("http://a/res1", "2013-01-03")]);
+        metadata.links = vec![via("http://a2/res1", "2013-01-04"), via("http://a/res1", "2013-01-03")];
+        assert_eq!(published(&metadata).0, vec![via("http://a/res1", "2013-01-03")]);
     }
 
     #[test]
     fn ln_23_links_that_are_no_longer_right_are_dropped_and_those_within_the_copy_follow_it() {
         let link = |rel: &str, href: &str| Link::new(Relation::parse(rel), uri(href));
-        let mut facts = Facts::new();
-        facts.links = vec![
+        let mut metadata = ResourceMetadata::new();
+        metadata.links = vec![
             link("collection", "http://b/all"),
             link("canonical", "http://b/res1"),
             link("duplicate", "http://mirror/res1"),
@@ -144,7 +141,7 @@ mod tests {
             link("profile", "http://purl.org/dc/terms/"),
             link("http://example.com/relation", "http://b/other"),
         ];
-        let (links, siblings) = published(&facts);
+        let (links, siblings) = published(&metadata);
         let rels: Vec<_> = links.iter().map(|link| link.rel.as_str()).collect();
         assert_eq!(rels, ["via", "describes", "profile"]);
         let siblings: Vec<_> = siblings.iter().map(|(link, path)| (link.rel.as_str(), &path[..])).collect();

@@ -9,11 +9,7 @@ use std::{
     time::Duration,
 };
 
-use instep_source::{
-    Content,
-    catalogue::State,
-    content::{ChangeReporter, Supplied, Supplier, Supply},
-};
+use instep_source::{ChangeReporter, Content, ResourceState, Supplied, Supplier, Supply};
 use resourcesync::{Algorithm, Hasher, MediaType};
 use rustix::fs::MemfdFlags;
 use tokio_util::sync::CancellationToken;
@@ -42,7 +38,7 @@ pub(crate) struct Generated {
 
 /// The frequency of changes, and the number of resources that change at a time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Changes {
+pub(crate) struct SimulatedChanges {
     pub(crate) count: u32,
     pub(crate) every: Duration,
     /// The number of the first change.
@@ -51,7 +47,7 @@ pub(crate) struct Changes {
     pub(crate) most: Option<u64>,
 }
 
-impl Changes {
+impl SimulatedChanges {
     /// Returns changes at a rate per second, several at a time if they are many.
     pub(crate) fn at_rate(rate: f64) -> Self {
         let count = (rate / 20.0).ceil().max(1.0);
@@ -83,7 +79,7 @@ impl Generated {
     }
 
     /// Changes resources until `ended`. The k-th change is the same in each run with the same seed.
-    pub(crate) async fn change(self: Arc<Self>, changes: Changes, ended: CancellationToken) {
+    pub(crate) async fn change(self: Arc<Self>, changes: SimulatedChanges, ended: CancellationToken) {
         let mut number = changes.first;
         let end = changes.most.map_or(u64::MAX, |most| number + most);
         let mut ticks = tokio::time::interval(changes.every.max(Duration::from_millis(1)));
@@ -148,7 +144,7 @@ impl Generated {
         let bytes = self.bytes(index, version);
         let mut hasher = Hasher::new([&Algorithm::Sha256]);
         hasher.update(&bytes);
-        let mut state = State::new();
+        let mut state = ResourceState::new();
         state.length = Some(bytes.len() as u64);
         state.digests = hasher.finish();
         state.media_type = Some(MediaType::new("text/plain"));

@@ -2,6 +2,9 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use instep_destination::Coverage;
+use serde_json::{Value, json};
+
 /// Writes a number as `1,234,567`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -46,6 +49,15 @@ pub(crate) fn elapsed(duration: Duration) -> String {
         60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
         3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
         _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+/// Returns coverage as JSON: the state of the Source that a copy stands for.
+pub(crate) fn coverage(coverage: Coverage) -> Value {
+    match coverage {
+        Coverage::Complete { at } => json!({ "known": "complete", "at": at.map(|at| at.to_string()) }),
+        Coverage::ChangesKnown { since } => json!({ "known": "changes", "since": since.to_string() }),
+        _ => json!({ "known": "unknown" }),
     }
 }
 

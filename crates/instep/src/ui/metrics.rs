@@ -10,12 +10,12 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use instep_destination::{Event, Letter, Monitor, Phase, ProblemKind, http::Traffic, status};
+use instep_destination::{Event, Letter, Monitor, Phase, ProblemKind, Traffic, status};
 use resourcesync::Uri;
 use text::Text;
 
-/// A monitor that counts events before it passes them on, and writes a metrics file after each run and every 15 s during
-/// one.
+/// A monitor that counts events before it passes them on, and writes a metrics file after each run and every 15 s
+/// during one.
 pub(crate) struct MetricsMonitor<'a> {
     file: PathBuf,
     dir: PathBuf,
@@ -66,7 +66,9 @@ impl<'a> MetricsMonitor<'a> {
 
     /// Replaces the file as a whole, so that no reader sees half of it.
     fn write(&self) -> io::Result<()> {
-        let mut text = Text::default();
+        // Absolute, so that it says which copy it is wherever the command was run.
+        let dir = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
+        let mut text = Text::about(dir.to_string_lossy());
         self.write_copy(&mut text, now());
         let mut counts = self.counts();
         counts.write(&mut text);
@@ -178,7 +180,8 @@ fn label(name: &'static str, value: &str, number: u64) -> ([(&'static str, Strin
 /// Returns the time of the last success that an earlier process recorded.
 fn last_success(file: &Path) -> Option<f64> {
     let text = fs::read_to_string(file).ok()?;
-    text.lines().find_map(|line| line.strip_prefix(LAST_SUCCESS)?.trim().parse().ok())
+    let value = |line: &str| line.strip_prefix(LAST_SUCCESS)?.rsplit(' ').next()?.parse().ok();
+    text.lines().find_map(value)
 }
 
 impl Monitor for MetricsMonitor<'_> {
@@ -229,14 +232,17 @@ mod tests {
         let metrics = MetricsMonitor::new(PathBuf::new(), Path::new("nowhere"), &VoidMonitor);
         let lease = |left| [(Uri::parse("http://a/topic").unwrap(), Duration::from_secs(left))];
         let written = || {
-            let mut text = Text::default();
+            let mut text = Text::about("/srv/copy");
             metrics.counts().write(&mut text);
             text.into_string()
         };
         metrics.event(Event::Leases(&lease(7_200)));
         metrics.event(Event::Leases(&lease(7_100)));
         let text = written();
-        assert!(text.contains("instep_websub_lease_seconds{topic=\"http://a/topic\"} 7100\n"), "{text}");
+        assert!(
+            text.contains("instep_websub_lease_seconds{copy=\"/srv/copy\",topic=\"http://a/topic\"} 7100\n"),
+            "{text}"
+        );
         assert_eq!(text.matches("topic=").count(), 1);
         metrics.event(Event::Leases(&[]));
         assert!(!written().contains("topic="));

@@ -120,6 +120,24 @@ pub(crate) fn usage(message: &clap::Error) -> Exit {
     if message.use_stderr() { Exit::Usage } else { Exit::Done }
 }
 
+/// Prints the command that a command line of another program was translated into.
+pub(crate) fn translated(arguments: &[String]) {
+    let quoted = |argument: &String| match argument.contains([' ', '\'', '"', '*', '&', '?', ';', '$']) {
+        true => format!("'{}'", argument.replace('\'', r"'\''")),
+        false => argument.clone(),
+    };
+    let words: Vec<_> = arguments.iter().map(quoted).collect();
+    write_line(io::stderr(), &format!("Running: instep {}", words.join(" ")));
+}
+
+/// Prints a document, if there is one to print.
+pub(crate) fn document(xml: Option<&str>) -> Exit {
+    if let Some(xml) = xml {
+        write_line(io::stdout(), xml.trim_end());
+    }
+    Exit::Done
+}
+
 /// Joins an error and its causes, leaving out a cause that the text before already ends with.
 fn chain(causes: impl Iterator<Item = String>) -> String {
     let mut text = String::new();

@@ -4,13 +4,16 @@ mod display;
 mod tally;
 
 use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressStyle};
-use instep_destination::{Event, Item, Letter, Monitor, Problem};
+use instep_destination::{Event, Item, Letter, Monitor, Phase, Problem};
 use serde_json::json;
 
 use self::{display::Display, tally::ProgressTally};
@@ -20,7 +23,7 @@ use super::{
     output::LineLevel,
     stream,
 };
-use crate::advice;
+use crate::{advice, service};
 
 /// Time between two progress lines of a run that draws nothing.
 const LINE_EVERY: Duration = Duration::from_secs(30);
@@ -32,21 +35,22 @@ const DRAW_EVERY: Duration = Duration::from_millis(200);
 const PROBLEMS_SHOWN: u64 = 20;
 
 /// The monitor of a Destination.
-pub(crate) struct Progress {
+pub(crate) struct ProgressDisplay {
     output: Output,
-    shared: Arc<Shared>,
+    shared: Arc<DisplayShared>,
     /// Each round of a run that follows gets a line (D11).
     follows: bool,
+    has_waited: AtomicBool,
 }
 
 /// The state that the monitor and the thread that draws share.
-struct Shared {
+struct DisplayShared {
     tally: Mutex<ProgressTally>,
     ended: Mutex<bool>,
     end: Condvar,
 }
 
-impl Shared {
+impl DisplayShared {
     fn tally(&self) -> MutexGuard<'_, ProgressTally> {
         self.tally.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,12 +63,12 @@ impl Shared {
     }
 }
 
-impl Progress {
+impl ProgressDisplay {
     /// Starts showing the events of a run.
     pub(crate) fn new(output: Output, follows: bool) -> Self {
         let tally = Mutex::new(ProgressTally::new(Instant::now()));
-        let shared = Arc::new(Shared { tally, ended: Mutex::new(false), end: Condvar::new() });
-        let progress = Self { output, shared, follows };
+        let shared = Arc::new(DisplayShared { tally, ended: Mutex::new(false), end: Condvar::new() });
+        let progress = Self { output, shared, follows, has_waited: AtomicBool::new(false) };
         if output.bars {
             progress.draw_until_end();
         } else if !output.quiet && !output.json {
@@ -133,7 +137,7 @@ impl Progress {
                 Letter::New => 32,
                 Letter::Changed => 33,
                 Letter::Gone | Letter::Failed => 31,
-                Letter::Same => 90,
+                _ => 90,
             };
             let letter = self.output.paint(color, &item.letter.to_string());
             self.output.line(format!("{letter} {}{detail}", name(item.uri)));
@@ -160,22 +164,35 @@ impl Progress {
         self.output.log(level, &format!("{sign} {}: {what}{}", name(problem.uri), name(&hint)));
     }
 
-    /// Prints a line about a round that has ended.
+    /// Notes that a round is over and the next change is waited for.
+    fn wait_for_changes(&self) {
+        self.has_waited.store(true, Ordering::Relaxed);
+        service::ready();
+    }
+
+    /// Returns `true` if at least one round is over.
+    pub(crate) fn has_waited(&self) -> bool {
+        self.has_waited.load(Ordering::Relaxed)
+    }
+
+    /// Prints a line about a round that has ended, and shows it to the service manager.
     fn round(&self, exit_code: u8) {
         let round = self.shared.tally().end_round(Instant::now());
-        self.output.note(round.line());
+        let line = round.line();
+        service::status(&line);
+        self.output.note(line);
         self.output.object("round", round.fields(exit_code));
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.shared.end.notify_all();
     }
 }
 
-impl Monitor for Progress {
+impl Monitor for ProgressDisplay {
     fn event(&self, event: Event<'_>) {
         self.shared.tally().add(&event);
         match event {
@@ -203,6 +220,8 @@ impl Monitor for Progress {
                 self.problem(&problem, true, number);
             }
             Event::Ended { exit_code } if self.follows => self.round(exit_code),
+            // The first round is done, also if the Source of a copy that is held is away.
+            Event::Phase(Phase::Waiting) => self.wait_for_changes(),
             _ => {}
         }
     }

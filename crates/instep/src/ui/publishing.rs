@@ -1,26 +1,40 @@
 //! Shows the events of a Source: a spinner on a terminal, lines, or JSON.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use instep_source::{
-    LeftOut, Monitor, Phase, Problem, Progress,
-    scan::{Difference, DifferenceKind},
+    Difference, DifferenceKind, LeftOut, PublishMonitor, PublishPhase, PublishProblem, PublishProgress,
 };
 use resourcesync::{Change, Uri};
 use serde_json::json;
 
 use super::{
     Output,
-    format::{bytes, count, name},
+    format::{bytes, count, counted, name},
     output::LineLevel,
     stream,
 };
+use crate::service;
 
 /// The monitor of a Source.
 pub(crate) struct Publishing {
     output: Output,
     bar: ProgressBar,
+    served: Mutex<ServedState>,
+}
+
+/// The state that the service manager shows.
+#[derive(Default)]
+struct ServedState {
+    /// The base URL, once requests are answered.
+    url: Option<String>,
+    /// The resources that are published, in figures.
+    resources: String,
 }
 
 impl Publishing {
@@ -32,7 +46,24 @@ impl Publishing {
             bar.enable_steady_tick(Duration::from_millis(120));
             stream::draw(&bar);
         }
-        Self { output, bar }
+        Self { output, bar, served: Mutex::default() }
+    }
+
+    /// Returns `true` if requests were answered since the last call.
+    pub(crate) fn take_served(&self) -> bool {
+        self.served().url.take().is_some()
+    }
+
+    fn served(&self) -> MutexGuard<'_, ServedState> {
+        self.served.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows the state of the server to the service manager; `more` says what is wrong.
+    fn show_state(&self, more: &str) {
+        let served = self.served();
+        if let Some(url) = &served.url {
+            service::status(&format!("Serving {url}: {}{more}", served.resources));
+        }
     }
 
     /// Clears what was drawn.
@@ -69,19 +100,19 @@ impl Differences {
     }
 }
 
-impl Monitor for Publishing {
-    fn phase(&self, phase: Phase) {
+impl PublishMonitor for Publishing {
+    fn phase(&self, phase: PublishPhase) {
         self.bar.set_prefix(match phase {
-            Phase::Scan => "scanning files",
-            Phase::Write => "writing documents",
-            Phase::Pack => "building packages",
-            Phase::Commit => "moving documents into place",
+            PublishPhase::Scan => "scanning files",
+            PublishPhase::Write => "writing documents",
+            PublishPhase::Pack => "building packages",
+            PublishPhase::Commit => "moving documents into place",
             _ => "working",
         });
         self.bar.set_message("");
     }
 
-    fn progress(&self, progress: Progress) {
+    fn progress(&self, progress: PublishProgress) {
         self.bar.set_message(format!("{}, {}", count(progress.done), bytes(progress.bytes)));
     }
 
@@ -116,14 +147,25 @@ impl Monitor for Publishing {
         }
     }
 
+    fn published(&self, resources: u64, size: u64) {
+        self.served().resources = format!("{}, {}", counted(resources, "resource"), bytes(size));
+        self.show_state("");
+    }
+
     fn serving(&self, base_url: &str, address: SocketAddr) {
+        self.served().url = Some(base_url.to_owned());
+        service::ready();
+        self.show_state("");
         self.bar.finish_and_clear();
         let sync = format!("Copy it with: instep sync {base_url} COPY");
         self.output.line(format!("Serving {base_url} on {address}. {sync}"));
         self.output.object("ready", json!({ "url": base_url, "address": address.to_string() }));
     }
 
-    fn problem(&self, problem: &Problem) {
+    fn problem(&self, problem: &PublishProblem) {
+        if problem.subject == "publication" {
+            self.show_state(&format!("; not current: {}", problem.what));
+        }
         self.output.object(
             "problem",
             json!({ "subject": problem.subject, "what": problem.what, "skipped": problem.skipped }),

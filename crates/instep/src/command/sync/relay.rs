@@ -37,8 +37,8 @@ impl Relay {
         Ok(Self { copy, options })
     }
 
-    /// Follows the Source and publishes the changes of each round. Answers requests once the copy is complete, from this
-    /// run or an earlier one.
+    /// Follows the Source and publishes the changes of each round. Answers requests once the copy is complete, from
+    /// this run or an earlier one.
     pub(super) async fn run(
         self,
         options: &SyncOptions,

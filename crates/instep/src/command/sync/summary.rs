@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use instep_destination::{Accounting, Coverage, Outcome, SyncReport};
+use instep_destination::{Accounting, Outcome, SyncReport};
 use serde_json::json;
 
-use crate::ui::format::{bytes, count, counted, elapsed};
+use crate::ui::format::{bytes, count, counted, coverage, elapsed};
 
 /// Returns the last line: what was done, in figures.
 pub(super) fn closing(report: &SyncReport) -> String {
@@ -40,15 +40,6 @@ pub(super) fn closing(report: &SyncReport) -> String {
     }
     let transfer = format!("{} in {}", bytes(report.bytes), counted(report.requests, "request"));
     format!("{line}; {transfer}, {} ({})", elapsed(report.elapsed), report.reason)
-}
-
-/// Returns the coverage of a run: the state of the Source that the copy stands for.
-fn coverage(coverage: Coverage) -> serde_json::Value {
-    match coverage {
-        Coverage::Complete { at } => json!({ "known": "complete", "at": at.map(|at| at.to_string()) }),
-        Coverage::ChangesKnown { since } => json!({ "known": "changes", "since": since.to_string() }),
-        _ => json!({ "known": "unknown" }),
-    }
 }
 
 /// Returns the entries that were read, by what became of them.

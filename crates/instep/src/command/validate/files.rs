@@ -61,7 +61,8 @@ pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Res
 /// Returns the file itself, or the documents and packages below a folder.
 fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let cannot = |error: io::Error| {
-        anyhow::Error::new(Exit::Unreachable).context(format!("Cannot read {}: {error}", target.display()))
+        anyhow::Error::new(Exit::Unreachable)
+            .context(format!("Cannot read {}: {error}. Check the path and its permissions", target.display()))
     };
     if !fs::metadata(target).map_err(cannot)?.is_dir() {
         return Ok(vec![target.to_owned()]);

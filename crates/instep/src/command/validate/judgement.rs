@@ -60,7 +60,8 @@ impl Judgement {
         }
     }
 
-    /// Prints each finding as `file:line:column: weight rule: ...`, which editors and CI systems follow, then the summary.
+    /// Prints each finding as `file:line:column: weight rule: ...`, which editors and CI systems follow, then the
+    /// summary.
     pub(super) fn show(&self, output: &Output) {
         let mut findings: Vec<_> = self.findings.iter().collect();
         findings.sort_by(|a, b| (&a.0, a.1.position, a.1.rule).cmp(&(&b.0, b.1.position, b.1.rule)));

@@ -8,7 +8,7 @@ use std::{
 use resourcesync::{
     Algorithm, Capability, Digests, Document, Hasher, ReadOptions, Uri,
     package::{Package, PackageLimits},
-    validate::{Child, HttpAnswer, Report, Validator, check_contents, check_http},
+    validate::{Child, HttpAnswer, Report, Validator},
 };
 
 use super::judgement::Judgement;
@@ -21,8 +21,8 @@ pub(super) struct ExpectedPackage {
     pub(super) child: Child,
 }
 
-/// Checks a package, and the entry that a dump has for it: against what was `served`, and against the copy of the manifest
-/// (`None` if it cannot be read). Returns the report of the manifest.
+/// Checks a package, and the entry that a dump has for it: against what was `served`, and against the copy of the
+/// manifest (`None` if it cannot be read). Returns the report of the manifest.
 ///
 /// Errors: the file cannot be read.
 pub(super) fn judge_package(
@@ -47,7 +47,7 @@ pub(super) fn judge_package(
             let options = Uri::parse(name).map_or_else(|_| ReadOptions::new(), ReadOptions::for_base);
             let inside = Package::open(file, PackageLimits::new())
                 .and_then(|mut package| package.read_manifest(options));
-            let found = inside.map(|inside| check_contents(&claim.child, &inside, copy.as_ref()));
+            let found = inside.map(|inside| claim.child.check_contents(&inside, copy.as_ref()));
             found.into_iter().flatten().for_each(|finding| judgement.add(&claim.dump, finding));
         }
         return Ok(report.manifest);
@@ -62,7 +62,7 @@ fn compare(
     judgement: &mut Judgement,
 ) {
     let rule = if *capability == Some(Capability::ChangeDump) { "CD-7" } else { "RD-6" };
-    for finding in check_http(&child.metadata, child.position, served, Some(rule)) {
+    for finding in served.check(&child.metadata, child.position, Some(rule)) {
         judgement.add(dump, finding);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use resourcesync::{Severity, validate::rule};
+use resourcesync::{Severity, validate::Rule};
 use serde_json::{Value, json};
 
 use super::judgement::Judgement;
@@ -12,7 +12,7 @@ pub(super) fn log(judgement: &Judgement) -> String {
     let used: BTreeSet<_> = judgement.findings.iter().map(|(_, finding)| finding.rule).collect();
     let rules: Vec<Value> = used
         .iter()
-        .filter_map(|id| rule(id))
+        .filter_map(|id| Rule::find(id))
         .map(|rule| {
             json!({
                 "id": rule.id,

@@ -35,7 +35,7 @@ use super::{
 use crate::exit::Exit;
 
 /// Looks at documents one after the other, each once.
-pub(super) struct Walk {
+pub(super) struct SourceWalk {
     documents: Documents,
     options: ValidateOptions,
     spool: PathBuf,
@@ -52,7 +52,7 @@ pub(super) struct Walk {
     comparisons: Vec<ComparedResource>,
 }
 
-impl Walk {
+impl SourceWalk {
     pub(super) fn new(documents: Documents, options: ValidateOptions, spool: &Path) -> Self {
         Self {
             documents,
@@ -80,7 +80,7 @@ impl Walk {
         let (mut queue, mut last) = (VecDeque::<WalkTarget>::new(), VecDeque::<WalkTarget>::new());
         let mut seen = BTreeSet::new();
         let mut looked = 0;
-        // What a walk from the top does not come by is looked at last: then nothing is known of who leads there.
+        // Documents that no walk from the top reaches are looked at last, without knowing what leads to them.
         while let Some(target) =
             queue.pop_front().or_else(|| last.pop_front()).or_else(|| starts.pop_front().map(WalkTarget::to))
         {
@@ -119,7 +119,8 @@ impl Walk {
         Ok(self.judgement)
     }
 
-    /// Brings what lies at a URI; where it was kept and has not changed, from the shelf. A closed document that changed is noticed (TIME-6).
+    /// Brings what lies at a URI; where it was kept and has not changed, from the shelf. A closed document that
+    /// changed is noticed (TIME-6).
     async fn get(&mut self, uri: &Uri, speaker: Option<&Origin>) -> Result<Download, DocumentError> {
         let Some(shelf) = self.shelf.clone() else { return self.documents.get(uri, speaker).await };
         let held = shelf.find(uri, &self.documents);

@@ -2,14 +2,25 @@
 
 use std::fmt::{Display, Write as _};
 
-/// Lines in the Prometheus text format.
-#[derive(Debug, Default)]
-pub(super) struct Text(String);
+/// Lines in the Prometheus text format about one copy.
+#[derive(Debug)]
+pub(super) struct Text {
+    lines: String,
+    /// The folder of the copy: a label of every value. Several copies of a machine have a file each, and a collector
+    /// refuses files that give the same name and labels.
+    copy: String,
+}
 
 impl Text {
+    /// Returns an empty text about the copy in a folder.
+    pub(super) fn about(copy: impl Into<String>) -> Self {
+        Self { lines: String::new(), copy: copy.into() }
+    }
+
     /// Adds a metric without labels.
     pub(super) fn one(&mut self, name: &str, kind: &str, value: f64) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}\n{name} {value}");
+        self.kind(name, kind);
+        self.value(name, &[], value);
     }
 
     /// Adds a metric with a value per set of labels.
@@ -19,7 +30,7 @@ impl Text {
         kind: &str,
         values: impl IntoIterator<Item = ([(&'static str, String); N], V)>,
     ) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}");
+        self.kind(name, kind);
         for (labels, value) in values {
             self.value(name, &labels, value);
         }
@@ -46,17 +57,20 @@ impl Text {
 
     /// Adds the type of the values that follow.
     pub(super) fn kind(&mut self, name: &str, kind: &str) {
-        let _ = writeln!(self.0, "# TYPE {name} {kind}");
+        let _ = writeln!(self.lines, "# TYPE {name} {kind}");
     }
 
     fn value(&mut self, name: &str, labels: &[(&'static str, String)], value: impl Display) {
-        let labels = labels.iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text)));
-        let _ = writeln!(self.0, "{name}{{{}}} {value}", labels.collect::<Vec<_>>().join(","));
+        let _ = write!(self.lines, "{name}{{copy=\"{}\"", escaped(&self.copy));
+        for (label, text) in labels {
+            let _ = write!(self.lines, ",{label}=\"{}\"", escaped(text));
+        }
+        let _ = writeln!(self.lines, "}} {value}");
     }
 
     /// Returns the text.
     pub(super) fn into_string(self) -> String {
-        self.0
+        self.lines
     }
 }
 
@@ -71,11 +85,11 @@ mod tests {
 
     #[test]
     fn buckets_are_cumulative_and_labels_cannot_break_out() {
-        let mut text = Text::default();
+        let mut text = Text::about("/srv/copy");
         text.histogram("t", ("host", "a\"}\nb"), &[0.1, 1.0], (&[2, 1, 1], 3.5));
-        let lines: Vec<_> = text.0.lines().collect();
-        assert_eq!(lines[0], r#"t_bucket{host="a\"}\nb",le="0.1"} 2"#);
-        assert_eq!(lines[2], r#"t_bucket{host="a\"}\nb",le="+Inf"} 4"#);
-        assert_eq!(lines[4], r#"t_count{host="a\"}\nb"} 4"#);
+        let lines: Vec<_> = text.lines.lines().collect();
+        assert_eq!(lines[0], r#"t_bucket{copy="/srv/copy",host="a\"}\nb",le="0.1"} 2"#);
+        assert_eq!(lines[2], r#"t_bucket{copy="/srv/copy",host="a\"}\nb",le="+Inf"} 4"#);
+        assert_eq!(lines[4], r#"t_count{copy="/srv/copy",host="a\"}\nb"} 4"#);
     }
 }

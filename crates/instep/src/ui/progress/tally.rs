@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use instep_destination::{Event, Letter, Phase, PlanTotals, http::InFlight};
+use instep_destination::{Event, InFlight, Letter, Phase, PlanTotals};
 use serde_json::{Value, json};
 
 use crate::ui::format::{bytes, count, counted, elapsed};

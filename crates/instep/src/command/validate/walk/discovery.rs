@@ -13,17 +13,17 @@ use resourcesync::{
     validate::{Report, check_discovered, check_page, check_source},
 };
 
-use super::{Walk, answers::header_links, observed::LinkingPage, target::is_channel};
+use super::{SourceWalk, answers::header_links, observed::LinkingPage, target::is_channel};
 
 /// Bytes of a page or a robots.txt that are looked at.
 const MOST_TEXT: usize = 1 << 20;
 
-impl Walk {
+impl SourceWalk {
     /// The beginning of the walk: the Source Description, if discovery finds one, and what the operator named.
     pub(super) async fn top(&mut self, url: &Uri) -> anyhow::Result<Vec<Uri>> {
         let found = match discover(url, &[], &self.documents).await {
             Ok(found) => found,
-            // What cannot be used is judged where it lies.
+            // A link that cannot be used is judged with the document it is in.
             Err(DiscoverError::Invalid { uri, .. }) => return Ok(vec![uri]),
             Err(error) => return Err(Error::from(error).into()),
         };
@@ -96,8 +96,8 @@ impl Walk {
         }
     }
 
-    /// Each page is in a list below the Capability List that it links to (DISC-2, DISC-3). Lists that the walk did not come by prove
-    /// nothing.
+    /// Each page is in a list below the Capability List that it links to (DISC-2, DISC-3). Lists that the walk did
+    /// not come by prove nothing.
     pub(super) fn check_pages(&mut self) {
         let reports: BTreeMap<&Uri, &Report> = self.set.iter().collect();
         for LinkingPage { uri, list, in_head } in &self.pages {

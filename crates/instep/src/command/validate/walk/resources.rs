@@ -4,18 +4,18 @@ use instep_destination::documents::Download;
 use instep_net::Origin;
 use resourcesync::{
     Capability, Entry, Finding, Form, Severity, Uri,
-    validate::{Report, check_channel, check_http},
+    validate::{Report, check_channel},
 };
 
 use super::{
     super::packages::{algorithms, digests},
-    Walk,
+    SourceWalk,
     answers::{header_links, http_answer},
     observed::ComparedResource,
     target::is_channel,
 };
 
-impl Walk {
+impl SourceWalk {
     /// Fetches a few resources of a list, and compares the answers with the entries.
     pub(super) async fn sample(
         &mut self,
@@ -57,7 +57,7 @@ impl Walk {
                     answer.decoded = digests(resource.read()?, &algorithms)?;
                 }
                 self.check_links_of(&entry.loc, &resource).await;
-                let mut findings = check_http(&entry.metadata, entry.position, &answer, None);
+                let mut findings = answer.check(&entry.metadata, entry.position, None);
                 if self.is_newer(list, &resource) {
                     findings.iter_mut().for_each(|finding| finding.severity = Severity::Info);
                 }

@@ -1,0 +1,149 @@
+//! One run of `instep sync` with one set of options: its displays, its metrics, and its end.
+
+use std::{
+    cell::Cell,
+    fs, io,
+    path::{Path, PathBuf},
+    pin::pin,
+};
+
+use instep_destination::{self as destination, Monitor, Outcome, SyncOptions, SyncReport};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    relay::Relay,
+    summary::{closing, summary},
+};
+use crate::{
+    exit::Exit,
+    pages::{CopyMonitor, CopyServer},
+    runtime::{self, Hangups, Reload},
+    ui::{Output, metrics::MetricsMonitor, progress::ProgressDisplay},
+};
+
+/// One run with one set of options.
+pub(super) struct SyncTask {
+    pub(super) options: SyncOptions,
+    /// The address of the pages of the copy.
+    pub(super) pages: Option<String>,
+    pub(super) relay: Option<Relay>,
+    pub(super) metrics_file: Option<PathBuf>,
+    pub(super) has_events_on_stdout: bool,
+    /// The folder of the copy was not there before.
+    pub(super) is_new: bool,
+}
+
+/// The outcome of a run.
+pub(super) enum Ended<N> {
+    /// SIGHUP brought other options.
+    Reloaded(Box<N>),
+    /// A signal ended it.
+    Interrupted,
+    Done(Exit),
+}
+
+impl SyncTask {
+    /// Runs until it is done, or new options come; notes if a round was finished before.
+    pub(super) async fn run<N>(
+        self,
+        hangups: Option<(&Hangups, Reload<'_, N>)>,
+        output: &Output,
+        has_waited: &Cell<bool>,
+    ) -> anyhow::Result<Ended<N>> {
+        let Self { options, pages, relay, metrics_file, has_events_on_stdout, is_new } = self;
+        let progress = ProgressDisplay::new(*output, options.follow);
+        let metrics = metrics_file.map(|file| MetricsMonitor::new(file, &options.dir, &progress));
+        let monitor: &dyn Monitor = match &metrics {
+            Some(metrics) => metrics,
+            None => &progress,
+        };
+        let watched = CopyMonitor::new(monitor);
+        let server = match &pages {
+            Some(address) => Some(CopyServer::listen(address, &options.dir, Some(&watched), output).await?),
+            None => None,
+        };
+        let monitor: &dyn Monitor = if server.is_some() { &watched } else { monitor };
+        let mut running = pin!(with_pages(server, async {
+            match relay {
+                None => destination::sync(&options, monitor).await.map_err(Into::into),
+                Some(relay) => relay.run(&options, monitor, output).await,
+            }
+        }));
+        let next = async {
+            match hangups {
+                Some((hangups, reload)) => runtime::reloaded(hangups, reload, output).await,
+                None => std::future::pending().await,
+            }
+        };
+        let (report, next) = tokio::select! {
+            report = &mut running => (report, None),
+            next = next => {
+                options.shutdown.request();
+                (running.await, Some(next))
+            }
+        };
+        has_waited.set(progress.has_waited());
+        if let Some(metrics) = &metrics
+            && let Err(error) = metrics.end(exit_code(&report))
+        {
+            output.note(format!("Cannot write the metrics file: {error}"));
+        }
+        progress.finish();
+        if is_new && (report.is_err() || options.dry_run) {
+            remove_empty_copy(&options.dir);
+        }
+        let report = report?;
+        if let Some(next) = next {
+            return Ok(Ended::Reloaded(Box::new(next)));
+        }
+        if has_events_on_stdout {
+            output.note(closing(&report));
+        } else {
+            output.closing(closing(&report));
+        }
+        output.object("summary", summary(&options.url, &options.dir, &report));
+        Ok(match report.outcome {
+            Outcome::Interrupted => Ended::Interrupted,
+            _ => Ended::Done(Exit::from_code(report.exit_code())),
+        })
+    }
+}
+
+/// Runs with the pages of the copy, which end with the run.
+async fn with_pages(
+    server: Option<CopyServer>,
+    running: impl Future<Output = anyhow::Result<SyncReport>>,
+) -> anyhow::Result<SyncReport> {
+    let Some(server) = server else { return running.await };
+    let ended = CancellationToken::new();
+    let running = async {
+        let report = running.await;
+        ended.cancel();
+        report
+    };
+    let (report, served) = tokio::join!(running, server.run(ended.cancelled()));
+    served?;
+    report
+}
+
+/// Removes what a dry run, or a first run that failed, has left of a copy that was not there before, if no resource is in
+/// it (D5).
+fn remove_empty_copy(dir: &Path) {
+    let is_empty = || -> io::Result<bool> {
+        let mut names = fs::read_dir(dir)?.map(|item| Ok::<_, io::Error>(item?.file_name()));
+        let only_state = names.all(|name| name.is_ok_and(|name| name == ".instep"));
+        Ok(only_state && destination::status(dir).is_ok_and(|status| status.held == 0))
+    };
+    if is_empty().unwrap_or_default() {
+        let _ = fs::remove_dir_all(dir.join(".instep"));
+        let _ = fs::remove_dir(dir);
+    }
+}
+
+/// Returns the exit code of a run that no signal ended.
+fn exit_code(report: &anyhow::Result<SyncReport>) -> u8 {
+    match report {
+        Ok(report) => report.exit_code(),
+        Err(error) => error.downcast_ref().map_or(Exit::Failed.code(), destination::Error::exit_code),
+    }
+}

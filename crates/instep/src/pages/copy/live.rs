@@ -1,0 +1,175 @@
+//! The run under way, as its events describe it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use instep_destination::{Event, InFlight, Monitor, Phase, PlanTotals, Traffic};
+use tokio::sync::watch;
+
+/// Hosts with figures of their own; further hosts share one.
+const MOST_HOSTS: usize = 50;
+/// The time over which a throughput is measured.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// The run under way: what is planned, done and in flight, and what each host delivers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LiveRun {
+    /// The phase; `None` before the first event.
+    pub(super) phase: Option<Phase>,
+    /// The plan of the round.
+    pub(super) planned: PlanTotals,
+    /// Resources that were committed in this round.
+    pub(super) committed: u64,
+    /// Problems in this round.
+    pub(super) problems: u64,
+    /// Bytes that arrived in this round.
+    pub(super) bytes: u64,
+    /// Requests whose answers are arriving.
+    pub(super) requests: Vec<InFlight>,
+    /// Hosts that are not asked for a while.
+    pub(super) waiting: Vec<(String, Duration)>,
+    /// The hosts, by name.
+    pub(super) hosts: BTreeMap<String, HostThroughput>,
+    /// The last sentence for the operator.
+    pub(super) note: String,
+    has_ended: bool,
+}
+
+/// The traffic with a host since the start, and its throughput.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HostThroughput {
+    pub(super) traffic: Traffic,
+    /// Bytes that arrived in the last seconds, with the time.
+    recent: Vec<(Option<Instant>, u64)>,
+}
+
+impl HostThroughput {
+    fn add(&mut self, traffic: &Traffic, now: Instant) {
+        self.traffic.add(traffic);
+        self.recent.push((Some(now), traffic.bytes));
+        self.forget(now);
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.recent.retain(|(at, _)| at.is_some_and(|at| now.duration_since(at) < WINDOW));
+    }
+
+    /// Returns the bytes per second in the last ten seconds.
+    pub(super) fn rate(&self, now: Instant) -> u64 {
+        let is_recent = |at: &Option<Instant>| at.is_some_and(|at| now.duration_since(at) < WINDOW);
+        self.recent.iter().filter(|(at, _)| is_recent(at)).map(|(_, bytes)| bytes).sum::<u64>()
+            / WINDOW.as_secs()
+    }
+
+    /// Returns the number of answers, and of those that were errors or none at all.
+    pub(super) fn answers(&self) -> (u64, u64) {
+        let all = self.traffic.answers.values().sum();
+        let errors = self.traffic.answers.iter().filter(|(status, _)| **status == 0 || **status >= 400);
+        (all, errors.map(|(_, number)| number).sum())
+    }
+}
+
+impl LiveRun {
+    fn take(&mut self, event: &Event<'_>, now: Instant) {
+        match event {
+            Event::Phase(phase) => {
+                // While following, the next round begins with a new phase after the last one has ended.
+                if *phase != Phase::Waiting && std::mem::take(&mut self.has_ended) {
+                    let hosts = std::mem::take(&mut self.hosts);
+                    *self = Self { hosts, ..Self::default() };
+                }
+                self.phase = Some(*phase);
+            }
+            Event::Note(note) => (*note).clone_into(&mut self.note),
+            Event::Planned(totals) => self.planned = *totals,
+            Event::Committed(_) => self.committed += 1,
+            Event::Progress { bytes } => self.bytes += bytes,
+            Event::Problem(_) => self.problems += 1,
+            Event::UnderWay { requests, waiting } => {
+                self.requests = requests.to_vec();
+                self.waiting = waiting.to_vec();
+            }
+            Event::Traffic { host, traffic } => {
+                let is_known = self.hosts.contains_key(*host) || self.hosts.len() < MOST_HOSTS;
+                self.hosts
+                    .entry(if is_known { host } else { "other hosts" }.to_string())
+                    .or_default()
+                    .add(traffic, now);
+            }
+            Event::Ended { .. } => {
+                self.has_ended = true;
+                self.requests.clear();
+                self.waiting.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the number of actions of the plan.
+    pub(super) fn actions(&self) -> u64 {
+        self.planned.fetches + self.planned.deletions
+    }
+}
+
+/// A monitor that keeps the run under way for pages, and passes each event on.
+pub(crate) struct CopyMonitor<'a> {
+    run: Arc<Mutex<LiveRun>>,
+    changed: watch::Sender<u64>,
+    beside: &'a dyn Monitor,
+}
+
+impl<'a> CopyMonitor<'a> {
+    /// Creates a monitor beside another one.
+    pub(crate) fn new(beside: &'a dyn Monitor) -> Self {
+        Self { run: Arc::default(), changed: watch::Sender::new(0), beside }
+    }
+
+    /// Returns the run under way, which goes on changing.
+    pub(crate) fn run(&self) -> Arc<Mutex<LiveRun>> {
+        Arc::clone(&self.run)
+    }
+
+    /// Returns a number that grows with each event.
+    pub(crate) fn changed(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LiveRun> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Monitor for CopyMonitor<'_> {
+    fn event(&self, event: Event<'_>) {
+        self.lock().take(&event, Instant::now());
+        self.changed.send_modify(|number| *number += 1);
+        self.beside.event(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use instep_destination::{Item, Letter, VoidMonitor};
+
+    use super::*;
+
+    #[test]
+    fn a_round_counts_for_itself_and_hosts_for_all_rounds() {
+        let monitor = CopyMonitor::new(&VoidMonitor);
+        let mut traffic = Traffic::default();
+        (traffic.bytes, traffic.answers) = (1_000, BTreeMap::from([(200, 3), (503, 1), (0, 1)]));
+        monitor.event(Event::Phase(Phase::Fetching));
+        monitor.event(Event::Committed(Item::new(Letter::New, "http://a/b", None)));
+        monitor.event(Event::Traffic { host: "http://a", traffic: &traffic });
+        monitor.event(Event::Ended { exit_code: 0 });
+        monitor.event(Event::Phase(Phase::Waiting));
+        assert_eq!(monitor.lock().committed, 1);
+        monitor.event(Event::Phase(Phase::Reading));
+        let run = monitor.lock();
+        assert_eq!((run.committed, run.hosts["http://a"].answers()), (0, (5, 2)));
+        assert_eq!(run.hosts["http://a"].rate(Instant::now()), 100);
+    }
+}

@@ -1,0 +1,163 @@
+//! The first page of a copy: whether it is in step, what is under way, what went wrong, and what comes next.
+
+use instep_destination::{PastRun, PendingRetry, Phase, Status};
+use maud::{Markup, html};
+use resourcesync::DateTime;
+
+use super::{
+    hosts,
+    lag::LagHistory,
+    live::LiveRun,
+    pending,
+    runs::{self, remedy},
+};
+use crate::{
+    exit::Exit,
+    pages::design::{PageBody, ago, copyable, figures, moment, outside_link, passed, warning},
+    ui::format::{bytes, count, counted, name},
+};
+
+/// The name of the page in the navigation.
+pub(super) const OVERVIEW: &str = "Overview";
+
+/// Everything that the page shows, as of one moment.
+pub(super) struct ShownCopy {
+    pub(super) now: DateTime,
+    pub(super) status: Status,
+    pub(super) runs: Vec<PastRun>,
+    pub(super) pending: Vec<PendingRetry>,
+    pub(super) lags: LagHistory,
+    /// The run of this process; `None` if another one keeps the copy.
+    pub(super) live: Option<LiveRun>,
+}
+
+/// Makes the page.
+pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
+    let ShownCopy { status, runs, pending, lags, live, .. } = state;
+    let content = html! {
+        p.lead {
+            "A copy of " @if let Some(url) = &status.url { (outside_link(url)) } @else { "a Source that is not known yet" }
+            ", kept in step with ResourceSync."
+        }
+        (verdict(state))
+        (headline(state))
+        @if let Some(live) = live { (progress(live)) }
+        section { h2 { "Lag over time" } (lags.chart()) p.soft { "The age of the Source's state that the copy has reached, since these pages are served." } }
+        @if let Some(last) = runs.iter().find(|run| run.ended.is_some()).filter(|run| !run.problems.is_empty()) {
+            section { h2 { "Problems of the last run" } (runs::problems(&last.problems)) }
+        }
+        @if status.owed > 0 {
+            section {
+                h2 { "Retried by the next run" }
+                (kinds(status))
+                (pending::table(pending))
+                @if status.owed > pending.len() as u64 { p.more { a href="pending" { "All " (count(status.owed)) } } }
+            }
+        }
+        @if let Some(live) = live { section { h2 { "Throughput by host" } (hosts::table(live)) } }
+        section {
+            h2 { "Last runs" }
+            (runs::table(runs))
+            p.more { a href="runs" { "All runs that are kept" } }
+        }
+        @if let Some(url) = &status.url {
+            section {
+                h2 { "Check it" }
+                p.soft { "Compare every file with what the Source lists, without changing anything:" }
+                (copyable(&format!("instep audit {} {}", shell(url), "DIR")))
+            }
+        }
+    };
+    PageBody::new(title, OVERVIEW, content)
+}
+
+/// The state of the copy in a sentence, and what to do if it is not in step.
+fn verdict(state: &ShownCopy) -> Markup {
+    let ShownCopy { status, runs, .. } = state;
+    let Some(code) = status.last_exit_code else {
+        let what = if status.running { "The first run is under way" } else { "No run has ended yet" };
+        return warning(what, "The copy is complete when a run ends without problems.");
+    };
+    if code == 0 && status.owed == 0 {
+        return html! { p.ok role="status" { strong { "In step." } " Everything that the Source listed at the last look is here, verified." } };
+    }
+    if status.owed > 0 {
+        let what = format!("{} could not be had yet", counted(status.owed, "resource"));
+        return warning(&what, "Everything else is here and verified. The next run tries these again.");
+    }
+    let summary = runs.iter().find(|run| run.ended.is_some()).and_then(|run| run.summary.as_deref());
+    let remedy = runs
+        .iter()
+        .find_map(|run| run.problems.first())
+        .map_or_else(String::new, |problem| remedy(&problem.kind));
+    warning(
+        &format!(
+            "The last run did not succeed: {}. {}",
+            Exit::from_code(code).meaning(),
+            name(summary.unwrap_or_default())
+        ),
+        &remedy,
+    )
+}
+
+fn headline(state: &ShownCopy) -> Markup {
+    let ShownCopy { now, status, .. } = state;
+    let lag = status.lag(*now);
+    let mut shown = vec![
+        ("Resources", "held", html! { (count(status.held)) }, html! {}),
+        ("Size", "size", html! { (bytes(status.bytes)) }, html! {}),
+        (
+            "Lag",
+            "lag",
+            html! { @if let Some(lag) = lag { (passed(lag)) } @else { "unknown" } },
+            html! { @if let Some(reached) = status.checkpoint { "up to " (moment(reached)) } },
+        ),
+        ("To retry", "pending", html! { (count(status.owed)) }, html! {}),
+        (
+            "Last run",
+            "last-run",
+            html! { @if let Some(ended) = status.last_run { (ago(ended, *now)) } @else { "none yet" } },
+            html! { @if status.running { "a run is active" } },
+        ),
+    ];
+    if let Some(free) = status.free {
+        shown.push(("Free on the disk", "free", html! { (bytes(free)) }, html! {}));
+    }
+    figures(&shown)
+}
+
+fn progress(live: &LiveRun) -> Markup {
+    let (done, all) = (live.committed, live.actions());
+    let phase = match live.phase {
+        None => "starting",
+        Some(Phase::Waiting) => "waiting for the next change",
+        Some(phase) => phase.as_str(),
+    };
+    html! {
+        section {
+            h2 { "Now: " (phase) }
+            @if all > 0 {
+                p {
+                    progress value=(done.min(all)) max=(all) aria-label="Progress of this round" {}
+                    span data-figure="done" { (count(done)) " of " (counted(all, "resource")) }
+                    ", " (bytes(live.bytes))
+                    @if live.planned.bytes > 0 { " of " (bytes(live.planned.bytes)) }
+                    @if live.problems > 0 { ", " (counted(live.problems, "problem")) }
+                }
+            } @else { p.soft { "Nothing to do in this round." } }
+            @if !live.note.is_empty() { p.soft { (name(&live.note)) } }
+            (hosts::requests(live))
+        }
+    }
+}
+
+fn kinds(status: &Status) -> Markup {
+    let kinds: Vec<_> =
+        status.problems.iter().map(|(kind, number)| format!("{} {kind}", count(*number))).collect();
+    html! { p { (kinds.join(", ")) } }
+}
+
+/// Returns a word for a shell.
+fn shell(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

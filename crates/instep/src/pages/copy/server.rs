@@ -1,0 +1,283 @@
+//! The server of the pages of a copy: pages, the state as JSON, and events when something has changed.
+
+use std::{
+    convert::Infallible,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::{Context, Result};
+use axum::{
+    Json, Router,
+    body::Body,
+    extract::{Path as UriPath, Query, Request, State},
+    middleware::{self, Next},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+    routing::get,
+};
+use futures_util::stream;
+use http::{HeaderMap, StatusCode, header};
+use instep_destination::{self as destination, Status};
+use instep_source::serve::{self, ServerLimits};
+use maud::html;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{net::TcpListener, sync::watch, task::spawn_blocking, time::sleep};
+
+use super::{
+    json::to_json,
+    lag::{EVERY, LagHistory},
+    live::{CopyMonitor, LiveRun},
+    overview::{OVERVIEW, ShownCopy, overview},
+    pending, runs,
+};
+use crate::{
+    pages::design::{self, Frame, PageBody},
+    ui::Output,
+};
+
+/// The least time between two events for a page.
+const BETWEEN_EVENTS: Duration = Duration::from_secs(1);
+/// The time after which a page looks again although nothing was reported: another process may keep the copy.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// Runs and retries on the first page, and on pages of their own.
+const MOST_FIRST: usize = 10;
+const MOST: usize = 100;
+
+const RUNS: &str = "Runs";
+const PENDING: &str = "Pending";
+
+/// The server of the pages of a copy.
+pub(crate) struct CopyServer {
+    copy: Arc<ServedCopy>,
+    listener: TcpListener,
+}
+
+/// The copy as its pages show it.
+struct ServedCopy {
+    dir: PathBuf,
+    live: Option<(Arc<Mutex<LiveRun>>, watch::Receiver<u64>)>,
+    lags: Mutex<LagHistory>,
+    /// Only this machine is listened to: requests in the name of another host come from a page of that (C8).
+    is_local: bool,
+}
+
+/// The query of a page.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CopyQuery {
+    after: String,
+}
+
+impl CopyServer {
+    /// Listens for the pages of the copy in a folder. With a monitor they show the run under way.
+    ///
+    /// Errors: the address cannot be listened on.
+    pub(crate) async fn listen(
+        address: &str,
+        dir: &Path,
+        monitor: Option<&CopyMonitor<'_>>,
+        output: &Output,
+    ) -> Result<Self> {
+        let listener =
+            TcpListener::bind(address).await.with_context(|| format!("Cannot listen on {address}"))?;
+        let local = listener.local_addr()?;
+        let url = format!("http://{local}/");
+        output.closing(format!("Status pages: {url}"));
+        output.object("ready", json!({ "url": url, "address": local.to_string() }));
+        let copy = ServedCopy {
+            dir: dir.to_owned(),
+            live: monitor.map(|monitor| (monitor.run(), monitor.changed())),
+            lags: Mutex::default(),
+            is_local: local.ip().is_loopback(),
+        };
+        Ok(Self { copy: Arc::new(copy), listener })
+    }
+
+    /// Answers until `shutdown`.
+    ///
+    /// Errors: the listener fails for good.
+    pub(crate) async fn run(self, shutdown: impl Future<Output = ()>) -> Result<()> {
+        let copy = Arc::clone(&self.copy);
+        let sampling = tokio::spawn(async move {
+            loop {
+                let sampled = Arc::clone(&copy);
+                let _ = spawn_blocking(move || sampled.sample()).await;
+                sleep(EVERY).await;
+            }
+        });
+        let app = router(self.copy);
+        let mut limits = ServerLimits::default();
+        // Streams of events never end by themselves.
+        limits.grace = Duration::from_millis(200);
+        let served = serve::run(self.listener, app, limits, shutdown).await;
+        sampling.abort();
+        served.context("The server of the status pages failed")
+    }
+}
+
+fn router(copy: Arc<ServedCopy>) -> Router {
+    Router::new()
+        .route("/", get(first))
+        .route("/runs", get(past_runs))
+        .route("/pending", get(pending_retries))
+        .route("/status", get(state))
+        .route("/events", get(events))
+        .route("/assets/{name}", get(asset))
+        .fallback(nothing)
+        .layer(middleware::from_fn_with_state(Arc::clone(&copy), refuse_other_names))
+        .with_state(copy)
+}
+
+impl ServedCopy {
+    fn status(&self) -> Result<Status> {
+        match destination::status(&self.dir) {
+            Ok(status) => Ok(status),
+            // The first run has not made the copy yet.
+            Err(_) if self.live.is_some() => Ok(Status::new(&self.dir)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn sample(&self) {
+        let now = destination::now();
+        if let Some(lag) = self.status().ok().and_then(|status| status.lag(now)) {
+            self.lags.lock().unwrap_or_else(PoisonError::into_inner).add(now, lag);
+        }
+    }
+
+    fn state(&self) -> Result<ShownCopy> {
+        let live = self.live.as_ref();
+        let live = live.map(|(run, _)| run.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let (now, status) = (destination::now(), self.status()?);
+        let mut lags = self.lags.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(lag) = status.lag(now) {
+            lags.add(now, lag);
+        }
+        Ok(ShownCopy {
+            now,
+            status,
+            runs: destination::past_runs(&self.dir, MOST_FIRST).unwrap_or_default(),
+            pending: destination::pending_retries(&self.dir, "", MOST_FIRST).unwrap_or_default(),
+            lags,
+            live,
+        })
+    }
+
+    /// Returns the name of the copy: that of its folder, without the folders above it.
+    fn name(&self) -> String {
+        let name = self.dir.canonicalize().unwrap_or_else(|_| self.dir.clone());
+        let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        format!("Copy in {}", crate::ui::format::name(&name))
+    }
+
+    fn page(&self, body: &PageBody) -> Response {
+        let frame = Frame {
+            name: self.name(),
+            assets: "assets/".to_owned(),
+            links: vec![
+                (OVERVIEW, "./".to_owned()),
+                (RUNS, "runs".to_owned()),
+                (PENDING, "pending".to_owned()),
+            ],
+            search: None,
+            lists: Vec::new(),
+            refresh: Some(10),
+            events: Some("events".to_owned()),
+        };
+        design::page(&frame, body, "").map(Body::from)
+    }
+}
+
+async fn blocking(
+    copy: Arc<ServedCopy>,
+    make: impl FnOnce(&ServedCopy) -> Result<PageBody> + Send + 'static,
+) -> Response {
+    let page = spawn_blocking(move || match make(&copy) {
+        Ok(body) => copy.page(&body),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
+    });
+    page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
+}
+
+async fn first(State(copy): State<Arc<ServedCopy>>) -> Response {
+    blocking(copy, |copy| Ok(overview(&copy.state()?, &copy.name()))).await
+}
+
+async fn past_runs(State(copy): State<Arc<ServedCopy>>) -> Response {
+    blocking(copy, |copy| {
+        let past = destination::past_runs(&copy.dir, MOST)?;
+        Ok(PageBody::new("Runs", RUNS, runs::table(&past)))
+    })
+    .await
+}
+
+async fn pending_retries(State(copy): State<Arc<ServedCopy>>, Query(query): Query<CopyQuery>) -> Response {
+    blocking(copy, move |copy| {
+        let retries = destination::pending_retries(&copy.dir, &query.after, MOST)?;
+        let next = retries.last().filter(|_| retries.len() == MOST).map(|last| last.uri.as_str());
+        let next = next.map(|after| {
+            let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("after", after).finish();
+            format!("pending?{query}")
+        });
+        let content = html! {
+            @if retries.is_empty() { p { "Nothing: every resource that the Source listed is here." } } @else { (pending::table(&retries)) }
+            @if let Some(next) = next { p.more { a href=(next) { "Next resources" } } }
+        };
+        Ok(PageBody::new("Retried by the next run", PENDING, content))
+    })
+    .await
+}
+
+async fn state(State(copy): State<Arc<ServedCopy>>) -> Response {
+    match spawn_blocking(move || copy.status()).await {
+        Ok(Ok(status)) => Json(to_json(&status)).into_response(),
+        _ => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+    }
+}
+
+/// Announces that a page is out of date: when an event of the run came, and now and then.
+async fn events(State(copy): State<Arc<ServedCopy>>) -> Response {
+    let changed = copy.live.as_ref().map(|(_, changed)| changed.clone());
+    let next = |mut changed: Option<watch::Receiver<u64>>| async move {
+        sleep(BETWEEN_EVENTS).await;
+        match &mut changed {
+            Some(changed) => drop(tokio::time::timeout(LOOK_AGAIN, changed.changed()).await),
+            None => sleep(LOOK_AGAIN).await,
+        }
+        Some((Ok::<_, Infallible>(Event::default().event("changed").data("")), changed))
+    };
+    Sse::new(stream::unfold(changed, next)).keep_alive(KeepAlive::default()).into_response()
+}
+
+async fn asset(UriPath(name): UriPath<String>) -> Response {
+    design::file(&name).map_or_else(|| StatusCode::NOT_FOUND.into_response(), |file| file.map(Body::from))
+}
+
+async fn nothing(State(copy): State<Arc<ServedCopy>>) -> Response {
+    let content = html! { p { "There is no such page. " a href="/" { "To the overview" } } };
+    let body = PageBody { status: StatusCode::NOT_FOUND, ..PageBody::new("Not found", OVERVIEW, content) };
+    copy.page(&body)
+}
+
+/// Refuses requests that name another host while only this machine can ask: a page of any site can make its own name lead
+/// here (C8).
+async fn refuse_other_names(State(copy): State<Arc<ServedCopy>>, request: Request, next: Next) -> Response {
+    if copy.is_local && !names_this_machine(request.headers()) {
+        return StatusCode::MISDIRECTED_REQUEST.into_response();
+    }
+    next.run(request).await
+}
+
+fn names_this_machine(headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let host = host.parse::<http::uri::Authority>().map(|host| host.host().to_owned()).unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}

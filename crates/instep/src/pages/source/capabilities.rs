@@ -1,0 +1,192 @@
+//! The graph of what a Source offers: Source Description, Capability Lists, and the documents of each set with their sizes.
+
+use std::{
+    collections::BTreeMap,
+    io::BufReader,
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use anyhow::Result;
+use maud::{Markup, html};
+use resourcesync::{Capability, DocumentReader, Entry, Form, Header, ReadOptions, Relation};
+
+use super::site::PageContext;
+use crate::{
+    pages::design::outside_link,
+    ui::format::{count, counted},
+};
+
+/// Documents whose size is kept.
+const MOST_KEPT: usize = 1_000;
+/// Entries that are read of a document of which every entry is shown.
+const MOST_SHOWN: usize = 1_000;
+
+/// Bytes of the parts of an index up to which their entries are counted together.
+const MOST_COUNTED: u64 = 16 << 20;
+
+/// The numbers of entries of documents, kept as long as the files stay the same.
+#[derive(Debug, Default)]
+pub(super) struct DocumentSizes(Mutex<BTreeMap<String, (FileState, DocumentSize)>>);
+
+/// The state of a file: another one has another state.
+type FileState = (u64, Option<SystemTime>);
+
+/// The size of a document.
+#[derive(Clone, Debug, Default)]
+struct DocumentSize {
+    entries: u64,
+    /// The parts of an index; `None` if the document is none.
+    parts: Option<Vec<String>>,
+}
+
+impl DocumentSizes {
+    /// Returns the size of a document; `None` if it is not in place or cannot be read.
+    fn of(&self, site: &PageContext<'_>, name: &str) -> Option<DocumentSize> {
+        let file = site.view.document(name).ok().flatten()?;
+        let metadata = file.metadata().ok()?;
+        let state = (metadata.len(), metadata.modified().ok());
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, size)) = kept.get(name).filter(|(known, _)| *known == state) {
+            return Some(size.clone());
+        }
+        let mut reader = DocumentReader::new(BufReader::new(file), ReadOptions::new()).ok()?;
+        let is_index = reader.header().form == Form::Index;
+        let mut size = DocumentSize { entries: 0, parts: is_index.then(Vec::new) };
+        for entry in reader.entries().filter_map(Result::ok) {
+            size.entries += 1;
+            let part = site.view.place().name(entry.loc.as_str());
+            if let (Some(parts), Some(part)) = (&mut size.parts, part) {
+                parts.push(part.to_owned());
+            }
+        }
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        kept.insert(name.to_owned(), (state, size.clone()));
+        Some(size)
+    }
+
+    /// Returns the number of entries in all parts of an index; `None` if one is not in place, or they are too large to count.
+    fn of_parts(&self, site: &PageContext<'_>, parts: &[String]) -> Option<u64> {
+        let length = |part: &String| Some(site.view.document(part).ok()??.metadata().ok()?.len());
+        let bytes = parts.iter().map(length).sum::<Option<u64>>()?;
+        let entries = |part: &String| Some(self.of(site, part)?.entries);
+        (bytes <= MOST_COUNTED).then(|| parts.iter().map(entries).sum())?
+    }
+}
+
+/// Reads the beginning of a document; `None` if it is not in place.
+pub(super) fn read(
+    site: &PageContext<'_>,
+    name: &str,
+    skip: usize,
+    most: usize,
+) -> Result<Option<(Header, Vec<Entry>)>> {
+    let Some(file) = site.view.document(name)? else { return Ok(None) };
+    let mut reader = DocumentReader::new(BufReader::new(file), ReadOptions::new())?;
+    let header = reader.header().clone();
+    let entries = reader.entries().skip(skip).take(most).collect::<Result<Vec<_>, _>>()?;
+    Ok(Some((header, entries)))
+}
+
+/// Draws the graph as lists within lists.
+pub(super) fn graph(site: &PageContext<'_>, sizes: &DocumentSizes) -> Result<Markup> {
+    let sets = site.view.sets().iter().map(|set| Ok((set, of_set(site, sizes, set)?)));
+    let sets = sets.collect::<Result<Vec<_>>>()?;
+    Ok(html! {
+        ul.tree {
+            li {
+                (node(site, ".well-known/resourcesync", "Source Description", &counted(sets.len() as u64, "set")))
+                ul {
+                    @for (set, capabilities) in &sets {
+                        li {
+                            div.node {
+                                a href=(site.page("set", &[("name", set)])) {
+                                    "Capability List" @if !set.is_empty() { ": " (set) }
+                                }
+                            }
+                            (capabilities)
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// Draws what one set offers.
+pub(super) fn of_set(site: &PageContext<'_>, sizes: &DocumentSizes, set: &str) -> Result<Markup> {
+    let list = site.view.place().set(set).name("capabilitylist.xml");
+    let Some((header, entries)) = read(site, &list, 0, MOST_SHOWN)? else { return Ok(html! {}) };
+    let batch = header.links.iter().find(|link| link.rel.as_str() == Relation::BATCH);
+    Ok(html! {
+        ul {
+            @for entry in &entries { li { (capability(site, sizes, entry)) } }
+            @if let Some(batch) = batch {
+                li { div.node { a href=(site.path(site.short(batch.href.as_str()))) { "Batch" } small { "many resources in one request" } } }
+            }
+        }
+    })
+}
+
+fn capability(site: &PageContext<'_>, sizes: &DocumentSizes, entry: &Entry) -> Markup {
+    let capability = entry.metadata.capability.clone().unwrap_or(Capability::Other("document".into()));
+    let label = label(&capability);
+    let name = site.view.place().name(entry.loc.as_str());
+    let listening = site.view.audience().channels().into_iter().find(|channel| channel.topic == entry.loc);
+    match (name, listening) {
+        (_, Some(channel)) => html! {
+            div.node {
+                a href=(site.path("resourcesync/connected")) { (label) }
+                small { (count((channel.listeners + channel.subscribers) as u64)) " connected" }
+            }
+        },
+        (Some(name), None) => {
+            let size = sizes.of(site, name).map(|size| said(site, sizes, &capability, &size));
+            node(site, name, &label, &size.unwrap_or_default())
+        }
+        (None, None) => html! { div.node { (outside_link(entry.loc.as_str())) small { (label) } } },
+    }
+}
+
+fn node(site: &PageContext<'_>, name: &str, label: &str, size: &str) -> Markup {
+    html! { div.node { a href=(site.document_path(name)) { (label) } small { (size) } } }
+}
+
+fn said(
+    site: &PageContext<'_>,
+    sizes: &DocumentSizes,
+    capability: &Capability,
+    size: &DocumentSize,
+) -> String {
+    let noun = match capability {
+        Capability::ResourceDump | Capability::ChangeDump => "package",
+        Capability::ChangeList => "change",
+        Capability::ResourceList => "resource",
+        _ => "document",
+    };
+    let Some(parts) = &size.parts else { return counted(size.entries, noun) };
+    match sizes.of_parts(site, parts) {
+        Some(entries) => format!("{} in {}", counted(entries, noun), counted(size.entries, "document")),
+        None => counted(size.entries, "document"),
+    }
+}
+
+/// Returns the name of a capability as the standard writes it.
+pub(super) fn label(capability: &Capability) -> String {
+    match capability {
+        Capability::ResourceList => "Resource List",
+        Capability::ChangeList => "Change List",
+        Capability::ResourceDump => "Resource Dump",
+        Capability::ChangeDump => "Change Dump",
+        Capability::ResourceDumpManifest => "Resource Dump Manifest",
+        Capability::ChangeDumpManifest => "Change Dump Manifest",
+        Capability::CapabilityList => "Capability List",
+        Capability::Description => "Source Description",
+        Capability::ChangeNotification => "Change Notification",
+        Capability::FrameworkNotification => "Framework Notification",
+        other => other.as_str(),
+    }
+    .to_owned()
+}

@@ -1,0 +1,166 @@
+//! The search: resources whose URI contains each of the words, found by reading the catalogue in parts beside each other.
+
+use std::{
+    sync::{
+        Condvar, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
+
+use anyhow::{Result, anyhow};
+use instep_source::catalogue::Resource;
+use maud::{Markup, html};
+
+use super::{
+    site::{BROWSE, PageContext},
+    summary::Summaries,
+};
+use crate::{
+    pages::design::{PageBody, moment},
+    ui::format::{bytes, counted},
+};
+
+/// Resources of a page.
+const MOST: usize = 200;
+/// Words of a search, and bytes of each.
+const MOST_WORDS: usize = 8;
+const MOST_BYTES: usize = 200;
+/// Threads of one search. More would take the cores from those who serve.
+const MOST_THREADS: usize = 4;
+
+/// Lets one search run at a time: each reads the whole catalogue on several threads.
+#[derive(Debug, Default)]
+pub(super) struct SearchLimit {
+    is_running: Mutex<bool>,
+    ended: Condvar,
+}
+
+impl SearchLimit {
+    fn run<T>(&self, search: impl FnOnce() -> T) -> T {
+        let running = self.is_running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running =
+            self.ended.wait_while(running, |running| *running).unwrap_or_else(PoisonError::into_inner);
+        *running = true;
+        drop(running);
+        let result = search();
+        *self.is_running.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.ended.notify_one();
+        result
+    }
+}
+
+/// Makes the page of a search.
+pub(super) fn search(site: &PageContext<'_>, summaries: &Summaries, limit: &SearchLimit) -> Result<PageBody> {
+    let asked = site.parameter("q");
+    let words = words(&asked);
+    if words.is_empty() {
+        let content = html! {
+            p { "Write a part of a path or URI: each word is looked for anywhere in it, in upper or lower case." }
+        };
+        return Ok(PageBody::new("Search", BROWSE, content));
+    }
+    let keys = summaries.of(&site.view.snapshot()?, site.base())?;
+    let found = limit.run(|| find(site, &words, &keys.keys))?;
+    let content = html! {
+        p.lead {
+            @match found.len() {
+                0 => { "No resource has " }
+                more if more > MOST => { "The first " (MOST) " resources with " }
+                number => { (counted(number as u64, "resource")) " with " }
+            }
+            q { (asked) }
+            @if found.is_empty() {
+                " in its URI. " a href=(site.page("browse", &[])) { "Browse the folders" } " to see what is there."
+            } @else if found.len() > MOST { " in their URI. Add a word to see fewer." } @else { " in the URI." }
+        }
+        @if !found.is_empty() { (results(site, &found[..found.len().min(MOST)])) }
+    };
+    Ok(PageBody::new("Search", BROWSE, content))
+}
+
+fn results(site: &PageContext<'_>, found: &[Resource]) -> Markup {
+    html! {
+        table.listing.stacked {
+            thead { tr { th scope="col" { "Resource" } th.figure scope="col" { "Size" } th scope="col" { "Last modified" } } }
+            tbody {
+                @for resource in found {
+                    tr {
+                        td { (site.resource_link(resource.uri.as_str(), false)) }
+                        td.figure { @if let Some(length) = resource.state.length { (bytes(length)) } }
+                        td { @if let Some(lastmod) = resource.state.lastmod { (moment(lastmod)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the words of a search as they stand in URIs.
+fn words(asked: &str) -> Vec<String> {
+    let short = asked.split_whitespace().filter(|word| word.len() <= MOST_BYTES);
+    short.take(MOST_WORDS).map(in_uri).collect()
+}
+
+/// Escapes what a URI cannot have; an escape that is there stays.
+fn in_uri(word: &str) -> String {
+    use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+    const ESCAPED: &AsciiSet = &CONTROLS
+        .add(b'"')
+        .add(b'<')
+        .add(b'>')
+        .add(b'[')
+        .add(b'\\')
+        .add(b']')
+        .add(b'^')
+        .add(b'`')
+        .add(b'{')
+        .add(b'|')
+        .add(b'}');
+    utf8_percent_encode(word, ESCAPED).to_string()
+}
+
+/// Returns the first resources with each of the words, in the order of the catalogue: one more than a page shows if there are
+/// more.
+fn find(site: &PageContext<'_>, words: &[String], keys: &[Vec<u8>]) -> Result<Vec<Resource>> {
+    let begins: Vec<&[u8]> = std::iter::once(&[][..]).chain(keys.iter().map(Vec::as_slice)).collect();
+    let ends: Vec<&[u8]> = keys.iter().map(Vec::as_slice).chain([&[][..]]).collect();
+    let (next, found) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let results: Mutex<Vec<(usize, Vec<Resource>)>> = Mutex::default();
+    let work = || -> Result<()> {
+        let snapshot = site.view.snapshot()?;
+        loop {
+            let part = next.fetch_add(1, Relaxed);
+            // Parts are taken in order: what those before have found already fills the page.
+            if part >= begins.len() || found.load(Relaxed) > MOST {
+                return Ok(());
+            }
+            let matching = snapshot.containing(words, (begins[part], ends[part]), MOST + 1)?;
+            found.fetch_add(matching.len(), Relaxed);
+            results.lock().unwrap_or_else(PoisonError::into_inner).push((part, matching));
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS).min(begins.len());
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let own = work();
+        let ended =
+            others.into_iter().map(|other| other.join().map_err(|_| anyhow!("a search ended early"))?);
+        ended.chain([own]).collect::<Result<()>>()
+    })?;
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(part, _)| *part);
+    Ok(results.into_iter().flat_map(|(_, matching)| matching).take(MOST + 1).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_looked_for_as_uris_have_them() {
+        assert_eq!(words("  caf\u{e9} a%20b <x> "), ["caf%C3%A9", "a%20b", "%3Cx%3E"]);
+        assert_eq!(words(&"x ".repeat(20)).len(), MOST_WORDS);
+        assert!(words(&"x".repeat(MOST_BYTES + 1)).is_empty());
+    }
+}

@@ -1,0 +1,25 @@
+//! A command line of this program in the place of one of the reference client, and options that have no place in it.
+
+use anyhow::bail;
+
+/// A command of the program that does what a command line of the reference client asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Translated {
+    pub(super) arguments: Vec<String>,
+    /// A token that must not be in an argument, where every user of the machine can read it.
+    pub(super) bearer: Option<String>,
+}
+
+/// Fails if an option was given that has no counterpart.
+pub(super) fn refuse(given: &[(&str, bool, &str)]) -> anyhow::Result<()> {
+    match given.iter().find(|(_, is_given, _)| *is_given) {
+        Some((option, _, reason)) => bail!("{option}: {reason}"),
+        None => Ok(()),
+    }
+}
+
+/// Reasons that both programs give.
+pub(super) const NO_LOG: &str =
+    "there is no log file; redirect standard error, with -v and --log-format json for programs";
+pub(super) const NO_SPLIT: &str = "indexes are always read, and this program has limits of its own";
+pub(super) const NO_REGEX: &str = "regular expressions are not read, and the reference client ignores them here; use instep sync --exclude '*.tmp'";

@@ -1,0 +1,57 @@
+//! The service manager: systemd learns when a command is ready, reads its options again, stops, and still works.
+//!
+//! Without `NOTIFY_SOCKET`, which systemd sets for units with `Type=notify`, nothing is sent. A manager that cannot be
+//! reached ends no command.
+
+use std::{future::Future, pin::pin};
+
+use sd_notify::NotifyState;
+
+/// Reports that the command does its work from now on, or again after [`reloading`].
+pub(crate) fn ready() {
+    send(&[NotifyState::Ready]);
+}
+
+/// Shows a line about the state of the command, as `systemctl status` prints it.
+pub(crate) fn status(line: &str) {
+    // A line feed would begin the next assignment of the protocol.
+    send(&[NotifyState::Status(&line.replace(char::is_control, " "))]);
+}
+
+/// Reports that the configuration is read again; [`ready`] ends that.
+pub(crate) fn reloading() {
+    // The time tells a reload that was asked for from one before.
+    let Ok(now) = NotifyState::monotonic_usec_now() else { return };
+    send(&[NotifyState::Reloading, now]);
+}
+
+/// Reports that the command is about to end.
+pub(crate) fn stopping() {
+    send(&[NotifyState::Stopping]);
+}
+
+/// Does the work of a command, and reports again and again that it goes on, if the unit has `WatchdogSec`.
+///
+/// The task that does the work is the one that reports: a loop that blocks or waits for itself reports nothing, and is
+/// started again by the manager. Transfers that stand still have timeouts of their own and do not count.
+pub(crate) async fn watched<T>(work: impl Future<Output = T>) -> T {
+    // Twice within the time, as systemd recommends.
+    let Some(every) = sd_notify::watchdog_enabled().map(|within| within / 2).filter(|every| !every.is_zero())
+    else {
+        return work.await;
+    };
+    let mut work = pin!(work);
+    let mut due = tokio::time::interval(every);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            _ = due.tick() => send(&[NotifyState::Watchdog]),
+        }
+    }
+}
+
+fn send(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
+        tracing::debug!(%error, "the service manager cannot be told");
+    }
+}
