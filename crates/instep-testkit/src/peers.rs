@@ -20,6 +20,20 @@ pub fn find<const N: usize>(programs: [&str; N]) -> Option<[PathBuf; N]> {
     None
 }
 
+/// Returns a file of a Python package among the peers; `None` if it is missing. The test is then [left out](left_out).
+///
+/// # Panics
+/// If it is missing and `CI=true`.
+pub fn file(name: &str) -> Option<PathBuf> {
+    let versions = std::fs::read_dir(target().join("peers/lib")).into_iter().flatten().flatten();
+    let found =
+        versions.map(|version| version.path().join("site-packages").join(name)).find(|file| file.is_file());
+    if found.is_none() {
+        left_out(name);
+    }
+    found
+}
+
 /// Writes down that the test that calls this is left out because something is missing, for `cargo xtask test` to report.
 ///
 /// # Panics
@@ -36,10 +50,14 @@ pub fn left_out(missing: &str) {
 
 /// In the virtual environment of the peers, else in the path.
 fn locate(program: &str) -> Option<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let target = target();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = [target.join("peers/bin")].into_iter().chain(std::env::split_paths(&path));
     let folders = folders.chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     folders.map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from)
 }

@@ -17,8 +17,8 @@ pub use shared::ReceivedRequest;
 pub use shelf::Layout;
 
 use crate::TestClock;
-use shared::Shared;
-use shelf::Shelf;
+use shared::FakeServer;
+use shelf::FakeShelf;
 
 /// A Source that publishes correct documents over whatever resources it is given, counts what it is asked for, and
 /// misbehaves where a test asks for that. It runs on threads of its own and ends when dropped.
@@ -33,7 +33,7 @@ use shelf::Shelf;
 /// assert_eq!(source.requests_for("a.txt"), 0);
 /// ```
 pub struct FakeSource {
-    shared: Arc<Shared>,
+    shared: Arc<FakeServer>,
     host: String,
 }
 
@@ -55,7 +55,7 @@ impl FakeSource {
     pub fn start_at(address: &str, layout: Layout) -> Self {
         let listener = TcpListener::bind((address, 0)).expect("a loopback address");
         let host = listener.local_addr().expect("a bound address").to_string();
-        let shared = Arc::new(Shared::new(Shelf::new(format!("http://{host}/"), layout)));
+        let shared = Arc::new(FakeServer::new(FakeShelf::new(format!("http://{host}/"), layout)));
         let server = Arc::clone(&shared);
         thread::spawn(move || server::accept(&listener, &server));
         Self { shared, host }
@@ -142,12 +142,12 @@ impl FakeSource {
 
     /// Closes the open Change List and begins the next.
     pub fn rotate(&self) {
-        self.edit(Shelf::rotate);
+        self.edit(FakeShelf::rotate);
     }
 
     /// Forgets all changes: the Change List no longer reaches back.
     pub fn gap(&self) {
-        self.edit(Shelf::forget_changes);
+        self.edit(FakeShelf::forget_changes);
     }
 
     /// Changes what lists say of a resource: a wrong digest, another URI, a link.
@@ -266,7 +266,7 @@ impl FakeSource {
         Ok(())
     }
 
-    fn edit<T>(&self, change: impl FnOnce(&mut Shelf) -> T) -> T {
+    fn edit<T>(&self, change: impl FnOnce(&mut FakeShelf) -> T) -> T {
         change(&mut self.shared.shelf())
     }
 }

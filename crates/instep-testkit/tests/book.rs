@@ -5,11 +5,13 @@
 mod pages;
 #[path = "book/sandbox.rs"]
 mod sandbox;
+#[path = "book/servers.rs"]
+mod servers;
 
 use std::{collections::BTreeSet, process::Command};
 
 use instep_testkit::{Run, free_port, instep};
-use pages::{commands, linked, links, root, text};
+use pages::{commands, linked, links, mentioned, root, text};
 use sandbox::Sandbox;
 
 /// Runs the commands of a page, one after the other, in a folder of their own.
@@ -45,11 +47,43 @@ pages! {
     the_commands_about_web_servers_run: "docs/how-to/web-server.md",
     the_commands_about_static_hosting_run: "docs/how-to/static-hosting.md",
     the_commands_about_backups_run: "docs/how-to/backup.md",
+    the_commands_about_rotation_run: "docs/how-to/rotation.md",
     the_commands_about_moving_run: "docs/how-to/move.md",
+    the_commands_about_private_sources_run: "docs/how-to/private.md",
     the_commands_about_relays_run: "docs/how-to/relay.md",
     the_commands_about_monitoring_run: "docs/how-to/monitoring.md",
+    the_commands_about_pages_run: "docs/how-to/pages.md",
     the_commands_about_applications_run: "docs/how-to/application.md",
     the_commands_about_testing_clients_run: "docs/how-to/simulate.md",
+}
+
+#[test]
+fn the_commands_in_scripts_and_configurations_have_options_that_exist() {
+    let mut found = 0;
+    for page in linked().into_iter().chain(["README.md".to_owned()]) {
+        for command in mentioned(&text(&page)) {
+            let mut words = command.split_whitespace().skip(1).collect::<Vec<_>>();
+            words.push("--help");
+            let run = Run::of(&mut instep(words));
+            assert_eq!(run.code, Some(0), "{page}: {command}\n{}", run.stderr);
+            found += 1;
+        }
+    }
+    assert!(found >= 3, "{found} commands outside of consoles");
+}
+
+#[test]
+fn the_page_about_exit_codes_is_what_the_program_prints() {
+    let printed = Run::of(&mut instep(["help", "exit-codes"])).with_code(0).stdout;
+    let is_code = |code: &str| !code.is_empty() && code.bytes().all(|digit| digit.is_ascii_digit());
+    let code = |line: &str| {
+        let (code, meaning) = line.trim().split_once("  ")?;
+        is_code(code).then(|| format!("| {code} | {meaning} |"))
+    };
+    let printed: Vec<String> = printed.lines().filter_map(code).collect();
+    let page = text("docs/reference/exit-codes.md");
+    let listed: Vec<&str> = page.lines().filter(|line| line.split(' ').nth(1).is_some_and(is_code)).collect();
+    assert_eq!(listed, printed);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::{
 use resourcesync::{
     Document, Finding, ReadOptions, Severity, SpecVersion, WriteOptions,
     package::PackageLimits,
-    validate::{ValidateOptions, Validator, rules},
+    validate::{Rule, ValidateOptions, Validator},
 };
 
 fn fixtures(folder: &str) -> Vec<PathBuf> {
@@ -129,7 +129,7 @@ fn every_rule_that_a_document_can_break_has_a_passing_and_a_failing_case() {
     for rule in together::check_all() {
         *covered.entry(rule).or_default() += 1;
     }
-    for rule in rules() {
+    for rule in Rule::all() {
         match (covered.get(rule.id), reason_without_case(rule.id, rule.who)) {
             (Some(cases), _) => println!("{:8} {cases} passing, {cases} failing", rule.id),
             (None, Some(reason)) => println!("{:8} {reason}", rule.id),
@@ -138,7 +138,7 @@ fn every_rule_that_a_document_can_break_has_a_passing_and_a_failing_case() {
     }
 }
 
-/// Why no document, package or answer can show that a rule is broken.
+/// The reason why no document, package or answer can show that a rule is broken.
 fn reason_without_case(rule: &str, who: &str) -> Option<&'static str> {
     Some(match rule {
         "GEN-9" | "GEN-26" | "ATT-22" | "DISC-7" | "DIA-2" | "DIA-3" | "DIA-7" | "DIA-10" | "NAV-5" => {

@@ -22,13 +22,21 @@ mod guarding;
 mod guards;
 #[path = "destination/incremental.rs"]
 mod incremental;
+#[path = "destination/looking.rs"]
+mod looking;
 #[path = "destination/ours.rs"]
 mod ours;
 #[path = "destination/selecting.rs"]
 mod selecting;
 #[path = "destination/sets.rs"]
 mod sets;
+#[path = "destination/sources.rs"]
+mod sources;
+#[path = "destination/stopping.rs"]
+mod stopping;
 #[path = "destination/times.rs"]
 mod times;
+#[path = "destination/unsaid.rs"]
+mod unsaid;
 #[path = "destination/versions.rs"]
 mod versions;

@@ -15,14 +15,20 @@ mod events;
 mod exit_codes;
 #[path = "end_to_end/hostile.rs"]
 mod hostile;
+#[path = "end_to_end/interrupted.rs"]
+mod interrupted;
 #[path = "end_to_end/kills.rs"]
 mod kills;
+#[path = "end_to_end/messages.rs"]
+mod messages;
 #[path = "end_to_end/operator.rs"]
 mod operator;
 #[path = "end_to_end/patches.rs"]
 mod patches;
 #[path = "end_to_end/relays.rs"]
 mod relays;
+#[path = "end_to_end/republished.rs"]
+mod republished;
 #[path = "end_to_end/sets.rs"]
 mod sets;
 #[path = "end_to_end/simulated.rs"]

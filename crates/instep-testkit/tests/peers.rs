@@ -129,6 +129,78 @@ fn we_copy_what_the_reference_builder_publishes_and_the_second_time_transfer_not
     bench.assert_copied();
 }
 
+/// Makes a copy with the reference client, and returns a function that runs our `resync-sync` where that ran.
+fn copy_of_the_reference_client<'b>(
+    bench: &'b Bench,
+    resync: &Path,
+    url: &'b str,
+) -> impl Fn(&[&str]) -> Run {
+    bench.publish(url, &["--hash", "md5,sha-256"]);
+    let mut command = Command::new(resync);
+    command.args(["--baseline", url.trim_end_matches('/')]).arg(&bench.copy).current_dir(bench.place.path());
+    let baseline = Run::of(&mut command);
+    assert!(baseline.stderr.contains("SYNCED"), "{}", baseline.stderr);
+    move |arguments| {
+        let mut command = instep(["resync-sync"]);
+        command.args(arguments).arg(url.trim_end_matches('/')).arg(&bench.copy);
+        Run::of(command.current_dir(bench.place.path())).with_code(0)
+    }
+}
+
+#[test]
+fn a_copy_of_the_reference_client_is_adopted_and_then_follows() {
+    let Some([nginx, resync]) = peers::find(["nginx", "resync-sync"]) else { return };
+    let bench = Bench::new(150);
+    let server = bench.nginx(&nginx);
+    let url = server.url();
+    let ours = copy_of_the_reference_client(&bench, &resync, &url);
+    let kept = bench.copy.join("d0000/f0000001.txt");
+    fs::hard_link(&kept, bench.place.path().join("kept")).unwrap();
+
+    let baseline = ours(&["--baseline", "--hash", "md5", "--verbose"]);
+    assert!(baseline.stderr.contains(" --adopt"), "{}", baseline.stderr);
+    bench.assert_copied();
+    // The same file is still there: nothing was fetched over it.
+    fs::write(bench.place.path().join("kept"), "written through the link").unwrap();
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "written through the link");
+
+    bench.change();
+    bench.publish(&url, &["--hash", "md5,sha-256"]);
+    drop(ours(&["--incremental", "--delete"]));
+    bench.assert_copied();
+}
+
+#[test]
+fn an_incremental_run_begins_at_the_time_that_the_reference_client_kept() {
+    let Some([nginx, resync]) = peers::find(["nginx", "resync-sync"]) else { return };
+    let bench = Bench::new(30);
+    let server = bench.nginx(&nginx);
+    let url = server.url();
+    let ours = copy_of_the_reference_client(&bench, &resync, &url);
+    fs::write(bench.files.join("d0000/new.txt"), "created").unwrap();
+    fs::write(bench.files.join("d0000/f0000001.txt"), "another text").unwrap();
+    bench.publish(&url, &["--hash", "md5,sha-256"]);
+    let run = ours(&["--incremental"]);
+    assert!(run.stderr.contains(" --adopt --since="), "{}", run.stderr);
+    bench.assert_copied();
+}
+
+#[test]
+fn the_reference_client_copies_by_a_list_that_our_resync_build_writes() {
+    let Some([nginx, resync]) = peers::find(["nginx", "resync-sync"]) else { return };
+    let bench = Bench::new(30);
+    let server = bench.nginx(&nginx);
+    let (url, list) = (server.url(), bench.files.join("resourcelist.xml"));
+    let mut build = instep(["resync-build", "--write-resourcelist", "--hash", "md5", "--outfile"]);
+    drop(Run::of(build.arg(&list).arg(&url).arg(&bench.files)).with_code(0));
+    let mut client = Command::new(&resync);
+    client.args(["--baseline", "--hash", "md5", url.trim_end_matches('/')]).arg(&bench.copy);
+    let baseline = Run::of(client.current_dir(bench.place.path()));
+    assert!(baseline.stderr.contains("created=30"), "{}", baseline.stderr);
+    fs::remove_file(list).unwrap();
+    bench.assert_copied();
+}
+
 #[test]
 fn every_document_is_well_formed_by_xmllint() {
     let Some([xmllint]) = peers::find(["xmllint"]) else { return };

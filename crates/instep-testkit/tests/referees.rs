@@ -119,7 +119,11 @@ impl Place {
         }
     }
 
-    fn publish(&self) {
+    /// Publishes the state of a round; each but the first changes the files before.
+    fn publish(&self, round: usize) {
+        if round > 0 {
+            self.change(round);
+        }
         let mut command = instep(["publish", "--base-url", "http://source.example.org/"]);
         command.arg("--config").arg(self.place.path().join("instep.toml")).args(self.configuration.1);
         let run = Run::of(command.arg(self.files()));
@@ -168,10 +172,7 @@ fn every_published_configuration_replays_to_the_files() {
     for configuration in PUBLISHED {
         let place = Place::new(*configuration);
         for round in 0..ROUNDS {
-            if round > 0 {
-                place.change(round);
-            }
-            place.publish();
+            place.publish(round);
             let mut verify = Command::new(&python);
             verify.arg(oracle("verify.py")).args(["--base", "http://source.example.org/", "--root"]);
             place.ask(verify.arg(place.files()).arg("--tree").arg(place.files()), round);
@@ -218,12 +219,7 @@ fn the_reference_implementation_reads_every_published_document() {
     let python = client.parent().unwrap().join("python3");
     for configuration in PUBLISHED {
         let place = Place::new(*configuration);
-        for round in 0..ROUNDS {
-            if round > 0 {
-                place.change(round);
-            }
-            place.publish();
-        }
+        (0..ROUNDS).for_each(|round| place.publish(round));
         let mut read = Command::new(&python);
         place.ask(read.arg(oracle("read_lists.py")).args(place.documents(".xml")), ROUNDS);
     }
@@ -251,7 +247,7 @@ fn every_served_configuration_replays_to_the_files() {
                 if run.code == Some(0) {
                     break;
                 }
-                // What changed is published after a moment; then nothing may differ.
+                // Changes are published after a moment; then nothing may differ.
                 assert!(
                     Instant::now() < deadline,
                     "{}, round {round}: {}{}",
@@ -285,7 +281,7 @@ fn the_verifier_finds_what_is_wrong() {
     ];
     for (what, damage) in damages {
         let place = Place::new(("damaged", &["--dump", "always"], ""));
-        place.publish();
+        place.publish(0);
         damage(&place);
         let mut verify = Command::new(&python);
         verify.arg(oracle("verify.py")).args(["--base", "http://source.example.org/", "--root"]);

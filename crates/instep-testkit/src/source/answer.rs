@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     fault::{Fault, Page},
-    shared::{ReceivedRequest, Shared},
+    shared::{FakeServer, ReceivedRequest},
 };
 
 /// The way in which a body is sent.
@@ -24,7 +24,7 @@ enum Flow {
     ResetAfter(usize),
 }
 
-struct Answer {
+struct FakeAnswer {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
@@ -37,7 +37,7 @@ pub(super) fn write(
     request: &ReceivedRequest,
     page: Option<Page>,
     fault: Option<Fault>,
-    shared: &Shared,
+    shared: &FakeServer,
 ) -> io::Result<bool> {
     match fault {
         Some(Fault::Hold) => shared.wait_for_release(),
@@ -52,19 +52,19 @@ pub(super) fn write(
     answer.send(stream, request.method == "HEAD", shared)
 }
 
-fn right_answer(request: &ReceivedRequest, page: Option<Page>, fault: Option<&Fault>) -> Answer {
+fn right_answer(request: &ReceivedRequest, page: Option<Page>, fault: Option<&Fault>) -> FakeAnswer {
     let Some(page) = page else {
-        return Answer::new(404, b"nothing here\n".to_vec());
+        return FakeAnswer::new(404, b"nothing here\n".to_vec());
     };
     let etag = format!("\"{:.32}\"", crate::tree::digest(&page.body));
     let held = request.header("if-none-match").is_some_and(|held| held.contains(&etag));
     let mut answer = if held {
-        Answer::new(304, Vec::new())
+        FakeAnswer::new(304, Vec::new())
     } else {
         match requested_range(request, &etag, page.body.len(), fault) {
-            None => Answer::new(200, page.body),
+            None => FakeAnswer::new(200, page.body),
             Some(None) => {
-                Answer::new(416, Vec::new()).with("Content-Range", format!("bytes */{}", page.body.len()))
+                FakeAnswer::new(416, Vec::new()).with("Content-Range", format!("bytes */{}", page.body.len()))
             }
             Some(Some(range)) => partial(&page.body, range, fault),
         }
@@ -90,7 +90,7 @@ fn requested_range(
     Some((first < last).then_some(first..last))
 }
 
-fn partial(body: &[u8], range: Range<usize>, fault: Option<&Fault>) -> Answer {
+fn partial(body: &[u8], range: Range<usize>, fault: Option<&Fault>) -> FakeAnswer {
     let total = body.len();
     let shift = usize::from(matches!(fault, Some(Fault::RangeShifted)));
     let range = range.start.saturating_sub(shift)..range.end - shift;
@@ -99,12 +99,12 @@ fn partial(body: &[u8], range: Range<usize>, fault: Option<&Fault>) -> Answer {
         let mut parts = format!("--B\r\nContent-Range: {stated}\r\n\r\n").into_bytes();
         parts.extend(&body[range]);
         parts.extend(b"\r\n--B--\r\n");
-        return Answer::new(206, parts).with("Content-Type", "multipart/byteranges; boundary=B".into());
+        return FakeAnswer::new(206, parts).with("Content-Type", "multipart/byteranges; boundary=B".into());
     }
-    Answer::new(206, body[range].to_vec()).with("Content-Range", stated)
+    FakeAnswer::new(206, body[range].to_vec()).with("Content-Range", stated)
 }
 
-impl Answer {
+impl FakeAnswer {
     fn new(status: u16, body: Vec<u8>) -> Self {
         let length = ("Content-Length".to_owned(), body.len().to_string());
         Self { status, headers: vec![length], body, flow: Flow::Whole }
@@ -175,7 +175,7 @@ impl Answer {
         }
     }
 
-    fn send(self, mut stream: &TcpStream, head: bool, shared: &Shared) -> io::Result<bool> {
+    fn send(self, mut stream: &TcpStream, head: bool, shared: &FakeServer) -> io::Result<bool> {
         let mut lines = format!("HTTP/1.1 {} Answer\r\n", self.status);
         for (name, value) in &self.headers {
             lines.push_str(&format!("{name}: {value}\r\n"));

@@ -2,7 +2,7 @@
 
 use resourcesync::{Capability, DateTime, DocumentWriter, Entry, Form, Header, Link, Relation, WriteOptions};
 
-use super::shelf::{Interval, Shelf};
+use super::shelf::{FakeShelf, Interval};
 
 pub(super) const DESCRIPTION: &str = ".well-known/resourcesync";
 pub(super) const CAPABILITY_LIST: &str = "capabilitylist.xml";
@@ -13,7 +13,7 @@ pub(super) const BATCH: &str = "batch";
 pub(super) const CHANGE_DUMP: &str = "changedump.xml";
 
 /// Returns the document at a path; `None` if there is none.
-pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
+pub(super) fn render(shelf: &FakeShelf, path: &str) -> Option<Vec<u8>> {
     let layout = &shelf.layout;
     match path {
         DESCRIPTION => Some(description(shelf)),
@@ -29,7 +29,7 @@ pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
 }
 
 /// A member of an index.
-fn part(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
+fn part(shelf: &FakeShelf, path: &str) -> Option<Vec<u8>> {
     let numbered =
         |stem: &str| -> Option<usize> { path.strip_prefix(stem)?.strip_suffix(".xml")?.parse().ok() };
     if let Some(number) = numbered("resourcelist-") {
@@ -41,12 +41,12 @@ fn part(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
     shelf.intervals.iter().find(|interval| interval.number == number).map(|one| change_list(shelf, one))
 }
 
-fn description(shelf: &Shelf) -> Vec<u8> {
+fn description(shelf: &FakeShelf) -> Vec<u8> {
     let header = Header::new(Form::List, Capability::Description);
     write(&header, &[leads_to(shelf, CAPABILITY_LIST, Capability::CapabilityList)])
 }
 
-fn capability_list(shelf: &Shelf) -> Vec<u8> {
+fn capability_list(shelf: &FakeShelf) -> Vec<u8> {
     let layout = &shelf.layout;
     let offered = [
         (layout.resource_list, RESOURCE_LIST, Capability::ResourceList),
@@ -63,25 +63,25 @@ fn capability_list(shelf: &Shelf) -> Vec<u8> {
     write(&header, &entries)
 }
 
-fn published(shelf: &Shelf) -> Vec<Entry> {
+fn published(shelf: &FakeShelf) -> Vec<Entry> {
     let entries = shelf.snapshot.iter().map(|(path, entry)| shelf.publish(path, entry));
     entries.chain(shelf.strays.iter().cloned()).collect()
 }
 
-fn resource_list(shelf: &Shelf, entries: &[Entry], index: Option<&str>) -> Vec<u8> {
+fn resource_list(shelf: &FakeShelf, entries: &[Entry], index: Option<&str>) -> Vec<u8> {
     let mut header = header(shelf, Form::List, Capability::ResourceList, CAPABILITY_LIST);
     header.links.extend(index.map(|index| Link::new(Relation::Index, shelf.uri(index))));
     write(&at(header, shelf.at), entries)
 }
 
-fn resource_list_index(shelf: &Shelf, size: usize) -> Vec<u8> {
+fn resource_list_index(shelf: &FakeShelf, size: usize) -> Vec<u8> {
     let header = header(shelf, Form::Index, Capability::ResourceList, CAPABILITY_LIST);
     let parts = published(shelf).len().div_ceil(size);
     let part = |number| Entry::new(shelf.uri(&format!("resourcelist-{number:04}.xml")));
     write(&at(header, shelf.at), &(1..=parts).map(part).collect::<Vec<_>>())
 }
 
-fn change_list(shelf: &Shelf, interval: &Interval) -> Vec<u8> {
+fn change_list(shelf: &FakeShelf, interval: &Interval) -> Vec<u8> {
     let mut header = header(shelf, Form::List, Capability::ChangeList, CAPABILITY_LIST);
     if shelf.layout.change_index {
         header.links.push(Link::new(Relation::Index, shelf.uri(CHANGE_LIST)));
@@ -90,7 +90,7 @@ fn change_list(shelf: &Shelf, interval: &Interval) -> Vec<u8> {
     write(&span(header, interval.from, interval.until), &changes)
 }
 
-fn change_list_index(shelf: &Shelf) -> Vec<u8> {
+fn change_list_index(shelf: &FakeShelf) -> Vec<u8> {
     let header = header(shelf, Form::Index, Capability::ChangeList, CAPABILITY_LIST);
     let first = shelf.intervals.first().map_or(shelf.at, |interval| interval.from);
     let member = |interval: &Interval| {
@@ -102,13 +102,13 @@ fn change_list_index(shelf: &Shelf) -> Vec<u8> {
     write(&span(header, first, None), &shelf.intervals.iter().map(member).collect::<Vec<_>>())
 }
 
-fn leads_to(shelf: &Shelf, path: &str, capability: Capability) -> Entry {
+fn leads_to(shelf: &FakeShelf, path: &str, capability: Capability) -> Entry {
     let mut entry = Entry::new(shelf.uri(path));
     entry.metadata.capability = Some(capability);
     entry
 }
 
-pub(super) fn header(shelf: &Shelf, form: Form, capability: Capability, up: &str) -> Header {
+pub(super) fn header(shelf: &FakeShelf, form: Form, capability: Capability, up: &str) -> Header {
     let mut header = Header::new(form, capability);
     header.links.push(Link::new(Relation::Up, shelf.uri(up)));
     header

@@ -6,14 +6,14 @@ use resourcesync::{Capability, Change, Entry, Form, Header, Link, MediaType, Pac
 
 use super::{
     documents::{BATCH, CAPABILITY_LIST, CHANGE_DUMP, DUMP, at, header, span, write},
-    shelf::{Interval, Shelf},
+    shelf::{FakeShelf, Interval},
 };
 
 /// The content of a package: entries, with their bytes if they have any.
-type Held = Vec<(Entry, Option<Vec<u8>>)>;
+type PackageContent = Vec<(Entry, Option<Vec<u8>>)>;
 
 /// Returns the dump, package or copy of a manifest at a path; `None` if there is none.
-pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
+pub(super) fn render(shelf: &FakeShelf, path: &str) -> Option<Vec<u8>> {
     let layout = &shelf.layout;
     let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
     if layout.dump && path == DUMP {
@@ -41,7 +41,7 @@ pub(super) fn render(shelf: &Shelf, path: &str) -> Option<Vec<u8>> {
     packed(path, &name(interval), &changes(shelf, interval))
 }
 
-fn closed(shelf: &Shelf) -> impl Iterator<Item = &Interval> {
+fn closed(shelf: &FakeShelf) -> impl Iterator<Item = &Interval> {
     shelf.intervals.iter().filter(|interval| interval.until.is_some())
 }
 
@@ -49,11 +49,11 @@ fn name(interval: &Interval) -> String {
     format!("changedump-{:06}", interval.number)
 }
 
-fn list(shelf: &Shelf, capability: Capability) -> Header {
+fn list(shelf: &FakeShelf, capability: Capability) -> Header {
     header(shelf, Form::List, capability, CAPABILITY_LIST)
 }
 
-fn change_dump(shelf: &Shelf) -> Vec<u8> {
+fn change_dump(shelf: &FakeShelf) -> Vec<u8> {
     let intervals: Vec<_> = closed(shelf).collect();
     if !shelf.layout.change_dump_index {
         return dump_of(shelf, &intervals);
@@ -68,7 +68,7 @@ fn change_dump(shelf: &Shelf) -> Vec<u8> {
     write(&span(header, first, None), &intervals.iter().map(member).collect::<Vec<_>>())
 }
 
-fn dump_of(shelf: &Shelf, intervals: &[&Interval]) -> Vec<u8> {
+fn dump_of(shelf: &FakeShelf, intervals: &[&Interval]) -> Vec<u8> {
     let first = intervals.first().map_or(shelf.at, |first| first.from);
     let package = |interval: &&Interval| {
         let mut entry = package_entry(shelf, &name(interval), &changes(shelf, interval));
@@ -79,7 +79,7 @@ fn dump_of(shelf: &Shelf, intervals: &[&Interval]) -> Vec<u8> {
     write(&header, &intervals.iter().map(package).collect::<Vec<_>>())
 }
 
-fn package_entry(shelf: &Shelf, stem: &str, (manifest, held): &(Vec<u8>, Held)) -> Entry {
+fn package_entry(shelf: &FakeShelf, stem: &str, (manifest, held): &(Vec<u8>, PackageContent)) -> Entry {
     let mut entry = Entry::new(shelf.uri(&format!("{stem}.zip")));
     entry.metadata.media_type = Some(MediaType::new("application/zip"));
     entry.metadata.length = Some(zipped(manifest, held).len() as u64);
@@ -90,7 +90,7 @@ fn package_entry(shelf: &Shelf, stem: &str, (manifest, held): &(Vec<u8>, Held)) 
 }
 
 /// The package at a path, or the copy of its manifest.
-fn packed(path: &str, stem: &str, (manifest, held): &(Vec<u8>, Held)) -> Option<Vec<u8>> {
+fn packed(path: &str, stem: &str, (manifest, held): &(Vec<u8>, PackageContent)) -> Option<Vec<u8>> {
     match path.strip_prefix(stem)? {
         ".zip" => Some(zipped(manifest, held)),
         "-manifest.xml" => Some(manifest.clone()),
@@ -99,7 +99,7 @@ fn packed(path: &str, stem: &str, (manifest, held): &(Vec<u8>, Held)) -> Option<
 }
 
 /// The snapshot's resources that are still there.
-fn resources(shelf: &Shelf) -> (Vec<u8>, Held) {
+fn resources(shelf: &FakeShelf) -> (Vec<u8>, PackageContent) {
     let held = shelf.snapshot.iter().enumerate().filter_map(|(number, (path, entry))| {
         let mut entry = shelf.publish(path, entry);
         entry.metadata.path = Some(PackagePath::new(&format!("/resources/{number:06}")));
@@ -109,7 +109,7 @@ fn resources(shelf: &Shelf) -> (Vec<u8>, Held) {
 }
 
 /// The changes of an interval; a deletion has no bitstream.
-fn changes(shelf: &Shelf, interval: &Interval) -> (Vec<u8>, Held) {
+fn changes(shelf: &FakeShelf, interval: &Interval) -> (Vec<u8>, PackageContent) {
     let held = interval.changes.iter().enumerate().map(|(number, one)| {
         let mut entry = one.entry.clone();
         let deleted = entry.metadata.change == Some(Change::Deleted);
@@ -122,12 +122,12 @@ fn changes(shelf: &Shelf, interval: &Interval) -> (Vec<u8>, Held) {
     with_manifest(&span(header, interval.from, interval.until), held.collect())
 }
 
-fn with_manifest(header: &Header, held: Held) -> (Vec<u8>, Held) {
+fn with_manifest(header: &Header, held: PackageContent) -> (Vec<u8>, PackageContent) {
     (write(header, &held.iter().map(|(entry, _)| entry.clone()).collect::<Vec<_>>()), held)
 }
 
 /// A package, the manifest first.
-fn zipped(manifest: &[u8], held: &Held) -> Vec<u8> {
+fn zipped(manifest: &[u8], held: &PackageContent) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let mut add = |name: &str, bytes: &[u8]| {
         zip.start_file(name, zip::write::SimpleFileOptions::default()).expect("a member in memory");

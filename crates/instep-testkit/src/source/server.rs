@@ -11,11 +11,11 @@ use std::{
 
 use super::{
     answer,
-    shared::{ReceivedRequest, Shared},
+    shared::{FakeServer, ReceivedRequest},
 };
 
 /// Answers connections, a thread each, until the Source is dropped.
-pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+pub(super) fn accept(listener: &TcpListener, shared: &Arc<FakeServer>) {
     for (number, stream) in (0..).zip(listener.incoming()) {
         let Ok(stream) = stream else { continue };
         let mut script = shared.script();
@@ -35,7 +35,7 @@ pub(super) fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 }
 
 /// Request after request on one connection.
-fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+fn converse(stream: &TcpStream, shared: &FakeServer) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader)? {

@@ -11,7 +11,7 @@ use super::{
     documents,
     fault::{Fault, Page},
     packages,
-    shelf::{Shelf, media_type},
+    shelf::{FakeShelf, media_type},
 };
 
 /// One request as it came.
@@ -25,7 +25,7 @@ pub struct ReceivedRequest {
     pub headers: BTreeMap<String, String>,
     /// The body of a POST.
     pub body: Vec<u8>,
-    /// When it had been read.
+    /// The time at which it had been read.
     pub at: Instant,
 }
 
@@ -53,18 +53,18 @@ pub(super) struct Script {
 }
 
 /// A Source as its connections and its tests share it.
-pub(super) struct Shared {
-    shelf: Mutex<Shelf>,
+pub(super) struct FakeServer {
+    shelf: Mutex<FakeShelf>,
     script: Mutex<Script>,
     pub(super) bell: Condvar,
 }
 
-impl Shared {
-    pub(super) fn new(shelf: Shelf) -> Self {
+impl FakeServer {
+    pub(super) fn new(shelf: FakeShelf) -> Self {
         Self { shelf: Mutex::new(shelf), script: Mutex::default(), bell: Condvar::new() }
     }
 
-    pub(super) fn shelf(&self) -> MutexGuard<'_, Shelf> {
+    pub(super) fn shelf(&self) -> MutexGuard<'_, FakeShelf> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -90,7 +90,7 @@ pub(super) struct RecordedChange {
 }
 
 /// The resources of a Source, one snapshot of them, and the changes.
-pub(super) struct Shelf {
+pub(super) struct FakeShelf {
     pub(super) base: String,
     pub(super) clock: TestClock,
     pub(super) layout: Layout,
@@ -104,7 +104,7 @@ pub(super) struct Shelf {
     pub(super) packed: BTreeMap<(String, Vec<u8>), Vec<u8>>,
 }
 
-impl Shelf {
+impl FakeShelf {
     pub(super) fn new(base: String, layout: Layout) -> Self {
         let clock = TestClock::new();
         let at = clock.now();

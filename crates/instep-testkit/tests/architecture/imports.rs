@@ -1,4 +1,4 @@
-//! Which file imports which: enough of Rust's paths to find circles between the files of a crate.
+//! The imports between files: enough of Rust's paths to find circles between the files of a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +92,7 @@ impl Crate {
                 (at, rest) = (child, &rest[1..]);
             } else if let Some(path) = module.imported.get(name) {
                 let path: Path = path.iter().chain(&rest[1..]).cloned().collect();
-                // What is imported from another crate is resolved nowhere here.
+                // Imports from another crate are not resolved here.
                 return if path.first() == Some(name) { None } else { self.resolve(here, &path, depth + 1) };
             } else if let Some(found) = module.globs.iter().find_map(|glob| {
                 let path: Path = glob[..glob.len() - 1].iter().chain(rest).cloned().collect();

@@ -9,7 +9,8 @@ use crate::sources::files;
 const LEFT: &str = include_str!("language.txt");
 
 /// Beginnings that ask a question instead of answering it.
-const QUESTIONS: [&str; 6] = ["What ", "How ", "Whether ", "Where ", "So many ", "The same for "];
+const QUESTIONS: [&str; 10] =
+    ["What ", "How ", "Whether ", "Where ", "Why ", "When ", "Who ", "Which ", "So many ", "The same for "];
 
 /// The places where a doc comment begins, or holds, what it should not.
 fn faults(text: &str) -> Vec<(usize, &str)> {
@@ -57,7 +58,7 @@ fn assert_no_more_than_left(faults: &[String], advice: &str) {
 #[test]
 fn each_file_says_what_it_is_for_and_doc_comments_do_not_ask() {
     let mut found = Vec::new();
-    for (file, text) in files(&["crates", "xtask", "bench", "fuzz"], &["rs"]) {
+    for (file, text) in files(&["crates", "xtask", "bench", "fuzz", "python"], &["rs"]) {
         let says = text.starts_with("//!") || text.starts_with("#![doc");
         found.extend((!says).then(|| format!("{file}:1: no `//!`")));
         found.extend(faults(&text).into_iter().map(|(number, line)| format!("{file}:{number}: {line}")));

@@ -32,6 +32,24 @@ pub(crate) fn links(text: &str) -> Vec<String> {
     found
 }
 
+/// The commands of instep in the blocks of a page that are no consoles: scripts, tables of cron, workflows. They are not
+/// run, because something else runs them.
+pub(crate) fn mentioned(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut language = None;
+    for line in text.lines() {
+        if let Some(opened) = line.strip_prefix("```") {
+            language = if language.is_some() { None } else { Some(opened) };
+        } else if matches!(language, Some("sh" | "cron" | "yaml")) {
+            let begins_word =
+                |start: &usize| !line[..*start].ends_with(|before: char| !before.is_whitespace());
+            let start = line.match_indices("instep ").map(|(start, _)| start).find(begins_word);
+            found.extend(start.map(|start| line[start..].to_owned()));
+        }
+    }
+    found
+}
+
 /// The commands of a page: the lines that begin with `$` in its console blocks.
 pub(crate) fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();

@@ -6,6 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use base64::Engine;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -55,9 +56,44 @@ impl Page {
         for domain in ["Page", "Runtime", "Log"] {
             page.ask(&format!("{domain}.enable"), json!({})).await;
         }
-        let phone = json!({ "width": 412, "height": 915, "deviceScaleFactor": 1, "mobile": true });
-        page.ask("Emulation.setDeviceMetricsOverride", phone).await;
+        page.show_at(412, "light").await;
         page
+    }
+
+    /// Gives the page a width and one of the colour schemes, `light` or `dark`.
+    pub(crate) async fn show_at(&mut self, width: u32, scheme: &str) {
+        let screen = json!({ "width": width, "height": 915, "deviceScaleFactor": 1, "mobile": width < 500 });
+        self.ask("Emulation.setDeviceMetricsOverride", screen).await;
+        let scheme = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.ask("Emulation.setEmulatedMedia", scheme).await;
+    }
+
+    /// Runs no scripts of pages any more, or runs them again.
+    pub(crate) async fn disable_scripts(&mut self, disabled: bool) {
+        self.ask("Emulation.setScriptExecutionDisabled", json!({ "value": disabled })).await;
+    }
+
+    /// Presses and releases a key.
+    pub(crate) async fn press(&mut self, key: &str) {
+        let code = match key {
+            "Tab" => 9,
+            "Enter" => 13,
+            other => panic!("{other} is no key that a test presses"),
+        };
+        let text = if key == "Enter" { "\r" } else { "" };
+        for kind in ["keyDown", "keyUp"] {
+            let event =
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
+            self.ask("Input.dispatchKeyEvent", event).await;
+        }
+    }
+
+    /// Takes a picture of the upper part of the page, as PNG.
+    pub(crate) async fn picture(&mut self, width: u32, height: u32) -> Vec<u8> {
+        let clip = json!({ "x": 0, "y": 0, "width": width, "height": height, "scale": 1 });
+        let asked = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let answer = self.ask("Page.captureScreenshot", asked).await;
+        base64::engine::general_purpose::STANDARD.decode(answer["data"].as_str().unwrap()).unwrap()
     }
 
     /// Goes to a URL and waits until the page is loaded.

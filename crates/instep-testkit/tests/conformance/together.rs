@@ -9,7 +9,7 @@ use resourcesync::{
     package::{PackageLimits, PackageWriter},
     validate::{
         Child, DocumentSet, HttpAnswer, Report, ValidateOptions, Validator, check_channel, check_closed,
-        check_contents, check_discovered, check_http, check_page, check_source, check_up_target,
+        check_discovered, check_page, check_source, check_up_target,
     },
 };
 
@@ -306,7 +306,7 @@ fn packages() -> Vec<&'static str> {
     };
     let snapshot = dump("resourcedump", at, "length=\"1\"");
     let contents =
-        |package: &Child, one: &str, copy: &str| check_contents(package, &inside(one), Some(&inside(copy)));
+        |package: &Child, one: &str, copy: &str| package.check_contents(&inside(one), Some(&inside(copy)));
     let changes = dump("changedump", from, from);
     let later = dump("changedump", from, "from=\"2013-01-03T05:00:00Z\"");
     vec![
@@ -337,8 +337,8 @@ fn packages() -> Vec<&'static str> {
         ),
         expect(
             "CDM-2",
-            check_contents(&changes, &inside(&changed), None),
-            check_contents(&later, &inside(&changed), None),
+            changes.check_contents(&inside(&changed), None),
+            later.check_contents(&inside(&changed), None),
         ),
     ]
 }
@@ -350,8 +350,7 @@ fn answers() -> Vec<&'static str> {
     (right.content_length, right.content_encoding, right.is_zip) = (Some(5), Some("gzip".into()), Some(true));
     let mut wrong = HttpAnswer::new(200);
     (wrong.content_length, wrong.is_zip) = (Some(6), Some(false));
-    let judge =
-        |facts: &HttpAnswer, package| check_http(&metadata, Entry::default().position, facts, package);
+    let judge = |answer: &HttpAnswer, package| answer.check(&metadata, Entry::default().position, package);
     let topic = uri("topic");
     let fields = |text: &str| parse_link_header(text, &topic);
     let channel = |text: &str| check_channel(&topic, &fields(text), &Entry::new(topic.clone()));

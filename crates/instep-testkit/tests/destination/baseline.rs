@@ -155,7 +155,7 @@ fn d16_nothing_of_a_truncated_list_is_applied() {
         let copy = Copy::of_three();
         copy.source.rewrite("resourcelist.xml", move |text| text[..cut.min(text.len())].to_owned());
         let run = copy.sync();
-        assert_eq!(run.exit_code(), 5, "cut at {cut}");
+        assert_eq!(run.exit_code(), 3, "cut at {cut}");
         assert_eq!(copy.source.requests_for("a.txt"), 0);
     }
 }

@@ -58,3 +58,24 @@ fn d19_a_batch_that_is_no_safe_package_costs_nothing_but_requests() {
         assert_eq!(requests_for_resources(&copy), 3);
     }
 }
+
+#[test]
+fn c7_a_body_over_the_limit_of_the_server_is_split_and_what_stays_too_large_comes_by_requests() {
+    // A server that takes one URI at a time, and one in front of a Source that takes none.
+    for (limit, brought) in [(1, 0), (0, 3)] {
+        let copy = with_batch();
+        if limit == 0 {
+            copy.source.fail_always("batch", Fault::Status(413));
+        } else {
+            copy.source.fail("batch", [Fault::Status(413)]);
+        }
+        let run = by_batch(&copy);
+        assert_eq!((run.exit_code(), copy.differences()), (0, vec![]));
+        assert_eq!(requests_for_resources(&copy), brought, "{limit}");
+        let asked = copy.source.requests().into_iter().filter(|request| request.path == "batch");
+        let counts: Vec<_> = asked
+            .map(|request| serde_json::from_slice::<Vec<String>>(&request.body).unwrap().len())
+            .collect();
+        assert!(counts[0] == 3 && counts[1..].iter().all(|count| *count < 3), "{limit}: {counts:?}");
+    }
+}

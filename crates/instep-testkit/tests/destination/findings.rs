@@ -99,7 +99,7 @@ fn a3_a_change_list_that_was_replaced_is_applied_and_the_gap_is_said() {
     in_step(&copy, &run);
     assert!(matches!(run.report().coverage, Some(Coverage::ChangesKnown { .. })), "{:?}", run.report());
     assert!(run.heard.notes.iter().any(|note| note.contains("a gap")), "{:?}", run.heard.notes);
-    // What was applied before the gap is newer than the inventory, which does not make it wrong.
+    // A change applied before the gap is newer than the inventory, and still right.
     let (report, heard) = copy.audit();
     assert_eq!(report.unwrap().exit_code(), 0, "{heard:?}");
     let run = keep();

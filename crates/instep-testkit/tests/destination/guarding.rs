@@ -1,11 +1,12 @@
-//! A copy guards its owner: no file of somebody else is overwritten, no other Source gets in, and what is not done is said.
+//! A copy guards its owner: no file of somebody else is overwritten, no other Source gets in, and what is not done is
+//! said.
 
 use std::fs;
 
-use instep_destination::{Error, Guard, StreamOptions, changes, resources};
+use instep_destination::{AuditOptions, Error, Guard, StreamOptions, VoidMonitor, audit, changes, resources};
 use instep_testkit::{FakeSource, Fault, Layout, Tree};
 
-use crate::support::{Copy, Run, many};
+use crate::support::{Copy, Run, many, runtime};
 
 fn refused(run: &Run) -> Option<Guard> {
     match &run.result {
@@ -106,11 +107,33 @@ fn b11_a_change_list_that_stays_broken_is_made_up_for_by_the_next_inventory() {
     copy.sync();
     copy.source.put("a.txt", "changed");
     copy.source.fail_always("changelist-000001.xml", Fault::Body(b"<urlset".to_vec()));
-    assert_eq!(copy.sync().exit_code(), 5);
+    assert_eq!(copy.sync().exit_code(), 3);
     copy.source.snapshot();
     let run = copy.sync();
     assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn b11_an_inventory_that_is_lost_does_not_cost_the_changes() {
+    for fault in [Fault::Status(500), Fault::Body(b"<urlset".to_vec())] {
+        let copy = Copy::of_three();
+        copy.sync();
+        copy.source.put("never-listed.txt", "new");
+        copy.source.gap();
+        copy.source.put("a.txt", "listed");
+        copy.source.snapshot();
+        copy.source.fail_always("resourcelist.xml", fault);
+        let run = copy.sync();
+        assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+        assert_eq!(copy.read("a.txt").as_deref(), Some("listed"));
+        assert!(!run.report().is_in_step());
+        let (audited, heard) = copy.audit();
+        assert_eq!(audited.unwrap().exit_code(), 3, "{heard:?}");
+        copy.source.heal();
+        assert_eq!(copy.sync().exit_code(), 0);
+        assert_eq!(copy.differences(), [""; 0]);
+    }
 }
 
 #[test]
@@ -259,4 +282,28 @@ fn a8_a_manifest_in_several_parts_is_read_whole() {
     assert_eq!(Tree::of(&copy.dir()).names(), ["a.txt", "b.txt"]);
     assert_eq!(copy.read("b.txt").as_deref(), Some("two"));
     assert_eq!(copy.source.requests_for("a.txt"), 0, "it came in the package");
+}
+
+#[test]
+fn o4_an_audit_reports_what_is_pending_although_the_lists_give_nothing_to_compare() {
+    let copy = Copy::laid_out(|layout| {
+        (layout.algorithms, layout.length, layout.lastmod) = (Vec::new(), false, false);
+    });
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.audit().0.unwrap().exit_code(), 0);
+    // The change is known and could not be had: what is held is whole, and not what the Source has now.
+    copy.source.put("b.txt", "changed");
+    copy.source.fail_always("b.txt", Fault::Status(500));
+    assert_eq!(copy.sync().exit_code(), 3);
+    let (report, heard) = copy.audit();
+    let report = report.unwrap();
+    assert_eq!((report.exit_code(), report.failed), (3, 1), "{heard:?}");
+    assert_eq!(heard.itemized, [format!("! {}", copy.source.url("b.txt"))]);
+    // Without the Source only the files are judged.
+    let offline = AuditOptions::new(None, copy.dir());
+    let report = runtime().block_on(audit(&offline, &VoidMonitor)).unwrap();
+    assert_eq!((report.exit_code(), report.same), (0, 3));
+    copy.source.heal();
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.audit().0.unwrap().exit_code(), 0);
 }

@@ -159,7 +159,7 @@ fn d16_nothing_of_a_truncated_change_list_is_applied() {
     copy.source.put("a.txt", "changed");
     copy.source.rewrite("changelist-000001.xml", |text| text[..text.len() - 12].to_owned());
     let run = copy.sync();
-    assert_eq!(run.exit_code(), 5);
+    assert_eq!(run.exit_code(), 3);
     assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
     copy.source.heal();
     assert_eq!(copy.sync().exit_code(), 0);
@@ -314,7 +314,7 @@ fn d22_a_change_list_on_another_host_is_not_asked_for() {
     copy.source.put("a.txt", "changed");
     copy.source.rotate();
     copy.source.rewrite("changelist.xml", move |text| text.replace(&here, &there));
-    assert_eq!(copy.sync().exit_code(), 4);
+    assert_eq!(copy.sync().exit_code(), 3);
     assert_eq!(elsewhere.connections(), 0);
     assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
 }

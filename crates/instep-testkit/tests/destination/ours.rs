@@ -3,7 +3,7 @@
 use std::{fs, path::Path, time::Duration};
 
 use instep_destination::Strategy;
-use instep_source::{DumpPolicy, PublishOptions, VoidMonitor, publish};
+use instep_source::{DumpPolicy, NoMonitor, PublishOptions, publish};
 use instep_testkit::{FakeSource, Fault, compare};
 use tempfile::TempDir;
 
@@ -38,7 +38,7 @@ impl Published {
     }
 
     fn publish(&self) {
-        publish(&self.options, &VoidMonitor).unwrap();
+        publish(&self.options, &NoMonitor).unwrap();
         self.serve(self.files.path());
     }
 

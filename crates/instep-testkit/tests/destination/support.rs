@@ -98,6 +98,6 @@ pub(crate) fn many(count: usize) -> Vec<(String, String)> {
     (0..count).map(|number| (format!("n/{number:05}.txt"), format!("text {number}"))).collect()
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }

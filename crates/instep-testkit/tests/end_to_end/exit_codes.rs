@@ -72,8 +72,10 @@ fn b23_a_list_in_utf_16_is_5() {
 #[test]
 fn a_list_that_is_cut_off_is_5_and_changes_nothing() {
     let (source, copy) = (source(30), tempfile::tempdir().unwrap());
+    source.lay_out(|layout| layout.change_list = false);
     source.rewrite("resourcelist.xml", |list| list[..list.len() / 2].to_owned());
     let _ = sync(&source, copy.path(), &["--delete"]).with_code(5);
+    assert!(!copy.path().join("f000.txt").exists());
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn a_change_that_is_said_to_a_running_server_is_published() {
 fn without_a_server_a_change_is_recorded_and_told_by_the_next_publication() {
     let folder = folder(&[("a.txt", "a"), ("b.txt", "b")]);
     publish(folder.path());
-    // What a killed server leaves behind leads to nobody.
+    // The file that a killed server leaves behind leads to nobody.
     fs::write(
         folder.path().join(".instep/admin.json"),
         r#"{"url":null,"socket":"/nonexistent","token":"x"}"#,
@@ -180,7 +180,9 @@ fn history_that_is_not_published_any_more_is_dropped() {
     let kept = run(folder.path(), &["catalogue", "compact", "--json"]);
     assert_eq!(summary(&kept.with_code(0))["forgotten"], 0, "all of it is in the Change List");
     // A publication that begins anew has an empty Change List.
-    fs::remove_dir_all(folder.path().join("resourcesync")).unwrap();
+    for own in ["resourcesync", ".well-known"] {
+        fs::remove_dir_all(folder.path().join(own)).unwrap();
+    }
     let catalogue = folder.path().join(".instep/catalogue.db");
     rusqlite::Connection::open(catalogue)
         .unwrap()

@@ -42,7 +42,7 @@ impl Place {
     fn publish(&self) {
         let mut options = PublishOptions::new(self.files(), self.server.url(""));
         options.patches = Some(PatchOptions::default());
-        publish(&options, &instep_source::VoidMonitor).unwrap();
+        publish(&options, &instep_source::NoMonitor).unwrap();
         self.serve(&self.files(), "");
     }
 

@@ -95,7 +95,7 @@ fn fn_2_a_set_that_is_taken_out_is_told_to_be_gone_and_nothing_is_deleted_for_it
     assert!(others.contains(&list) && others.contains("change=\"deleted\""), "FN-5: {others}");
     assert!(others.contains("capability=\"description\""), "FN-5: {others}");
 
-    // What is left is followed on.
+    // The sets that are left are still followed.
     fs::write(sets.path("files/x/a.txt"), "changed").unwrap();
     assert!(follower.says("x/a.txt"));
     drop(follower);

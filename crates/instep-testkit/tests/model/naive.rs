@@ -67,6 +67,7 @@ impl Knowledge {
         let archive_counts = bridged && offer.certain && offer.archived.iter().all(is_whole);
         if archive_counts {
             self.newest.clone_from(&archived);
+            offer.archived.iter().for_each(|part| note(&mut whole, &part.claims));
         }
 
         let gap = !(continuous || archive_counts) || !offer.certain;
@@ -97,6 +98,14 @@ impl Knowledge {
                 }
             }
             verdict.resources.insert(*resource, expected);
+        }
+        if !offer.certain {
+            // The documents do not tell if the archive closes a gap.
+            for (resource, claim) in
+                archived.iter().filter(|(resource, _)| !self.newest.contains_key(resource))
+            {
+                verdict.resources.insert(*resource, Expected { version: None, or: vec![claim.version] });
+            }
         }
         verdict.misses |= whole.keys().any(|resource| !self.newest.contains_key(resource));
         if broken.is_empty() {

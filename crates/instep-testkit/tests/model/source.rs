@@ -206,7 +206,7 @@ fn renew_list(style: &Style, set: &mut Set, now: i64, draw: &mut Draw) {
 
 fn renew_index(style: &Style, set: &mut Set, draw: &mut Draw) {
     if draw.chance(60) {
-        // What ends before the last publication is closed by now; what came since is in the next.
+        // A segment that ends before the last publication is closed by now; later changes are in the next.
         let end = set.before;
         if let Some(open) = set.segments.last_mut().filter(|open| open.from < end) {
             open.until = Some(end);

@@ -292,7 +292,7 @@ impl Style {
             self.changes = Changes::List;
         }
         if !self.list && !self.dump {
-            // What was dropped before the first run could never be known.
+            // Changes dropped before the first run could never be known.
             self.keeps = Keeps::All;
         }
         match self.dialect {

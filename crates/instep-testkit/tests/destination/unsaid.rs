@@ -1,0 +1,165 @@
+//! Times that a Source leaves out and lists that it replaces: nothing listed is passed over, and nothing applied is
+//! taken back.
+
+use instep_testkit::{FakeSource, Fault, Layout};
+
+use crate::support::{Copy, three};
+
+const CHANGE_LIST: &str = "changelist-000001.xml";
+
+/// Takes an attribute out of a document, as often as it is there.
+fn without(text: &str, attribute: &str) -> String {
+    let attribute = format!(" {attribute}=\"");
+    let mut parts = text.split(&attribute);
+    let head = parts.next().unwrap_or_default().to_owned();
+    parts.fold(head, |text, part| text + part.split_once('"').map_or("", |(_, rest)| rest))
+}
+
+/// Takes the time out of the entry for a path.
+fn without_time_of(text: &str, path: &str) -> String {
+    let (before, entry) = text.split_once(path).unwrap_or((text, ""));
+    let (entry, rest) = entry.split_once("</url>").unwrap_or((entry, ""));
+    format!("{before}{path}{}</url>{rest}", without(entry, "datetime"))
+}
+
+/// Of three resources, with one Change List that is no index.
+fn with_one_change_list() -> Copy {
+    let mut layout = Layout::new();
+    layout.change_index = false;
+    Copy::of(FakeSource::start_with(layout).with_resources(three()))
+}
+
+fn audited(copy: &Copy) -> (u8, u64) {
+    let (result, heard) = copy.audit();
+    let report = result.unwrap_or_else(|error| panic!("{error:?}; heard {heard:?}"));
+    (report.exit_code(), report.same)
+}
+
+#[test]
+fn o3_a_change_without_a_time_after_one_with_an_old_time_is_applied() {
+    let copy = Copy::of_three();
+    copy.source.put("a.txt", "before the inventory");
+    copy.source.snapshot();
+    copy.source.put("b.txt", "after the inventory");
+    // Its time is that of the entry before it or any time later.
+    copy.source.rewrite(CHANGE_LIST, |text| without_time_of(&text, "b.txt"));
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.read("b.txt").as_deref(), Some("after the inventory"));
+    assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!(audited(&copy), (0, 3));
+}
+
+#[test]
+fn o7_what_a_change_deleted_stays_deleted_when_the_change_is_no_longer_listed() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    assert_eq!(copy.sync_with(|options| options.delete = true).report().deleted, 1);
+    // The inventory still names it, and nothing says why it is gone.
+    copy.source.gap();
+    copy.source.put("b.txt", "changed");
+    for _ in 0..2 {
+        let run = copy.sync_with(|options| options.delete = true);
+        assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+        assert_eq!(audited(&copy), (0, 2));
+    }
+    copy.source.forget_requests();
+    let run = copy.sync_with(|options| (options.delete, options.repair) = (true, true));
+    assert_eq!((run.exit_code(), copy.source.requests_for("a.txt")), (0, 0), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o7_what_a_later_inventory_names_again_comes_back() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("a.txt");
+    copy.sync_with(|options| options.delete = true);
+    copy.source.put("a.txt", "again");
+    copy.source.snapshot();
+    copy.source.gap();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o7_a_pending_change_is_not_settled_by_an_older_inventory() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.fail_always("a.txt", Fault::Status(500));
+    assert_eq!(copy.sync().exit_code(), 3);
+    copy.source.gap();
+    let run = copy.sync_with(|options| options.repair = true);
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    copy.source.heal();
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o8_an_unchanged_change_list_that_does_not_say_its_beginning_hides_no_inventory() {
+    let copy = with_one_change_list();
+    copy.source.rewrite("changelist.xml", |text| {
+        let text = without(&text, "from");
+        text.split_once("<url>").map_or(text.clone(), |(head, _)| format!("{head}</urlset>"))
+    });
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.put("a.txt", "listed in the next inventory only");
+    copy.source.snapshot();
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!(audited(&copy), (0, 3));
+}
+
+#[test]
+fn o9_a_list_without_a_beginning_that_is_replaced_is_not_taken_for_an_old_one() {
+    let copy = with_one_change_list();
+    copy.source.rewrite("changelist.xml", |text| without(&text, "from"));
+    copy.sync();
+    copy.source.put("a.txt", "first");
+    copy.source.put("b.txt", "second");
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.gap();
+    copy.source.put("a.txt", "third");
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o11_an_inventory_without_a_time_takes_back_no_change_that_was_applied() {
+    let copy = Copy::of_three();
+    copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+    copy.sync_with(|options| options.delete = true);
+    copy.source.put("a.txt", "changed later than the inventory");
+    copy.source.put("new.txt", "created later than the inventory");
+    copy.source.delete("b.txt");
+    assert_eq!(copy.sync_with(|options| options.delete = true).exit_code(), 0);
+    // The inventory stays as it is, and the changes are no longer listed.
+    copy.source.gap();
+    let run = copy.sync_with(|options| (options.delete, options.repair) = (true, true));
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 0), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    let (audited, heard) = copy.audit();
+    assert_eq!(audited.unwrap().exit_code(), 0, "{heard:?}");
+}
+
+#[test]
+fn o12_an_index_that_stays_as_it_is_hides_no_member_that_changed() {
+    let copy = Copy::laid_out(|layout| {
+        (layout.part_entries, layout.change_list) = (Some(2), false);
+    });
+    for list in ["resourcelist.xml", "resourcelist-0001.xml", "resourcelist-0002.xml"] {
+        copy.source.rewrite(list, |text| without(&without(&text, "at"), "completed"));
+    }
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.put("a.txt", "changed");
+    copy.source.snapshot();
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}

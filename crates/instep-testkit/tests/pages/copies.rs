@@ -1,0 +1,78 @@
+//! The pages of a copy, of a run that follows and of one that is over, and the state for programs.
+
+use std::fs;
+
+use instep_testkit::{FakeSource, Fault, instep};
+use serde_json::Value;
+
+use crate::{
+    PROGRAM,
+    serving::{PERSON, Serving, folder},
+};
+
+#[test]
+fn d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
+    let folder = folder(&[("a.txt", "abc"), ("b/c.txt", "def")]);
+    let source = Serving::start(folder.path(), &[]);
+    let copies = tempfile::tempdir().unwrap();
+    let copy = copies.path().join("the <copy>");
+    let follow = ["sync", &*source.base, "--follow", "--poll", "1s", "--listen", "127.0.0.1:0", "--json"];
+    let serving = Serving::spawn(instep(follow).arg(&copy));
+    let page =
+        serving.wait_for("", |page| page.contains("data-figure=\"held\">2<") && page.contains("In step."));
+    for part in
+        ["<h1>Copy in the &lt;copy&gt;</h1>", &*source.base, "Last runs", "in step", "data-events=\"events\""]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains(copies.path().to_str().unwrap()), "{page}");
+    let host = source.base.trim_end_matches('/');
+    serving.wait_for("", |page| page.contains(&format!("<td>{host}</td>")));
+    fs::write(folder.path().join("later.txt"), "later").unwrap();
+    serving.wait_for("", |page| page.contains("data-figure=\"held\">3<"));
+    let state: Value = serde_json::from_str(&serving.get("status", PROGRAM).body).unwrap();
+    assert_eq!((&state["held"], &state["owed"]), (&3.into(), &0.into()));
+    assert!(serving.page("runs").contains("in step"));
+    assert!(serving.page("pending").contains("Nothing: every resource"));
+    let absent = serving.get("absent", PERSON);
+    assert_eq!(absent.status, 404);
+    absent.assert_page("a page that is not there");
+}
+
+#[test]
+fn d14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
+    let source = FakeSource::start();
+    source.put("good.txt", "good");
+    source.put("bad.txt", "bad");
+    source.snapshot();
+    source.fail_always("bad.txt", Fault::Status(404));
+    let copies = tempfile::tempdir().unwrap();
+    let copy = copies.path().join("copy");
+    let run = instep(["sync", &source.capability_list_url()]).arg(&copy).output().unwrap();
+    assert_eq!(run.status.code(), Some(3), "{}", String::from_utf8_lossy(&run.stderr));
+    let serving = Serving::spawn(instep(["status", "--listen", "127.0.0.1:0", "--json"]).arg(&copy));
+    let page = serving.page("");
+    for part in [
+        "1 resource could not be had yet",
+        "What to do: ",
+        "tell the Source",
+        "bad.txt",
+        "Retried by the next run",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(serving.page("pending").contains("bad.txt"));
+    assert!(serving.page("runs").contains("kind deleted"));
+}
+
+#[test]
+fn c8_a_page_of_another_site_cannot_read_the_pages_of_a_copy() {
+    let folder = folder(&[("a.txt", "abc")]);
+    let source = Serving::start(folder.path(), &[]);
+    let copy = tempfile::tempdir().unwrap();
+    let run = instep(["sync", &*source.base]).arg(copy.path()).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let serving = Serving::spawn(instep(["status", "--listen", "127.0.0.1:0", "--json"]).arg(copy.path()));
+    assert_eq!(serving.get("status", PROGRAM).status, 200);
+    assert_eq!(serving.get_as("status", "evil.example", PROGRAM).status, 421);
+}

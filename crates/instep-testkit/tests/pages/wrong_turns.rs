@@ -1,0 +1,50 @@
+//! Addresses that lead to nothing, or are meant for programs.
+
+use std::fs;
+
+use crate::{
+    PROGRAM,
+    serving::{PERSON, Serving, folder},
+};
+
+#[test]
+fn d14_a_person_who_finds_nothing_is_told_what_may_be_meant() {
+    let folder = folder(&[("papers/2021/report.pdf", "1"), ("papers/2021/other.md", "2")]);
+    let serving = Serving::start(folder.path(), &[]);
+    let answer = serving.get("papers/2021/Reprot.pdf", PERSON);
+    assert_eq!(answer.status, 404);
+    let page = answer.assert_page("a misspelt name");
+    for part in [">papers/2021/report.pdf</a>", "resourcesync/search?q=Reprot.pdf", "?path=papers%2F2021%2F"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("other.md"), "{page}");
+    let page = serving.get("papers/1999/x/y.pdf", PERSON).assert_page("a folder that is not there");
+    assert!(page.contains("?path=papers%2F\""), "{page}");
+    let hostile = serving.get("%3Cscript%3Ealert(1)%3C/script%3E", PERSON);
+    assert_eq!(hostile.status, 404);
+    hostile.assert_page("a hostile name");
+    assert_eq!(serving.get("papers/2021/Reprot.pdf", PROGRAM).body, "");
+}
+
+#[test]
+fn d14_a_person_who_follows_the_batch_link_is_told_how_to_use_it() {
+    let folder = folder(&[("a.txt", "abc")]);
+    let serving = Serving::start(folder.path(), &[]);
+    let page = serving.page("resourcesync/batch");
+    assert!(page.contains("curl -f --json") && page.contains("batch.zip"), "{page}");
+    assert_eq!(serving.get("resourcesync/batch", PROGRAM).status, 405);
+    assert_eq!(serving.get("resourcesync/other/batch", PERSON).status, 404);
+}
+
+#[test]
+fn d14_names_from_the_content_are_text_on_every_page() {
+    let folder = folder(&[("<img src=x onerror=alert(1)>/a.txt", "1"), ("\u{202e}txt.exe", "2")]);
+    let serving = Serving::start(folder.path(), &[]);
+    fs::write(folder.path().join("<script>alert(1)<.txt"), "3").unwrap();
+    let page = serving.wait_for("", |page| page.contains("alert(1)&lt;.txt"));
+    assert!(page.contains("\\u{202e}txt.exe") || !page.contains('\u{202e}'), "{page}");
+    let page = serving.page("resourcesync/browse");
+    assert!(page.contains("&lt;img src=x onerror=alert(1)&gt;/"), "{page}");
+    assert!(!page.contains('\u{202e}'), "{page}");
+}
