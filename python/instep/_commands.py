@@ -1,0 +1,317 @@
+"""Publishing, synchronizing and checking: the program's commands as functions."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any, Callable, Mapping, Optional, TypeVar, Union
+
+from ._native import DateTime
+from ._program import Event, Option, Progress, Run
+
+__all__ = ["AuditReport", "Item", "Problem", "PublishReport", "SyncReport", "Tree", "audit", "explore", "publish", "sync"]
+
+Folder = Union[str, "os.PathLike[str]"]
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A resource or document that failed, or was left out."""
+
+    #: The URI or path that the problem is about.
+    subject: str
+    #: What happened.
+    what: str
+    #: ``error`` or ``warning``.
+    severity: str
+    #: ``mismatch``, ``missing``, ``denied``, ``unreachable``, ...; empty when publishing.
+    kind: str
+    #: What to do next; ``None`` if nothing is known.
+    hint: Optional[str]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A resource that an audit found to be different."""
+
+    #: ``+`` missing, ``~`` different, ``-`` surplus, ``!`` failed.
+    letter: str
+    #: The URI of the resource.
+    uri: str
+    #: What is different.
+    detail: Optional[str]
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """The outcome of a synchronization."""
+
+    #: Numbers of resources.
+    created: int
+    updated: int
+    deleted: int
+    unchanged: int
+    failed: int
+    #: Resources that the next run tries again.
+    owed: int
+    skipped: int
+    #: Bytes that were transferred.
+    bytes: int
+    requests: int
+    seconds: float
+    #: ``True`` if the copy is known to be all that the Source has.
+    in_step: bool
+    #: The way that was chosen, and why.
+    strategy: str
+    reason: str
+    #: The time up to which the copy has the Source's changes.
+    checkpoint: Optional[DateTime]
+    #: 0, or 3 if some resources failed and the rest is committed.
+    exit_code: int
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    #: The program's summary with every field.
+    summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class PublishReport:
+    """The outcome of a publication."""
+
+    #: Numbers of resources.
+    created: int
+    updated: int
+    deleted: int
+    unchanged: int
+    skipped: int
+    #: Resources published in all, and their bytes.
+    resources: int
+    bytes: int
+    #: The names of the documents that were written.
+    documents: tuple[str, ...]
+    #: The URL of the Source Description.
+    source_description: Optional[str]
+    #: The time as of which the Resource List is.
+    at: Optional[DateTime]
+    seconds: float
+    problems: tuple[Problem, ...] = ()
+    #: The program's summary with every field.
+    summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """The outcome of an audit."""
+
+    #: Numbers of resources.
+    same: int
+    missing: int
+    differing: int
+    surplus: int
+    failed: int
+    unauditable: int
+    bytes: int
+    seconds: float
+    #: 0, 3 if some resources could not be compared, or 20 if there are differences.
+    exit_code: int
+    #: The differences.
+    items: tuple[Item, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    #: The program's summary with every field.
+    summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_same(self) -> bool:
+        """``True`` if everything was compared and is the same."""
+        return self.exit_code == 0
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A document of a Source, with those that it leads to."""
+
+    uri: str
+    capability: Optional[str]
+    is_index: bool
+    entries: Optional[int]
+    #: The bytes of the resources listed.
+    bytes: Optional[int]
+    at: Optional[DateTime]
+    completed: Optional[DateTime]
+    from_: Optional[DateTime]
+    until: Optional[DateTime]
+    #: Why the document could not be read; ``None`` if it could.
+    problem: Optional[str]
+    children: tuple[Tree, ...]
+
+    def find(self, capability: str) -> Optional[Tree]:
+        """Return the first document with a capability, in the order of the tree; ``None`` if there is none."""
+        if self.capability == capability:
+            return self
+        return next((found for child in self.children if (found := child.find(capability))), None)
+
+
+def sync(
+    url: str, folder: Optional[Folder] = None, *, progress: Optional[Progress] = None, **options: Option
+) -> SyncReport:
+    """Make or update a copy of a Source, as ``instep sync`` does.
+
+    ``folder`` is ``./HOST`` if it is not given. ``progress`` is called with each event. ``options`` are those of
+    ``instep sync --help`` with underscores: ``delete=True``, ``max_delete="5%"``, ``include=["*.pdf", "letters/**"]``.
+
+    Resources that fail are reported in the result, and tried again by the next run; what ends the run raises a
+    :class:`CommandError`. A ``KeyboardInterrupt`` ends the run in order: what arrived is kept, and the next run resumes.
+    """
+    return Sync(url, folder, options).finish(progress)
+
+
+def publish(
+    folder: Folder, base_url: Optional[str] = None, *, progress: Optional[Progress] = None, **options: Option
+) -> PublishReport:
+    """Publish a folder, as ``instep publish`` does: write its documents as files that any web server can serve.
+
+    ``base_url`` is the URL at which the folder is served; later publications remember it. ``options`` are those of
+    ``instep publish --help`` with underscores: ``dump="always"``, ``hash="sha-256,md5"``.
+    """
+    return Publish(folder, base_url, options).finish(progress)
+
+
+def audit(
+    url: str, folder: Optional[Folder] = None, *, progress: Optional[Progress] = None, **options: Option
+) -> AuditReport:
+    """Compare a copy with its Source, as ``instep audit`` does. Differences are in the report and raise nothing.
+
+    ``options`` are those of ``instep audit --help`` with underscores: ``sample="1%"``.
+    """
+    return Audit(url, folder, options).finish(progress)
+
+
+def explore(url: str, **options: Option) -> Tree:
+    """Return the documents of a Source as a tree, from any of its URLs, as ``instep explore`` does."""
+    return Explore(url, options).finish(None)
+
+
+class _Command:
+    """A running command, and what is kept of its events."""
+
+    def __init__(self, command: str, positional: list[Optional[Folder]], options: Mapping[str, Option]) -> None:
+        self.run = Run(command, [value for value in positional if value is not None], options)
+        self.problems: list[Problem] = []
+
+    def execute(self, progress: Optional[Progress]) -> Event:
+        """Run to the end, and return the summary."""
+
+        def observe(event: Event) -> None:
+            self.keep(event)
+            if progress is not None:
+                progress(event)
+
+        return self.run.finish(observe)
+
+    def keep(self, event: Event) -> None:
+        """Keep what the report shows of an event."""
+        if event["type"] == "problem":
+            subject = event.get("uri") or event.get("subject") or ""
+            severity, kind = event.get("severity", "warning"), event.get("kind", "")
+            self.problems.append(Problem(subject, event["what"], severity, kind, event.get("hint")))
+
+
+class Sync(_Command):
+    """A running synchronization."""
+
+    def __init__(self, url: str, folder: Optional[Folder], options: Mapping[str, Option]) -> None:
+        super().__init__("sync", [url, folder], options)
+        self.notes: list[str] = []
+
+    def keep(self, event: Event) -> None:
+        super().keep(event)
+        if event["type"] == "note":
+            self.notes.append(event["text"])
+
+    def finish(self, progress: Optional[Progress]) -> SyncReport:
+        """Run to the end."""
+        summary = self.execute(progress)
+        made = _made(SyncReport, summary, problems=tuple(self.problems), notes=tuple(self.notes))
+        return made
+
+
+class Publish(_Command):
+    """A running publication."""
+
+    def __init__(self, folder: Folder, base_url: Optional[str], options: Mapping[str, Option]) -> None:
+        super().__init__("publish", [folder], {"base_url": base_url, **options})
+
+    def finish(self, progress: Optional[Progress]) -> PublishReport:
+        """Run to the end."""
+        return _made(PublishReport, self.execute(progress), problems=tuple(self.problems))
+
+
+class Audit(_Command):
+    """A running audit."""
+
+    def __init__(self, url: str, folder: Optional[Folder], options: Mapping[str, Option]) -> None:
+        super().__init__("audit", [url, folder], options)
+        self.items: list[Item] = []
+
+    def keep(self, event: Event) -> None:
+        super().keep(event)
+        if event["type"] == "item":
+            self.items.append(Item(event["letter"], event["uri"], event["detail"]))
+
+    def finish(self, progress: Optional[Progress]) -> AuditReport:
+        """Run to the end."""
+        summary = self.execute(progress)
+        return _made(AuditReport, summary, items=tuple(self.items), problems=tuple(self.problems))
+
+
+class Explore(_Command):
+    """A running exploration."""
+
+    def __init__(self, url: str, options: Mapping[str, Option]) -> None:
+        super().__init__("explore", [url], options)
+        self.tree: Optional[Event] = None
+
+    def keep(self, event: Event) -> None:
+        if event["type"] == "tree":
+            self.tree = event
+
+    def finish(self, progress: Optional[Progress]) -> Tree:
+        """Run to the end."""
+        self.execute(progress)
+        assert self.tree is not None
+        return _tree(self.tree)
+
+
+def _made(report: Callable[..., R], summary: Event, **kept: Any) -> R:
+    """Return a report with the fields of a summary that it has; a run that planned only has few of them."""
+    fields: Mapping[str, Any] = getattr(report, "__dataclass_fields__")
+    values = {name: summary.get(name, _NOTHING.get(str(fields[name].type))) for name in fields}
+    for name in ("checkpoint", "at"):
+        if values.get(name) is not None:
+            values[name] = DateTime(values[name])
+    if "documents" in values:
+        values["documents"] = tuple(values["documents"] or ())
+    return report(**{**values, "summary": summary, **kept})
+
+
+_NOTHING = {"int": 0, "float": 0.0, "bool": False, "str": ""}
+
+
+def _tree(node: Event) -> Tree:
+    times = ("at", "completed", "from", "until")
+    at, completed, from_, until = (DateTime(node[name]) if node[name] else None for name in times)
+    children = tuple(_tree(child) for child in node["children"])
+    return Tree(
+        node["uri"],
+        node["capability"],
+        node["index"],
+        node["entries"],
+        node["bytes"],
+        at,
+        completed,
+        from_,
+        until,
+        node["problem"],
+        children,
+    )

@@ -1,0 +1,172 @@
+"""The program of the wheel: where it is, and runs of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import IO, Any, Callable, Iterator, Mapping, Optional, Sequence, Union
+
+from .errors import ProgramError, RunInterrupted, _of_exit_code
+
+__all__ = ["Event", "Option", "Progress", "program"]
+
+Event = dict[str, Any]
+"""A line of the program's output: ``type`` and the fields that the book lists under "JSON output"."""
+
+Progress = Callable[[Event], object]
+"""Called with each event of a run, in the thread of the run. An exception that it raises ends the run in order."""
+
+Option = Union[None, bool, int, float, str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]
+"""The value of an option: ``True`` for one without a value, a sequence for one that is repeated."""
+
+_NAME = "instep.exe" if os.name == "nt" else "instep"
+
+
+def program() -> str:
+    """Return the path of the program ``instep``.
+
+    It is the one of the same wheel, which ``pip`` puts beside ``python``; else the one in ``PATH``. The variable
+    ``INSTEP_PROGRAM`` names another one.
+
+    >>> import instep, subprocess
+    >>> subprocess.run([instep.program(), "--version"], capture_output=True, text=True).stdout.split()[0]
+    'instep'
+    """
+    named = os.environ.get("INSTEP_PROGRAM")
+    if named:
+        return named
+    for folder in _folders():
+        if (folder / _NAME).is_file():
+            return str(folder / _NAME)
+    found = shutil.which(_NAME)
+    if found is None:
+        raise ProgramError("The program instep is not installed: install a wheel of instep, or set INSTEP_PROGRAM")
+    return found
+
+
+def _folders() -> Iterator[Path]:
+    """Return the folders where ``pip`` puts programs: of the environment, of the user, of ``--target``."""
+    yield Path(sysconfig.get_path("scripts"))
+    user = "nt_user" if os.name == "nt" else "posix_user"
+    yield Path(sysconfig.get_path("scripts", scheme=user))
+    yield Path(__file__).parent.parent / "bin"
+
+
+def arguments(options: Mapping[str, Option]) -> list[str]:
+    """Return options as arguments: ``max_delete="5%"`` becomes ``--max-delete=5%``.
+
+    >>> arguments({"delete": True, "exclude": ["*.tmp", "*.bak"], "limit": None})
+    ['--delete', '--exclude=*.tmp', '--exclude=*.bak']
+    """
+    given: list[str] = []
+    for name, value in options.items():
+        option = f"--{name.rstrip('_').replace('_', '-')}"
+        if value is None or value is False:
+            continue
+        if value is True:
+            given.append(option)
+            continue
+        single = isinstance(value, (str, int, float, os.PathLike))
+        values: Sequence[Any] = [value] if single else value  # type: ignore[assignment]
+        given.extend(f"{option}={os.fspath(one) if isinstance(one, os.PathLike) else one}" for one in values)
+    return given
+
+
+class Run:
+    """One run of the program: its events, and how it ends.
+
+    The program runs in a process group of its own: a Ctrl-C in the terminal reaches Python alone, which then asks the
+    program once to end in order.
+    """
+
+    def __init__(self, command: str, positional: Sequence[Union[str, "os.PathLike[str]"]], options: Mapping[str, Option]) -> None:
+        argv = [program(), command, *arguments(options), "--json", "--", *(os.fspath(value) for value in positional)]
+        self._messages = tempfile.TemporaryFile()
+        self._summary: Optional[Event] = None
+        self._error: Optional[Event] = None
+        self._stopped = False
+        group: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {}
+        self._process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._messages, **group
+        )
+
+    def stop(self) -> None:
+        """Ask the program to end in order, once. What was committed stays, and the next run resumes."""
+        if not self._stopped:
+            self._stopped = True
+            if self._process.poll() is None:
+                self._process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+
+    def finish(self, observe: Progress) -> Event:
+        """Pass each event to ``observe`` until the program ends; return its summary.
+
+        Whatever is raised meanwhile, a ``KeyboardInterrupt`` too, first ends the program in order.
+        """
+        try:
+            for event in self._events():
+                if event["type"] == "summary":
+                    self._summary = event
+                elif event["type"] == "error":
+                    self._error = event
+                else:
+                    observe(event)
+            code = self._process.wait()
+        except BaseException:
+            self.stop()
+            self._drain()
+            raise
+        finally:
+            self._close()
+        return self._outcome(code)
+
+    def _outcome(self, code: int) -> Event:
+        if self._stopped or code in (130, 143):
+            raise RunInterrupted("The run was interrupted; its state is saved", code if code > 0 else 130)
+        if self._summary is not None:
+            return self._summary
+        if self._error is not None:
+            raise _of_exit_code(self._error["message"], code, self._error["hint"])
+        if code == 0:
+            return {"exit_code": 0}
+        raise _of_exit_code(self._said or f"instep ended with {code}", code, None)
+
+    def _events(self) -> Iterator[Event]:
+        for line in self._output:
+            yield json.loads(line)
+
+    def _drain(self) -> None:
+        """Wait for the end. A second Ctrl-C does not cut the program off, which is saving its state."""
+        while True:
+            try:
+                for _ in self._output:
+                    pass
+                self._process.wait()
+                return
+            except KeyboardInterrupt:
+                continue
+
+    @property
+    def _output(self) -> IO[bytes]:
+        assert self._process.stdout is not None
+        return self._process.stdout
+
+    def _close(self) -> None:
+        self._output.close()
+        self._messages.seek(0)
+        self._said = self._messages.read(1 << 16).decode(errors="replace").strip().removeprefix("error: ")
+        self._messages.close()
+
+
+def main() -> None:
+    """Run the program in the place of this process: ``python -m instep``."""
+    path = program()
+    if os.name == "posix":
+        os.execv(path, [path, *sys.argv[1:]])
+    raise SystemExit(subprocess.run([path, *sys.argv[1:]]).returncode)

@@ -1,0 +1,161 @@
+"""The functions of :mod:`instep` for ``asyncio``.
+
+Documents are read and written in threads, so that the event loop goes on. Cancelling a task that runs ``sync``,
+``publish``, ``audit`` or ``explore`` ends the program in order: what arrived is kept, and the next run resumes.
+
+>>> import asyncio, instep
+>>> from instep import aio
+>>> async def main():
+...     xml = b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>http://example.com/</loc></url></urlset>"
+...     return [entry.loc async for entry in await aio.read(xml)]
+>>> asyncio.run(main())
+['http://example.com/']
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any, Callable, Optional, TypeVar, Union
+
+from . import _commands, _kinds, _reading
+from ._commands import AuditReport, Folder, PublishReport, SyncReport, Tree
+from ._documents import Document
+from ._native import Entry, Finding, Header, Report
+from ._native import Reader as BlockingReader
+from ._program import Option, Progress
+from ._sources import Readable
+
+__all__ = ["Reader", "audit", "explore", "load", "publish", "read", "sync", "validate"]
+
+R = TypeVar("R")
+
+
+class Reader:
+    """An asynchronous iterator over the entries of a document, whose header is known from the start."""
+
+    def __init__(self, reader: BlockingReader) -> None:
+        self._reader = reader
+        self._ready: list[Entry] = []
+
+    @property
+    def header(self) -> Header:
+        """The header."""
+        return self._reader.header
+
+    def take_findings(self) -> list[Finding]:
+        """Return the findings since the last call."""
+        return self._reader.take_findings()
+
+    def close(self) -> None:
+        """Let go of the source."""
+        self._ready.clear()
+        self._reader.close()
+
+    async def __aenter__(self) -> Reader:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __aiter__(self) -> Reader:
+        return self
+
+    async def __anext__(self) -> Entry:
+        if not self._ready:
+            self._ready = await asyncio.to_thread(self._reader.next_batch)
+            self._ready.reverse()
+        if not self._ready:
+            raise StopAsyncIteration
+        return self._ready.pop()
+
+
+async def read(source: Readable, *, base: Optional[str] = None, timeout: float = 30.0) -> Reader:
+    """Open a document as :func:`instep.read` does."""
+    return Reader(await asyncio.to_thread(_reading.read, source, base=base, timeout=timeout))
+
+
+async def load(source: Readable, *, base: Optional[str] = None, timeout: float = 30.0) -> Document:
+    """Read a document as a whole, as :func:`instep.load` does."""
+    return await asyncio.to_thread(_kinds.load, source, base=base, timeout=timeout)
+
+
+async def validate(source: Readable, **options: Any) -> Report:
+    """Check a document as :func:`instep.validate` does."""
+    return await asyncio.to_thread(_reading.validate, source, **options)
+
+
+async def sync(
+    url: str, folder: Optional[Folder] = None, *, progress: Optional[Progress] = None, **options: Option
+) -> SyncReport:
+    """Make or update a copy as :func:`instep.sync` does. ``progress`` is called in the thread of the event loop."""
+    command = _commands.Sync(url, folder, options)
+    return await _finished(command, command.finish, progress)
+
+
+async def publish(
+    folder: Folder, base_url: Optional[str] = None, *, progress: Optional[Progress] = None, **options: Option
+) -> PublishReport:
+    """Publish a folder as :func:`instep.publish` does."""
+    command = _commands.Publish(folder, base_url, options)
+    return await _finished(command, command.finish, progress)
+
+
+async def audit(
+    url: str, folder: Optional[Folder] = None, *, progress: Optional[Progress] = None, **options: Option
+) -> AuditReport:
+    """Compare a copy with its Source as :func:`instep.audit` does."""
+    command = _commands.Audit(url, folder, options)
+    return await _finished(command, command.finish, progress)
+
+
+async def explore(url: str, **options: Option) -> Tree:
+    """Return the documents of a Source as :func:`instep.explore` does."""
+    command = _commands.Explore(url, options)
+    return await _finished(command, command.finish, None)
+
+
+_Running = Union[_commands.Sync, _commands.Publish, _commands.Audit, _commands.Explore]
+
+
+async def _finished(
+    command: _Running, finish: Callable[[Optional[Progress]], R], progress: Optional[Progress]
+) -> R:
+    """Run a command in a thread. A cancellation stops the program and waits for its end."""
+    loop = asyncio.get_running_loop()
+    faults: list[BaseException] = []
+
+    def call(event: dict[str, Any]) -> None:
+        assert progress is not None
+        try:
+            progress(event)
+        except BaseException as fault:
+            faults.append(fault)
+            command.run.stop()
+
+    def report(event: dict[str, Any]) -> None:
+        loop.call_soon_threadsafe(call, event)
+
+    running = asyncio.ensure_future(asyncio.to_thread(finish, None if progress is None else report))
+    try:
+        result = await asyncio.shield(running)
+        # The events that the thread has handed over come before the result.
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        command.run.stop()
+        await asyncio.wait([running])
+        if not running.cancelled():
+            running.exception()
+        raise
+    except Exception:
+        if faults:
+            raise faults[0] from None
+        raise
+    if faults:
+        raise faults[0]
+    return result

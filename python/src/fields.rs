@@ -1,0 +1,114 @@
+//! The fields that entries, links and headers have in common: from keyword arguments, and back.
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyString},
+};
+use resourcesync::{
+    Capability, Change, Digests, MediaType, PackagePath, Uri,
+    document::{Attribute, Metadata},
+};
+
+use crate::{
+    datetime::{DateTimeValue, TimeArgument},
+    errors,
+};
+
+/// Reads a URI.
+pub(crate) fn uri(name: &str, text: &str) -> PyResult<Uri> {
+    Uri::parse(text).map_err(|error| errors::value(name, text, &error))
+}
+
+/// Reads an optional time.
+pub(crate) fn time(value: &Bound<'_, PyAny>) -> PyResult<Option<resourcesync::DateTime>> {
+    Ok(value.extract::<Option<TimeArgument>>()?.map(|time| time.0))
+}
+
+/// Reads an optional text.
+pub(crate) fn text(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    value.extract()
+}
+
+/// Reads digests: `"md5:... sha-256:..."`, or a mapping of algorithms to hexadecimal digests.
+pub(crate) fn digests(value: &Bound<'_, PyAny>) -> PyResult<Digests> {
+    let text = match value.cast::<PyDict>() {
+        Ok(map) => {
+            let items = map.iter().map(|(name, digest)| Ok(format!("{name}:{digest}")));
+            items.collect::<PyResult<Vec<_>>>()?.join(" ")
+        }
+        Err(_) => text(value)?.unwrap_or_default(),
+    };
+    text.parse().map_err(|error| errors::value("hash", &text, &error))
+}
+
+/// Reads attributes of other namespaces: tuples of namespace, name and value.
+pub(crate) fn attributes(value: &Bound<'_, PyAny>) -> PyResult<Vec<Attribute>> {
+    let tuples: Vec<(String, String, String)> = value.extract()?;
+    Ok(tuples.iter().map(|(namespace, name, value)| Attribute::new(namespace, name, value)).collect())
+}
+
+/// Sets a field of `rs:md` by its Python name; `None` removes it. Returns `false` if there is no such field.
+pub(crate) fn set_metadata(md: &mut Metadata, name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match name {
+        "capability" => md.capability = text(value)?.map(|text| Capability::parse(&text)),
+        "at" => md.at = time(value)?,
+        "completed" => md.completed = time(value)?,
+        "from_" => md.from = time(value)?,
+        "until" => md.until = time(value)?,
+        "change" => md.change = text(value)?.map(|text| Change::parse(&text)),
+        "datetime" => md.datetime = time(value)?,
+        "encoding" => md.encoding = text(value)?.map(String::into_boxed_str),
+        "hash" => md.hash = digests(value)?,
+        "length" => md.length = value.extract()?,
+        "path" => md.path = text(value)?.map(|text| PackagePath::new(&text)),
+        "type" => md.media_type = text(value)?.map(|text| MediaType::new(&text)),
+        "modified" => md.modified = time(value)?,
+        "attributes" => md.other = attributes(value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Returns a time for Python.
+pub(crate) fn shown(time: Option<resourcesync::DateTime>) -> Option<DateTimeValue> {
+    time.map(DateTimeValue)
+}
+
+/// Returns digests as written; `None` if there are none.
+pub(crate) fn written(digests: &Digests) -> Option<String> {
+    (!digests.is_empty()).then(|| digests.to_string())
+}
+
+/// Returns digests as a `dict` of algorithms to digests as written.
+pub(crate) fn by_algorithm<'py>(py: Python<'py>, digests: &Digests) -> PyResult<Bound<'py, PyDict>> {
+    let map = PyDict::new(py);
+    for digest in digests {
+        let written = digest.to_string();
+        map.set_item(digest.algorithm.as_str(), written.split_once(':').map_or("", |(_, value)| value))?;
+    }
+    Ok(map)
+}
+
+/// Returns attributes of other namespaces as tuples.
+pub(crate) fn foreign(attributes: &[Attribute]) -> Vec<(String, String, String)> {
+    let owned = |text: &str| text.to_owned();
+    let tuple = |it: &Attribute| (owned(&it.namespace), owned(&it.name), owned(&it.value));
+    attributes.iter().map(tuple).collect()
+}
+
+/// Returns the representation of a value: the call that makes it, with the fields that are set.
+pub(crate) fn representation(
+    py: Python<'_>,
+    class: &str,
+    values: &[&str],
+    fields: &[(&str, Option<String>)],
+) -> PyResult<String> {
+    let quoted = |text: &str| Ok::<_, PyErr>(PyString::new(py, text).repr()?.to_string());
+    let mut arguments = values.iter().map(|value| quoted(value)).collect::<PyResult<Vec<_>>>()?;
+    for (name, value) in fields {
+        if let Some(value) = value {
+            arguments.push(format!("{name}={}", quoted(value)?));
+        }
+    }
+    Ok(format!("{class}({})", arguments.join(", ")))
+}

@@ -1,0 +1,68 @@
+"""The functions for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+
+import pytest
+
+import instep
+from instep import aio
+
+from .conftest import Source
+
+
+def test_a_source_is_read_and_copied_without_blocking_the_loop(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(4)
+
+    async def main() -> None:
+        published = await aio.publish(source.folder, source.url)
+        assert published.created == 4
+        events: list[str] = []
+        tree, report = await asyncio.gather(
+            aio.explore(source.url),
+            aio.sync(source.url, tmp_path / "copy", progress=lambda event: events.append(event["type"])),
+        )
+        assert report.in_step and events.count("item") == 4
+        listed = tree.find("resourcelist")
+        assert listed is not None
+        async with await aio.read(listed.uri) as reader:
+            assert len([entry async for entry in reader]) == 4
+        assert (await aio.validate(listed.uri)).is_valid
+        assert isinstance(await aio.load(listed.uri), instep.ResourceList)
+        assert (await aio.audit(source.url, tmp_path / "copy")).is_same
+
+    asyncio.run(main())
+
+
+def test_cancelling_a_task_ends_the_program_in_order(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(4)
+    source.publish()
+
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        def report(event: instep.Event) -> None:
+            if event["type"] == "round":
+                begun.set()
+
+        task = asyncio.create_task(aio.sync(source.url, tmp_path / "copy", follow=True, progress=report))
+        await asyncio.wait_for(begun.wait(), 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert instep.sync(source.url, tmp_path / "copy").in_step
+
+
+def test_an_exception_of_the_callback_reaches_the_awaiter(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(4)
+    source.publish()
+
+    def refuse(event: instep.Event) -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        asyncio.run(aio.sync(source.url, tmp_path / "copy", progress=refuse))

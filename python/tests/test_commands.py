@@ -1,0 +1,129 @@
+"""The program's commands as functions, against a Source over HTTP."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import pytest
+
+import instep
+
+from .conftest import Source
+
+
+def test_a_folder_is_published_copied_and_compared(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(5)
+    published = source.publish()
+    assert (published.created, published.resources, published.problems) == (5, 5, ())
+    assert published.source_description == f"{source.url}.well-known/resourcesync"
+
+    events: list[dict[str, Any]] = []
+    copy = tmp_path / "copy"
+    report = instep.sync(source.url, copy, progress=events.append)
+    assert (report.created, report.in_step, report.exit_code) == (5, True, 0)
+    assert report.checkpoint == published.at
+    assert sum(event["type"] == "item" for event in events) == 5
+    assert (copy / "file3.txt").read_text() == "text 3"
+    assert instep.audit(source.url, copy).is_same
+
+    (copy / "file3.txt").write_text("text x")
+    audited = instep.audit(source.url, copy)
+    assert (audited.differing, audited.is_same) == (1, False)
+    assert [(item.letter, item.uri) for item in audited.items] == [("~", f"{source.url}file3.txt")]
+
+
+def test_the_documents_of_a_source_are_read_from_its_urls(source: Source) -> None:
+    source.fill(3)
+    source.publish()
+    tree = instep.explore(source.url)
+    listed = tree.find("resourcelist")
+    assert listed is not None and (listed.entries, listed.children) == (3, ())
+    with instep.read(listed.uri) as reader:
+        assert reader.header.capability == "resourcelist"
+        assert [entry.length for entry in reader] == [6, 6, 6]
+    assert instep.validate(listed.uri).is_valid
+    assert isinstance(instep.load(f"{source.url}.well-known/resourcesync"), instep.SourceDescription)
+
+
+def test_a_resource_that_is_missing_is_a_problem_of_the_report(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(3)
+    source.publish()
+    (source.folder / "file1.txt").unlink()
+    report = instep.sync(source.url, tmp_path / "copy")
+    assert (report.exit_code, report.in_step, report.created) == (3, False, 2)
+    assert [(problem.kind, problem.subject) for problem in report.problems] == [("missing", f"{source.url}file1.txt")]
+
+
+def test_a_guard_that_refuses_is_an_exception_with_a_hint(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(30)
+    source.publish()
+    instep.sync(source.url, tmp_path / "copy")
+    for number in range(25):
+        (source.folder / f"file{number}.txt").unlink()
+    source.publish(max_delete="100%")
+    with pytest.raises(instep.RefusedError) as caught:
+        instep.sync(source.url, tmp_path / "copy", delete=True)
+    assert caught.value.exit_code == 6 and caught.value.hint is not None
+    assert instep.sync(source.url, tmp_path / "copy", delete=True, max_delete="100%").deleted == 25
+
+
+def test_exceptions_follow_the_exit_codes(source: Source, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(instep.FetchError):
+        instep.sync(source.url, tmp_path / "copy")
+    with pytest.raises(instep.UsageError, match="--no-such-option"):
+        instep.sync(source.url, tmp_path / "copy", no_such_option=True)
+    with pytest.raises(instep.FetchError, match="404"):
+        instep.read(f"{source.url}nowhere.xml")
+    for kind in (instep.FetchError, instep.UsageError, instep.DocumentError):
+        assert issubclass(kind, instep.InstepError)
+
+
+def test_an_exception_of_the_callback_ends_the_run_in_order(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(3)
+    source.publish()
+
+    def refuse(event: instep.Event) -> None:
+        raise LookupError(event["type"])
+
+    with pytest.raises(LookupError):
+        instep.sync(source.url, tmp_path / "copy", progress=refuse)
+    assert instep.sync(source.url, tmp_path / "copy").in_step
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_ctrl_c_ends_a_synchronization_in_order(source: Source, tmp_path: pathlib.Path) -> None:
+    """The copy follows its Source until Ctrl-C; the state is saved, the lock is free, and the next run resumes."""
+    source.fill(3)
+    source.publish()
+    script = """
+        import instep, sys
+        def report(event):
+            if event["type"] == "round":
+                print("round", flush=True)
+        try:
+            instep.sync(sys.argv[1], sys.argv[2], follow=True, progress=report)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), source.url, str(tmp_path / "copy")], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "round\n"
+    child.send_signal(signal.SIGINT)
+    output, _ = child.communicate(timeout=60)
+    assert (output.splitlines()[-1], child.returncode) == ("interrupted", 0)
+    report = instep.sync(source.url, tmp_path / "copy")
+    assert (report.unchanged, report.created, report.in_step) == (report.unchanged, 0, True)
+
+
+def test_the_command_of_the_wheel_is_the_program() -> None:
+    for command in ([instep.program()], [sys.executable, "-m", "instep"]):
+        done = subprocess.run([*command, "help", "exit-codes"], capture_output=True, text=True, check=True)
+        assert "refused by a safety guard" in done.stdout

@@ -1,0 +1,165 @@
+"""Programs that were written for the reference library, moved by their imports."""
+
+from __future__ import annotations
+
+import io
+import os
+import pathlib
+import zipfile
+
+import pytest
+
+import instep
+from instep.compat import resync
+from instep.compat.resync.client import Client, ClientFatalError
+from instep.compat.resync.client_state import ClientState
+from instep.compat.resync.dump import Dump
+from instep.compat.resync.mapper import Mapper, MapperError
+from instep.compat.resync.resource import ChangeTypeError
+from instep.compat.resync.resource_list import ResourceListDupeError
+from instep.compat.resync.resource_list_builder import ResourceListBuilder
+from instep.compat.resync.sitemap import Sitemap, SitemapParseError
+from instep.compat.resync.url_authority import UrlAuthority
+
+from .conftest import Source
+
+
+def test_a_resource_list_is_built_and_written_as_its_documentation_shows() -> None:
+    resources = resync.ResourceList()
+    resources.add(resync.Resource("http://example.com/res1", lastmod="2013-01-01"))
+    resources.add(resync.Resource("http://example.com/res2", lastmod="2013-01-02"))
+    assert resources.as_xml() == (
+        "<?xml version='1.0' encoding='UTF-8'?>\n"
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">'
+        '<rs:md capability="resourcelist" />'
+        "<url><loc>http://example.com/res1</loc><lastmod>2013-01-01T00:00:00Z</lastmod></url>"
+        "<url><loc>http://example.com/res2</loc><lastmod>2013-01-02T00:00:00Z</lastmod></url></urlset>"
+    )
+
+
+def test_a_capability_list_is_read_and_shows_what_is_supported(tmp_path: pathlib.Path) -> None:
+    written = instep.CapabilityList(up="http://example.com/.well-known/resourcesync")
+    written.add_capability("changelist", "http://example.com/changelist.xml")
+    written.add_capability("resourcelist", "http://example.com/resourcelist.xml")
+    written.write(tmp_path / "capabilitylist.xml")
+    capabilities = resync.CapabilityList()
+    capabilities.read(str(tmp_path / "capabilitylist.xml"))
+    supported = [(resource.capability, resource.uri) for resource in capabilities]
+    assert supported == [
+        ("resourcelist", "http://example.com/resourcelist.xml"),
+        ("changelist", "http://example.com/changelist.xml"),
+    ]
+    assert capabilities.has_capability("resourcelist") and not capabilities.has_capability("changedump")
+
+
+def test_what_it_writes_is_what_the_standard_says() -> None:
+    changes = resync.ChangeList(ln=[{"rel": "up", "href": "http://example.com/caps.xml"}])
+    changes.md_from = "2013-01-01T00:00:00Z"
+    changes.add(resync.Resource("http://example.com/a", change="updated", datetime="2013-01-02T00:00:00Z", md5="0" * 32))
+    changes.add(resync.Resource("http://example.com/b", change="deleted", datetime="2013-01-03T00:00:00Z"))
+    report = instep.validate(changes.as_xml().encode())
+    assert report.is_valid, report.findings
+    read = instep.ChangeList.read(changes.as_xml().encode())
+    assert [(entry.loc, entry.change, str(entry.datetime)) for entry in read] == [
+        ("http://example.com/a", "updated", "2013-01-02T00:00:00Z"),
+        ("http://example.com/b", "deleted", "2013-01-03T00:00:00Z"),
+    ]
+    with pytest.raises(ChangeTypeError):
+        resync.Resource("http://example.com/c", change="moved")
+
+
+def test_lists_are_compared(tmp_path: pathlib.Path) -> None:
+    copy, source = resync.ResourceList(), resync.ResourceList()
+    copy.add([resync.Resource("a", timestamp=1), resync.Resource("b", timestamp=1), resync.Resource("d", timestamp=1)])
+    source.add([resync.Resource("a", timestamp=1), resync.Resource("b", timestamp=2), resync.Resource("c", timestamp=1)])
+    uris = [[resource.uri for resource in part] for part in copy.compare(source)]
+    assert uris == [["a"], ["b"], ["d"], ["c"]]
+    with pytest.raises(ResourceListDupeError):
+        copy.add(resync.Resource("a"))
+
+
+def test_a_long_list_becomes_an_index_with_parts_and_is_read_back(tmp_path: pathlib.Path) -> None:
+    mapper = Mapper(["http://example.com", str(tmp_path)])
+    resources = resync.ResourceList(mapper=mapper)
+    resources.max_sitemap_entries = 2
+    resources.add(resync.Resource(f"http://example.com/{number}", length=number) for number in range(5))
+    resources.write(str(tmp_path / "list.xml"))
+    names = ["list.xml", "list00000.xml", "list00001.xml", "list00002.xml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    read = resync.ResourceList(mapper=mapper)
+    read.read(str(tmp_path / "list.xml"))
+    assert [(resource.uri, resource.length) for resource in read] == [
+        (f"http://example.com/{number}", number) for number in range(5)
+    ]
+
+
+def test_a_list_of_files_is_built_and_packed(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "a.txt").write_text("hello")
+    (folder / "b.tmp").write_text("left out")
+    builder = ResourceListBuilder(mapper=Mapper(["http://example.com", str(folder)]), set_hashes=["md5"], set_path=True)
+    builder.add_exclude_patterns([r".*\.tmp"])
+    resources = builder.from_disk()
+    (resource,) = list(resources)
+    assert (resource.uri, resource.length, resource.md5) == (
+        "http://example.com/a.txt",
+        5,
+        "5d41402abc4b2a76b9719d911017c592",
+    )
+    assert resources.md_at is not None and resources.md_completed is not None
+    assert Dump(resources=resources).write(str(tmp_path / "part_")) == 1
+    assert zipfile.ZipFile(tmp_path / "part_00000.zip").read("a.txt") == b"hello"
+    with instep.read(tmp_path / "part_00000.xml") as manifest:
+        assert manifest.header.capability == "resourcedump-manifest"
+
+
+def test_the_client_copies_a_source_and_then_applies_its_changes(
+    source: Source, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.fill(3)
+    source.publish(single_changelist=True, dump="never")
+    monkeypatch.chdir(tmp_path)
+    copy = tmp_path / "copy"
+    client = Client()
+    client.set_mappings([source.url, str(copy)])
+    client.baseline_or_audit()
+    assert sorted(os.listdir(copy)) == ["file0.txt", "file1.txt", "file2.txt"]
+    since = ClientState().get_state(client.sitemap)
+    assert since is not None
+    (source.folder / "file1.txt").write_text("changed")
+    source.publish(single_changelist=True)
+    tree = instep.explore(source.url).find("changelist")
+    assert tree is not None and not tree.is_index
+    again = Client()
+    again.set_mappings([source.url, str(copy)])
+    again.incremental(change_list_uri=tree.uri)
+    assert (copy / "file1.txt").read_text() == "changed"
+
+
+def test_a_client_without_mapping_or_with_an_unsafe_one_refuses() -> None:
+    with pytest.raises(ClientFatalError, match="No source to destination mapping"):
+        Client().baseline_or_audit()
+    client = Client()
+    client.set_mappings(["/tmp/a", "/tmp/a/b"])
+    with pytest.raises(ClientFatalError, match="unsafe"):
+        client.baseline_or_audit()
+
+
+def test_a_uri_cannot_lead_out_of_the_folder_of_the_copy() -> None:
+    mapper = Mapper(["http://example.com/", "/tmp/copy"])
+    assert mapper.src_to_dst("http://example.com/a/b") == "/tmp/copy/a/b"
+    assert mapper.dst_to_src("/tmp/copy/a/b") == "http://example.com/a/b"
+    with pytest.raises(MapperError):
+        mapper.src_to_dst("http://example.com/../../etc/passwd")
+    authority = UrlAuthority("http://example.com/dir/list.xml", strict=True)
+    assert authority.has_authority_over("http://example.com/dir/a")
+    assert not authority.has_authority_over("http://other.com/dir/a")
+
+
+def test_a_doctype_is_refused() -> None:
+    bomb = '<!DOCTYPE a [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset>&b;</urlset>'
+    with pytest.raises(SitemapParseError, match="DOCTYPE"):
+        resync.ResourceList().parse(str_data=bomb)
+    with pytest.raises(SitemapParseError):
+        Sitemap().parse_xml(fh=io.StringIO("<html/>"))
