@@ -3,6 +3,7 @@
 mod batch;
 mod dump;
 mod far;
+mod instructions;
 mod million;
 mod more;
 mod publish;
@@ -13,56 +14,65 @@ mod sync;
 
 use anyhow::Result;
 
-use crate::{Options, measure::Report};
+use crate::{Options, measure::BenchReport};
 
 /// A job that can be asked for by name.
-pub struct Job {
+pub struct BenchJob {
     pub name: &'static str,
     pub about: &'static str,
-    pub run: fn(&Options, &mut Report) -> Result<()>,
+    pub run: fn(&Options, &mut BenchReport) -> Result<()>,
 }
 
 /// In the order of the README.
-pub const ALL: &[Job] = &[
-    Job { name: "read", about: "a Resource List to typed entries", run: read::time },
-    Job { name: "read-memory", about: "1,000,000 entries, streamed", run: read::memory },
-    Job { name: "publish", about: "a folder of small files, first run", run: publish::first },
-    Job { name: "publish-again", about: "the same folder, nothing changed", run: publish::again },
-    Job { name: "sync", about: "a baseline of small files from nginx", run: sync::baseline },
-    Job { name: "sync-again", about: "the same copy, nothing changed", run: sync::again },
-    Job {
+pub const ALL: &[BenchJob] = &[
+    BenchJob { name: "read", about: "a Resource List to typed entries", run: read::time },
+    BenchJob { name: "read-memory", about: "1,000,000 entries, streamed", run: read::memory },
+    BenchJob { name: "publish", about: "a folder of small files, first run", run: publish::first },
+    BenchJob { name: "publish-again", about: "the same folder, nothing changed", run: publish::again },
+    BenchJob { name: "sync", about: "a baseline of small files from nginx", run: sync::baseline },
+    BenchJob { name: "sync-again", about: "the same copy, nothing changed", run: sync::again },
+    BenchJob {
         name: "sync-far",
         about: "a baseline over a round trip of 20 ms, by list and by dump",
         run: far::distance,
     },
-    Job { name: "sync-held", about: "a copy of many resources, nothing new", run: far::held },
-    Job { name: "changes", about: "one file in a hundred changed, by Change List", run: more::changes },
-    Job { name: "large", about: "a baseline of 200 files of 5 MB", run: more::large },
-    Job { name: "audit", about: "every held file hashed", run: more::audit },
-    Job { name: "validate", about: "all offline rules over a Resource List", run: more::validate },
-    Job { name: "dump", about: "a Resource Dump of small files", run: dump::dump },
-    Job {
+    BenchJob { name: "sync-held", about: "a copy of many resources, nothing new", run: far::held },
+    BenchJob { name: "changes", about: "one file in a hundred changed, by Change List", run: more::changes },
+    BenchJob { name: "large", about: "a baseline of 200 files of 5 MB", run: more::large },
+    BenchJob { name: "audit", about: "every held file hashed", run: more::audit },
+    BenchJob { name: "validate", about: "all offline rules over a Resource List", run: more::validate },
+    BenchJob { name: "dump", about: "a Resource Dump of small files", run: dump::dump },
+    BenchJob {
         name: "million",
         about: "a Source of 1,000,000 files: nothing, little, all to be written",
         run: million::publish,
     },
-    Job { name: "record", about: "changes said by applications while serving", run: record::record },
-    Job { name: "batch", about: "10,000 resources at once and one by one, 20 ms away", run: batch::batch },
-    Job { name: "serve", about: "requests a second", run: more::serve },
-    Job {
+    BenchJob { name: "record", about: "changes said by applications while serving", run: record::record },
+    BenchJob {
+        name: "batch",
+        about: "10,000 resources at once and one by one, 20 ms away",
+        run: batch::batch,
+    },
+    BenchJob { name: "serve", about: "requests a second", run: more::serve },
+    BenchJob {
         name: "lag",
         about: "a file at the Source to a file at a Destination that follows",
         run: push::lag,
     },
-    Job { name: "channels", about: "1,000 WebSockets, 100 changes a second", run: push::channels },
-    Job { name: "hub", about: "500 subscribers and a dead one, one message", run: push::hub },
-    Job {
+    BenchJob { name: "channels", about: "1,000 WebSockets, 100 changes a second", run: push::channels },
+    BenchJob { name: "hub", about: "500 subscribers and a dead one, one message", run: push::hub },
+    BenchJob {
         name: "profiles",
         about: "two Sources that exist, simulated: a baseline, then their changes",
         run: push::profiles,
     },
-    Job { name: "endure", about: "following 50 changes a second, three restarts", run: push::endure },
-    Job { name: "memory", about: "publish and sync at 50,000 and at 200,000 files", run: sync::memory },
+    BenchJob { name: "endure", about: "following 50 changes a second, three restarts", run: push::endure },
+    BenchJob {
+        name: "instructions",
+        about: "instructions of the main jobs, against those recorded in bench/instructions.tsv",
+        run: instructions::count,
+    },
+    BenchJob { name: "memory", about: "publish and sync at 50,000 and at 200,000 files", run: sync::memory },
 ];
 
 /// The list of jobs for `--help`.

@@ -19,14 +19,14 @@ pub struct Sample {
     pub peak_mib: f64,
 }
 
-type Step<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
-type Run<'a> = Box<dyn FnMut() -> Result<Sample> + 'a>;
+type MeasuredStep<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
+type MeasuredRun<'a> = Box<dyn FnMut() -> Result<Sample> + 'a>;
 
 /// Something that does the job: this program, a peer, or a bare loop.
 pub struct Contender<'a> {
     name: String,
-    prepare: Step<'a>,
-    run: Run<'a>,
+    prepare: MeasuredStep<'a>,
+    run: MeasuredRun<'a>,
 }
 
 impl<'a> Contender<'a> {
@@ -47,12 +47,12 @@ impl<'a> Contender<'a> {
 
 /// Medians and goals of one job.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct BenchReport {
     rows: Vec<(String, Sample)>,
     goals: Vec<(String, bool)>,
 }
 
-impl Report {
+impl BenchReport {
     /// Runs the contenders in alternation and prints their medians.
     pub fn compare(&mut self, rounds: usize, mut contenders: Vec<Contender<'_>>) -> Result<()> {
         let mut samples: Vec<Vec<Sample>> = contenders.iter().map(|_| Vec::new()).collect();

@@ -15,9 +15,10 @@ fn target() -> PathBuf {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from)
 }
 
-/// The `instep` that packages hold: optimized over the whole program.
+/// The `instep` that packages hold, optimized over the whole program; or that of another profile, if one is named.
 pub fn instep(arguments: &[&str]) -> Command {
-    let mut command = Command::new(target().join("dist/instep"));
+    let profile = std::env::var("BENCH_PROFILE").unwrap_or_else(|_| "dist".to_owned());
+    let mut command = Command::new(target().join(profile).join("instep"));
     command.args(arguments);
     command
 }

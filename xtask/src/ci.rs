@@ -8,60 +8,65 @@ mod full;
 mod msrv;
 mod spelling;
 
-use std::{process::Command, time::Instant};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 
 use crate::{
-    dependencies,
-    run::{cargo, checked, is_installed, root},
+    bench, dependencies,
+    run::{cargo, checked, is_installed},
     test, unused,
 };
 
-struct Job {
+struct CiJob {
     name: &'static str,
     about: &'static str,
     run: fn() -> Result<()>,
 }
 
 /// In the order they run: what fails fast comes first, the tests last.
-const JOBS: &[Job] = &[
-    Job { name: "format", about: "rustfmt has nothing to change", run: format },
-    Job { name: "unused", about: "every dependency is used", run: unused::check },
-    Job { name: "spelling", about: "no misspelt words (codespell)", run: spelling::check },
-    Job { name: "lints", about: "clippy over the workspace", run: lints },
-    Job {
+const JOBS: &[CiJob] = &[
+    CiJob { name: "format", about: "rustfmt has nothing to change", run: format },
+    CiJob { name: "unused", about: "every dependency is used", run: unused::check },
+    CiJob { name: "spelling", about: "no misspelt words (codespell)", run: spelling::check },
+    CiJob { name: "lints", about: "clippy over the workspace", run: lints },
+    CiJob {
         name: "features",
         about: "clippy without default features, and with each feature alone",
         run: features::check,
     },
-    Job { name: "docs", about: "rustdoc without a warning", run: docs },
-    Job { name: "book", about: "the book of docs/ (mdbook, if it is installed)", run: book },
-    Job { name: "msrv", about: "the oldest Rust that is promised", run: msrv::check },
-    Job { name: "dependencies", about: "licences, banned crates, number of crates", run: licences },
-    Job { name: "fuzz", about: "each fuzz target's body for a minute", run: || fuzz(60) },
-    Job { name: "test", about: "every test (cargo xtask test)", run: || test::run(false) },
+    CiJob { name: "docs", about: "rustdoc without a warning", run: docs },
+    CiJob { name: "msrv", about: "the oldest Rust that is promised", run: msrv::check },
+    CiJob { name: "dependencies", about: "licences, banned crates, number of crates", run: licences },
+    CiJob { name: "fuzz", about: "each fuzz target's body for a minute", run: || fuzz(60) },
+    CiJob { name: "test", about: "every test (cargo xtask test)", run: || test::run(false) },
 ];
 
 /// The jobs that `--full` runs after the others.
-const FULL: &[Job] = &[
-    Job {
+const FULL: &[CiJob] = &[
+    CiJob {
         name: "advisories",
         about: "no dependency has a known vulnerability (cargo-deny)",
         run: full::advisories,
     },
-    Job {
+    CiJob { name: "book", about: "the book of docs/, built (mdbook)", run: full::book },
+    CiJob {
         name: "semver",
         about: "the public API against the last release (cargo-semver-checks)",
         run: full::semver,
     },
-    Job {
+    CiJob {
         name: "mutants",
         about: "no change to the code of guards goes unnoticed (cargo-mutants)",
         run: full::mutants,
     },
-    Job { name: "fuzz-long", about: "each fuzz target for ten minutes (cargo-fuzz)", run: full::fuzz },
-    Job {
+    CiJob { name: "fuzz-long", about: "each fuzz target for ten minutes (cargo-fuzz)", run: full::fuzz },
+    CiJob {
+        name: "instructions",
+        about: "the main jobs cost no more instructions than recorded (valgrind)",
+        run: || bench::instructions(&[]),
+    },
+    CiJob {
         name: "test-long",
         about: "the tests that take hours (cargo xtask test --long)",
         run: || test::run(true),
@@ -70,7 +75,7 @@ const FULL: &[Job] = &[
 
 /// Runs the jobs that are named, or all but those of `--full`.
 pub fn run(arguments: &[&str]) -> Result<()> {
-    let jobs: Vec<&Job> = match arguments {
+    let jobs: Vec<&CiJob> = match arguments {
         [] => JOBS.iter().collect(),
         ["--full"] => JOBS.iter().chain(FULL).collect(),
         names => names.iter().map(|name| job(name)).collect::<Result<_>>()?,
@@ -86,7 +91,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn job(name: &str) -> Result<&'static Job> {
+fn job(name: &str) -> Result<&'static CiJob> {
     match JOBS.iter().chain(FULL).find(|job| job.name == name) {
         Some(job) => Ok(job),
         None => bail!("There is no job {name}\n\n{}", help()),
@@ -95,8 +100,8 @@ fn job(name: &str) -> Result<&'static Job> {
 
 /// The jobs, a line each.
 pub fn help() -> String {
-    let line = |job: &Job| format!("  {:<13} {}\n", job.name, job.about);
-    let jobs = |jobs: &[Job]| jobs.iter().map(line).collect::<String>();
+    let line = |job: &CiJob| format!("  {:<13} {}\n", job.name, job.about);
+    let jobs = |jobs: &[CiJob]| jobs.iter().map(line).collect::<String>();
     format!("Jobs:\n{}\nAlso with --full, or by name:\n{}", jobs(JOBS), jobs(FULL))
 }
 
@@ -110,15 +115,6 @@ fn lints() -> Result<()> {
 
 fn docs() -> Result<()> {
     checked(cargo(&["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"))
-}
-
-/// Builds the book. Its links, its table of contents and its commands are checked by the tests, without mdbook.
-fn book() -> Result<()> {
-    if is_installed("mdbook") {
-        return checked(Command::new("mdbook").args(["build", "docs"]).current_dir(root()));
-    }
-    eprintln!("> left out: mdbook is not installed (cargo install --locked mdbook)");
-    Ok(())
 }
 
 fn licences() -> Result<()> {

@@ -45,8 +45,8 @@ fn texts(
     list.into_iter().flatten().filter_map(|value| text(value).map(str::to_owned)).collect()
 }
 
-/// Returns `true` if each part of an SPDX expression has an alternative that is allowed. The registry's crates write `AND` only
-/// outside of `OR`.
+/// Returns `true` if each part of an SPDX expression has an alternative that is allowed. The registry's crates write
+/// `AND` only outside of `OR`.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let plain = expression.replace(['(', ')'], "").replace('/', " OR ");
     plain.split(" AND ").all(|part| part.split(" OR ").any(|one| allowed.contains(one.trim())))

@@ -1,8 +1,10 @@
-//! `cargo xtask dist`: what a release offers. An archive and a Debian package, each with checksum, and the list of what
-//! is inside.
+//! `cargo xtask dist`: what a release offers for a platform. An archive, packages for Debian and Fedora and their
+//! relatives, a container image, the list of what is inside, and the checksums of all.
 
 mod deb;
 mod files;
+mod oci;
+mod rpm;
 mod sbom;
 
 use std::{
@@ -14,6 +16,14 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::run::{cargo, checked, is_installed, output, root, target};
+
+const SUMMARY: &str = "Publish folders and keep verified mirrors over HTTP";
+const HOMEPAGE: &str = "https://github.com/instep-sync/instep";
+const MAINTAINER: &str = "The instep project <instep-sync@users.noreply.github.com>";
+const DESCRIPTION: &str = "\
+instep publishes a folder so that others can mirror it, and keeps verified
+mirrors up to date, over plain HTTP. It implements ResourceSync
+(ANSI/NISO Z39.99-2017): Source and Destination, with notifications.";
 
 /// A program to pack, and its platform.
 #[derive(Debug)]
@@ -32,33 +42,44 @@ impl Release {
     }
 }
 
-/// Builds and packs. `--target PLATFORM` chooses another platform, `--program FILE` packs a program that is there.
+/// Builds and packs. `--target PLATFORM` chooses another platform, `--program FILE` packs a program that is there, and
+/// `--archive-only` leaves packages and image out.
 pub fn run(arguments: &[&str]) -> Result<()> {
-    let (mut platform, mut program) = (None, None);
-    for pair in arguments.chunks(2) {
-        match pair {
-            ["--target", name] => platform = Some((*name).to_owned()),
-            ["--program", file] => program = Some(PathBuf::from(file)),
-            _ => bail!("cargo xtask dist [--target PLATFORM] [--program FILE]"),
+    let (mut platform, mut program, mut archive_only) = (None, None, false);
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match *argument {
+            "--archive-only" => archive_only = true,
+            "--target" => platform = rest.next().map(ToString::to_string),
+            "--program" => program = rest.next().map(PathBuf::from),
+            _ => bail!("cargo xtask dist [--target PLATFORM] [--program FILE] [--archive-only]"),
         }
     }
     let platform = platform.map_or_else(default_platform, Ok)?;
     let program = program.map_or_else(|| build(&platform), Ok)?;
     let release = Release { version: version()?, platform, program, compression: 9 };
-    let folder = target().join("packages");
+    let folder = target().join("packages").join(&release.platform);
+    drop(fs::remove_dir_all(&folder));
     fs::create_dir_all(&folder)?;
     let mut made = vec![archive(&release, &folder)?, sbom::write(&release, &folder)?];
-    if release.platform.contains("linux") && is_installed("dpkg-deb") {
-        made.push(deb::package(&release, &folder)?);
-    } else {
-        eprintln!("> no Debian package: it needs dpkg-deb, and a program for Linux");
+    if release.platform.contains("linux") && !archive_only {
+        made.extend(packages(&release, &folder)?);
     }
-    for file in &made {
-        checksum(file)?;
-    }
+    made.push(checksums(&made, &folder)?);
     eprintln!("\nMade:");
     made.iter().for_each(|file| eprintln!("  {}", file.display()));
     Ok(())
+}
+
+/// Makes the packages for Linux.
+fn packages(release: &Release, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut made = vec![rpm::package(release, folder)?, oci::image(release, folder)?];
+    if is_installed("dpkg-deb") {
+        made.push(deb::package(release, folder)?);
+    } else {
+        eprintln!("> no Debian package: it needs dpkg-deb");
+    }
+    Ok(made)
 }
 
 /// The platform of this machine, statically linked if the toolchain has what that needs.
@@ -132,10 +153,30 @@ fn archive(release: &Release, folder: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Writes `FILE.sha256` beside a file, in the form that `sha256sum --check` reads.
-fn checksum(file: &Path) -> Result<()> {
-    let name = file.file_name().context("a file has a name")?;
-    let folder = file.parent().context("a file lies in a folder")?;
+/// The newest version of glibc whose symbols a program names, 36 for 2.36; `None` if it is static.
+fn glibc(program: &Path) -> Result<Option<u32>> {
+    let bytes = fs::read(program).with_context(|| program.display().to_string())?;
+    let mark = b"GLIBC_2.";
+    let texts = bytes.split(|byte| *byte == 0).filter_map(|text| text.strip_prefix(&mark[..]));
+    let minor =
+        texts.filter_map(|digits| std::str::from_utf8(digits).ok()?.split('.').next()?.parse::<u32>().ok());
+    Ok(minor.max())
+}
+
+/// Writes `SHA256SUMS` for files of a folder, in the form that `sha256sum --check` reads.
+fn checksums(files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
+    let mut lines = Vec::new();
+    for file in files {
+        let name = file.file_name().context("a file has a name")?.to_string_lossy();
+        lines.push(format!("{}  {name}\n", digest(file)?));
+    }
+    let list = folder.join("SHA256SUMS");
+    fs::write(&list, lines.concat())?;
+    Ok(list)
+}
+
+/// The SHA-256 digest of a file, in hexadecimal digits.
+fn digest(file: &Path) -> Result<String> {
     let mut command = if is_installed("sha256sum") {
         Command::new("sha256sum")
     } else {
@@ -143,10 +184,10 @@ fn checksum(file: &Path) -> Result<()> {
         shasum.args(["-a", "256"]);
         shasum
     };
-    let line = output(command.arg(name).current_dir(folder))?;
-    let mut beside = file.as_os_str().to_owned();
-    beside.push(".sha256");
-    Ok(fs::write(beside, line)?)
+    let line = output(command.arg(file))?;
+    // A name with special characters makes the line begin with a backslash.
+    let digest = line.trim_start_matches('\\').split_whitespace().next();
+    Ok(digest.context("sha256sum prints a digest")?.to_owned())
 }
 
 #[cfg(test)]

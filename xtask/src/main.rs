@@ -1,10 +1,11 @@
-//! The commands of the project: `cargo xtask test`, `ci`, `bench`, `peers`.
+//! The commands of the project: `cargo xtask test`, `ci`, `bench`, `dist`, `python`, `peers`.
 
 mod bench;
 mod ci;
 mod dependencies;
 mod dist;
 mod peers;
+mod python;
 mod run;
 mod test;
 mod unused;
@@ -15,7 +16,9 @@ const USAGE: &str = "\
 cargo xtask test [--long]        install the missing peers, run every test; --long adds those that take hours
 cargo xtask ci [JOB ...]         run the checks that a change must pass; --full adds those that need hours
 cargo xtask bench [NAME] [...]   install the peers, build with optimization, measure; --help for the jobs
-cargo xtask dist [--target ...]  make what a release offers: archive, Debian package, checksums, list of parts
+cargo xtask dist [--target ...]  make what a release offers: archive, packages, container image, SBOM, checksums
+cargo xtask python [--dist]      build the Python package and test it in an environment of its own; --dist makes the
+                                 wheel for others
 cargo xtask peers                install the peers of the tests and of the measurements";
 
 fn main() -> Result<()> {
@@ -27,6 +30,8 @@ fn main() -> Result<()> {
         ["bench", rest @ ..] => bench::run(rest),
         ["ci", rest @ ..] => ci::run(rest),
         ["dist", rest @ ..] => dist::run(rest),
+        ["python"] => python::test(),
+        ["python", "--dist"] => python::dist(),
         ["peers"] => {
             peers::install(peers::FOR_TESTS);
             peers::install(peers::FOR_BENCH);

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -14,6 +15,8 @@ type Peer = (&'static str, &'static str);
 
 pub const FOR_TESTS: &[Peer] = &[
     ("nginx", "nginx-light"),
+    ("apache2", "apache2-bin"),
+    ("caddy", "caddy"),
     ("xmllint", "libxml2-utils"),
     ("curl", "curl"),
     ("zip", "zip"),
@@ -24,6 +27,15 @@ pub const FOR_TESTS: &[Peer] = &[
     ("chromium", "chromium"),
     ("python3", "python3-venv"),
     ("promtool", "prometheus"),
+    ("rpm", "rpm"),
+    ("rpmlint", "rpmlint"),
+    ("cpio", "cpio"),
+    ("skopeo", "skopeo"),
+    ("umoci", "umoci"),
+    ("zsh", "zsh"),
+    ("fish", "fish"),
+    ("man", "man-db"),
+    ("systemd-analyze", "systemd"),
 ];
 
 pub const FOR_BENCH: &[Peer] = &[
@@ -36,12 +48,18 @@ pub const FOR_BENCH: &[Peer] = &[
     ("wget2", "wget2"),
     ("aria2c", "aria2"),
     ("wrk", "wrk"),
+    ("valgrind", "valgrind"),
 ];
+
+pub const FOR_INSTRUCTIONS: &[Peer] = &[("nginx", "nginx-light"), ("valgrind", "valgrind")];
 
 /// Packages of the virtual environment: the reference client, its WebSockets, the check of spelling, and referees for
 /// patches.
 const PYTHON: [&str; 5] =
     ["resync==2.0.1", "websockets==15.0.1", "codespell==2.4.3", "jsonpatch==1.47", "lxml==6.1.3"];
+
+/// Packages without what they depend on: only their files are used. axe-core, which judges pages by WCAG.
+const FILES: [&str; 1] = ["axe-playwright-python==0.1.8"];
 
 /// Installs the peers that are missing. A failure is only printed: the tests that need the peer report it themselves.
 pub fn install(peers: &[Peer]) {
@@ -70,20 +88,26 @@ fn apt(arguments: &[&str]) -> Result<()> {
 /// Makes `target/peers`, a virtual environment of Python.
 pub fn install_python() {
     let environment = target().join("peers");
-    let complete = fs::read_to_string(environment.join("complete")).unwrap_or_default();
-    if complete == PYTHON.join("\n") {
+    let wanted = [&PYTHON[..], &FILES].concat().join("\n");
+    if fs::read_to_string(environment.join("complete")).unwrap_or_default() == wanted {
         return;
     }
-    let made = checked(
-        Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment).current_dir(root()),
-    );
-    let filled = made.and_then(|()| {
-        let mut pip = Command::new(environment.join("bin/python"));
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-        checked(pip.args(PYTHON))
-    });
+    let filled = make_environment(&environment, &PYTHON)
+        .and_then(|()| checked(pip(&environment).arg("--no-deps").args(FILES)));
     match filled {
-        Ok(()) => drop(fs::write(environment.join("complete"), PYTHON.join("\n"))),
-        Err(error) => eprintln!("not installed: {} ({error:#})", PYTHON.join(", ")),
+        Ok(()) => drop(fs::write(environment.join("complete"), wanted)),
+        Err(error) => eprintln!("not installed: {} ({error:#})", wanted.replace('\n', ", ")),
     }
+}
+
+/// Makes a virtual environment of Python with packages from PyPI.
+pub fn make_environment(environment: &Path, packages: &[&str]) -> Result<()> {
+    checked(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment).current_dir(root()))?;
+    checked(pip(environment).args(packages))
+}
+
+fn pip(environment: &Path) -> Command {
+    let mut pip = Command::new(environment.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    pip
 }

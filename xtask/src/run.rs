@@ -13,7 +13,7 @@ pub fn root() -> PathBuf {
 pub fn packages() -> Result<Vec<PathBuf>> {
     let crates = fs::read_dir(root().join("crates"))?.map(|entry| Ok(entry?.path()));
     let mut packages = crates.collect::<Result<Vec<_>>>()?;
-    packages.extend(["xtask", "bench"].map(|name| root().join(name)));
+    packages.extend(["xtask", "bench", "python"].map(|name| root().join(name)));
     packages.sort();
     Ok(packages)
 }

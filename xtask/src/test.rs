@@ -1,11 +1,11 @@
-//! `cargo xtask test`: peers, doctests, tests, and what was left out.
+//! `cargo xtask test`: peers, doctests, tests, what was left out, and the Python package.
 
 use std::fs;
 
 use anyhow::{Result, bail};
 
 use crate::{
-    peers,
+    peers, python,
     run::{cargo, checked, is_installed, target},
 };
 
@@ -30,7 +30,8 @@ pub fn run(long: bool) -> Result<()> {
     }
     let outcome = checked(&mut tests);
     report(&fs::read_to_string(&left_out)?)?;
-    outcome
+    outcome?;
+    python::test()
 }
 
 /// Names each test that a missing peer has left out; in CI that is a failure.

@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{
     Options, data,
-    measure::{Contender, Report, Sample, time, wall},
+    measure::{BenchReport, Contender, Sample, time, wall},
     programs::instep,
 };
 
@@ -29,7 +29,7 @@ const ONE_WAY: Duration = Duration::from_millis(10);
 const CONCURRENCY: usize = 16;
 
 /// `--batch` resources, asked for one by one and all at once.
-pub fn batch(options: &Options, report: &mut Report) -> Result<()> {
+pub fn batch(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files(options.batch)?;
     for document in ["resourcesync", ".well-known", ".instep"] {
         data::remove(&files.join(document))?;
@@ -69,7 +69,7 @@ fn sample(work: impl FnOnce() -> Result<()>) -> Result<Sample> {
 }
 
 fn at_once(port: u16, request: &str) -> Result<()> {
-    let mut connection = Connection::open(port)?;
+    let mut connection = BatchConnection::open(port)?;
     let head = format!("POST /resourcesync/batch HTTP/1.1\r\nHost: x\r\nContent-Length: {}", request.len());
     let answer = connection.ask(&format!("{head}\r\nConnection: close\r\n\r\n{request}"))?;
     ensure!(answer.starts_with(b"PK") && answer.len() > request.len(), "no package");
@@ -82,7 +82,7 @@ fn one_by_one(port: u16, paths: &[String]) -> Result<()> {
         let workers: Vec<_> = (0..CONCURRENCY)
             .map(|_| {
                 scope.spawn(|| -> Result<()> {
-                    let mut connection = Connection::open(port)?;
+                    let mut connection = BatchConnection::open(port)?;
                     while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let body = connection.ask(&format!("GET /{path} HTTP/1.1\r\nHost: x\r\n\r\n"))?;
                         ensure!(!body.is_empty(), "{path} is empty");
@@ -97,9 +97,9 @@ fn one_by_one(port: u16, paths: &[String]) -> Result<()> {
     })
 }
 
-struct Connection(BufReader<TcpStream>);
+struct BatchConnection(BufReader<TcpStream>);
 
-impl Connection {
+impl BatchConnection {
     fn open(port: u16) -> Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;

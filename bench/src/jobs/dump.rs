@@ -6,17 +6,17 @@ use anyhow::Result;
 
 use crate::{
     Options, data,
-    measure::{Contender, Report, time, wall},
+    measure::{BenchReport, Contender, time, wall},
     programs::{instep, program},
 };
 
 /// Packages of all resources beside Info-ZIP: of text, which is deflated, and of what does not compress.
-pub fn dump(options: &Options, report: &mut Report) -> Result<()> {
+pub fn dump(options: &Options, report: &mut BenchReport) -> Result<()> {
     beside(options, report, &data::small_files(options.files)?, "-6", 1.4)?;
     beside(options, report, &data::opaque_files(options.files)?, "-0", 1.2)
 }
 
-fn beside(options: &Options, report: &mut Report, files: &Path, level: &str, limit: f64) -> Result<()> {
+fn beside(options: &Options, report: &mut BenchReport, files: &Path, level: &str, limit: f64) -> Result<()> {
     let out = data::folder("published")?.display().to_string();
     let package = data::scratch()?.join("files.zip").display().to_string();
     let (zip, always, never) = (

@@ -6,7 +6,7 @@ use instep_testkit::{Server, free_port};
 use super::sync::Site;
 use crate::{
     Options, data,
-    measure::{Report, median_of, peak, time, wall},
+    measure::{BenchReport, median_of, peak, time, wall},
     programs::{self, instep},
 };
 
@@ -14,7 +14,7 @@ use crate::{
 const ROUND_TRIP: &str = "20";
 
 /// A baseline over 20 ms of round trip, by list and by dump.
-pub fn distance(options: &Options, report: &mut Report) -> Result<()> {
+pub fn distance(options: &Options, report: &mut BenchReport) -> Result<()> {
     let folder = data::small_files(options.files)?;
     let nginx = programs::nginx(&folder)?;
     let proxy = delayed(&nginx)?;
@@ -54,7 +54,7 @@ fn delayed(server: &Server) -> Result<Server> {
 }
 
 /// Nothing new for a copy of many resources: the list unchanged, then published anew with equal content.
-pub fn held(options: &Options, report: &mut Report) -> Result<()> {
+pub fn held(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.held)?;
     let copy = data::empty("copy")?.display().to_string();
     println!("| | wall s | CPU s | peak MiB |\n|---|---:|---:|---:|");

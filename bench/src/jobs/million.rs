@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     Options, data,
-    measure::{Contender, Report, limit, peak, time, wall},
+    measure::{BenchReport, Contender, limit, peak, time, wall},
     programs::instep,
 };
 
@@ -16,7 +16,7 @@ const RENEWED: &str = "instep publish --snapshot";
 const BARE: &str = "bare loop: readdir and stat";
 
 /// The catalogue is known; nothing changed, `--changed` files changed, or the whole Resource List is written anew.
-pub fn publish(options: &Options, report: &mut Report) -> Result<()> {
+pub fn publish(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files(options.resources)?;
     let out = data::empty("million")?.display().to_string();
     // Twice: what lies within two seconds of its hashing is hashed once more.

@@ -8,12 +8,12 @@ use instep_testkit::{Server, free_port};
 use super::sync::Site;
 use crate::{
     Options, data,
-    measure::{Contender, Report, Sample, cpu, limit, peak, time, wall},
+    measure::{BenchReport, Contender, Sample, cpu, limit, peak, time, wall},
     programs::{self, instep, program},
 };
 
 /// All offline rules over one list.
-pub fn validate(options: &Options, report: &mut Report) -> Result<()> {
+pub fn validate(options: &Options, report: &mut BenchReport) -> Result<()> {
     let list = data::resource_list(options.entries)?.display().to_string();
     report.compare(
         options.rounds,
@@ -27,7 +27,7 @@ pub fn validate(options: &Options, report: &mut Report) -> Result<()> {
 }
 
 /// Requests a second, documents and files, beside nginx with one worker.
-pub fn serve(options: &Options, report: &mut Report) -> Result<()> {
+pub fn serve(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files_alone(options.files.min(10_000))?;
     let port = free_port()?;
     let listen = format!("127.0.0.1:{port}");
@@ -76,7 +76,7 @@ fn wrk(url: &str) -> Result<[f64; 2]> {
 }
 
 /// One file in a hundred changed, by Change List.
-pub fn changes(options: &Options, report: &mut Report) -> Result<()> {
+pub fn changes(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::empty("copy")?.display().to_string();
     time(&mut site.sync(&copy))?;
@@ -98,7 +98,7 @@ pub fn changes(options: &Options, report: &mut Report) -> Result<()> {
 }
 
 /// Every held file hashed, beside two processes of sha256sum.
-pub fn audit(options: &Options, report: &mut Report) -> Result<()> {
+pub fn audit(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::empty("copy")?.display().to_string();
     time(&mut site.sync(&copy))?;
@@ -118,7 +118,7 @@ pub fn audit(options: &Options, report: &mut Report) -> Result<()> {
 }
 
 /// 200 files of 5 MB.
-pub fn large(options: &Options, report: &mut Report) -> Result<()> {
+pub fn large(options: &Options, report: &mut BenchReport) -> Result<()> {
     let folder = data::large_files(200, 5_000_000)?;
     let site = Site::over(folder, (0..200).map(|number| format!("f{number:05}.bin")))?;
     let copy = data::folder("copy")?.display().to_string();

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     Options, data,
-    measure::{Contender, Report, cpu, limit, time, wall},
+    measure::{BenchReport, Contender, cpu, limit, time, wall},
     programs::{instep, python},
 };
 
@@ -12,7 +12,7 @@ use crate::{
 const BASE: &str = "http://source.example.com/";
 
 /// Walk, hash, catalogue, documents, durable; with SHA-256 and with MD5.
-pub fn first(options: &Options, report: &mut Report) -> Result<()> {
+pub fn first(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files_alone(options.files)?.display().to_string();
     let out = data::folder("published")?.display().to_string();
     let list = data::scratch()?.join("resync-build.xml").display().to_string();
@@ -45,7 +45,7 @@ pub fn first(options: &Options, report: &mut Report) -> Result<()> {
 }
 
 /// Nothing changed: no file is opened, no document rewritten.
-pub fn again(options: &Options, report: &mut Report) -> Result<()> {
+pub fn again(options: &Options, report: &mut BenchReport) -> Result<()> {
     let files = data::small_files_alone(options.files)?.display().to_string();
     let out = data::empty("published")?.display().to_string();
     time(&mut publish(&files, &out, "sha-256"))?;

@@ -70,7 +70,7 @@ impl Served {
         Ok(fs::write(self.files.join(name(number)), text)?)
     }
 
-    /// When the newest Change List was written, which is before anybody is told of it.
+    /// Returns the time at which the newest Change List was written, which is before anybody is told of it.
     fn published(&self) -> Result<SystemTime> {
         let lists = fs::read_dir(self.files.join(".instep/documents/resourcesync"))?;
         let lists =

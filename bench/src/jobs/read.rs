@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use crate::{
     Options, data,
-    measure::{Contender, Report, Sample, cpu, limit},
+    measure::{BenchReport, Contender, Sample, cpu, limit},
     programs::{program, python},
 };
 
@@ -21,7 +21,7 @@ print(time.perf_counter() - start, time.process_time() - cpu, peak)
 ";
 
 /// CPU against bare loops and the reference client.
-pub fn time(options: &Options, report: &mut Report) -> Result<()> {
+pub fn time(options: &Options, report: &mut BenchReport) -> Result<()> {
     let list = data::resource_list(options.entries)?.display().to_string();
     let looped = |name: &'static str, title: &str| {
         let list = list.clone();
@@ -46,7 +46,7 @@ pub fn time(options: &Options, report: &mut Report) -> Result<()> {
 }
 
 /// Peak memory of a million entries in one list.
-pub fn memory(_: &Options, report: &mut Report) -> Result<()> {
+pub fn memory(_: &Options, report: &mut BenchReport) -> Result<()> {
     let list = data::resource_list(1_000_000)?.display().to_string();
     report.compare(
         1,

@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use instep_testkit::{Server, free_port};
 
-use crate::{Options, data, measure::Report, programs::instep};
+use crate::{Options, data, measure::BenchReport, programs::instep};
 
 /// Changes a second that are to be sustained.
 const GOAL: f64 = 2_000.0;
@@ -34,7 +34,7 @@ enum Said {
 }
 
 /// Clients, each with one connection, for `--seconds`.
-pub fn record(options: &Options, report: &mut Report) -> Result<()> {
+pub fn record(options: &Options, report: &mut BenchReport) -> Result<()> {
     println!("| | changes/s | latest in the Change List after s | MiB at a quarter | MiB at the end |");
     println!("|---|---:|---:|---:|---:|");
     let clients = options.clients;
@@ -45,7 +45,7 @@ pub fn record(options: &Options, report: &mut Report) -> Result<()> {
         ("2 clients, arrays of 1,000".to_owned(), 2, Said::Named(1_000, Duration::ZERO)),
     ] {
         let outcome = run(options, clients, said)?;
-        let Outcome { rate, late, early_mib, final_mib } = outcome;
+        let RecordingFigures { rate, late, early_mib, final_mib } = outcome;
         println!("| {name} | {rate:.0} | {late:.2} | {early_mib:.1} | {final_mib:.1} |");
         report.conclude(format!("{name}: {rate:.0} changes/s, at least {GOAL}"), rate >= GOAL);
         report.goal(&format!("{name}: seconds until a change is in the Change List"), late, 1.0);
@@ -54,7 +54,7 @@ pub fn record(options: &Options, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-struct Outcome {
+struct RecordingFigures {
     rate: f64,
     /// The longest time from the answer to a change until it is in the Change List.
     late: f64,
@@ -62,7 +62,7 @@ struct Outcome {
     final_mib: f64,
 }
 
-fn run(options: &Options, clients: usize, said: Said) -> Result<Outcome> {
+fn run(options: &Options, clients: usize, said: Said) -> Result<RecordingFigures> {
     let folder = data::empty("recording")?;
     fs::write(folder.join("first.txt"), "first")?;
     let port = free_port()?;
@@ -72,7 +72,7 @@ fn run(options: &Options, clients: usize, said: Said) -> Result<Outcome> {
         &mut instep(&["serve", &dir, "--listen", &listen, "--no-watch", "--dump", "never", "-q"]),
         port,
     )?;
-    let admin = Admin::find(&folder)?;
+    let admin = AdminClient::find(&folder)?;
     let (start, length) = (Instant::now(), Duration::from_secs(options.seconds));
     let until = start + length;
     let total = AtomicU64::new(0);
@@ -96,11 +96,11 @@ fn run(options: &Options, clients: usize, said: Said) -> Result<Outcome> {
     let final_mib = resident_mib(server.id())?;
     drop(server);
     data::remove(&folder)?;
-    Ok(Outcome { rate, late, early_mib, final_mib })
+    Ok(RecordingFigures { rate, late, early_mib, final_mib })
 }
 
 fn work(
-    admin: &Admin,
+    admin: &AdminClient,
     folder: &Path,
     client: usize,
     said: Said,
@@ -136,7 +136,7 @@ fn work(
 }
 
 /// Says a change of its own again and again, and waits for each in the Change List on disk.
-fn watch(admin: &Admin, folder: &Path, until: Instant) -> Result<f64> {
+fn watch(admin: &AdminClient, folder: &Path, until: Instant) -> Result<f64> {
     let documents = folder.join(".instep/documents/resourcesync");
     let (mut connection, mut latest, mut number) = (admin.connect()?, Duration::ZERO, 0);
     while Instant::now() < until {
@@ -192,13 +192,13 @@ impl Lists {
 }
 
 /// The listener, as the file in the state tells it.
-struct Admin {
+struct AdminClient {
     address: String,
     token: String,
     base: String,
 }
 
-impl Admin {
+impl AdminClient {
     fn find(folder: &Path) -> Result<Self> {
         let file = folder.join(".instep/admin.json");
         let began = Instant::now();
@@ -216,21 +216,21 @@ impl Admin {
         Ok(Self { address, token: field("token")?, base: first.context("no entry")?.to_owned() })
     }
 
-    fn connect(&self) -> Result<Connection> {
+    fn connect(&self) -> Result<AdminConnection> {
         let stream = TcpStream::connect(&self.address)?;
         stream.set_nodelay(true)?;
         let head = format!("POST /changes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n", self.token);
-        Ok(Connection { stream: BufReader::new(stream), head })
+        Ok(AdminConnection { stream: BufReader::new(stream), head })
     }
 }
 
 /// One connection that is kept open.
-struct Connection {
+struct AdminConnection {
     stream: BufReader<TcpStream>,
     head: String,
 }
 
-impl Connection {
+impl AdminConnection {
     fn post(&mut self, body: &str) -> Result<()> {
         let request = format!("{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
         self.stream.get_mut().write_all(request.as_bytes())?;

@@ -11,7 +11,7 @@ use instep_testkit::Server;
 
 use crate::{
     Options, data,
-    measure::{Contender, Report, cpu, limit, peak, time, wall},
+    measure::{BenchReport, Contender, cpu, limit, peak, time, wall},
     programs::{self, instep, program, python},
 };
 
@@ -55,7 +55,7 @@ impl Site {
 }
 
 /// Every file fetched, verified, durable.
-pub fn baseline(options: &Options, report: &mut Report) -> Result<()> {
+pub fn baseline(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::folder("copy")?.display().to_string();
     let (url, urls) = (site.server.url(), site.urls.clone());
@@ -83,10 +83,10 @@ pub fn baseline(options: &Options, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-type Peer<'a> = (&'static str, Box<dyn Fn() -> Command + 'a>);
+type PeerCommand<'a> = (&'static str, Box<dyn Fn() -> Command + 'a>);
 
 /// None of them verifies what it fetches.
-fn peers<'a>(url: &'a str, urls: &'a str, copy: &'a str) -> Vec<Peer<'a>> {
+fn peers<'a>(url: &'a str, urls: &'a str, copy: &'a str) -> Vec<PeerCommand<'a>> {
     let list = format!("{url}resourcesync/resourcelist.xml");
     let remote = url.trim_end_matches('/');
     vec![
@@ -140,7 +140,7 @@ fn curl_configuration(urls: &str, base: &str, copy: &str) -> String {
 }
 
 /// Nothing new at the Source.
-pub fn again(options: &Options, report: &mut Report) -> Result<()> {
+pub fn again(options: &Options, report: &mut BenchReport) -> Result<()> {
     let site = Site::open(options.files)?;
     let copy = data::empty("copy")?.display().to_string();
     time(&mut site.sync(&copy))?;
@@ -158,7 +158,7 @@ pub fn again(options: &Options, report: &mut Report) -> Result<()> {
 }
 
 /// Peak memory must not follow the number of files.
-pub fn memory(_: &Options, report: &mut Report) -> Result<()> {
+pub fn memory(_: &Options, report: &mut BenchReport) -> Result<()> {
     for files in [50_000, 200_000] {
         let folder = data::small_files(files)?.display().to_string();
         let copy = data::empty("copy")?.display().to_string();

@@ -15,7 +15,7 @@ use tokio::{
 /// Hands connections on to another port, each byte so much later: half of the round trip in each direction.
 pub fn proxy(port: &str, upstream: &str, round_trip_ms: &str) -> Result<u64> {
     let (port, upstream): (u16, u16) = (port.parse()?, upstream.parse()?);
-    let line = Arc::new(Line::open(Duration::from_millis(round_trip_ms.parse::<u64>()?) / 2));
+    let line = Arc::new(DelayLine::open(Duration::from_millis(round_trip_ms.parse::<u64>()?) / 2));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
         let listener = TcpListener::bind(("127.0.0.1", port)).await.context("the proxy's port")?;
@@ -33,7 +33,7 @@ pub fn proxy(port: &str, upstream: &str, round_trip_ms: &str) -> Result<u64> {
 }
 
 /// Writes each part when its delay is over; reading continues meanwhile.
-async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, line: &Line) {
+async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, line: &DelayLine) {
     let (sender, mut due) = unbounded_channel();
     let read = async move {
         let mut buffer = vec![0; 64 << 10];
@@ -57,12 +57,12 @@ type Piece = (Instant, Vec<u8>, UnboundedSender<Vec<u8>>);
 
 /// Holds everything for the same time. It is a thread: a timer of the runtime is late by a millisecond and more, and a
 /// round trip by four.
-struct Line {
+struct DelayLine {
     delay: Duration,
     pieces: mpsc::Sender<Piece>,
 }
 
-impl Line {
+impl DelayLine {
     fn open(delay: Duration) -> Self {
         let (pieces, received) = mpsc::channel::<Piece>();
         std::thread::spawn(move || {

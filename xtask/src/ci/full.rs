@@ -1,6 +1,6 @@
 //! The jobs of `--full`: they need the network, other tools, or hours. A tool that is missing is installed.
 
-use std::fs;
+use std::{fs, process::Command};
 
 use anyhow::{Context, Result, bail};
 
@@ -23,6 +23,15 @@ fn installed(program: &str) -> Result<()> {
     checked(&mut cargo(&["install", "--locked", program]))
 }
 
+/// The book as HTML. Its links, its table of contents and its commands are checked by the tests, which need no mdbook.
+pub fn book() -> Result<()> {
+    if !is_installed("mdbook") {
+        let smallest = ["--no-default-features", "--features", "search"];
+        checked(cargo(&["install", "--locked", "mdbook@0.5.4"]).args(smallest))?;
+    }
+    checked(Command::new("mdbook").args(["build", "docs"]).current_dir(root()))
+}
+
 /// Known vulnerabilities, and crates that were withdrawn.
 pub fn advisories() -> Result<()> {
     installed("cargo-deny")?;
@@ -32,7 +41,7 @@ pub fn advisories() -> Result<()> {
 /// The public API of each library against the last tagged release.
 pub fn semver() -> Result<()> {
     installed("cargo-semver-checks")?;
-    let mut git = std::process::Command::new("git");
+    let mut git = Command::new("git");
     let tags = output(git.args(["tag", "--list", "v*", "--sort=-version:refname"]).current_dir(root()))?;
     let Some(last) = tags.lines().next() else {
         bail!("No release is tagged: there is nothing to compare with")
@@ -57,7 +66,7 @@ pub fn fuzz() -> Result<()> {
     for target in targets {
         let file = target?.path();
         let name = file.file_stem().context("a fuzz target has a name")?.to_string_lossy().into_owned();
-        let mut fuzz = std::process::Command::new("cargo");
+        let mut fuzz = Command::new("cargo");
         fuzz.args(["+nightly", "fuzz", "run", &name, "--", "-max_total_time=600", "-rss_limit_mb=512"]);
         checked(fuzz.current_dir(root()))?;
     }

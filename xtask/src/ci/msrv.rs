@@ -1,6 +1,6 @@
 //! The oldest Rust that is promised (`rust-version`): built with that toolchain if it is installed.
 
-use std::{fs, process::Command};
+use std::{env, fs, process::Command};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use toml::Table;
 use crate::run::{cargo, checked, output, root, target};
 
 /// Builds with the promised toolchain. Without it, the lints and the dependencies' own promises are what is checked,
-/// and a line says so.
+/// and a line says so; in the workflow of the forge that is an error.
 pub fn check() -> Result<()> {
     let promised = promised()?;
     dependencies_promise(&promised)?;
@@ -18,6 +18,10 @@ pub fn check() -> Result<()> {
         name.strip_prefix(&promised).is_some_and(|rest| rest.starts_with(['-', '.', ' ']) || rest.is_empty())
     };
     let Some(toolchain) = installed.lines().find(|name| is_promised(name)) else {
+        ensure!(
+            env::var_os("GITHUB_ACTIONS").is_none(),
+            "Rust {promised} is not installed; the workflow has to install it"
+        );
         eprintln!(
             "> Rust {promised} is not installed, so nothing was built with it (rustup toolchain install {promised}).\n\
              > Checked instead: clippy::incompatible_msrv for the standard library (job lints), and the dependencies."
@@ -55,8 +59,10 @@ fn dependencies_promise(promised: &str) -> Result<()> {
     Ok(())
 }
 
-fn parts(version: &str) -> Vec<u64> {
-    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+/// Returns the three numbers of a version; those it leaves out are 0.
+fn parts(version: &str) -> [u64; 3] {
+    let mut numbers = version.split('.').map(|part| part.parse().unwrap_or(0));
+    std::array::from_fn(|_| numbers.next().unwrap_or(0))
 }
 
 /// The platform of this machine, as `rustc` names it.
@@ -72,5 +78,6 @@ mod tests {
     fn versions_are_compared_by_number() {
         assert!(super::parts("1.100") > super::parts("1.88.0"));
         assert!(super::parts("1.9") < super::parts("1.88"));
+        assert_eq!(super::parts("1.88.0"), super::parts("1.88"));
     }
 }

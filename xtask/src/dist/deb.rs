@@ -6,17 +6,23 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::{Release, commit_time, files};
+use super::{
+    DESCRIPTION, HOMEPAGE, MAINTAINER, Release, SUMMARY, commit_time,
+    files::{self, Family},
+    glibc,
+};
 use crate::run::{checked, output, root};
 
-/// Makes the user of the units. `DPKG_ROOT` is set if the package is installed into another system's root.
+/// Makes the user of the units and their folder. `DPKG_ROOT` is set if the package is installed into another system's
+/// root.
 const AFTER_INSTALLATION: &str = "\
 #!/bin/sh
 set -e
 if [ \"$1\" = configure ] && [ -z \"$DPKG_ROOT\" ]; then
     if command -v systemd-sysusers > /dev/null; then systemd-sysusers instep.conf; fi
+    if command -v systemd-tmpfiles > /dev/null; then systemd-tmpfiles --create instep.conf; fi
     if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 fi
 ";
@@ -32,15 +38,14 @@ if [ -z \"$DPKG_ROOT\" ] && [ -d /run/systemd/system ]; then systemctl daemon-re
 pub(super) fn package(release: &Release, folder: &Path) -> Result<PathBuf> {
     let architecture = architecture(&release.platform);
     let stage = folder.join("debian");
-    files::debian(&release.program, &stage)?;
+    files::package(&release.program, &stage, Family::Debian)?;
     files::write(&stage.join("usr/share/doc/instep/copyright"), &copyright()?)?;
     files::write(&stage.join("DEBIAN/control"), &control(release, architecture, &stage)?)?;
     for (script, text) in [("postinst", AFTER_INSTALLATION), ("postrm", AFTER_REMOVAL)] {
         let file = stage.join("DEBIAN").join(script);
         files::write(&file, text)?;
-        executable(&file)?;
+        files::executable(&file)?;
     }
-    executable(&stage.join("usr/bin/instep"))?;
     let file = folder.join(format!("instep_{}_{architecture}.deb", release.version));
     let mut build = Command::new("dpkg-deb");
     let format = if release.compression == 0 { "-Znone" } else { "-Zxz" };
@@ -63,28 +68,17 @@ fn architecture(platform: &str) -> &'static str {
 fn control(release: &Release, architecture: &str, stage: &Path) -> Result<String> {
     let size = output(Command::new("du").args(["-sk"]).arg(stage))?;
     let size = size.split_whitespace().next().unwrap_or("0").to_owned();
-    let depends = depends(&release.program)?;
-    let depends = if depends.is_empty() { String::new() } else { format!("Depends: {depends}\n") };
+    let depends = match glibc(&release.program)? {
+        Some(minor) => format!("Depends: libc6 (>= 2.{minor}), libgcc-s1\n"),
+        None => String::new(),
+    };
+    let description = DESCRIPTION.lines().map(|line| format!(" {line}\n")).collect::<String>();
     Ok(format!(
-        "Package: instep\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: The instep project <instep-sync@users.noreply.github.com>\n\
+        "Package: instep\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: {MAINTAINER}\n\
          Installed-Size: {size}\n{depends}Recommends: ca-certificates\nSection: net\nPriority: optional\n\
-         Homepage: https://github.com/instep-sync/instep\n\
-         Description: Publish folders and keep verified mirrors over HTTP\n \
-         instep publishes a folder so that others can mirror it, and keeps verified\n \
-         mirrors up to date, over plain HTTP. It implements ResourceSync\n \
-         (ANSI/NISO Z39.99-2017): Source and Destination, with notifications.\n",
+         Homepage: {HOMEPAGE}\nDescription: {SUMMARY}\n{description}",
         version = release.version,
     ))
-}
-
-/// The C library that a program needs: none if it is static, else the newest version whose symbols it names.
-fn depends(program: &Path) -> Result<String> {
-    let bytes = fs::read(program).with_context(|| program.display().to_string())?;
-    let mark = b"GLIBC_2.";
-    let texts = bytes.split(|byte| *byte == 0).filter_map(|text| text.strip_prefix(&mark[..]));
-    let minor =
-        texts.filter_map(|digits| std::str::from_utf8(digits).ok()?.split('.').next()?.parse::<u32>().ok());
-    Ok(minor.max().map_or_else(String::new, |minor| format!("libc6 (>= 2.{minor}), libgcc-s1")))
 }
 
 fn copyright() -> Result<String> {
@@ -97,9 +91,4 @@ fn copyright() -> Result<String> {
          Source: https://github.com/instep-sync/instep\n\nFiles: *\nCopyright: The instep authors\nLicense: Expat or Apache-2.0\n\n\
          License: Expat\n{license}\n\nLicense: Apache-2.0\n On Debian systems: /usr/share/common-licenses/Apache-2.0\n"
     ))
-}
-
-/// Lets everybody execute a file.
-fn executable(file: &Path) -> Result<()> {
-    output(Command::new("chmod").arg("755").arg(file)).map(drop)
 }

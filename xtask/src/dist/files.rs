@@ -29,15 +29,28 @@ pub(super) fn archive(program: &Path, to: &Path) -> Result<()> {
     folder(&root().join("contrib"), &to.join("contrib"))
 }
 
-/// Fills the root of a package for Debian and its relatives.
-pub(super) fn debian(program: &Path, to: &Path) -> Result<()> {
+/// A family of distributions: packages of one format, and places that differ from those of the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    Debian,
+    Fedora,
+}
+
+/// Fills the root of a package: the same files for each family, but for the completions of zsh and the licences.
+pub(super) fn package(program: &Path, to: &Path, family: Family) -> Result<()> {
     drop(fs::remove_dir_all(to));
     let contrib = root().join("contrib");
     place(program, &to.join("usr/bin/instep"))?;
+    let zsh = match family {
+        Family::Debian => "usr/share/zsh/vendor-completions/_instep",
+        Family::Fedora => "usr/share/zsh/site-functions/_instep",
+    };
     for (shell, place) in [
         ("bash", "usr/share/bash-completion/completions/instep"),
-        ("zsh", "usr/share/zsh/vendor-completions/_instep"),
+        ("zsh", zsh),
         ("fish", "usr/share/fish/vendor_completions.d/instep.fish"),
+        // PowerShell looks nowhere by itself: a profile has to name this file.
+        ("powershell", "usr/share/instep/instep.ps1"),
     ] {
         write(&to.join(place), &completions(program, shell)?)?;
     }
@@ -46,6 +59,7 @@ pub(super) fn debian(program: &Path, to: &Path) -> Result<()> {
     compress(&paths(&man)?)?;
     folder(&contrib.join("systemd"), &to.join("usr/lib/systemd/system"))?;
     folder(&contrib.join("sysusers"), &to.join("usr/lib/sysusers.d"))?;
+    folder(&contrib.join("tmpfiles"), &to.join("usr/lib/tmpfiles.d"))?;
     let about = to.join("usr/share/doc/instep");
     folder(&contrib.join("examples"), &about.join("examples"))?;
     for file in ["grafana-dashboard.json", "prometheus-alerts.yml"] {
@@ -53,8 +67,14 @@ pub(super) fn debian(program: &Path, to: &Path) -> Result<()> {
     }
     place(&root().join("CHANGELOG.md"), &about.join("changelog"))?;
     compress(&[about.join("changelog")])?;
+    place(&root().join("NOTICE"), &about.join("NOTICE"))?;
+    if family == Family::Fedora {
+        for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            place(&root().join(file), &to.join("usr/share/licenses/instep").join(file))?;
+        }
+    }
     fs::create_dir_all(to.join("etc/instep"))?;
-    Ok(())
+    executable(&to.join("usr/bin/instep"))
 }
 
 fn completions(program: &Path, shell: &str) -> Result<String> {
@@ -72,7 +92,7 @@ fn compress(files: &[PathBuf]) -> Result<()> {
 }
 
 /// The entries of a folder, in order.
-fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     paths.sort();
@@ -89,7 +109,7 @@ fn folder(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Copies a file, and makes the folder it goes to.
-fn place(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn place(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to.parent().context("a file lies in a folder")?)?;
     fs::copy(from, to).with_context(|| from.display().to_string())?;
     Ok(())
@@ -99,4 +119,9 @@ fn place(from: &Path, to: &Path) -> Result<()> {
 pub(super) fn write(to: &Path, text: &str) -> Result<()> {
     fs::create_dir_all(to.parent().context("a file lies in a folder")?)?;
     fs::write(to, text).with_context(|| to.display().to_string())
+}
+
+/// Lets everybody execute a file.
+pub(super) fn executable(file: &Path) -> Result<()> {
+    output(Command::new("chmod").arg("755").arg(file)).map(drop)
 }

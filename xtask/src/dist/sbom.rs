@@ -1,4 +1,5 @@
-//! The list of what a program is built from, in the form of CycloneDX.
+//! The list of what a program is built from, in the form of CycloneDX: each crate, the code in C that some bring along,
+//! and the standard library.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,58 +10,145 @@ use std::{
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::Release;
-use crate::run::{cargo, output};
+use super::{HOMEPAGE, Release};
+use crate::run::{cargo, output, root};
 
-/// Writes `NAME.cdx.json` into a folder: every crate that is part of the program, with version and licence.
+/// Writes `NAME.cdx.json` into a folder.
 pub(super) fn write(release: &Release, folder: &Path) -> Result<PathBuf> {
     let mut metadata = cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform"]);
     let metadata: Value = serde_json::from_str(&output(metadata.arg(&release.platform))?)?;
-    let bill = bill(&metadata, &release.version)?;
+    let bill = Graph::of(&metadata, &built(&release.platform)?)?.bill(&release.version)?;
     let file = folder.join(format!("{}.cdx.json", release.name()));
     fs::write(&file, serde_json::to_string_pretty(&bill)?)?;
     Ok(file)
 }
 
-fn bill(metadata: &Value, version: &str) -> Result<Value> {
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-    let by_id: BTreeMap<&str, &Value> =
-        packages.iter().filter_map(|one| Some((one["id"].as_str()?, one))).collect();
-    let nodes = metadata["resolve"]["nodes"].as_array().context("cargo metadata resolves nothing")?;
-    let nodes: BTreeMap<&str, &Value> =
-        nodes.iter().filter_map(|node| Some((node["id"].as_str()?, node))).collect();
-    let program = by_id.iter().find(|(_, package)| package["name"] == "instep").map(|(id, _)| *id);
-    let parts = parts(program.context("the workspace has no package instep")?, &nodes);
-    let components: Vec<Value> =
-        parts.iter().filter_map(|id| by_id.get(id)).map(|one| component(one)).collect();
-    let dependencies: Vec<Value> = parts
-        .iter()
-        .filter_map(|id| Some((by_id.get(id)?, nodes.get(id)?)))
-        .map(|(package, node)| {
-            let on = linked(node).filter_map(|id| by_id.get(id)).map(|package| reference(package));
-            json!({ "ref": reference(package), "dependsOn": on.collect::<BTreeSet<_>>() })
-        })
-        .collect();
+/// The crates that cargo builds for the program, as `NAME VERSION`. `cargo metadata` knows those as well that only other
+/// packages of the workspace switch on.
+fn built(platform: &str) -> Result<BTreeSet<String>> {
+    let mut tree =
+        cargo(&["tree", "-p", "instep", "--edges", "normal,build", "--prefix", "none", "--locked"]);
+    let lines = output(tree.args(["--format", "{p}", "--target", platform]))?;
+    let package = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some(format!("{} {}", words.next()?, words.next()?.strip_prefix('v')?))
+    };
+    Ok(lines.lines().filter_map(package).collect())
+}
+
+/// The crates of a program, by the ids of cargo, and what each depends on.
+struct Graph<'m> {
+    packages: BTreeMap<&'m str, &'m Value>,
+    dependencies: BTreeMap<&'m str, Vec<&'m str>>,
+    checksums: BTreeMap<String, String>,
+}
+
+impl<'m> Graph<'m> {
+    fn of(metadata: &'m Value, built: &BTreeSet<String>) -> Result<Self> {
+        let all = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+        let is_built = |package: &&Value| {
+            built.contains(&format!("{} {}", text(package, "name"), text(package, "version")))
+        };
+        let packages: BTreeMap<&str, &Value> =
+            all.iter().filter(is_built).map(|package| (text(package, "id"), package)).collect();
+        let nodes = metadata["resolve"]["nodes"].as_array().context("cargo metadata resolves nothing")?;
+        let dependencies = nodes
+            .iter()
+            .filter(|node| packages.contains_key(text(node, "id")))
+            .map(|node| (text(node, "id"), linked(node).filter(|id| packages.contains_key(id)).collect()))
+            .collect();
+        Ok(Self { packages, dependencies, checksums: checksums()? })
+    }
+
+    fn bill(&self, version: &str) -> Result<Value> {
+        let program = self.packages.values().find(|package| text(package, "name") == "instep");
+        let program = program.context("the workspace has no package instep")?;
+        let mut subject = self.component(program);
+        subject["type"] = "application".into();
+        subject["version"] = version.into();
+        let others = self.packages.values().filter(|package| package["id"] != program["id"]);
+        let mut components: Vec<Value> = others.map(|package| self.component(package)).collect();
+        components.extend(self.sqlite()?);
+        components.push(standard_library()?);
+        let dependencies = self.dependencies.iter().map(|(id, on)| {
+            let on: BTreeSet<String> = on.iter().map(|id| reference(self.packages[id])).collect();
+            json!({ "ref": reference(self.packages[id]), "dependsOn": on })
+        });
+        Ok(json!({
+            "bomFormat": "CycloneDX",
+            "specVersion": "1.5",
+            "version": 1,
+            "metadata": {
+                "component": subject,
+                "manufacture": { "name": "The instep project", "url": [HOMEPAGE] },
+            },
+            "components": components,
+            "dependencies": dependencies.collect::<Vec<_>>(),
+        }))
+    }
+
+    fn component(&self, package: &Value) -> Value {
+        let mut component = json!({
+            "type": "library",
+            "bom-ref": reference(package),
+            "name": package["name"],
+            "version": package["version"],
+            "purl": reference(package),
+        });
+        if let Some(licence) = package["license"].as_str() {
+            component["licenses"] = json!([{ "expression": licence.replace('/', " OR ") }]);
+        }
+        let key = format!("{} {}", text(package, "name"), text(package, "version"));
+        if let Some(checksum) = self.checksums.get(&key) {
+            component["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
+        }
+        component
+    }
+
+    /// SQLite, whose code a crate brings along: its own version is what advisories name.
+    fn sqlite(&self) -> Result<Option<Value>> {
+        let carrier = self.packages.values().find(|package| text(package, "name") == "libsqlite3-sys");
+        let Some(carrier) = carrier else { return Ok(None) };
+        let header = Path::new(text(carrier, "manifest_path")).with_file_name("sqlite3").join("sqlite3.h");
+        let header = fs::read_to_string(&header).with_context(|| header.display().to_string())?;
+        let version = header.lines().find_map(|line| line.strip_prefix("#define SQLITE_VERSION "));
+        let version = version.context("sqlite3.h names no version")?.trim().trim_matches('"');
+        Ok(Some(json!({
+            "type": "library",
+            "bom-ref": format!("pkg:generic/sqlite@{version}"),
+            "name": "sqlite",
+            "version": version,
+            "purl": format!("pkg:generic/sqlite@{version}"),
+            "cpe": format!("cpe:2.3:a:sqlite:sqlite:{version}:*:*:*:*:*:*:*"),
+            "licenses": [{ "license": { "name": "Public Domain" } }],
+        })))
+    }
+}
+
+/// The standard library of the compiler in use.
+fn standard_library() -> Result<Value> {
+    let about = output(std::process::Command::new("rustc").arg("-vV").current_dir(root()))?;
+    let version = about.lines().find_map(|line| line.strip_prefix("release: "));
+    let version = version.context("rustc -vV names no release")?;
     Ok(json!({
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.5",
-        "version": 1,
-        "metadata": { "component": { "type": "application", "name": "instep", "version": version } },
-        "components": components,
-        "dependencies": dependencies,
+        "type": "framework",
+        "bom-ref": format!("pkg:generic/rust@{version}"),
+        "name": "rust",
+        "version": version,
+        "purl": format!("pkg:generic/rust@{version}"),
+        "licenses": [{ "expression": "MIT OR Apache-2.0" }],
     }))
 }
 
-/// The packages that one is built from, itself included.
-fn parts<'m>(program: &'m str, nodes: &BTreeMap<&'m str, &'m Value>) -> BTreeSet<&'m str> {
-    let mut parts = BTreeSet::new();
-    let mut open = vec![program];
-    while let Some(id) = open.pop() {
-        if parts.insert(id) {
-            open.extend(nodes.get(id).into_iter().flat_map(|node| linked(node)));
-        }
-    }
-    parts
+/// The digests of crates as the registry gave them, by `NAME VERSION`.
+fn checksums() -> Result<BTreeMap<String, String>> {
+    let lock: toml::Table = fs::read_to_string(root().join("Cargo.lock"))?.parse()?;
+    let packages = lock.get("package").and_then(toml::Value::as_array);
+    let entry = |package: &toml::Value| {
+        let text = |key: &str| Some(package.get(key)?.as_str()?.to_owned());
+        Some((format!("{} {}", text("name")?, text("version")?), text("checksum")?))
+    };
+    Ok(packages.into_iter().flatten().filter_map(entry).collect())
 }
 
 /// The dependencies of a package that are no mere tools of its tests.
@@ -72,20 +160,9 @@ fn linked(node: &Value) -> impl Iterator<Item = &str> {
 }
 
 fn reference(package: &Value) -> String {
-    let text = |key: &str| package[key].as_str().unwrap_or_default();
-    format!("pkg:cargo/{}@{}", text("name"), text("version"))
+    format!("pkg:cargo/{}@{}", text(package, "name"), text(package, "version"))
 }
 
-fn component(package: &Value) -> Value {
-    let mut component = json!({
-        "type": "library",
-        "bom-ref": reference(package),
-        "name": package["name"],
-        "version": package["version"],
-        "purl": reference(package),
-    });
-    if let Some(licence) = package["license"].as_str() {
-        component["licenses"] = json!([{ "expression": licence.replace('/', " OR ") }]);
-    }
-    component
+fn text<'m>(package: &'m Value, key: &str) -> &'m str {
+    package[key].as_str().unwrap_or_default()
 }

@@ -1,9 +1,20 @@
-//! A package that is made from this build, and used.
+//! Packages that are made from this build, and used.
 
-use std::{env, fs, path::PathBuf, process::Command};
+mod contrib;
+mod deb;
+mod image;
+mod rpm;
 
-use super::{Release, archive, checksum, deb, host, sbom, version};
-use crate::run::{is_installed, output, root};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use instep_testkit::peers;
+
+use super::{Release, archive, checksums, host, sbom, version};
+use crate::run::output;
 
 /// The program of this build without its lines, and a folder for packages.
 fn release(name: &str) -> (Release, PathBuf) {
@@ -18,82 +29,77 @@ fn release(name: &str) -> (Release, PathBuf) {
     (Release { version: version().unwrap(), platform: host().unwrap(), program, compression: 0 }, folder)
 }
 
-fn bash(script: &str, folder: &std::path::Path) -> String {
-    let mut bash = Command::new("bash");
-    output(bash.args(["-euc", script]).current_dir(folder)).unwrap()
+fn bash(script: &str, folder: &Path) -> String {
+    let mut bash = Command::new("timeout");
+    output(bash.args(["300", "bash", "-euo", "pipefail", "-c", script]).current_dir(folder)).unwrap()
 }
 
-#[test]
-fn d3_a_debian_package_is_installed_and_its_program_pages_completions_and_units_work() {
-    if !is_installed("dpkg-deb") {
-        eprintln!("left out: dpkg-deb is missing");
-        return;
-    }
-    let (release, folder) = release("deb");
-    let package = deb::package(&release, &folder).unwrap();
-    let about = output(Command::new("dpkg-deb").args(["--field"]).arg(&package)).unwrap();
-    assert!(about.contains("Package: instep\n") && about.contains("Depends: libc6"), "{about}");
-    let install = "mkdir -p root/var/lib/dpkg/info root/var/lib/dpkg/updates && touch root/var/lib/dpkg/status && \
-                   dpkg --root=\"$PWD/root\" --log=/dev/null --force-not-root --force-depends --force-script-chrootless --install *.deb";
-    bash(install, &folder);
-    let root = folder.join("root");
-    assert!(bash("root/usr/bin/instep --version", &folder).starts_with("instep "));
-    let page = bash("gzip -dc root/usr/share/man/man1/instep-sync.1.gz", &folder);
-    assert!(page.contains(".TH instep-sync 1") && page.contains("max\\-delete"), "{page:.500}");
-    let completed = "source root/usr/share/bash-completion/completions/instep; complete -p instep; \
-                     COMP_WORDS=(instep pub); COMP_CWORD=1; _instep instep pub instep; echo \"${COMPREPLY[@]}\"";
-    assert!(bash(completed, &folder).contains("publish"));
-    if is_installed("systemd-analyze") {
-        // The units name the program where it is installed, which is below the root here.
-        let units = "mkdir units && for unit in root/usr/lib/systemd/system/*; do \
-                     sed \"s#/usr/bin/instep#$PWD/root/usr/bin/instep#\" \"$unit\" > units/$(basename \"${unit/@/@test}\"); done; \
-                     systemd-analyze verify --man=no units/* 2>&1; \
-                     for unit in units/*.service; do systemd-analyze security --offline=true --threshold=20 \"$unit\" > /dev/null; done";
-        assert_eq!(bash(units, &folder).trim(), "");
-    }
-    assert!(root.join("usr/lib/sysusers.d/instep.conf").is_file());
-    bash(
-        "dpkg --root=\"$PWD/root\" --log=/dev/null --force-not-root --force-script-chrootless --purge instep",
-        &folder,
-    );
-    assert!(!root.join("usr/bin/instep").exists());
+/// Returns `true` if these programs are there; else the test is left out.
+fn are_there<const N: usize>(programs: [&str; N]) -> bool {
+    peers::find(programs).is_some()
+}
+
+/// The files below a folder, with their modes.
+fn listing(folder: &Path) -> Vec<String> {
+    let lines = bash("find . -type f -printf '/%P %m\\n' | sort", folder);
+    lines.lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn an_archive_and_its_list_of_parts_are_complete() {
     let (release, folder) = release("archive");
     let file = archive(&release, &folder).unwrap();
-    checksum(&file).unwrap();
-    bash("sha256sum --check *.sha256", &folder);
+    let bill = sbom::write(&release, &folder).unwrap();
+    checksums(&[file.clone(), bill.clone()], &folder).unwrap();
+    assert_eq!(bash("sha256sum --check --strict SHA256SUMS", &folder).matches(": OK").count(), 2);
     let listing = output(Command::new("tar").arg("-tzf").arg(&file)).unwrap();
     for part in [
         "/instep\n",
         "/man/instep.1\n",
         "/completions/_instep\n",
         "/contrib/systemd/instep-sync@.timer\n",
+        "/contrib/tmpfiles/instep.conf\n",
         "/NOTICE\n",
     ] {
         assert!(listing.contains(part), "{part} is not in\n{listing}");
     }
-    let bill = fs::read_to_string(sbom::write(&release, &folder).unwrap()).unwrap();
-    for part in ["pkg:cargo/rusqlite@", "pkg:cargo/resourcesync@", "\"CycloneDX\""] {
-        assert!(bill.contains(part), "{part}");
-    }
-    assert!(!bill.contains("pkg:cargo/proptest@"), "a tool of the tests is no part of the program");
 }
 
 #[test]
-fn alerts_and_dashboard_can_be_read() {
-    let contrib = root().join("contrib");
-    let dashboard: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(contrib.join("grafana-dashboard.json")).unwrap()).unwrap();
-    assert!(dashboard["panels"].as_array().unwrap().len() > 10);
-    if is_installed("promtool") {
-        bash(
-            "promtool check rules prometheus-alerts.yml && promtool test rules prometheus-alerts-test.yml",
-            &contrib,
-        );
-    } else {
-        eprintln!("left out: promtool is missing");
+fn the_list_of_parts_names_each_crate_that_cargo_builds_and_the_code_in_c() {
+    let (release, folder) = release("sbom");
+    let bill = fs::read_to_string(sbom::write(&release, &folder).unwrap()).unwrap();
+    let bill: serde_json::Value = serde_json::from_str(&bill).unwrap();
+    let parts = bill["components"].as_array().unwrap();
+    let mut named: Vec<String> = parts
+        .iter()
+        .filter_map(|part| part["purl"].as_str()?.strip_prefix("pkg:cargo/"))
+        .map(str::to_owned)
+        .collect();
+    named.sort();
+    let mut tree =
+        crate::run::cargo(&["tree", "-p", "instep", "--edges", "normal,build", "--prefix", "none"]);
+    let tree = output(tree.args(["--locked", "--format", "{p}", "--target"]).arg(&release.platform)).unwrap();
+    let package = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some(format!("{}@{}", words.next()?, words.next()?.strip_prefix('v')?))
+    };
+    let mut built: Vec<String> =
+        tree.lines().filter_map(package).filter(|one| !one.starts_with("instep@")).collect();
+    built.sort();
+    built.dedup();
+    assert_eq!(named, built);
+    assert!(parts.iter().any(|part| part["name"] == "sqlite" && part["version"].is_string()));
+    for part in parts.iter().filter(|part| part["purl"].as_str().is_some_and(|purl| purl.contains("/serde@")))
+    {
+        assert_eq!(part["hashes"][0]["content"].as_str().map(str::len), Some(64), "{part}");
+        assert_eq!(part["licenses"][0]["expression"], "MIT OR Apache-2.0");
+    }
+    let references = || parts.iter().chain([&bill["metadata"]["component"]]).map(|part| &part["bom-ref"]);
+    for dependency in bill["dependencies"].as_array().unwrap() {
+        let on = dependency["dependsOn"].as_array().unwrap();
+        for reference in on.iter().chain([&dependency["ref"]]) {
+            assert!(references().any(|known| known == reference), "{reference} is not described");
+        }
     }
 }

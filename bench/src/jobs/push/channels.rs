@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use super::{Served, memory, quantile};
-use crate::{Options, measure::Report};
+use crate::{Options, measure::BenchReport};
 
 const SUBSCRIBERS: usize = 1_000;
 const CHANGES_A_SECOND: u64 = 100;
@@ -24,7 +24,7 @@ const SECONDS: u64 = 20;
 type Arrivals = Arc<Mutex<BTreeMap<String, (SystemTime, Vec<SystemTime>)>>>;
 
 /// Many WebSockets on one channel.
-pub fn channels(_: &Options, report: &mut Report) -> Result<()> {
+pub fn channels(_: &Options, report: &mut BenchReport) -> Result<()> {
     let served = Arc::new(Served::start(2_000, "1s")?);
     let arrivals = Arrivals::default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

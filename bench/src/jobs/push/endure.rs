@@ -9,14 +9,14 @@ use std::{
 use anyhow::Result;
 
 use super::{Follower, Served, memory, name, quantile};
-use crate::{Options, measure::Report, programs::instep};
+use crate::{Options, measure::BenchReport, programs::instep};
 
 const FILES: usize = 2_000;
 const CHANGES_A_SECOND: u32 = 50;
 const RESTARTS: u32 = 3;
 
 /// Follows a Source that changes all the time and is killed three times.
-pub fn endure(options: &Options, report: &mut Report) -> Result<()> {
+pub fn endure(options: &Options, report: &mut BenchReport) -> Result<()> {
     let mut served = Served::start(FILES, "1s")?;
     let mut follower = Follower::start(&served)?;
     follower.wait_for(FILES - 1, "at first")?;

@@ -14,26 +14,26 @@ use tokio::{
 };
 
 use super::Served;
-use crate::{Options, measure::Report};
+use crate::{Options, measure::BenchReport};
 
 const SUBSCRIBERS: usize = 500;
 /// The subscriber of this name never answers a delivery.
 const DEAD: &str = "dead";
 
-/// Who confirmed, and who was told; the last one when.
+/// The subscribers that confirmed, those that received a delivery, and the time of the last one.
 #[derive(Default)]
-struct Callbacks {
+struct CallbackCounts {
     confirmed: BTreeSet<String>,
     told: BTreeSet<String>,
     last: Option<SystemTime>,
 }
 
-type Shared = Arc<Mutex<Callbacks>>;
+type SharedCounts = Arc<Mutex<CallbackCounts>>;
 
 /// One message to many subscribers of the hub, one of them dead.
-pub fn hub(_: &Options, report: &mut Report) -> Result<()> {
+pub fn hub(_: &Options, report: &mut BenchReport) -> Result<()> {
     let served = Served::start(10, "50ms")?;
-    let shared = Shared::default();
+    let shared = SharedCounts::default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (subscribing, delivery) = runtime.block_on(deliver(&served, &shared))?;
     println!("| | s |\n|---|---:|");
@@ -43,7 +43,7 @@ pub fn hub(_: &Options, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-async fn deliver(served: &Served, shared: &Shared) -> Result<(f64, f64)> {
+async fn deliver(served: &Served, shared: &SharedCounts) -> Result<(f64, f64)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let desk = Arc::clone(shared);
@@ -76,7 +76,7 @@ async fn deliver(served: &Served, shared: &Shared) -> Result<(f64, f64)> {
     Ok((subscribing, last.duration_since(served.published()?)?.as_secs_f64()))
 }
 
-async fn wait_for(shared: &Shared, is_done: impl Fn(&Callbacks) -> bool) -> Result<()> {
+async fn wait_for(shared: &SharedCounts, is_done: impl Fn(&CallbackCounts) -> bool) -> Result<()> {
     for _ in 0..60_000 {
         if is_done(&shared.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
@@ -98,7 +98,7 @@ async fn post(port: u16, form: String) -> Result<()> {
     Ok(())
 }
 
-async fn converse(stream: TcpStream, shared: Shared) -> Result<()> {
+async fn converse(stream: TcpStream, shared: SharedCounts) -> Result<()> {
     let mut stream = BufReader::new(stream);
     loop {
         let mut lines = Vec::new();

@@ -9,10 +9,10 @@ use anyhow::Result;
 use rand::Rng as _;
 
 use super::{Follower, Served, quantile};
-use crate::{Options, measure::Report};
+use crate::{Options, measure::BenchReport};
 
 /// From a file that is written at the Source to the verified file at a Destination that follows.
-pub fn lag(options: &Options, report: &mut Report) -> Result<()> {
+pub fn lag(options: &Options, report: &mut BenchReport) -> Result<()> {
     println!("| | median s | 90 % s | most s |\n|---|---:|---:|---:|");
     for (interval, most) in [("1s", 1.5), ("50ms", 0.15)] {
         let served = Served::start(100, interval)?;

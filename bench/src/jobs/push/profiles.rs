@@ -14,7 +14,7 @@ use instep_testkit::free_port;
 use resourcesync::DateTime;
 
 use super::{memory, quantile};
-use crate::{Options, data, measure::Report, programs::instep};
+use crate::{Options, data, measure::BenchReport, programs::instep};
 
 /// A Source that exists, scaled: how many resources it has in full, and how it changes.
 struct Profile {
@@ -40,7 +40,7 @@ const SILENCE: Duration = Duration::from_secs(40);
 const MIB: f64 = 1_048_576.0;
 
 /// A baseline of each profile, then its changes as they come.
-pub fn profiles(options: &Options, report: &mut Report) -> Result<()> {
+pub fn profiles(options: &Options, report: &mut BenchReport) -> Result<()> {
     for profile in PROFILES {
         let resources = ((profile.resources * options.scale) as u64).max(1_000).to_string();
         let changes = profile.changes_a_minute * options.minutes;
