@@ -75,13 +75,18 @@ pub fn install(peers: &[Peer]) {
     }
 }
 
+/// Runs apt-get, after whoever else is installing something.
 fn apt(arguments: &[&str]) -> Result<()> {
     let root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
     let mut command = if root { Command::new("apt-get") } else { Command::new("sudo") };
     if !root {
         command.args(["-n", "apt-get"]);
     }
-    let quiet = command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+    let quiet = command
+        .args(["-o", "DPkg::Lock::Timeout=600"])
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null());
     checked(quiet.stdout(Stdio::null()))
 }
 
