@@ -141,6 +141,19 @@ impl Holdings {
         self.0.roots.iter().find(|root| root.number == number).map(Root::handle)
     }
 
+    /// Brings each supplier in step with what it supplies from; returns the number of resources left out for a fault.
+    pub(crate) fn refresh_supplies(
+        &self,
+        monitor: &dyn PublishMonitor,
+        ends: &dyn Fn() -> bool,
+    ) -> Result<u64, Error> {
+        let supplied = self.0.roots.iter().filter_map(|root| Some((root, root.supply.as_ref()?)));
+        let refresh = |(root, supply): (&Root, &Supply)| {
+            supply.0.refresh(monitor, ends).map_err(Error::read(root.folder()))
+        };
+        supplied.map(refresh).sum()
+    }
+
     /// Returns the deletions of the last hour.
     pub(crate) fn recent_deletions(&self) -> MutexGuard<'_, DeletionWindow> {
         self.0.deletions.lock().unwrap_or_else(PoisonError::into_inner)

@@ -306,7 +306,12 @@ impl Publisher {
         let mut options = ScanOptions::new(self.options());
         options.stop = self.stop.clone();
         match scope {
-            ScanScope::Everything => scan(self.holdings(), self.catalogue(), &options, monitor).map(Some),
+            ScanScope::Everything => {
+                let left_out = self.holdings().refresh_supplies(monitor, &|| self.stop.is_requested())?;
+                let mut report = scan(self.holdings(), self.catalogue(), &options, monitor)?;
+                report.skipped += left_out;
+                Ok(Some(report))
+            }
             ScanScope::Paths(paths) => {
                 scan_paths(self.holdings(), self.catalogue(), paths, &options, monitor).map(Some)
             }

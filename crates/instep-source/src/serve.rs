@@ -20,6 +20,7 @@ mod cors;
 mod documents;
 mod file_body;
 mod files;
+mod gateway;
 mod generic;
 mod host;
 mod moved;
@@ -60,6 +61,7 @@ use app::App;
 pub use connection::run_tls;
 use connection::serve_on;
 pub use connection::{ServerLimits, run};
+pub use gateway::Gateway;
 pub use options::ServeOptions;
 use pages::PagesOfSource;
 pub use pages::{PageRequest, Pages};
@@ -179,11 +181,12 @@ impl Source {
         let resources = ResourceFiles::open(&publisher)?;
         let recorder = Recorder::new(&publisher, &monitor);
         let (overview_sender, overview) = watch::channel(Arc::default());
-        let view = |pages| {
-            let view = SourceView::new(&publisher, overview.clone(), &channels)?;
-            Ok::<_, Error>(PagesOfSource { pages, view: Arc::new(view) })
-        };
-        let pages = options.pages.map(view).transpose()?;
+        let view = Arc::new(SourceView::new(&publisher, overview.clone(), &channels)?);
+        for gateway in &options.gateways {
+            let opened = gateway.routes(&view);
+            routes = routes.merge(opened.map_err(Error::write(&publisher.options().state))?);
+        }
+        let pages = options.pages.map(|pages| PagesOfSource { pages, view });
         let live = Live::start(publisher, options.live, (channels.announcer, overview_sender), monitor)?;
         let strict_host = options.strict_host;
         let app = App::new(app::AppParts {

@@ -14,7 +14,7 @@ use std::{
 
 use resourcesync::Link;
 
-use crate::catalogue::ResourceState;
+use crate::{PublishMonitor, catalogue::ResourceState};
 
 /// A holder of resources that knows their digests.
 ///
@@ -25,6 +25,18 @@ use crate::catalogue::ResourceState;
 pub trait Supplier: fmt::Debug + Send + Sync {
     /// Returns the folder that paths start from.
     fn folder(&self) -> &Path;
+
+    /// Brings the supplier in step with what it supplies from, such as a repository or an archive, and returns the number
+    /// of resources that are left out for a fault. Called before each scan of everything, on the thread that publishes,
+    /// and not before a preview. It returns early once `ends` does: nobody waits for the publication any more.
+    ///
+    /// Faults go to the monitor. A supplier that still has what it supplied before reports them and returns.
+    ///
+    /// # Errors
+    /// If there is nothing to supply; nothing is published then.
+    fn refresh(&self, _monitor: &dyn PublishMonitor, _ends: &dyn Fn() -> bool) -> io::Result<u64> {
+        Ok(0)
+    }
 
     /// Passes all resources to `take`, in the order of the bytes of their paths, until `take` breaks.
     ///

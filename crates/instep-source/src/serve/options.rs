@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::{path::Path, sync::Arc, time::Duration};
 
-use super::{AdminOptions, Pages, ServerLimits, channels::Channels, tls::Tls};
+use super::{AdminOptions, Gateway, Pages, ServerLimits, channels::Channels, tls::Tls};
 #[cfg(feature = "notify")]
 use crate::notify::ChannelOptions;
 use crate::{DumpPolicy, Error, PublishOptions, live::LiveOptions};
@@ -42,6 +42,8 @@ pub struct ServeOptions {
     pub cors: Option<bool>,
     /// Pages for people, which the caller makes; `None` if there are none.
     pub pages: Option<Arc<dyn Pages>>,
+    /// Further protocols that the Source answers, which the caller brings.
+    pub gateways: Vec<Arc<dyn Gateway>>,
 }
 
 impl ServeOptions {
@@ -67,6 +69,7 @@ impl ServeOptions {
             strict_host: false,
             cors: None,
             pages: None,
+            gateways: Vec::new(),
         }
     }
 
