@@ -105,29 +105,38 @@ pub fn resource_list(entries: usize) -> Result<PathBuf> {
 
 fn write_list(file: &Path, entries: usize) -> Result<()> {
     let mut random = generate::seeded(3);
+    let sink = BufWriter::new(fs::File::create(file)?);
+    let mut writer = DocumentWriter::new(sink, &list_header()?, WriteOptions::new())?;
+    for number in 0..entries {
+        writer.write_entry(&list_entry(number, &mut random)?)?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+/// The header of that list.
+pub fn list_header() -> Result<Header> {
     let mut header = Header::new(Form::List, Capability::ResourceList);
     let now = DateTime::from_unix_seconds(1_767_225_600);
     header.metadata.get_or_insert_default().at = Some(now);
     let up = Uri::parse("http://example.com/capabilitylist.xml")?;
     header.links.push(Link::new(Relation::Up, up));
-    let sink = BufWriter::new(fs::File::create(file)?);
-    let mut writer = DocumentWriter::new(sink, &header, WriteOptions::new())?;
-    for number in 0..entries {
-        let folder = number / 100;
-        let uri =
-            format!("http://source.example.com/d{folder:04}/f{number:07}.txt?set=a&version={}", number % 7);
-        let mut entry = Entry::new(Uri::parse(&uri)?);
-        entry.lastmod = Some(generate::datetime(&mut random));
-        entry.metadata.length = Some(random.random_range(200..2000));
-        entry.metadata.media_type = Some(MediaType::new("text/plain"));
-        for (algorithm, length) in [(Algorithm::Md5, 16), (Algorithm::Sha256, 32)] {
-            let bytes: Vec<u8> = (0..length).map(|_| random.random()).collect();
-            Digest::new(algorithm, &bytes).into_iter().for_each(|digest| entry.metadata.hash.insert(digest));
-        }
-        writer.write_entry(&entry)?;
+    Ok(header)
+}
+
+/// An entry of that list.
+pub fn list_entry(number: usize, random: &mut impl Rng) -> Result<Entry> {
+    let folder = number / 100;
+    let uri = format!("http://source.example.com/d{folder:04}/f{number:07}.txt?set=a&version={}", number % 7);
+    let mut entry = Entry::new(Uri::parse(&uri)?);
+    entry.lastmod = Some(generate::datetime(random));
+    entry.metadata.length = Some(random.random_range(200..2000));
+    entry.metadata.media_type = Some(MediaType::new("text/plain"));
+    for (algorithm, length) in [(Algorithm::Md5, 16), (Algorithm::Sha256, 32)] {
+        let bytes: Vec<u8> = (0..length).map(|_| random.random()).collect();
+        Digest::new(algorithm, &bytes).into_iter().for_each(|digest| entry.metadata.hash.insert(digest));
     }
-    writer.finish()?;
-    Ok(())
+    Ok(entry)
 }
 
 /// Made the first time, found there later.

@@ -3,6 +3,7 @@
 mod batch;
 mod dump;
 mod far;
+mod growth;
 mod instructions;
 mod million;
 mod more;
@@ -11,6 +12,7 @@ mod push;
 mod read;
 mod record;
 mod sync;
+mod write;
 
 use anyhow::Result;
 
@@ -27,6 +29,7 @@ pub struct BenchJob {
 pub const ALL: &[BenchJob] = &[
     BenchJob { name: "read", about: "a Resource List to typed entries", run: read::time },
     BenchJob { name: "read-memory", about: "1,000,000 entries, streamed", run: read::memory },
+    BenchJob { name: "write", about: "typed entries to a Resource List", run: write::time },
     BenchJob { name: "publish", about: "a folder of small files, first run", run: publish::first },
     BenchJob { name: "publish-again", about: "the same folder, nothing changed", run: publish::again },
     BenchJob { name: "sync", about: "a baseline of small files from nginx", run: sync::baseline },
@@ -71,6 +74,11 @@ pub const ALL: &[BenchJob] = &[
         name: "instructions",
         about: "instructions of the main jobs, against those recorded in bench/instructions.tsv",
         run: instructions::count,
+    },
+    BenchJob {
+        name: "growth",
+        about: "the cost of each resource at 1,000 of them and at a million (--sizes)",
+        run: growth::growth,
     },
     BenchJob { name: "memory", about: "publish and sync at 50,000 and at 200,000 files", run: sync::memory },
 ];

@@ -5,6 +5,7 @@ mod delay;
 mod fetch;
 mod files;
 mod read;
+mod write;
 
 use std::{fs, path::Path, time::Instant};
 
@@ -18,6 +19,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
         ["count", file, times] => measured(times, || read::count(Path::new(file))),
         ["fold", file, times] => measured(times, || read::fold(Path::new(file))),
         ["typed", file, times] => measured(times, || read::typed(Path::new(file))),
+        ["write", entries, times] => {
+            let entries = write::entries(entries.parse()?)?;
+            measured(times, || write::checked(&entries))
+        }
+        ["format", entries, times] => {
+            let entries = write::entries(entries.parse()?)?;
+            measured(times, || write::formatted(&entries))
+        }
         ["hash", folder, algorithm] => measured("1", || files::hash(Path::new(folder), algorithm)),
         ["stat", folder] => measured("1", || files::stat(Path::new(folder))),
         ["fetch", urls, base, folder] => {

@@ -1,22 +1,37 @@
 //! Measurements: each job alternates with its peers and with a bare loop that does only the work itself, on a tmpfs.
 
+mod compare;
 mod data;
 mod jobs;
 mod limits;
 mod measure;
+mod plots;
 mod programs;
+mod results;
+
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Parser;
 
 use measure::BenchReport;
+use results::BenchResults;
 
-/// Measures the jobs named, or all of them.
+/// Measures the jobs named, or all of them; `compare BEFORE AFTER` holds two results against each other.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", after_help = jobs::help())]
 pub struct Options {
     /// Jobs to run (all if none is named)
     names: Vec<String>,
+    /// Write the results there as JSON; jobs that the file has and that are not run now stay in it
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    /// Draw the pictures of these results into bench/plots, and measure nothing
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = plots::KEPT)]
+    plots: Option<PathBuf>,
+    /// Numbers of resources of `growth`
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
+    sizes: Vec<usize>,
     /// Files of the small-file jobs
     #[arg(long, default_value_t = 50_000)]
     files: usize,
@@ -65,18 +80,36 @@ fn main() -> Result<()> {
         return limits::run(arguments);
     }
     let options = Options::parse();
+    if let Some(results) = &options.plots {
+        return plots::draw(&BenchResults::read(results)?, Path::new(plots::FOLDER));
+    }
+    if let [compare, before, after] = options.names.as_slice()
+        && compare == "compare"
+    {
+        let read = |file: &String| BenchResults::read(Path::new(file));
+        return compare::print(&read(before)?, &read(after)?);
+    }
+    measure(&options)
+}
+
+fn measure(options: &Options) -> Result<()> {
     let known = |name: &String| jobs::ALL.iter().any(|job| job.name == name);
     if let Some(unknown) = options.names.iter().find(|name| !known(name)) {
         bail!("There is no job {unknown}\n{}", jobs::help());
     }
-    let mut missed = Vec::new();
+    let (mut results, mut missed) = (BenchResults::begin()?, Vec::new());
     for job in jobs::ALL {
         if options.names.is_empty() || options.names.iter().any(|name| name == job.name) {
             println!("\n## {}: {}\n", job.name, job.about);
             let mut report = BenchReport::default();
-            (job.run)(&options, &mut report)?;
+            (job.run)(options, &mut report)?;
             missed.extend(report.missed().map(|goal| format!("{}: {goal}", job.name)));
+            job.name.clone_into(&mut report.measured.name);
+            results.jobs.push(report.measured);
         }
+    }
+    if let Some(file) = &options.save {
+        results.write(file)?;
     }
     match missed.as_slice() {
         [] => println!("\nevery goal reached"),

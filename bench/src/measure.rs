@@ -8,13 +8,20 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
 
-use crate::data;
+use crate::{
+    data,
+    results::{JobResults, MeasuredCurve, MeasuredNumber, SampledRow},
+};
 
-/// One run of one contender. CPU is user and system time of the process and its children.
-#[derive(Clone, Copy, Debug, Default)]
+/// One run of one contender: seconds of the clock, seconds of user and system time of the process and its children, and the
+/// most memory that one of them had, in MiB.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 pub struct Sample {
+    #[serde(rename = "wall_s")]
     pub wall: f64,
+    #[serde(rename = "cpu_s")]
     pub cpu: f64,
     pub peak_mib: f64,
 }
@@ -48,7 +55,7 @@ impl<'a> Contender<'a> {
 /// Medians and goals of one job.
 #[derive(Debug, Default)]
 pub struct BenchReport {
-    rows: Vec<(String, Sample)>,
+    pub measured: JobResults,
     goals: Vec<(String, bool)>,
 }
 
@@ -64,22 +71,51 @@ impl BenchReport {
         }
         println!("| | wall s | CPU s | peak MiB |\n|---|---:|---:|---:|");
         for (contender, samples) in contenders.iter().zip(samples) {
-            self.row(&contender.name, median_of(&samples));
+            self.samples(&contender.name, samples);
         }
         println!();
         Ok(())
     }
 
-    /// Adds and prints a row.
-    pub fn row(&mut self, name: &str, sample: Sample) {
-        let Sample { wall, cpu, peak_mib } = sample;
+    /// Adds the runs of a contender, and prints their medians as a row.
+    pub fn samples(&mut self, name: &str, samples: Vec<Sample>) {
+        let Sample { wall, cpu, peak_mib } = median_of(&samples);
         println!("| {name} | {wall:.3} | {cpu:.3} | {peak_mib:.1} |");
-        self.rows.push((name.into(), sample));
+        self.measured.rows.push(SampledRow { name: name.into(), samples });
     }
 
-    /// The figures under a name; `None` if that contender did not run.
+    /// Adds a single run.
+    pub fn row(&mut self, name: &str, sample: Sample) {
+        self.samples(name, vec![sample]);
+    }
+
+    /// Keeps a number that is no run.
+    pub fn number(&mut self, name: &str, unit: &str, value: f64) {
+        self.measured.numbers.push(MeasuredNumber { name: name.into(), unit: unit.into(), value });
+    }
+
+    /// Keeps the points of a curve.
+    pub fn curve(&mut self, name: &str, across: &str, up: &str, points: Vec<(f64, f64)>) {
+        let (across, up) = (across.to_owned(), up.to_owned());
+        self.measured.curves.push(MeasuredCurve { name: name.into(), across, up, points });
+    }
+
+    /// Keeps the part of the values that are at most each of them, as a curve.
+    pub fn distribution(&mut self, name: &str, unit: &str, values: &[f64]) {
+        let mut values = values.to_vec();
+        values.sort_by(f64::total_cmp);
+        let count = values.len() as f64;
+        // A hundred points draw as well as a million.
+        let step = (values.len() / 100).max(1);
+        let point = |(number, value): (usize, &f64)| (*value, (number + 1) as f64 / count);
+        let mut points: Vec<_> = values.iter().enumerate().step_by(step).map(point).collect();
+        points.extend(values.last().map(|most| (*most, 1.0)));
+        self.curve(name, unit, "part", points);
+    }
+
+    /// The medians under a name; `None` if that contender did not run.
     pub fn of(&self, name: &str) -> Option<Sample> {
-        self.rows.iter().rev().find(|(row, _)| row == name).map(|(_, sample)| *sample)
+        self.measured.median(name)
     }
 
     /// `measure` of one contender over that of another, which may be at most `limit`.

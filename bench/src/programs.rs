@@ -15,10 +15,14 @@ fn target() -> PathBuf {
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"), PathBuf::from)
 }
 
-/// The `instep` that packages hold, optimized over the whole program; or that of another profile, if one is named.
+/// The build profile of the program: that of packages, optimized over the whole program, unless another one is named.
+pub fn profile() -> String {
+    std::env::var("BENCH_PROFILE").unwrap_or_else(|_| "dist".to_owned())
+}
+
+/// The `instep` of that profile.
 pub fn instep(arguments: &[&str]) -> Command {
-    let profile = std::env::var("BENCH_PROFILE").unwrap_or_else(|_| "dist".to_owned());
-    let mut command = Command::new(target().join(profile).join("instep"));
+    let mut command = Command::new(target().join(profile()).join("instep"));
     command.args(arguments);
     command
 }

@@ -13,6 +13,10 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     if let ["instructions", rest @ ..] = arguments {
         return instructions(rest);
     }
+    if matches!(arguments, ["compare" | "--plots", ..]) {
+        // What was measured is read: nothing has to be built with optimization.
+        return checked(cargo(&["run", "--quiet", "-p", "instep-bench", "--"]).args(arguments));
+    }
     peers::install(peers::FOR_BENCH);
     peers::install_python();
     checked(&mut cargo(&["build", "--profile", "dist", "-p", "instep", "-p", "instep-bench"]))?;

@@ -6,7 +6,7 @@ use instep_testkit::{Server, free_port};
 use super::sync::Site;
 use crate::{
     Options, data,
-    measure::{BenchReport, median_of, peak, time, wall},
+    measure::{BenchReport, peak, time, wall},
     programs::{self, instep},
 };
 
@@ -35,7 +35,7 @@ pub fn distance(options: &Options, report: &mut BenchReport) -> Result<()> {
                 ["sync", &proxy.url(), &copy, "--via", way, "--transfers", "64", "--per-host", "64", "-q"];
             samples.push(time(&mut instep(&arguments))?);
         }
-        report.row(&name, median_of(&samples));
+        report.samples(&name, samples);
         let rate = options.files as f64 / report.of(&name).map_or(f64::INFINITY, wall);
         report.conclude(format!("{rate:.0} resources a second by {way}, at least {least}"), rate >= least);
     }

@@ -42,6 +42,7 @@ pub fn count(options: &Options, report: &mut BenchReport) -> Result<()> {
     let counted = jobs()?;
     println!("| job | million instructions | recorded | ratio |\n|---|---:|---:|---:|");
     for (job, instructions) in &counted {
+        report.number(job, "million instructions", *instructions as f64 / 1e6);
         let before = recorded.get(job).map(|figure| figure.instructions);
         let ratio = before.map(|before| *instructions as f64 / before as f64);
         let millions = |number: u64| format!("{:.1}", number as f64 / 1e6);

@@ -40,6 +40,7 @@ pub fn channels(_: &Options, report: &mut BenchReport) -> Result<()> {
     let [half, most] = [0.5, 0.99].map(|share| quantile(&mut delays, share));
     println!("| messages | deliveries | median ms | p99 ms | peak MiB |\n|---:|---:|---:|---:|---:|");
     println!("| {} | {} | {half:.1} | {most:.1} | {peak:.1} |", arrivals.len(), delays.len());
+    report.distribution(&format!("{SUBSCRIBERS} WebSockets"), "ms", &delays);
     report.conclude(
         format!("every one of {} messages at every subscriber: {complete}", arrivals.len()),
         complete == arrivals.len() && complete as u64 >= SECONDS / 2,

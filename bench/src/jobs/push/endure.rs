@@ -47,6 +47,8 @@ pub fn endure(options: &Options, report: &mut BenchReport) -> Result<()> {
     let copy = follower.copy.display().to_string();
     let audit = instep(&["audit", &served.url(), &copy, "-q"]).status()?;
 
+    let points = (0..).map(f64::from).zip(samples.iter().copied()).collect();
+    report.curve("sync --follow", "s", "MiB", points);
     let quarter = samples.len() / 4;
     let early = quantile(&mut samples[quarter..2 * quarter].to_vec(), 0.5);
     let late = quantile(&mut samples[3 * quarter..].to_vec(), 0.5);

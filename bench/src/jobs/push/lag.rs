@@ -30,6 +30,8 @@ pub fn lag(options: &Options, report: &mut BenchReport) -> Result<()> {
         }
         let [median, tenth, last] = [0.5, 0.9, 1.0].map(|share| quantile(&mut lags, share));
         println!("| `--interval {interval}` | {median:.3} | {tenth:.3} | {last:.3} |");
+        let lags: Vec<_> = lags.iter().map(|seconds| seconds * 1_000.0).collect();
+        report.distribution(&format!("--interval {interval}"), "ms", &lags);
         report.goal(&format!("median with --interval {interval}, s"), median, most);
     }
     Ok(())
