@@ -1,5 +1,6 @@
 //! The catalogue of a Source: its current resources and the ordered log of their changes.
 
+mod counters;
 #[cfg(test)]
 mod damage;
 mod error;

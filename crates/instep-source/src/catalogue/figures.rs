@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use resourcesync::DateTime;
 
-use super::{CatalogueError, Snapshot, error::Doing, ledger::HOUR};
+use super::{CatalogueError, Snapshot, counters::HOUR, error::Doing};
 
 const READING: &str = "counting";
 

@@ -1,12 +1,13 @@
 //! The meaning of an observation: the rules by which resources and the change log are kept, within one transaction.
 
-use std::{collections::BTreeMap, os::unix::ffi::OsStrExt};
+use std::os::unix::ffi::OsStrExt;
 
 use resourcesync::{Change, DateTime, Uri};
 use rusqlite::{CachedStatement, Connection, params};
 
 use super::{
     CatalogueError, Head, Observation, Patch, Recorded, Resource, ResourceState,
+    counters::Counters,
     error::Doing,
     row::{
         StateColumns, StateReader, read_head, read_resource, resource_columns, write_change, write_digests,
@@ -41,34 +42,15 @@ const REPLACE: &str = insert!(
      links = excluded.links, file = excluded.file, changes = changes + excluded.changes"
 );
 
-/// The tables while a transaction is open, with the counters that are written once at its end.
+/// The tables while a transaction is open.
 pub(super) struct ChangeLog<'a> {
     connection: &'a Connection,
     timeline: &'a Timeline,
     pub(super) head: Head,
-    tallies: Tallies,
-    activity: Activity,
+    counters: Counters,
     reader: StateReader,
     /// `true` if the resource recorded last was a new one.
     expects_new: bool,
-}
-
-/// The number of changes by hour and kind.
-type Activity = BTreeMap<(i64, i64), i64>;
-
-/// Microseconds of an hour.
-pub(super) const HOUR: i64 = 3_600_000_000;
-
-/// Hours for which the number of changes is kept: a year, and the rest of the month in which it began.
-const KEPT_HOURS: i64 = 400 * 24;
-
-/// By how much the totals of each set change.
-type Tallies = [SetTally; 64];
-
-#[derive(Clone, Copy, Default, PartialEq)]
-struct SetTally {
-    resources: i64,
-    bytes: i64,
 }
 
 impl<'a> ChangeLog<'a> {
@@ -80,8 +62,7 @@ impl<'a> ChangeLog<'a> {
             connection,
             timeline,
             head,
-            tallies: [SetTally::default(); 64],
-            activity: Activity::new(),
+            counters: Counters::new(),
             reader: StateReader::default(),
             expects_new: false,
         })
@@ -92,7 +73,7 @@ impl<'a> ChangeLog<'a> {
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, CatalogueError>,
     ) -> Result<T, CatalogueError> {
-        let (head, tallies, activity) = (self.head, self.tallies, self.activity.clone());
+        let (head, counters) = (self.head, self.counters.clone());
         // Several callers share a transaction; the failure of one must not cost the others.
         self.connection.execute_batch("SAVEPOINT work").doing(RECORDING)?;
         let outcome = work(self);
@@ -101,8 +82,7 @@ impl<'a> ChangeLog<'a> {
             Err(_) => {
                 self.connection.execute_batch("ROLLBACK TO work; RELEASE work").doing(RECORDING)?;
                 self.head = head;
-                self.tallies = tallies;
-                self.activity = activity;
+                self.counters = counters;
             }
         }
         outcome
@@ -110,8 +90,8 @@ impl<'a> ChangeLog<'a> {
 
     /// Writes the counters and commits; nothing of it stays when that fails.
     pub(super) fn commit(self) -> Result<(), CatalogueError> {
-        // Once a transaction, not once a row: keeping the totals costs nothing.
-        let written = self.write_counters().and_then(|()| self.connection.execute_batch("COMMIT"));
+        let counted = self.write_head().and_then(|()| self.counters.write(self.connection));
+        let written = counted.and_then(|()| self.connection.execute_batch("COMMIT"));
         // SQLite rolls back by itself on some errors, and not on others.
         if written.is_err() && !self.connection.is_autocommit() {
             self.connection.execute_batch("ROLLBACK").doing("rolling back")?;
@@ -119,7 +99,7 @@ impl<'a> ChangeLog<'a> {
         written.doing("committing")
     }
 
-    fn write_counters(&self) -> rusqlite::Result<()> {
+    fn write_head(&self) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached(
                 "UPDATE head SET sequence = ?1, datetime = ?2, forgotten = ?3, revision = ?4, baselined = ?5,
@@ -132,30 +112,8 @@ impl<'a> ChangeLog<'a> {
                 self.head.revision as i64,
                 self.head.baselined as i64,
                 self.timeline.last(),
-            ])?;
-        let mut add = self.connection.prepare_cached(
-            "INSERT INTO tally VALUES (?1, ?2, ?3) ON CONFLICT (number) DO UPDATE
-             SET resources = resources + excluded.resources, bytes = bytes + excluded.bytes",
-        )?;
-        for (number, tally) in
-            self.tallies.iter().enumerate().filter(|(_, tally)| **tally != SetTally::default())
-        {
-            add.execute(params![number as i64, tally.resources, tally.bytes])?;
-        }
-        self.write_activity()
-    }
-
-    fn write_activity(&self) -> rusqlite::Result<()> {
-        let Some(((latest, _), _)) = self.activity.last_key_value() else { return Ok(()) };
-        let mut add = self.connection.prepare_cached(
-            "INSERT INTO activity VALUES (?1, ?2, ?3) ON CONFLICT (hour, kind) DO UPDATE
-             SET changes = changes + excluded.changes",
-        )?;
-        for ((hour, kind), changes) in &self.activity {
-            add.execute(params![hour, kind, changes])?;
-        }
-        let mut drop_old = self.connection.prepare_cached("DELETE FROM activity WHERE hour < ?1")?;
-        drop_old.execute([latest - KEPT_HOURS]).map(drop)
+            ])
+            .map(drop)
     }
 
     pub(super) fn record(&mut self, observations: &[Observation]) -> Result<Recorded, CatalogueError> {
@@ -194,7 +152,7 @@ impl<'a> ChangeLog<'a> {
             }
             self.expects_new = true;
             recorded.created += 1;
-            self.tally(resource, 1);
+            self.counters.tally(resource, 1);
             return self.log(&Change::Created, resource.sets, &resource.uri, (None, &resource.state));
         };
         self.expects_new = false;
@@ -247,7 +205,7 @@ impl<'a> ChangeLog<'a> {
     fn remove(&mut self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
         let Some(held) = self.held(key)? else { return Ok(None) };
         self.prepare("DELETE FROM resource WHERE key = ?1")?.execute([key]).doing(RECORDING)?;
-        self.tally(&held, -1);
+        self.counters.tally(&held, -1);
         self.head.revision += 1;
         Ok(Some(held))
     }
@@ -290,8 +248,7 @@ impl<'a> ChangeLog<'a> {
             params![before.map(|before| write_digests(&before.digests))],
         ))
         .doing(RECORDING)?;
-        let hour = datetime.unix_micros().div_euclid(HOUR);
-        *self.activity.entry((hour, write_change(change))).or_default() += 1;
+        self.counters.change(write_change(change), datetime.unix_micros());
         self.head.sequence = sequence;
         self.head.datetime = Some(datetime);
         Ok(())
@@ -369,18 +326,9 @@ impl<'a> ChangeLog<'a> {
 
     fn replace(&mut self, held: &Resource, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
         self.put(REPLACE, next, changes)?;
-        self.tally(held, -1);
-        self.tally(next, 1);
+        self.counters.tally(held, -1);
+        self.counters.tally(next, 1);
         Ok(())
-    }
-
-    fn tally(&mut self, resource: &Resource, sign: i64) {
-        for (number, tally) in self.tallies.iter_mut().enumerate() {
-            if resource.sets & (1 << number) != 0 {
-                tally.resources += sign;
-                tally.bytes += sign * resource.state.length.unwrap_or_default() as i64;
-            }
-        }
     }
 
     pub(super) fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'a>, CatalogueError> {
