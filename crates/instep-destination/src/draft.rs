@@ -75,6 +75,8 @@ pub(crate) struct Draft {
     begins_with_owed: bool,
     /// `true` if something changed that may be a metadata record: then what it describes is chosen again.
     pub(crate) met_a_record: bool,
+    /// `true` if a new change does not say its time: then an inventory may be older or younger than it (O15).
+    pub(crate) met_undated: bool,
     /// Actions that came to their outcome by that of another one for the same resource.
     pub(crate) repeated: u64,
     pub(crate) inventory: InventoryCount,
@@ -133,6 +135,7 @@ impl Draft {
             may_hold_earlier: false,
             begins_with_owed: false,
             met_a_record: false,
+            met_undated: false,
             repeated: 0,
             inventory: InventoryCount::default(),
             account: Accounting::default(),

@@ -25,7 +25,9 @@ pub use accounting::Accounting;
 pub(crate) use condition::Condition;
 pub use coverage::Coverage;
 pub(crate) use current::{Currency, Fixity, currency};
-pub(crate) use decide::{Decision, DecisionRules, Known, LinksNamed, Rest, decide, is_later, removal};
+pub(crate) use decide::{
+    Decision, DecisionRules, Known, LinksNamed, Rest, decide, deciding_time, is_later, removal,
+};
 pub(crate) use desired::{Desired, DesiredPresence, PatchLink, PatchStep, Retrieval, resource};
 pub(crate) use fold::fold;
 pub(crate) use guard::{Deletions, check_age, check_deletions, check_inventory_time};
@@ -37,6 +39,6 @@ pub(crate) use place::{Place, supersedes};
 pub(crate) use selection::Selection;
 pub use strategy::Strategy;
 pub(crate) use strategy::{Choice, Situation, baseline, carrier_of_changes, choose, could_pay};
-pub(crate) use survey::{Mark, Order, Shape, Survey, plausible};
+pub(crate) use survey::{Mark, Order, Shape, Survey, TimeField, plausible};
 pub(crate) use version::VersionKey;
 pub(crate) use window::{IndexMember, Reach, members_to_read, reach};

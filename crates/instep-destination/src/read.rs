@@ -1,6 +1,7 @@
 //! Reading: documents of the Source become desired states. Inventories, changes since a time, dumps of both kinds, and
 //! what is known of how much of the Source they cover. What is done about it is decided elsewhere.
 
+mod applied;
 mod archives;
 mod change_dumps;
 mod change_lists;
@@ -12,6 +13,7 @@ mod metadata;
 mod passed;
 
 pub(crate) use change_lists::{ChangeDocuments, ChangeKind, is_gone};
-pub(crate) use changes::{Changes, ReadChanges};
+pub(crate) use changes::Changes;
 pub(crate) use dump::{Dump, DumpPackage};
 pub(crate) use inventory::Inventory;
+pub(crate) use passed::{LostDocument, ReadChanges};

@@ -197,7 +197,9 @@ impl SyncRun<'_> {
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;
         let later = if changes.are_offered() {
-            changes.read(self, found, &mut plan, reached).await?.checkpoint
+            let read = changes.read(self, found, &mut plan, reached).await?;
+            self.reporter.lost_documents(&read.lost);
+            read.checkpoint
         } else {
             Inventory::read_newer(self, found, &mut plan).await?;
             reached

@@ -180,6 +180,17 @@ impl FakeSource {
         self.shared.script().pages.insert(path.to_owned(), page.into());
     }
 
+    /// Serves these documents as they are now, whatever changes.
+    ///
+    /// # Panics
+    /// If one of them is not there.
+    pub fn freeze(&self, paths: &[&str]) {
+        for path in paths {
+            let body = self.document(path).expect("a document at the path");
+            self.serve(path, body);
+        }
+    }
+
     /// The next answers at a path go wrong in this order, one fault each; after them all is well again.
     pub fn fail(&self, path: &str, faults: impl IntoIterator<Item = Fault>) {
         self.shared.script().faults.entry(path.to_owned()).or_default().extend(faults);

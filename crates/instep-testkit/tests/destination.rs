@@ -10,6 +10,8 @@ mod baseline;
 mod batch;
 #[path = "destination/change_dumps.rs"]
 mod change_dumps;
+#[path = "destination/days.rs"]
+mod days;
 #[path = "destination/dumps.rs"]
 mod dumps;
 #[path = "destination/findings.rs"]
@@ -24,6 +26,8 @@ mod guards;
 mod incremental;
 #[path = "destination/looking.rs"]
 mod looking;
+#[path = "destination/lost.rs"]
+mod lost;
 #[path = "destination/ours.rs"]
 mod ours;
 #[path = "destination/selecting.rs"]

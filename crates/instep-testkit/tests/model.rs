@@ -3,7 +3,7 @@
 //! A Source of this test leaves out what the standard lets it leave out, replaces lists, loses changes, breaks
 //! documents. It writes its documents itself, and the model decides with nothing but maps, so that no code of the
 //! product judges the product. `INSTEP_SEED=n` or `n..m` runs these Sources, `INSTEP_FEATURES=Dump,Archive` generates
-//! only these features and `all` also those of `NOT_YET`; `INSTEP_LONG=1` runs 10,000 Sources.
+//! only these features; `INSTEP_LONG=1` runs 10,000 Sources.
 #![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
 #[path = "model/documents.rs"]
@@ -36,11 +36,6 @@ use std::{
 use run::Difference;
 use style::Feature;
 
-/// Features that are not generated yet, because the Destination still fails them; each with its finding.
-/// The table only shrinks: whoever repairs a finding takes its lines out.
-const NOT_YET: &[(Feature, &str)] =
-    &[(Feature::BrokenDocument, "B11: one lost member of an index costs the other changes")];
-
 /// Runs of one seed each are small: as many threads as this share them.
 const THREADS: usize = 4;
 
@@ -58,8 +53,8 @@ fn the_copy_of_any_source_is_what_a_naive_model_says() {
     let only: Option<BTreeSet<String>> =
         env::var("INSTEP_FEATURES").ok().map(|names| names.split(',').map(str::to_owned).collect());
     let allows = |feature: Feature| match &only {
-        Some(only) => only.contains("all") || only.contains(&format!("{feature:?}")),
-        None => !NOT_YET.iter().any(|(waiting, _)| *waiting == feature),
+        Some(only) => only.contains(&format!("{feature:?}")),
+        None => true,
     };
     let next = AtomicU64::new(first);
     let differences = Mutex::new(Vec::new());

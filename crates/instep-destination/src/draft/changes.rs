@@ -8,7 +8,9 @@ use crate::{
     Error,
     clock::latest_time,
     documents::Document,
-    plan::{Desired, DesiredPresence, LinksNamed, Mark, Order, Place, Shape, Survey, fold, plausible},
+    plan::{
+        Desired, DesiredPresence, LinksNamed, Mark, Order, Place, Shape, Survey, TimeField, fold, plausible,
+    },
 };
 
 impl Draft {
@@ -40,6 +42,8 @@ impl Draft {
         }
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
+        // What follows from the order alone came after what is held up to now.
+        let begins = begins.max(since);
         self.fold(document, &shape, begins)?;
         Ok(shape)
     }
@@ -54,6 +58,8 @@ impl Draft {
         let mut part = Vec::new();
         // The place of an entry is known within a part only: what comes later in a list of that order is older.
         let most = if shape.order == Order::NewestFirst { Self::PART_OF_NEWEST } else { Self::PART };
+        let by_time = shape.known == 0 && shape.times != TimeField::Position && self.policy.as_of.is_none();
+        let source = PartSource::Changes { by_time };
         let (mut ordinal, mut inherited) = (0, None);
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
             ordinal += 1;
@@ -70,6 +76,7 @@ impl Draft {
             } else if let Some(mut desired) = self.desired_after(speaker.as_ref(), &entry, place)? {
                 if place.time.is_none() {
                     // It is not older than its list: no inventory from before that takes it back.
+                    self.met_undated = true;
                     (desired.metadata.datetime, desired.is_undated) = (begins, true);
                 }
                 part.push(desired);
@@ -77,12 +84,12 @@ impl Draft {
                 self.account.excluded += 1;
             }
             if part.len() >= most {
-                self.merge_changes(std::mem::take(&mut part), links)?;
+                self.merge_changes(std::mem::take(&mut part), links, source)?;
             }
         }
         let unusable = entries.entries_read() - ordinal;
         self.report_unusable(document, entries.take_findings(), unusable);
-        self.merge_changes(part, links)
+        self.merge_changes(part, links, source)
     }
 
     /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had
@@ -131,12 +138,17 @@ impl Draft {
         self.policy.condition.is_some() && entry.link_for(&Relation::DescribedBy).is_none()
     }
 
-    fn merge_changes(&mut self, mut part: Vec<Desired>, links: LinksNamed) -> Result<(), Error> {
+    fn merge_changes(
+        &mut self,
+        mut part: Vec<Desired>,
+        links: LinksNamed,
+        source: PartSource,
+    ) -> Result<(), Error> {
         self.account.superseded += fold(&mut part);
-        let Some(most) = self.policy.limit else { return self.merge(part, links, PartSource::Changes, None) };
+        let Some(most) = self.policy.limit else { return self.merge(part, links, source, None) };
         let before = most.saturating_sub(self.inventory.selected);
         let mut room = before;
-        let merged = self.merge(part, links, PartSource::Changes, Some(&mut room));
+        let merged = self.merge(part, links, source, Some(&mut room));
         self.inventory.selected += before - room;
         merged
     }

@@ -8,7 +8,7 @@ use crate::{
     Error, ProblemKind,
     clock::latest_time,
     documents::Document,
-    plan::{Desired, DesiredPresence, LinksNamed, plausible},
+    plan::{Desired, DesiredPresence, LinksNamed, deciding_time, plausible},
     state::ResourceMetadata,
 };
 
@@ -48,9 +48,14 @@ impl Part {
 impl Draft {
     /// Plans what a Resource List promises (§10.1). Nothing of it stays in the plan unless all of it could be read
     /// (D16).
-    pub(crate) fn read_list(&mut self, document: &Document, stated: Option<DateTime>) -> Result<(), Error> {
+    pub(crate) fn read_list(
+        &mut self,
+        document: &Document,
+        stated: Option<DateTime>,
+        was_applied: bool,
+    ) -> Result<(), Error> {
         let before = (self.actions.last()?, self.account, self.inventory, self.actions.last_aside()?);
-        match self.read_parts(document, stated) {
+        match self.read_parts(document, stated, was_applied) {
             Err(error @ Error::InvalidDocument { .. }) => {
                 let (last, account, inventory, aside) = before;
                 self.actions.forget_after(last)?;
@@ -62,10 +67,16 @@ impl Draft {
         }
     }
 
-    fn read_parts(&mut self, document: &Document, stated: Option<DateTime>) -> Result<(), Error> {
+    fn read_parts(
+        &mut self,
+        document: &Document,
+        stated: Option<DateTime>,
+        was_applied: bool,
+    ) -> Result<(), Error> {
         let speaker = document.origin();
         let latest = Some(latest_time(document.date));
         let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at).or(stated), latest);
+        let at = deciding_time(at, was_applied);
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let mut part = Part::default();

@@ -20,12 +20,22 @@ pub(crate) struct DecisionRules {
     /// `true` if the entries come from an inventory without a time, over changes that were applied: each is as old as
     /// it says.
     pub is_undated: bool,
+    /// `true` if the entries are changes that are told from others by their times: what is held may have come by a
+    /// later one, read after a list that was lost.
+    pub by_time: bool,
 }
 
 impl DecisionRules {
     /// Returns the time for which an entry of an inventory speaks.
     fn time_of(&self, desired: &Desired) -> Option<DateTime> {
         if self.is_undated { desired.metadata.datetime } else { self.inventory }
+    }
+
+    /// Returns `true` if an entry is a change of an earlier time than what is known.
+    fn is_overtaken(&self, desired: &Desired, known: Known<'_>) -> bool {
+        let is_damaged = known.is_damaged && desired.presence != DesiredPresence::Absent;
+        let known = known.held.map_or(known.gone, |held| held.metadata.datetime);
+        self.by_time && !is_damaged && is_later(known, desired.metadata.datetime)
     }
 
     /// Returns `true` if an entry of an inventory is older than a change, or does not say that it is younger.
@@ -90,6 +100,7 @@ pub enum Rest {
 /// | something after the time of the inventory, or of the entry if that has none | anything, by an inventory | anything | superseded |
 /// | something of a time | anything, by an inventory and an entry without a time | anything | superseded |
 /// | | [`Excluded`](DesiredPresence::Excluded) | anything | rest, excluded |
+/// | | anything but excluded, by a change of a time | something undamaged that changed later, or nothing since a later deletion | rest, held is later |
 /// | | [`Absent`](DesiredPresence::Absent) since a time | nothing, and no deletion of that time or later is known | **leave**: the deletion is written down |
 /// | | absent | nothing | rest, equal |
 /// | | absent | something that another set holds too, and deleting is on | **leave**: the set gives it up, the file stays |
@@ -119,6 +130,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
     }
     match (desired.presence, known.held) {
         (DesiredPresence::Excluded, _) => Nothing(Rest::Excluded),
+        _ if rules.is_overtaken(desired, known) => Nothing(Rest::HeldIsLater),
         (DesiredPresence::Absent, None) if is_news(desired, known.gone) => Act(ActionKind::Leave),
         (DesiredPresence::Absent, None) => Nothing(Rest::Equal),
         (DesiredPresence::Absent, Some(held)) if rules.delete => Act(removal(held, rules.set)),
@@ -161,6 +173,12 @@ pub(crate) fn removal(held: &HeldResource, set: SetId) -> ActionKind {
 /// that were applied since are not to be taken back, whether the inventory names the resource or not.
 pub(crate) fn is_later(change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
     matches!((change, inventory), (Some(change), Some(at)) if at.end() <= change.instant())
+}
+
+/// Returns the time that decides between an inventory and the changes that were applied. One that was applied already is
+/// older than each of them, also than those of its own day or second (O15).
+pub(crate) fn deciding_time(at: Option<DateTime>, was_applied: bool) -> Option<DateTime> {
+    at.map(|at| if was_applied { DateTime::from_unix_micros(at.unix_micros() - 1) } else { at })
 }
 
 /// Returns `true` if a deletion of what is not held is later than any that is known.

@@ -6,9 +6,8 @@ use resourcesync::{Change, DateTime, Metadata};
 
 use super::{
     change_lists::{ChangeDocuments, MemberDocument},
-    changes::ReadChanges,
     dump::{AHEAD, DumpPackage},
-    passed::Passed,
+    passed::{Passed, ReadChanges},
 };
 use crate::{
     Error, ProblemKind,
@@ -23,23 +22,36 @@ use crate::{
 impl ChangeDocuments {
     /// Folds what is new in Change Dumps over the plan, package by package in the order of publication (CD-6).
     pub(super) async fn read_packages(
-        self,
+        mut self,
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
         from: Checkpoint,
     ) -> Result<ReadChanges, Error> {
         let since = from.datetime;
-        let mut read = ReadChanges { checkpoint: from, packages: Vec::new(), complete: true };
-        let (speaker, mut records) = (self.speaker, Vec::new());
-        for MemberDocument { member, document } in self.lists {
+        let mut read = ReadChanges::without_packages(from);
+        let mut records = Vec::new();
+        for MemberDocument { member, document } in std::mem::take(&mut self.lists) {
             let known = read.checkpoint.document.as_ref() == Some(&member.uri);
             let held = run.state().document(&member.uri)?.filter(|_| known);
-            let document = match document {
-                Some(document) => Some(document),
-                None => run.network.open(&member.uri, Some(&speaker), held.as_ref()).await?,
+            let opened = match document {
+                Some(document) => Ok(Some(document)),
+                None => run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await,
             };
-            let Some(document) = document else { continue };
-            let new = new_packages(&document, &read.checkpoint)?;
+            let opened = opened.and_then(|document| {
+                let packages = document.as_ref().map(|document| new_packages(document, &read.checkpoint));
+                Ok(document.zip(packages.transpose()?))
+            });
+            let (document, new) = match opened {
+                Ok(Some(opened)) => opened,
+                Ok(None) => continue,
+                Err(error) if error.loses_document() => {
+                    // The packages of the others are read, and the checkpoint stays before the first that is lost.
+                    read.complete = false;
+                    read.lost.push((member.uri, error));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             read.add(run, set, new, since).await?;
             if read.complete {
                 read.checkpoint.document = Some(member.uri.clone());
@@ -48,10 +60,10 @@ impl ChangeDocuments {
             record.at = document.header.metadata.as_ref().and_then(|root| root.from);
             records.push(record);
         }
-        records.extend(self.top);
         if read.complete {
             set.records.extend(records);
         }
+        self.remember_top(run, set, read.complete)?;
         Ok(read)
     }
 

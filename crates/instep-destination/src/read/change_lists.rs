@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use resourcesync::{Capability, DateTime, Form, Uri};
 
-use super::{member_times::find_times, passed::Passed};
+use super::{
+    member_times::find_times,
+    passed::{Passed, ReadChanges},
+};
 use crate::{
     Error, Guard, ProblemKind,
     clock::latest_time,
@@ -167,46 +170,81 @@ impl ChangeDocuments {
         }
     }
 
-    /// Folds what is new over the plan; gives the checkpoint that holds once the plan is done.
+    /// Folds what is new over the plan. A list that is lost costs its own entries: the ones after it are read, and the
+    /// checkpoint stays before it, so that the next run reads it (B11).
     pub(crate) async fn read(
-        self,
+        mut self,
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
         from: Checkpoint,
-    ) -> Result<Checkpoint, Error> {
+    ) -> Result<ReadChanges, Error> {
         let since = from.datetime;
-        let mut checkpoint = from;
-        for MemberDocument { member, document } in self.lists {
-            let record = run.state().document(&member.uri)?;
-            let known = checkpoint.document.as_ref() == Some(&member.uri);
-            let document = match document {
-                Some(document) => Some(document),
-                None => {
-                    run.network
-                        .open(&member.uri, Some(&self.speaker), record.as_ref().filter(|_| known))
-                        .await?
-                }
-            };
-            let Some(document) = document else { continue };
-            let mark = known.then(|| Mark {
-                from: record.and_then(|record| record.at),
-                entries: checkpoint.position,
-                leading: checkpoint.leading,
-            });
-            let latest = latest_time(document.date);
-            let shape = set.read_changes(&document, mark, since, member.from).await?;
-            refuse_older(&member.uri, &shape)?;
-            run.reporter.problems_of(set);
-            set.new_documents |= shape.known < shape.entries;
-            let root = document.header.metadata.clone().unwrap_or_default();
-            let mut record = record_of(&member.uri, &document);
-            record.at = root.from;
-            set.records.push(record);
-            let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
-            passed.advance(&mut checkpoint);
+        let mut read = ReadChanges::without_packages(from);
+        for list in std::mem::take(&mut self.lists) {
+            let uri = list.member.uri.clone();
+            match self.read_one(run, set, list, since, &mut read).await {
+                Err(error) if error.loses_document() => read.lost.push((uri, error)),
+                done => done?,
+            }
         }
-        set.records.extend(self.top);
-        Ok(checkpoint)
+        self.remember_top(run, set, read.lost.is_empty())?;
+        Ok(read)
+    }
+
+    /// Remembers the document that leads to the lists, once all of them were read. Otherwise the next run is to look at
+    /// its members again, although it may be as it was.
+    pub(super) fn remember_top(
+        self,
+        run: &SyncRun<'_>,
+        set: &mut SetRun,
+        complete: bool,
+    ) -> Result<(), Error> {
+        if complete {
+            set.records.extend(self.top);
+        } else if let Some(known) = run.state().document(&self.speaker)? {
+            set.records.push(DocumentRecord { etag: None, last_modified: None, ..known });
+        }
+        Ok(())
+    }
+
+    async fn read_one(
+        &self,
+        run: &mut SyncRun<'_>,
+        set: &mut SetRun,
+        MemberDocument { member, document }: MemberDocument,
+        since: Option<DateTime>,
+        read: &mut ReadChanges,
+    ) -> Result<(), Error> {
+        let record = run.state().document(&member.uri)?;
+        let known = read.checkpoint.document.as_ref() == Some(&member.uri);
+        let document = match document {
+            Some(document) => Some(document),
+            None => {
+                let held = record.as_ref().filter(|_| known);
+                run.network.open(&member.uri, Some(&self.speaker), held).await?
+            }
+        };
+        let Some(document) = document else { return Ok(()) };
+        let mark = known.then(|| Mark {
+            from: record.and_then(|record| record.at),
+            entries: read.checkpoint.position,
+            leading: read.checkpoint.leading,
+        });
+        let latest = latest_time(document.date);
+        let shape = set.read_changes(&document, mark, since, member.from).await?;
+        refuse_older(&member.uri, &shape)?;
+        run.reporter.problems_of(set);
+        set.new_documents |= shape.known < shape.entries;
+        if !read.lost.is_empty() {
+            return Ok(());
+        }
+        let root = document.header.metadata.clone().unwrap_or_default();
+        let mut record = record_of(&member.uri, &document);
+        record.at = root.from;
+        set.records.push(record);
+        let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
+        passed.advance(&mut read.checkpoint);
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use resourcesync::DateTime;
 
 use super::{
     change_lists::{ChangeDocuments, ChangeKind},
-    dump::DumpPackage,
+    passed::{LostDocument, ReadChanges},
 };
 use crate::{
     Error,
@@ -14,46 +14,58 @@ use crate::{
     state::Checkpoint,
 };
 
-/// The result of reading changes.
-#[derive(Debug)]
-pub(crate) struct ReadChanges {
-    /// The checkpoint that holds once the plan is done. It stays before the first package that was lost.
-    pub(crate) checkpoint: Checkpoint,
-    /// The packages with the states that were planned, oldest first.
-    pub(crate) packages: Vec<DumpPackage>,
-    /// `true` if nothing was lost on the way.
-    pub(crate) complete: bool,
-}
-
-impl ReadChanges {
-    /// Returns what came of changes that brought no packages.
-    pub(crate) fn without_packages(checkpoint: Checkpoint) -> Self {
-        Self { checkpoint, packages: Vec::new(), complete: true }
-    }
-}
-
 /// The Source's changes, as far as it tells of them.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     lists: Option<ChangeDocuments>,
     /// Looked at only where the lists do not reach back.
     dumps: Option<ChangeDocuments>,
+    /// The documents that should lead to lists or dumps and are lost.
+    pub(crate) lost: Vec<LostDocument>,
 }
 
 impl Changes {
     /// Looks at the Change Lists, and where they do not reach back to the checkpoint at the Change Dumps.
+    ///
+    /// # Errors
+    /// If nothing can be read on; not if a document is lost.
     pub(crate) async fn look(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         checkpoint: &Checkpoint,
         anew: bool,
     ) -> Result<Self, Error> {
-        let lists = ChangeDocuments::look(run, found, ChangeKind::Lists, checkpoint, anew).await?;
-        let mut changes = Self { lists, dumps: None };
+        let mut changes = Self::default();
+        changes.lists = changes.look_at(run, found, ChangeKind::Lists, checkpoint, anew).await?;
         if changes.lists_reach() != Some(Reach::Covered) {
-            changes.dumps = ChangeDocuments::look(run, found, ChangeKind::Dumps, checkpoint, anew).await?;
+            changes.dumps = changes.look_at(run, found, ChangeKind::Dumps, checkpoint, anew).await?;
         }
         Ok(changes)
+    }
+
+    async fn look_at(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        kind: ChangeKind,
+        checkpoint: &Checkpoint,
+        anew: bool,
+    ) -> Result<Option<ChangeDocuments>, Error> {
+        match ChangeDocuments::look(run, found, kind, checkpoint, anew).await {
+            Err(error) if error.loses_document() => {
+                self.lost.extend(found.get(&kind.capability()).map(|offer| (offer.uri.clone(), error)));
+                Ok(None)
+            }
+            looked => looked,
+        }
+    }
+
+    /// Returns the error that ended the look, if nothing is left to read.
+    pub(crate) fn or_lost(mut self) -> Result<Self, Error> {
+        match self.are_offered() || self.lost.is_empty() {
+            true => Ok(self),
+            false => Err(self.lost.swap_remove(0).1),
+        }
     }
 
     pub(crate) fn lists_reach(&self) -> Option<Reach> {
@@ -99,22 +111,27 @@ impl Changes {
         from: Checkpoint,
     ) -> Result<ReadChanges, Error> {
         let by_dumps = self.dumps_are_better();
-        let (lists, dumps) = (self.lists, self.dumps);
-        let Some(dumps) = dumps.filter(|_| by_dumps) else {
-            let Some(lists) = lists else { return Ok(ReadChanges::without_packages(from)) };
-            return Ok(ReadChanges::without_packages(lists.read(run, set, from).await?));
+        let Self { lists, dumps, lost } = self;
+        let mut read = match (lists, dumps) {
+            (lists, Some(dumps)) if by_dumps => {
+                let mut read = dumps.read_packages(run, set, from).await?;
+                // A checkpoint that stays before a lost package is not to pass it by way of a list.
+                if read.complete && lists.is_some() {
+                    read.complete_by_lists(run, found, set).await?;
+                }
+                read
+            }
+            (Some(lists), _) => {
+                let mut read = lists.read(run, set, from.clone()).await?;
+                if !read.lost.is_empty() {
+                    read.supplement_by_dumps(run, found, set, from).await?;
+                }
+                read
+            }
+            (None, _) => ReadChanges::without_packages(from),
         };
-        let ReadChanges { mut checkpoint, packages, complete } = dumps.read_packages(run, set, from).await?;
-        // A checkpoint that stays before a lost package is not to pass it by way of a list.
-        if complete
-            && lists.is_some()
-            && let Some(later) =
-                ChangeDocuments::look(run, found, ChangeKind::Lists, &checkpoint, true).await?
-            && later.reach == Reach::Covered
-        {
-            checkpoint = later.read(run, set, checkpoint).await?;
-        }
-        Ok(ReadChanges { checkpoint, packages, complete })
+        read.lost.extend(lost);
+        Ok(read)
     }
 
     fn dumps_are_better(&self) -> bool {
@@ -126,6 +143,45 @@ impl Changes {
                     || lists.reach != Reach::Covered && starts_before(dumps.start(), lists.start())
             }
         }
+    }
+}
+
+impl ReadChanges {
+    /// Reads the Change Lists since the end of the Change Dumps.
+    async fn complete_by_lists(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+    ) -> Result<(), Error> {
+        let mut later = Changes::default();
+        let lists = later.look_at(run, found, ChangeKind::Lists, &self.checkpoint, true).await?;
+        self.lost.append(&mut later.lost);
+        if let Some(lists) = lists.filter(|lists| lists.reach == Reach::Covered) {
+            let mut read = lists.read(run, set, self.checkpoint.clone()).await?;
+            self.checkpoint = read.checkpoint;
+            self.lost.append(&mut read.lost);
+        }
+        Ok(())
+    }
+
+    /// Reads the Change Dumps since where the Change Lists began, of which one is lost: they may tell what was in it.
+    /// The checkpoint stays before it.
+    async fn supplement_by_dumps(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        from: Checkpoint,
+    ) -> Result<(), Error> {
+        let mut beside = Changes::default();
+        let dumps = beside.look_at(run, found, ChangeKind::Dumps, &from, true).await?;
+        self.lost.append(&mut beside.lost);
+        if let Some(dumps) = dumps {
+            let read = dumps.read_packages(run, set, from).await?;
+            self.packages = read.packages;
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@ use futures_util::{StreamExt as _, stream};
 use instep_net::Origin;
 use resourcesync::{Capability, DateTime, Entry, Form, Uri};
 
+use super::applied::{digest_of, joined};
 use crate::{
     Error, ProblemKind,
     discover::{CapabilitySet, Offer},
@@ -21,6 +22,8 @@ pub(crate) struct Dump {
     pub(crate) uri: Uri,
     pub(crate) at: Option<DateTime>,
     pub(crate) packages: Vec<DumpPackage>,
+    /// The digest of the document that lists them.
+    listed: [u8; 32],
     /// `true` if every part of an index over several could be read.
     complete: bool,
 }
@@ -49,7 +52,8 @@ impl Dump {
         let Some(offer) = found.get(&Capability::ResourceDump) else { return Ok(None) };
         let top = Self::top(run, found, offer).await?;
         let at = top.header.metadata.as_ref().and_then(|root| root.at);
-        let mut dump = Self { uri: offer.uri.clone(), at, packages: Vec::new(), complete: true };
+        let listed = digest_of(&top).await?;
+        let mut dump = Self { uri: offer.uri.clone(), at, packages: Vec::new(), listed, complete: true };
         if top.header.form == Form::List {
             dump.packages = DumpPackage::all_of(&top)?;
             return Ok(Some(dump));
@@ -110,11 +114,21 @@ impl Dump {
         Ok(complete)
     }
 
+    /// Returns the digest of what it says: of its list and the manifests that were read.
+    pub(super) async fn digest(&self) -> Result<[u8; 32], Error> {
+        let mut digest = self.listed;
+        for manifest in self.packages.iter().filter_map(|package| package.manifest.as_ref()) {
+            digest = joined(digest, digest_of(manifest).await?);
+        }
+        Ok(digest)
+    }
+
     /// Plans what the manifests promise: an inventory where there is no Resource List.
     pub(crate) async fn read_inventory(
         &mut self,
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
+        was_applied: bool,
     ) -> Result<(), Error> {
         let record = run.state().document(&self.uri)?;
         check_inventory_time(
@@ -128,7 +142,7 @@ impl Dump {
             let at = manifest.header.metadata.as_ref().and_then(|root| root.at);
             let times = [self.at, package.entry.metadata.at, at];
             self.at = times.into_iter().flatten().min_by_key(DateTime::instant);
-            set.read_list(manifest, package.entry.metadata.at.or(stated)).await?;
+            set.read_list(manifest, package.entry.metadata.at.or(stated), was_applied).await?;
             run.reporter.problems_of(set);
         }
         Ok(())

@@ -2,20 +2,24 @@
 
 mod as_of;
 mod changes_since;
+mod from_dump;
 mod generation;
 
 use futures_util::{StreamExt as _, stream};
 use instep_net::Origin;
-use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
+use resourcesync::{Capability, DateTime, Form, Uri};
 
-use super::dump::Dump;
+use super::{
+    applied::{digest_of, has_digest, is_applied, joined, same_instant},
+    dump::Dump,
+};
 use crate::{
-    Error, ProblemKind,
+    Error, ProblemKind, Via,
     clock::{latest_time, now},
     discover::CapabilitySet,
     documents::{Document, DocumentError, Documents},
     draft::Draft,
-    plan::{check_age, check_inventory_time, plausible},
+    plan::{check_age, check_inventory_time, deciding_time, plausible},
     run::{SetRun, SyncRun, record_of},
     state::DocumentRecord,
 };
@@ -38,9 +42,16 @@ pub(crate) struct Inventory {
     uri: Uri,
     /// The Resource Dump, if its manifests are the inventory.
     pub(crate) dump: Option<Dump>,
+    /// `true` if it is, byte for byte, the one that was applied last.
+    was_applied: bool,
 }
 
 impl Inventory {
+    /// Returns the time that decides between it and changes that were applied.
+    pub(crate) fn deciding_time(&self) -> Option<DateTime> {
+        deciding_time(self.at, self.was_applied)
+    }
+
     /// Plans the whole inventory: of the Resource List, or where there is none of the manifests of the Resource Dump.
     pub(crate) async fn read_any(
         run: &mut SyncRun<'_>,
@@ -48,24 +59,16 @@ impl Inventory {
         set: &mut SetRun,
         anew: bool,
     ) -> Result<Option<Self>, Error> {
-        if found.get(&Capability::ResourceList).is_some() {
-            return Self::read(run, found, set, anew).await;
+        if found.get(&Capability::ResourceList).is_none() {
+            return Self::read_dump(run, found, set, anew).await;
         }
-        let Some(mut dump) = Dump::look(run, found).await? else {
-            let what = "The Source offers neither a Resource List nor a Resource Dump".to_owned();
-            return Err(Error::Usage { what });
-        };
-        let mut record = DocumentRecord::new(dump.uri.clone());
-        record.at = dump.at;
-        let applied = run.state().document(&dump.uri)?.and_then(|record| record.at);
-        if !anew && same_instant(applied, dump.at) {
-            return Ok(None);
+        match Self::read(run, found, set, anew).await {
+            Err(error) if error.loses_document() && run.options.via == Via::Cheapest => {
+                let held = run.state().checkpoint(set.id)?.and_then(|held| held.datetime);
+                Self::read_dump_instead(run, found, set, held, error).await
+            }
+            read => read,
         }
-        let packages = run.network.packages();
-        let complete = dump.find_contents(run, &packages).await?;
-        dump.read_inventory(run, set).await?;
-        set.records.push(record);
-        Ok(Some(Self { at: dump.at, complete, uri: dump.uri.clone(), dump: Some(dump) }))
     }
 
     /// Plans the whole Resource List with the changes since its `at` folded over it. None where it is the one that was
@@ -98,10 +101,11 @@ impl Inventory {
         if !anew && same_instant(applied, at) && has_digest(&document, record.as_ref()).await? {
             return Ok(None);
         }
-        let (inventory, document) = Self::plan(run, offer.uri.clone(), document, set).await?;
+        let (inventory, document, digest) =
+            Self::plan(run, offer.uri.clone(), document, set, record.as_ref()).await?;
         let mut record = record_of(&offer.uri, &document);
         record.at = plausible_time(run, &offer.uri, &document);
-        record.digest = Some(digest_of(&document).await?);
+        record.digest = Some(digest);
         if document.header.form == Form::Index && !Generation::of(&document)?.0.tells_changes() {
             // Its members may be others while it stays as it is (O12).
             (record.etag, record.last_modified) = (None, None);
@@ -124,31 +128,45 @@ impl Inventory {
         let opened = run.network.open(&offer.uri, found.capability_list.as_ref(), Some(&read)).await?;
         let at = |document: &Document| document.header.metadata.as_ref().and_then(|root| root.at);
         match opened.filter(|document| !same_instant(read.at, at(document))) {
-            Some(document) => Self::plan(run, offer.uri.clone(), document, set).await.map(drop),
+            Some(document) => Self::plan(run, offer.uri.clone(), document, set, None).await.map(drop),
             None => Ok(()),
         }
     }
 
     /// Plans a Resource List or what an index over several leads to. One that is published anew while it is read is
-    /// read again (D39): gives the document that was planned.
+    /// read again (D39): gives the document that was planned, and the digest of the inventory. `applied` is the record
+    /// of the one that was applied.
     async fn plan(
         run: &mut SyncRun<'_>,
         uri: Uri,
         mut document: Document,
         set: &mut SetRun,
-    ) -> Result<(Self, Document), Error> {
-        let mut readings = 0;
+        applied: Option<&DocumentRecord>,
+    ) -> Result<(Self, Document, [u8; 32]), Error> {
+        let (mut readings, mut known) = (0, None);
         loop {
             readings += 1;
             let at = plausible_time(run, &uri, &document);
-            let mut inventory = Self { at, complete: true, uri: uri.clone(), dump: None };
+            let mut digest = digest_of(&document).await?;
+            let was_applied = is_applied(known.or(Some(digest)), applied);
+            let mut inventory = Self { at, complete: true, uri: uri.clone(), dump: None, was_applied };
             let stood = match document.header.form {
-                Form::List => set.read_list(&document, None).await.map(|()| true)?,
-                Form::Index => inventory.read_members(run, &document, set).await?,
+                Form::List => set.read_list(&document, None, was_applied).await.map(|()| true)?,
+                Form::Index => inventory.read_members(run, &document, set, &mut digest).await?,
             };
             run.reporter.problems_of(set);
+            if stood
+                && is_applied(Some(digest), applied) != was_applied
+                && inventory.at.is_some()
+                && readings < READINGS
+            {
+                // Of an index that tells no changes that is known only now; it decides about each entry.
+                known = Some(digest);
+                set.work(Draft::start_over).await?;
+                continue;
+            }
             if stood {
-                return Ok((inventory, document));
+                return Ok((inventory, document, digest));
             }
             let now = match readings < READINGS {
                 true => run.network.open(&document.uri, Some(&document.uri), None).await?,
@@ -158,7 +176,7 @@ impl Inventory {
                 inventory.complete = false;
                 let what = "it was published anew whenever its parts were read: what it no longer lists is kept for now";
                 run.reporter.problem(ProblemKind::Document, document.uri.as_str(), &what);
-                return Ok((inventory, document));
+                return Ok((inventory, document, digest));
             };
             run.reporter.note("the inventory was published anew while its parts were read: it is read again");
             set.work(Draft::start_over).await?;
@@ -166,14 +184,17 @@ impl Inventory {
         }
     }
 
-    /// Plans what the members of an index list; whether all of it was of one state.
+    /// Plans what the members of an index list; whether all of it was of one state. Where the index does not change
+    /// with its members, the digest becomes that of all of them.
     async fn read_members(
         &mut self,
         run: &mut SyncRun<'_>,
         index: &Document,
         set: &mut SetRun,
+        digest: &mut [u8; 32],
     ) -> Result<bool, Error> {
         let (generation, members) = Generation::of(index)?;
+        let tells_changes = generation.tells_changes();
         let (mut is_mixed, mut is_undated) = (false, false);
         if members.contains(&index.uri) {
             let what = "an index that contains itself (GEN-12)".to_owned();
@@ -198,7 +219,10 @@ impl Inventory {
                     let at = at.or(stated);
                     is_undated |= at.is_none();
                     self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
-                    set.read_list(&document, stated).await
+                    if !tells_changes {
+                        *digest = joined(*digest, digest_of(&document).await?);
+                    }
+                    set.read_list(&document, stated, self.was_applied).await
                 }
                 Ok(_) => Err(Error::InvalidDocument {
                     url: uri.as_str().to_owned(),
@@ -241,24 +265,4 @@ fn plausible_time(run: &SyncRun<'_>, uri: &Uri, document: &Document) -> Option<D
         run.reporter.warn(ProblemKind::Document, uri.as_str(), &what);
     }
     time
-}
-
-/// Returns `true` if a document is, byte for byte, the one that was read last, as far as that was recorded (B14).
-async fn has_digest(document: &Document, record: Option<&DocumentRecord>) -> Result<bool, Error> {
-    match record.and_then(|record| record.digest) {
-        Some(held) => Ok(digest_of(document).await? == held),
-        None => Ok(true),
-    }
-}
-
-async fn digest_of(document: &Document) -> Result<[u8; 32], Error> {
-    let (document, uri) = (document.clone(), document.uri.clone());
-    let digest = tokio::task::spawn_blocking(move || document.digest()).await?;
-    digest.map_err(|source| DocumentError::Spool { uri: uri.into_string(), source }.into())
-}
-
-/// Returns `true` if the list has the time of the one that was applied (DST-7); a date alone does not tell.
-fn same_instant(applied: Option<DateTime>, at: Option<DateTime>) -> bool {
-    matches!((applied, at), (Some(applied), Some(at))
-        if at.precision() >= Precision::Second && applied.instant() == at.instant())
 }

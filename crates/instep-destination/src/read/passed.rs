@@ -2,10 +2,35 @@
 
 use resourcesync::{DateTime, Uri};
 
+use super::dump::DumpPackage;
 use crate::{
+    Error,
     plan::{Shape, plausible},
     state::Checkpoint,
 };
+
+/// A document that cannot be had or read, and why.
+pub(crate) type LostDocument = (Uri, Error);
+
+/// The result of reading changes.
+#[derive(Debug)]
+pub(crate) struct ReadChanges {
+    /// The checkpoint that holds once the plan is done. It stays before the first list or package that was lost.
+    pub(crate) checkpoint: Checkpoint,
+    /// The packages with the states that were planned, oldest first.
+    pub(crate) packages: Vec<DumpPackage>,
+    /// `true` if no package was lost on the way.
+    pub(crate) complete: bool,
+    /// The lists that were lost, and the documents that should lead to some.
+    pub(crate) lost: Vec<LostDocument>,
+}
+
+impl ReadChanges {
+    /// Returns what came of changes that brought no packages.
+    pub(crate) fn without_packages(checkpoint: Checkpoint) -> Self {
+        Self { checkpoint, packages: Vec::new(), complete: true, lost: Vec::new() }
+    }
+}
 
 /// A list or a manifest that was read to its end.
 pub(super) struct Passed {

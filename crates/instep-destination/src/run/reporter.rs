@@ -12,7 +12,7 @@ use resourcesync::{Change, Uri};
 use super::set::SetRun;
 use crate::{
     Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport, commit::Flushed,
-    error::error_chain, plan::VersionKey, state::LoggedProblem,
+    error::error_chain, plan::VersionKey, read::LostDocument, state::LoggedProblem,
 };
 
 /// The interval at which requests to hosts are reported while resources arrive.
@@ -93,6 +93,13 @@ impl<'a> Reporter<'a> {
     pub(crate) fn lost_document(&mut self, uri: &Uri, error: &Error) {
         if self.lost.insert(uri.as_str().to_owned()) {
             self.problem(ProblemKind::Document, uri.as_str(), &error_chain(error));
+        }
+    }
+
+    /// Reports documents that could not be used.
+    pub(crate) fn lost_documents(&mut self, lost: &[LostDocument]) {
+        for (uri, error) in lost {
+            self.lost_document(uri, error);
         }
     }
 

@@ -75,15 +75,16 @@ impl SetRun {
     }
 
     /// Plans a Resource List, on a thread that may block. `stated` is the time that the document above it states for
-    /// it.
+    /// it, `was_applied` tells that it is the inventory that was applied last.
     pub(crate) async fn read_list(
         &mut self,
         document: &Document,
         stated: Option<DateTime>,
+        was_applied: bool,
     ) -> Result<(), Error> {
         self.new_documents = true;
         let document = document.clone();
-        self.work(move |draft| draft.read_list(&document, stated)).await
+        self.work(move |draft| draft.read_list(&document, stated, was_applied)).await
     }
 
     /// Folds a Change List over the plan, on a thread that may block. `begins` is the beginning that the document

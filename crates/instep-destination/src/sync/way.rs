@@ -9,7 +9,7 @@ use crate::{
     discover::CapabilitySet,
     error::error_chain,
     plan::{Choice, Coverage, Reach, check_age, choose},
-    read::{Changes, Inventory, is_gone},
+    read::{Changes, Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},
     state::{Checkpoint, SetId},
     transfer::Carrier,
@@ -46,77 +46,83 @@ impl SyncRun<'_> {
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
         let held = self.state().checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)?;
-        // The error that keeps the changes from being read. A newer inventory makes up for it, so it is reported later
-        // (B11).
-        let mut lost = None;
-        let changes = match &held {
-            Some(checkpoint) if !anew => match Changes::look(self, found, checkpoint, false).await {
-                Err(error) if self.can_do_without(&error, found) => {
-                    lost = Some(error);
-                    Changes::default()
-                }
-                changes => changes?,
-            },
+        let mut changes = match &held {
+            Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, false).await?,
             _ => Changes::default(),
         };
+        if !found.has_inventory() || self.options.via == Via::Changes {
+            changes = changes.or_lost()?;
+        }
         let mut choice = choose(&self.situation(found, held.as_ref(), &changes, anew))?;
         if self.should_close_gap(found, set.id, &choice)? {
             let reason = "the inventory that was applied left a gap".to_owned();
             choice = Choice { strategy: Strategy::List, reason };
         }
         let mut changes = Some(changes);
+        // A newer inventory may make up for lists that are lost, so they are reported later (B11).
+        let mut lost = Vec::new();
         if matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump) {
             let changes = changes.take().unwrap_or_default();
-            match self.plan_changes(found, set, changes, held.clone(), choice).await {
-                // Sources need not keep Change Lists (DST-10).
-                Err(error) if is_gone(&error) && self.options.via != Via::Changes => {
-                    *set = self.new_plan(set.id, true)?;
-                    let reason = format!("a gap: a Change List since then is gone ({error})");
-                    choice = Choice { strategy: Strategy::List, reason };
-                }
-                Err(error) if self.can_do_without(&error, found) => {
-                    *set = self.new_plan(set.id, true)?;
-                    choice =
-                        Choice { strategy: Strategy::List, reason: format!("changes are lost: {error}") };
-                    lost = Some(error);
-                }
-                Ok(_) if set.with(|draft| draft.met_a_record) && found.has_inventory() => {
-                    *set = self.new_plan(set.id, true)?;
-                    let reason = "metadata records changed: what they describe is chosen again".to_owned();
-                    choice = Choice { strategy: Strategy::List, reason };
-                    anew = true;
-                }
-                planned => return planned,
-            }
+            let planned = self.plan_changes(found, set, changes, held.clone(), choice, &mut lost).await?;
+            let Some(reason) = self.reason_for_inventory(found, set, &lost) else {
+                self.reporter.lost_documents(&lost);
+                return Ok(planned);
+            };
+            anew |= lost.is_empty() && set.with(|draft| draft.met_a_record);
+            *set = self.new_plan(set.id, true)?;
+            choice = Choice { strategy: Strategy::List, reason };
         }
         let inventory = match Inventory::read_any(self, found, set, anew).await {
-            Err(error) if lost.is_none() && self.options.via == Via::Cheapest && error.loses_document() => {
+            Err(error) if self.options.via == Via::Cheapest && error.loses_document() => {
                 return self.plan_without_inventory(found, set, held.unwrap_or_default(), error).await;
             }
             read => read?,
         };
         let Some(inventory) = inventory else {
-            let Some(error) = lost else {
-                return self.plan_listed(found, set, changes, held.unwrap_or_default()).await;
-            };
-            self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&error));
-            let reason = "the inventory is the one that was applied, and the changes since then are lost";
-            return Ok(Planned::nothing(reason.to_owned()));
+            return self.plan_listed(found, set, changes, held.unwrap_or_default()).await;
         };
-        if let Some(error) = lost {
-            self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&error));
-        }
+        // Sources need not keep Change Lists (DST-10).
+        lost.retain(|(_, error)| !is_gone(error));
+        lost.extend(changes.into_iter().flat_map(|changes| changes.lost));
+        self.reporter.lost_documents(&lost);
         let mut read = inventory.followed_by_changes(self, found, set, held.as_ref()).await?;
         self.infer(set, &inventory).await?;
         let entries = set.with(|draft| draft.inventory.usable);
         if self.options.as_of.is_none() {
             stay_at_least(&mut read.checkpoint, held.as_ref());
         }
-        set.inventory = inventory.at.filter(|_| inventory.complete);
+        set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
         let checkpoint = inventory.complete.then_some(read.checkpoint);
         let packages = FoundPackages { dump: inventory.dump, changes: read.packages };
         let way = self.carrier(found, held.as_ref(), set, choice, packages).await?;
         Ok(Planned { choice: way.choice, checkpoint, inventory: Some(entries), carrier: way.carrier })
+    }
+
+    /// Returns why an inventory is looked for although changes were planned: some of them are lost, or what they say
+    /// depends on it.
+    fn reason_for_inventory(
+        &self,
+        found: &CapabilitySet,
+        set: &SetRun,
+        lost: &[LostDocument],
+    ) -> Option<String> {
+        let (met_a_record, met_undated) = set.with(|draft| (draft.met_a_record, draft.met_undated));
+        match lost.first() {
+            Some((_, error)) if !self.can_do_without(error, found) => None,
+            // Sources need not keep Change Lists (DST-10).
+            Some((_, error)) if is_gone(error) => {
+                Some(format!("a gap: a Change List since then is gone ({error})"))
+            }
+            Some((_, error)) => Some(format!("changes are lost: {error}")),
+            None if met_a_record && found.has_inventory() => {
+                Some("metadata records changed: what they describe is chosen again".to_owned())
+            }
+            // Which of them came first can be told now, not in a later run (O15).
+            None if met_undated && found.has_inventory() && self.options.via == Via::Cheapest => {
+                Some("changes do not say their times: a new inventory is read beside them".to_owned())
+            }
+            None => None,
+        }
     }
 
     /// Returns `true` if changes reach back to the checkpoint, and something before it is or may be unknown: then an
@@ -146,7 +152,7 @@ impl SyncRun<'_> {
             ));
             return Ok(());
         }
-        let (at, delete) = (inventory.at, self.options.delete);
+        let (at, delete) = (inventory.deciding_time(), self.options.delete);
         set.work(move |draft| {
             draft.settle_unnamed(at)?;
             if delete {
@@ -168,13 +174,13 @@ impl SyncRun<'_> {
         lost: Error,
     ) -> Result<Planned, Error> {
         *set = self.new_plan(set.id, true)?;
-        let changes = match Changes::look(self, found, &held, true).await {
-            Ok(changes) if changes.are_offered() => changes,
-            Err(error) if !error.loses_document() => return Err(error),
-            _ => return Err(lost),
-        };
+        let changes = Changes::look(self, found, &held, true).await?;
+        if !changes.are_offered() {
+            return Err(lost);
+        }
         self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&lost));
         let read = changes.read(self, found, set, held.clone()).await?;
+        self.reporter.lost_documents(&read.lost);
         set.coverage = Some(Coverage::Unknown);
         let reason = "the inventory is lost: the changes that are listed are applied".to_owned();
         let choice = Choice { strategy: Strategy::Changes, reason };
@@ -196,18 +202,14 @@ impl SyncRun<'_> {
             Some(changes) => changes,
             None => Changes::look(self, found, &held, false).await?,
         };
-        let Some(reach) = changes.reach() else { return Ok(Planned::nothing(applied())) };
-        let read = match changes.read(self, found, set, held.clone()).await {
-            Err(error) if is_gone(&error) => {
-                let what = format!("a Change List is gone: {}", error_chain(&error));
-                self.reporter.problem(ProblemKind::Document, &self.options.url, &what);
-                set.coverage = Some(Coverage::Unknown);
-                return Ok(Planned::nothing(applied()));
-            }
-            read => read?,
+        let Some(reach) = changes.reach() else {
+            self.reporter.lost_documents(&changes.lost);
+            return Ok(Planned::nothing(applied()));
         };
+        let read = changes.read(self, found, set, held.clone()).await?;
+        self.reporter.lost_documents(&read.lost);
         self.refuse_frozen(found, &read.checkpoint).await?;
-        set.coverage = Some(self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime));
+        self.cover(set, reach, &read)?;
         if let Reach::Gap { earliest } = reach {
             self.reporter.note(&format!("a gap: what changed before {earliest} is not listed any more"));
         }
@@ -234,15 +236,17 @@ impl SyncRun<'_> {
         mut changes: Changes,
         held: Option<Checkpoint>,
         choice: Choice,
+        lost: &mut Vec<LostDocument>,
     ) -> Result<Planned, Error> {
         let since = held.filter(|_| changes.are_complete()).unwrap_or_default();
         if !changes.are_complete() {
-            changes = Changes::look(self, found, &since, true).await?;
+            changes = Changes::look(self, found, &since, true).await?.or_lost()?;
         }
         let reach = changes.reach().unwrap_or(Reach::Unknown);
-        let read = changes.read(self, found, set, since.clone()).await?;
+        let mut read = changes.read(self, found, set, since.clone()).await?;
         self.refuse_frozen(found, &read.checkpoint).await?;
-        set.coverage = Some(self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime));
+        self.cover(set, reach, &read)?;
+        lost.append(&mut read.lost);
         if !set.new_documents {
             return Ok(Planned::nothing(choice.reason));
         }
@@ -253,6 +257,16 @@ impl SyncRun<'_> {
             inventory: None,
             carrier: way.carrier,
         })
+    }
+
+    /// Notes what the copy covers once changes are applied. If some of them are lost, that stays as it is, like the
+    /// checkpoint.
+    fn cover(&self, set: &mut SetRun, reach: Reach, read: &ReadChanges) -> Result<(), Error> {
+        if read.lost.is_empty() {
+            let covered = self.copy.coverage(set.id)?;
+            set.coverage = Some(covered.with_changes(reach, read.checkpoint.datetime));
+        }
+        Ok(())
     }
 
     /// Refuses a Source that is frozen, where the operator says when it is (D37). One that tells of no changes may be

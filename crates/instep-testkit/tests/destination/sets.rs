@@ -17,7 +17,7 @@ fn document(source: &FakeSource, capability: &str, time: &str, entries: &[(&str,
 }
 
 /// Publishes what the two sets hold, at a second of a day.
-fn publish(source: &FakeSource, second: u32, sets: [&[&str]; 2]) {
+pub(crate) fn publish(source: &FakeSource, second: u32, sets: [&[&str]; 2]) {
     let at = format!("at='2026-01-02T00:00:{second:02}Z'");
     let description = [
         ("one.xml", "<rs:md capability='capabilitylist'/>"),

@@ -8,7 +8,7 @@ use crate::support::{Copy, three};
 const CHANGE_LIST: &str = "changelist-000001.xml";
 
 /// Takes an attribute out of a document, as often as it is there.
-fn without(text: &str, attribute: &str) -> String {
+pub(crate) fn without(text: &str, attribute: &str) -> String {
     let attribute = format!(" {attribute}=\"");
     let mut parts = text.split(&attribute);
     let head = parts.next().unwrap_or_default().to_owned();
@@ -23,13 +23,13 @@ fn without_time_of(text: &str, path: &str) -> String {
 }
 
 /// Of three resources, with one Change List that is no index.
-fn with_one_change_list() -> Copy {
+pub(crate) fn with_one_change_list() -> Copy {
     let mut layout = Layout::new();
     layout.change_index = false;
     Copy::of(FakeSource::start_with(layout).with_resources(three()))
 }
 
-fn audited(copy: &Copy) -> (u8, u64) {
+pub(crate) fn audited(copy: &Copy) -> (u8, u64) {
     let (result, heard) = copy.audit();
     let report = result.unwrap_or_else(|error| panic!("{error:?}; heard {heard:?}"));
     (report.exit_code(), report.same)
@@ -162,4 +162,43 @@ fn o12_an_index_that_stays_as_it_is_hides_no_member_that_changed() {
     let run = copy.sync();
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o14_what_is_uncovered_is_looked_for_in_the_next_inventory() {
+    let copy = with_one_change_list();
+    copy.source.put("new.txt", "listed in the next inventory only");
+    copy.source.gap();
+    copy.source.put("b.txt", "listed as a change");
+    copy.source.rewrite("changelist.xml", |text| without(&text, "from"));
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.read("new.txt"), None, "nothing names it");
+    copy.source.snapshot();
+    copy.source.put("a.txt", "listed as a change");
+    // The list reaches back to the last run, which does not say what was before it.
+    copy.source.heal();
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!(audited(&copy), (0, 4));
+}
+
+#[test]
+fn o15_a_change_without_a_time_is_not_taken_back_by_an_inventory_from_before_it() {
+    let copy = with_one_change_list();
+    copy.source.rewrite("changelist.xml", |text| without(&text, "datetime"));
+    copy.sync_with(|options| options.delete = true);
+    copy.source.put("a.txt", "in the inventory");
+    copy.source.snapshot();
+    copy.source.put("a.txt", "after the inventory");
+    copy.source.put("new.txt", "after the inventory");
+    assert_eq!(copy.sync_with(|options| options.delete = true).exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+    // The same inventory, and the changes are no longer listed.
+    copy.source.gap();
+    copy.source.put("b.txt", "changed");
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!(audited(&copy), (0, 4));
 }

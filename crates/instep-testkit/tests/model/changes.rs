@@ -9,14 +9,14 @@ impl Writer<'_> {
         let set = self.set;
         if self.style.changes == Changes::List {
             let (needs, claims) = self.write_change_list(NAME, &set.segments[0], None);
-            return vec![Part { needs: vec![needs], claims }];
+            return vec![Part { needs: vec![needs], or: None, claims }];
         }
         let mut parts = Vec::new();
         let mut members = String::new();
         for segment in &set.segments {
             let (path, claims) = self.write_change_list(&segment.name, segment, Some(NAME));
             members += &self.member(&segment.name, &self.member_interval(segment));
-            parts.push(Part { needs: vec![self.path(NAME), path], claims });
+            parts.push(Part { needs: vec![self.path(NAME), path], or: None, claims });
         }
         let whole = Segment { name: NAME.to_owned(), from: set.segments[0].from, until: None };
         let md = self.interval("changelist", NAME, &whole);
@@ -73,6 +73,7 @@ impl Writer<'_> {
             let needs = vec![self.path(NAME), self.path(&package)];
             parts.push(Part {
                 needs,
+                or: self.copy_of_manifest(&package),
                 claims: events.iter().map(|event| Claim::of(event, event.time)).collect(),
             });
         }
@@ -91,7 +92,7 @@ impl Writer<'_> {
             let mut md = vec![("capability", "changelist".to_owned())];
             md.extend(self.member_interval(segment));
             entries += &self.url_entry(&self.url(&segment.name), "", &md);
-            parts.push(Part { needs: vec![self.path(NAME), path], claims });
+            parts.push(Part { needs: vec![self.path(NAME), path], or: None, claims });
         }
         let md = [("capability", "changelist-archive".to_owned())];
         let text = self.document(false, &md, &self.links(NAME, None), &entries);

@@ -23,7 +23,18 @@ pub(crate) struct Claim {
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) needs: Vec<String>,
+    /// A path that does as well as the last of them: the copy of a manifest that is in a package.
+    pub(crate) or: Option<String>,
     pub(crate) claims: Vec<Claim>,
+}
+
+impl Part {
+    /// Returns `true` if it can be read although these paths cannot.
+    pub(crate) fn is_whole(&self, is_broken: &dyn Fn(&str) -> bool) -> bool {
+        let others = &self.needs[..self.needs.len() - 1];
+        let last = self.needs.last().into_iter().chain(&self.or);
+        !others.iter().any(|path| is_broken(path)) && !last.into_iter().all(|path| is_broken(path))
+    }
 }
 
 /// All resources as of a time.

@@ -3,6 +3,9 @@
 use super::{Claim, Inventory, Part, Writer, attributes, body, roll};
 use crate::{package, source::Event, style::Dialect};
 
+/// What the name of a package gets for the copy of its manifest.
+const COPY: &str = ".xml";
+
 impl Writer<'_> {
     /// The resources of an inventory, divided into so many parts.
     pub(super) fn divided(&self, at: i64) -> Vec<Vec<Event>> {
@@ -40,7 +43,7 @@ impl Writer<'_> {
                 needs.push(self.path(NAME));
             }
             let claims = events.iter().map(|event| Claim::of(event, at)).collect();
-            parts.push(Part { needs, claims });
+            parts.push(Part { needs, or: None, claims });
         }
         if is_index {
             let key = format!("index {at}");
@@ -86,12 +89,18 @@ impl Writer<'_> {
             let manifest = self.document(false, &md, &self.links(&key, None), &manifest);
             entries += &self.package(&package, &key, (manifest, members), &[]);
             let needs = vec![self.path(NAME), self.path(&package)];
-            parts.push(Part { needs, claims: events.iter().map(|event| Claim::of(event, at)).collect() });
+            let or = self.copy_of_manifest(&package);
+            parts.push(Part { needs, or, claims: events.iter().map(|event| Claim::of(event, at)).collect() });
         }
         let md = self.snapshot("resourcedump", &format!("dump {at}"), at);
         let text = self.document(false, &md, &self.links(&format!("dump {at}"), None), &entries);
         self.put(NAME, text);
         Inventory { at, parts }
+    }
+
+    /// Returns the path of the copy of a package's manifest, if there is one.
+    pub(super) fn copy_of_manifest(&self, package: &str) -> Option<String> {
+        self.style.contents.then(|| self.path(&format!("{package}{COPY}")))
     }
 
     /// Writes a package and perhaps a copy of its manifest; returns the entry of the dump.
@@ -104,7 +113,7 @@ impl Writer<'_> {
     ) -> String {
         let mut link = String::new();
         if self.style.contents {
-            let copy = format!("{name}.xml");
+            let copy = format!("{name}{COPY}");
             link = format!("<{}:ln rel=\"contents\" href=\"{}\"/>", self.style.prefix, self.url(&copy));
             self.put(&copy, manifest.clone());
         }

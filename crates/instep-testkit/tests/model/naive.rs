@@ -34,7 +34,7 @@ pub(crate) struct Verdict {
 impl Knowledge {
     /// Reads what is published, except for the broken paths, and says what is right now.
     pub(crate) fn read(&mut self, offer: &Offer, broken: &BTreeSet<String>, published: i64) -> Verdict {
-        let is_whole = |part: &Part| part.needs.iter().all(|path| !broken.contains(path));
+        let is_whole = |part: &Part| part.is_whole(&|path| broken.contains(path));
         let before = self.newest.clone();
         let continuous = self.until.is_none_or(|until| offer.covered_from <= until);
         let bridged = !continuous && self.until.is_some_and(|until| offer.archived_from <= until);

@@ -101,7 +101,7 @@ impl Story<'_> {
                     let parts = offer.inventories.iter().flat_map(|inventory| &inventory.parts);
                     parts.chain(&offer.changes).chain(&offer.archived)
                 })
-                .flat_map(|part| part.needs.clone())
+                .flat_map(|part| part.needs.iter().chain(&part.or).cloned())
                 .filter(|path| *path != site.start)
                 .collect();
             let documents: Vec<_> = documents.into_iter().collect();
@@ -213,7 +213,7 @@ impl Story<'_> {
         }
         let anything_readable = phase.site.offers.iter().any(|offer| {
             let parts = offer.inventories.iter().flat_map(|inventory| &inventory.parts).chain(&offer.changes);
-            parts.into_iter().any(|part| part.needs.iter().all(|path| !phase.broken.contains_key(path)))
+            parts.into_iter().any(|part| part.is_whole(&|path| phase.broken.contains_key(path)))
         });
         if !matches!(ended.sync, 0 | 3) && anything_readable {
             wrong.push(format!("exit code {}: what could be read was not used", ended.sync));

@@ -62,11 +62,12 @@ fn action() -> impl Strategy<Value = Action> {
 }
 
 prop_compose! {
-    fn rules()(delete in any::<bool>(), all in any::<bool>(), time in prop::option::of(0i64..6), undated in any::<bool>())
+    fn rules()(delete in any::<bool>(), all in any::<bool>(), time in prop::option::of(0i64..6), undated in any::<bool>(), timed in any::<bool>())
         -> DecisionRules {
         let links = if all { LinksNamed::All } else { LinksNamed::Some };
         let is_undated = undated && time.is_none();
-        DecisionRules { set: SET, delete, links, inventory: time.map(second), is_undated }
+        let by_time = timed && time.is_none() && !is_undated;
+        DecisionRules { set: SET, delete, links, inventory: time.map(second), is_undated, by_time }
     }
 }
 
@@ -109,6 +110,15 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         known.earlier.is_some_and(|earlier| may_be_older(earlier.desired.metadata.datetime));
     if is_outdated || is_pending_past {
         return Decision::Superseded;
+    }
+    let known_time = known.held.map_or(known.gone, |held| held.metadata.datetime);
+    let is_wanted_anew = known.is_damaged && desired.presence != DesiredPresence::Absent;
+    if rules.by_time
+        && desired.presence != DesiredPresence::Excluded
+        && !is_wanted_anew
+        && is_older_than(known_time)
+    {
+        return Decision::Rest(Rest::HeldIsLater);
     }
     match known.held {
         None => match desired.presence {

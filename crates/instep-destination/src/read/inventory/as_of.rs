@@ -52,7 +52,8 @@ impl Inventory {
         let document = run.network.open(&list.uri, found.capability_list.as_ref(), None).await?;
         let gone =
             || Error::NotResourceSync { url: list.uri.as_str().to_owned(), what: "it is gone".to_owned() };
-        let (inventory, _) = Self::plan(run, list.uri.clone(), document.ok_or_else(gone)?, set).await?;
+        let (inventory, ..) =
+            Self::plan(run, list.uri.clone(), document.ok_or_else(gone)?, set, None).await?;
         Ok(inventory)
     }
 
@@ -69,8 +70,12 @@ impl Inventory {
         set.with(|draft| draft.take_back_from(at, first));
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = Some(as_of);
-        let changes = Changes::look(run, found, &checkpoint, true).await?;
-        let read = changes.read(run, found, set, Checkpoint::new()).await?;
+        let changes = Changes::look(run, found, &checkpoint, true).await?.or_lost()?;
+        let mut read = changes.read(run, found, set, Checkpoint::new()).await?;
+        if !read.lost.is_empty() {
+            // A state of the past is whole or wrong.
+            return Err(read.lost.swap_remove(0).1);
+        }
         set.work(Draft::take_back).await?;
         run.reporter.problems_of(set);
         set.records.clear();

@@ -34,7 +34,7 @@ impl Inventory {
         {
             return Self::taken_back(run, found, set, at, as_of).await;
         }
-        let changes = match Changes::look(run, found, &checkpoint, true).await {
+        let changes = match Changes::look(run, found, &checkpoint, true).await?.or_lost() {
             Err(error) if error.loses_document() => {
                 return Ok(self.without_changes(run, set, checkpoint, &error));
             }
@@ -53,12 +53,8 @@ impl Inventory {
                 .note("the lists do not say whether their changes reach back to the inventory: they are applied"),
             _ => {}
         }
-        let read = match changes.read(run, found, set, checkpoint.clone()).await {
-            Err(error) if error.loses_document() => {
-                return Ok(self.without_changes(run, set, checkpoint, &error));
-            }
-            read => read?,
-        };
+        let read = changes.read(run, found, set, checkpoint.clone()).await?;
+        run.reporter.lost_documents(&read.lost);
         if let (Some(Coverage::Complete { .. }), reached) = (set.coverage, read.checkpoint.datetime) {
             set.coverage = Some(Coverage::Complete { at: reached });
         }

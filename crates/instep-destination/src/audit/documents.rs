@@ -1,0 +1,111 @@
+//! What the documents of a Source promise, beside what is held.
+
+use resourcesync::Uri;
+
+use super::Audit;
+use crate::{
+    Error, Phase, ProblemKind,
+    discover::CapabilitySet,
+    draft::Draft,
+    error::error_chain,
+    read::{Changes, Inventory},
+    run::{SetRun, SyncRun},
+    state::Checkpoint,
+};
+
+impl Audit<'_> {
+    pub(super) async fn compare_with_documents(&mut self, run: &mut SyncRun<'_>) -> Result<(), Error> {
+        let source = run.discover().await?;
+        run.reporter.enter(Phase::Reading);
+        let (mut complete, mut named) = (true, None);
+        for (number, found) in (1..).zip(&source.sets) {
+            let mut set = match &mut self.origins {
+                None => {
+                    let set = run.copy.set(found)?;
+                    run.new_plan(set, false)?
+                }
+                Some((origins, _)) => run.new_plan_over(origins, found)?,
+            };
+            // Of an original with several sets nobody here knows which resource came from which: surplus is what none
+            // of them names.
+            let by_origin = self.origins.is_some();
+            if let Some(marks) = named.take() {
+                set.with(|draft| draft.go_on_from(marks));
+            }
+            let names_all = !by_origin || (complete && number == source.sets.len());
+            complete &= match self.read_set(run, found, &mut set, names_all).await {
+                // One bad set never costs the others (invariant 10).
+                Err(error) if error.loses_document() && source.sets.len() > 1 => {
+                    let name = found.capability_list.as_ref().map_or("", Uri::as_str);
+                    run.reporter.problem(ProblemKind::Document, name, &error_chain(&error));
+                    false
+                }
+                complete => complete?,
+            };
+            named = by_origin.then(|| set.with(Draft::named));
+            self.report_plan(&set)?;
+            // A plan without actions names no resource that a later check of files must leave out.
+            if set.with(|draft| draft.actions().last())? > 0 {
+                self.plans.push(set);
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans what the documents of a set promise; whether that is its complete inventory.
+    async fn read_set(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        names_all: bool,
+    ) -> Result<bool, Error> {
+        if found.has_inventory() {
+            match read_inventory(run, found, set, names_all).await {
+                // As a sync, it takes what can be read (B11).
+                Err(error) if error.loses_document() && found.offers_changes() => {
+                    let url = run.options.url.clone();
+                    run.reporter.problem(ProblemKind::Document, &url, &error_chain(&error));
+                }
+                complete => return complete,
+            }
+        }
+        self.read_changes(run, found, set).await.map(|()| false)
+    }
+
+    /// Audits the resources that changes name, if the Source has no inventory: others cannot be audited.
+    async fn read_changes(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+    ) -> Result<(), Error> {
+        let changes = Changes::look(run, found, &Checkpoint::new(), true).await?.or_lost()?;
+        let read = changes.read(run, found, set, Checkpoint::new()).await?;
+        run.reporter.lost_documents(&read.lost);
+        let unnamed = set.with(|draft| draft.count_unnamed(None))?;
+        run.reporter.note(&format!(
+            "there is no inventory: {unnamed} held resources that its changes do not name are compared with the disk only"
+        ));
+        self.report.unauditable += unnamed;
+        Ok(())
+    }
+}
+
+/// Reads the Source's Resource List, or the manifests of its Resource Dump, and the changes since then. Returns `true`
+/// if that is the complete inventory; then the held resources that it does not name, and nothing else is to name, are
+/// surplus.
+async fn read_inventory(
+    run: &mut SyncRun<'_>,
+    found: &CapabilitySet,
+    set: &mut SetRun,
+    names_all: bool,
+) -> Result<bool, Error> {
+    let Some(inventory) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
+    inventory.followed_by_changes(run, found, set, None).await?;
+    if inventory.complete && names_all && set.with(|draft| draft.inventory.unusable) == 0 {
+        let at = inventory.deciding_time();
+        set.work(move |draft| draft.infer_deletions(at)).await?;
+    }
+    Ok(inventory.complete)
+}

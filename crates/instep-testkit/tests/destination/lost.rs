@@ -1,0 +1,134 @@
+//! Documents that cannot be had or read: each costs what it lists, and nothing for good.
+
+use instep_destination::SyncOptions;
+use instep_testkit::{FakeSource, Fault, Layout};
+
+use crate::{
+    sets,
+    support::{Copy, three},
+};
+
+const SECOND_LIST: &str = "changelist-000002.xml";
+
+/// A copy of three resources, after a change in each of three Change Lists.
+fn after_three_lists() -> Copy {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "in the first list");
+    copy.source.rotate();
+    copy.source.put("b.txt", "in the second list");
+    copy.source.rotate();
+    copy.source.put("d/c.txt", "in the third list");
+    copy
+}
+
+#[test]
+fn o16_a_lost_list_costs_what_it_lists_until_it_can_be_read() {
+    for fault in [Fault::Status(500), Fault::Status(404), Fault::Body(b"<urlset".to_vec())] {
+        let copy = after_three_lists();
+        copy.source.fail_always(SECOND_LIST, fault.clone());
+        for _ in 0..2 {
+            let run = copy.sync();
+            assert_eq!(run.exit_code(), 3, "{fault:?}: {:?}", run.heard);
+            assert_eq!(copy.differences(), ["~ b.txt"], "{fault:?}");
+            assert_eq!(run.heard.problems.len(), 1, "{:?}", run.heard.problems);
+        }
+        copy.source.heal();
+        let run = copy.sync();
+        assert_eq!(run.exit_code(), 0, "{fault:?}: {:?}", run.heard);
+        assert_eq!(copy.differences(), [""; 0], "{fault:?}");
+    }
+}
+
+#[test]
+fn o16_a_list_that_comes_back_undoes_nothing_that_came_after_it() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.rotate();
+    copy.source.put("a.txt", "first");
+    copy.source.delete("b.txt");
+    copy.source.put("new.txt", "created");
+    copy.source.rotate();
+    copy.source.put("a.txt", "second");
+    copy.source.put("b.txt", "again");
+    copy.source.delete("new.txt");
+    let delete = |options: &mut SyncOptions| options.delete = true;
+    copy.source.fail_always(SECOND_LIST, Fault::Status(500));
+    assert_eq!(copy.sync_with(delete).exit_code(), 3);
+    assert_eq!(copy.differences(), [""; 0]);
+    // Now the later one is lost.
+    copy.source.heal();
+    copy.source.fail_always("changelist-000003.xml", Fault::Status(500));
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().failed), (3, 0), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    copy.source.heal();
+    assert_eq!(copy.sync_with(delete).exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o16_changes_of_a_lost_list_come_by_a_change_dump() {
+    let mut layout = Layout::new();
+    layout.change_dump = true;
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources(three()));
+    copy.sync();
+    copy.source.put("a.txt", "in the first list");
+    copy.source.rotate();
+    for (path, told) in [("changelist.xml", "two"), ("changelist-000001.xml", "three")] {
+        copy.source.fail_always(path, Fault::Status(500));
+        let run = copy.sync();
+        assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+        assert_eq!(copy.differences(), [""; 0]);
+        copy.source.heal();
+        assert_eq!(copy.sync().exit_code(), 0);
+        copy.source.put("a.txt", told);
+        copy.source.rotate();
+    }
+}
+
+#[test]
+fn o17_a_lost_resource_list_is_made_up_for_by_a_resource_dump() {
+    let mut layout = Layout::new();
+    layout.dump = true;
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources(three()));
+    copy.source.fail_always("resourcelist.xml", Fault::Status(404));
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    let (audited, heard) = copy.audit();
+    assert_eq!(audited.map(|report| (report.exit_code(), report.same)).unwrap(), (3, 3), "{heard:?}");
+    copy.source.heal();
+    assert_eq!(copy.sync().exit_code(), 0);
+}
+
+#[test]
+fn o17_a_dump_that_is_older_than_the_copy_makes_up_for_nothing() {
+    let mut layout = Layout::new();
+    (layout.dump, layout.change_list) = (true, false);
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources(three()));
+    copy.source.freeze(&["resourcedump.xml", "resourcedump-manifest.xml", "resourcedump.zip"]);
+    copy.source.put("new.txt", "later than the dump");
+    let delete = |options: &mut SyncOptions| options.delete = true;
+    assert_eq!(copy.sync_with(delete).exit_code(), 0);
+    copy.source.fail_always("resourcelist.xml", Fault::Status(500));
+    let run = copy.sync_with(delete);
+    assert_ne!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o18_a_set_that_cannot_be_read_costs_the_audit_of_the_others_nothing() {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source =
+        FakeSource::start_with(layout).with_resources([("own-1.txt", "of one"), ("own-2.txt", "of two")]);
+    let copy = Copy::of(source);
+    sets::publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt"]]);
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.fail_always("one-list.xml", Fault::Status(500));
+    std::fs::remove_file(copy.dir().join("own-2.txt")).unwrap();
+    let (audited, heard) = copy.audit();
+    let audited = audited.unwrap();
+    assert_eq!((audited.failed, audited.missing), (1, 1), "{heard:?}");
+}
