@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use futures_util::Stream;
-use instep_net::{Client, Origin};
+use instep_net::Origin;
 use resourcesync::{Capability, DateTime, Entry, Form, Uri};
 use tokio::sync::mpsc;
 
@@ -121,7 +121,7 @@ impl EntryListing {
     async fn list(&self, entries: &EntrySender) -> Result<(), Error> {
         let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", self.url) };
         let url = Uri::parse(&self.url).map_err(unusable)?;
-        let client = Client::new(self.options.access.http_options(&self.url)?)?;
+        let client = self.options.access.client(&self.url)?;
         let spool = self.options.spool.clone().unwrap_or_else(std::env::temp_dir);
         let mut documents = Documents::new(client, spool);
         if self.url.starts_with("file:") {

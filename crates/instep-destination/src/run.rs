@@ -11,7 +11,6 @@ mod tally;
 
 use std::sync::Arc;
 
-use instep_net::Client;
 use resourcesync::{Relation, Uri};
 
 use crate::{
@@ -62,9 +61,8 @@ impl<'a> SyncRun<'a> {
     ) -> Result<Self, Error> {
         options.check()?;
         let stop = RunStop::new(&options.shutdown, limits);
-        let http = options.access.http_options(&options.url)?;
-        let scope = http.scope.clone();
-        let client = Client::new(http)?;
+        let client = options.access.client(&options.url)?;
+        let scope = client.options().scope.clone();
         let copy = take(options)?;
         let mut documents = Documents::new(client.clone(), copy.spool()).ending(stop.token().clone());
         if options.url.starts_with("file:") {

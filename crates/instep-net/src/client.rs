@@ -27,7 +27,7 @@ use crate::{
     hosts::{Host, Hosts},
     options::HttpOptions,
     origin::{self, Origin},
-    pool::PooledBody,
+    pool::{ConnectionPool, PooledBody},
     rate::Rate,
     request::Request,
     response::Response,
@@ -54,6 +54,8 @@ struct SharedClient {
     flights: Arc<Flights>,
     bandwidth: Option<Arc<Rate>>,
     requests: AtomicU64,
+    /// The figures of the hosts are those of the client that this one was made from.
+    is_part: bool,
 }
 
 impl Client {
@@ -77,7 +79,31 @@ impl Client {
             flights,
             bandwidth,
             requests,
+            is_part: false,
         })))
+    }
+
+    /// Returns a client for one piece of work among many: its scope, credentials, timeout and attempts are those of
+    /// `options`, and it counts its own requests. Connections and every limit are shared with this client, so that a
+    /// host gets no more requests because many pieces of work lead to it. Proxy, certificates, user agent and open
+    /// networks are this client's too.
+    ///
+    /// Figures of hosts and pauses are shown by this client only.
+    #[must_use]
+    pub fn within(&self, options: HttpOptions) -> Self {
+        let shared = &*self.0;
+        let mut options = options;
+        options.scope.networks.clone_from(&shared.options.scope.networks);
+        Self(Arc::new(SharedClient {
+            connector: shared.connector.within(&options),
+            options,
+            user_agent: shared.user_agent.clone(),
+            hosts: Arc::clone(&shared.hosts),
+            flights: Arc::default(),
+            bandwidth: shared.bandwidth.clone(),
+            requests: AtomicU64::new(0),
+            is_part: true,
+        }))
     }
 
     /// Returns the options that it was made with.
@@ -102,12 +128,12 @@ impl Client {
 
     /// Returns the hosts that are not asked for a while, each with the time that is left.
     pub fn waiting(&self) -> Vec<(String, Duration)> {
-        self.0.hosts.waiting()
+        if self.0.is_part { Vec::new() } else { self.0.hosts.waiting() }
     }
 
     /// Returns the figures of each host since they were taken last.
     pub fn take_traffic(&self) -> Vec<(String, Traffic)> {
-        self.0.hosts.take_traffic()
+        if self.0.is_part { Vec::new() } else { self.0.hosts.take_traffic() }
     }
 
     /// Sends a request, again after transient failures, and returns the first answer that another attempt would not
@@ -250,17 +276,18 @@ impl Client {
     ) -> Result<http::Response<PooledBody>, HttpError> {
         let limit = self.0.options.timeout;
         let slow = |phase| HttpError::Timeout { uri: uri.to_string(), phase, limit };
+        let pool = host.pool(&self.0.options.scope);
         loop {
-            let kept = host.pool.take();
+            let kept = pool.take();
             let is_new = kept.is_none();
             let connection = match kept {
                 Some(connection) => connection,
-                None => timeout(limit, self.open(host, message.uri().clone()))
+                None => timeout(limit, self.open(pool, message.uri().clone()))
                     .await
                     .map_err(|_| slow(RequestPhase::Connect))?
                     .map_err(|error| connect_failure(uri, error))?,
             };
-            let sent = timeout(limit, host.pool.send(connection, message)).await;
+            let sent = timeout(limit, pool.send(connection, message)).await;
             match sent.map_err(|_| slow(RequestPhase::Headers))? {
                 Ok(answer) => return Ok(answer),
                 Err(unanswered) => match unanswered.unsent {
@@ -278,9 +305,9 @@ impl Client {
         }
     }
 
-    async fn open(&self, host: &Host, target: http::Uri) -> Result<Connection, BoxError> {
+    async fn open(&self, pool: &ConnectionPool, target: http::Uri) -> Result<Connection, BoxError> {
         let connection = Connection::over(self.0.connector.connect(target).await?).await?;
-        host.pool.share(&connection);
+        pool.share(&connection);
         Ok(connection)
     }
 

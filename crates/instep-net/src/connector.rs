@@ -150,6 +150,13 @@ impl Connector {
         Ok(Self { tcp, proxy, ca_file: options.ca_file.clone(), tls: Arc::default() })
     }
 
+    /// Returns a connector for another scope, with the same proxy and certificates.
+    pub(crate) fn within(&self, options: &HttpOptions) -> Self {
+        let mut connector = self.clone();
+        (connector.tcp.scope, connector.tcp.timeout) = (Arc::new(options.scope.clone()), options.timeout);
+        connector
+    }
+
     /// Returns the header that each unencrypted request through the proxy must carry.
     pub(crate) fn proxy_authorization(&self) -> Option<&HeaderValue> {
         self.proxy.as_ref()?.authorization.as_ref()

@@ -18,7 +18,7 @@ use tokio::{
 
 use crate::{
     adaptive::AdaptiveLimit, error::HttpError, options::HttpOptions, origin::Origin, pool::ConnectionPool,
-    rate::Rate, retry::MAX_BACKOFF, traffic::Traffic,
+    rate::Rate, retry::MAX_BACKOFF, scope::Scope, traffic::Traffic,
 };
 
 /// The permission for one transfer, given back when it is dropped.
@@ -59,7 +59,9 @@ struct HostLimits {
 
 /// One host: the connections to it, its share of the transfers, and the time in which it gets no requests.
 pub(crate) struct Host {
-    pub(crate) pool: Arc<ConnectionPool>,
+    pool: Arc<ConnectionPool>,
+    /// Connections that were opened for a scope in which the host may have private addresses: nobody else uses them.
+    private_pool: Arc<ConnectionPool>,
     origin: Origin,
     share: Arc<Semaphore>,
     limit: Mutex<AdaptiveLimit>,
@@ -97,6 +99,7 @@ impl Host {
     fn new(origin: Origin, limits: &HostLimits) -> Self {
         Self {
             pool: Arc::new(ConnectionPool::new(limits.most_idle)),
+            private_pool: Arc::new(ConnectionPool::new(limits.most_idle)),
             origin,
             share: Arc::new(Semaphore::new(limits.per_host)),
             limit: Mutex::new(AdaptiveLimit::new(limits.per_host)),
@@ -106,6 +109,14 @@ impl Host {
             pause: Mutex::new(None),
             next_attempt: Mutex::new(None),
             traffic: Mutex::default(),
+        }
+    }
+
+    /// Returns the connections that a request within a scope may use.
+    pub(crate) fn pool(&self, scope: &Scope) -> &Arc<ConnectionPool> {
+        match scope.may_be_private(self.origin.host(), self.origin.port()) {
+            true => &self.private_pool,
+            false => &self.pool,
         }
     }
 
@@ -300,7 +311,8 @@ impl Hosts {
     fn close_idle(&self) -> bool {
         let mut hosts = self.lock();
         hosts.retain(|_, host| {
-            let is_unused = host.pool.close_idle() && host.current_pause().is_none();
+            let is_closed = host.pool.close_idle() & host.private_pool.close_idle();
+            let is_unused = is_closed && host.current_pause().is_none();
             !is_unused || Arc::strong_count(host) > 1
         });
         !hosts.is_empty()

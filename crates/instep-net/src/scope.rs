@@ -91,7 +91,7 @@ impl Scope {
 
     /// Returns `true` if this host and port may have addresses that are not public. An operator who names `http` allows
     /// the step to `https` as well.
-    fn may_be_private(&self, host: &str, port: u16) -> bool {
+    pub(crate) fn may_be_private(&self, host: &str, port: u16) -> bool {
         let host = host.trim_end_matches('.');
         self.named.iter().chain(&self.allowed).any(|origin| {
             let same_port =

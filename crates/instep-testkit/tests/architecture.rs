@@ -19,7 +19,7 @@ use std::{collections::BTreeSet, process::Command};
 use sources::{root, sources};
 
 /// Rooms that are given everything they decide on: no clock, no files, no sockets, no waiting.
-const PURE: [&str; 16] = [
+const PURE: [&str; 19] = [
     "resourcesync/src",
     "instep-source/src/render",
     "instep-destination/src/plan",
@@ -36,6 +36,9 @@ const PURE: [&str; 16] = [
     "instep-destination/src/listen/lease",
     "instep-destination/src/listen/offered",
     "instep-destination/src/listen/signature",
+    "instep-fleet/src/alert",
+    "instep-fleet/src/import",
+    "instep-fleet/src/schedule",
 ];
 
 /// Lines of a file without its tests.
@@ -167,6 +170,7 @@ fn text_from_the_network_becomes_a_path_in_one_place() {
 fn source_and_destination_do_not_know_each_other() {
     assert!(!dependencies("instep-source").contains("instep-destination"));
     assert!(!dependencies("instep-destination").contains("instep-source"));
+    assert!(!dependencies("instep-fleet").contains("instep-source"));
     let below = dependencies("instep-store");
     assert!(
         !below.contains("instep-source") && !below.contains("instep-destination") && !below.contains("tokio")
@@ -174,9 +178,15 @@ fn source_and_destination_do_not_know_each_other() {
     let below = dependencies("instep-net");
     let own: Vec<_> = below.iter().filter(|name| name.starts_with("instep")).collect();
     assert_eq!(own, ["instep-net"], "the client is above nothing but the standard");
-    for package in
-        ["instep", "instep-source", "instep-destination", "instep-net", "instep-store", "resourcesync"]
-    {
+    for package in [
+        "instep",
+        "instep-fleet",
+        "instep-source",
+        "instep-destination",
+        "instep-net",
+        "instep-store",
+        "resourcesync",
+    ] {
         assert!(!dependencies(package).contains("instep-testkit"), "{package} ships test code");
     }
 }

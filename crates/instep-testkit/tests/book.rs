@@ -46,6 +46,7 @@ pages! {
     the_commands_of_the_tutorial_for_a_mirror_run: "docs/tutorial/mirror.md",
     the_commands_about_web_servers_run: "docs/how-to/web-server.md",
     the_commands_about_static_hosting_run: "docs/how-to/static-hosting.md",
+    the_commands_about_fleets_run: "docs/how-to/fleet.md",
     the_commands_about_backups_run: "docs/how-to/backup.md",
     the_commands_about_rotation_run: "docs/how-to/rotation.md",
     the_commands_about_moving_run: "docs/how-to/move.md",

@@ -13,8 +13,8 @@ use crate::{
         audit::AuditCommand, catalogue::CatalogueCommand, change::ChangeCommand,
         completions::CompletionsCommand, demo::DemoCommand, exit_codes::ExitCodesCommand,
         explain::ExplainCommand, explore::ExploreCommand, init::InitCommand, publish::PublishCommand,
-        republish::RepublishCommand, serve::ServeCommand, simulate::SimulateCommand, status::StatusCommand,
-        sync::SyncCommand, validate::ValidateCommand,
+        republish::RepublishCommand, run::RunCommand, serve::ServeCommand, simulate::SimulateCommand,
+        source::SourceCommand, status::StatusCommand, sync::SyncCommand, validate::ValidateCommand,
     },
     config::Config,
     exit::Exit,
@@ -42,6 +42,7 @@ Examples:
   instep publish ./data --base-url https://example.org/data/
   instep sync https://example.org/ ./copy          make or update a copy
   instep audit https://example.org/ ./copy         check a copy
+  instep run --listen 127.0.0.1:8090               keep many Sources current, with a dashboard
 
 See also: instep help exit-codes, instep resync-sync --help (the options of resync)";
 
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     Republish(Box<RepublishCommand>),
     Sync(Box<SyncCommand>),
     Audit(Box<AuditCommand>),
+    Run(Box<RunCommand>),
+    Source(Box<SourceCommand>),
     Status(StatusCommand),
     Simulate(Box<SimulateCommand>),
     Explore(ExploreCommand),
@@ -91,6 +94,11 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
             sync.run(config, &|| again(&used, pick), output)
         }
         Command::Audit(audit) => audit.run(config, output),
+        Command::Run(run) => {
+            let pick = |command| if let Command::Run(run) = command { Some(*run) } else { None };
+            run.run(config, &|| again(&used, pick), output)
+        }
+        Command::Source(source) => source.run(output),
         Command::Simulate(simulate) => simulate.run(output),
         Command::Status(status) => status.run(output),
         Command::Explore(explore) => explore.run(config, output),

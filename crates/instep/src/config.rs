@@ -91,14 +91,16 @@ impl Config {
         Ok(filled)
     }
 
-    /// Returns the keys that hold for a command. `serve` and `republish` publish too and `audit` reads a Source as
-    /// `sync` does, so they take the keys of those.
+    /// Returns the keys that hold for a command. `serve` and `republish` publish too, `audit` reads a Source as
+    /// `sync` does and `source` has the fleet of `run`, so they take the keys of those.
     fn keys_for(&self, subcommand: &str) -> impl Iterator<Item = (&str, &Value)> {
         let parents: &[&str] = match subcommand {
             "serve" => &["publish", "serve"],
             "republish" => &["publish", "serve", "republish"],
             "audit" => &["sync", "audit"],
             "explore" => &["sync", "explore"],
+            // Both work on one fleet.
+            "source" => &["run"],
             _ => &[],
         };
         let own = parents.is_empty().then_some(subcommand);

@@ -65,6 +65,9 @@ impl Exit {
         if let Some(error) = error.downcast_ref::<instep_destination::Error>() {
             return Self::from_code(error.exit_code());
         }
+        if let Some(error) = error.downcast_ref::<instep_fleet::FleetError>() {
+            return Self::from_code(error.exit_code());
+        }
         match error.downcast_ref::<instep_source::Error>() {
             // Wrong addresses and addresses in use are alike for whoever reads exit codes (D12).
             Some(instep_source::Error::Listen { .. }) => Self::Usage,

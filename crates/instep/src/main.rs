@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod copy;
 mod exit;
+mod fleet;
 mod global;
 mod listener;
 mod pages;

@@ -4,9 +4,12 @@
 pub(crate) mod chart;
 pub(crate) mod copy;
 pub(crate) mod design;
+mod fleet;
+mod own_name;
 pub(crate) mod source;
 
 pub(crate) use copy::{CopyMonitor, CopyServer};
+pub(crate) use fleet::{FleetServer, OperatorAccess, source_object};
 pub(crate) use source::SourcePages;
 
 /// Shows documents as pages in browsers that know XSLT. It is published beside them.

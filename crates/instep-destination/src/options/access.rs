@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use instep_net::{Credentials, HttpError, HttpOptions, Origin, Scope, netrc};
+use instep_net::{Client, Credentials, HttpError, HttpOptions, Origin, Scope, netrc};
 
 /// The options of the network: scope, limits, timeouts, credentials.
 #[derive(Clone, Debug)]
@@ -35,6 +35,9 @@ pub struct AccessOptions {
     pub proxy: Option<String>,
     /// The `User-Agent` header.
     pub user_agent: String,
+    /// A client whose connections and limits are shared by many runs. Transfers, rate, bandwidth, proxy, certificates
+    /// and user agent are its own then, and those here do not count.
+    pub shared: Option<Client>,
 }
 
 impl Default for AccessOptions {
@@ -53,6 +56,7 @@ impl Default for AccessOptions {
             ca_file: None,
             proxy: None,
             user_agent: HttpOptions::USER_AGENT.to_owned(),
+            shared: None,
         }
     }
 }
@@ -83,6 +87,17 @@ impl AccessOptions {
         options.ca_file.clone_from(&self.ca_file);
         options.user_agent.clone_from(&self.user_agent);
         Ok(options)
+    }
+
+    /// Returns the client of a run that starts at a URL: a part of the shared one if there is one.
+    ///
+    /// # Errors
+    /// If an option cannot be used.
+    pub fn client(&self, url: &str) -> Result<Client, HttpError> {
+        let options = self.http_options(url)?;
+        self.shared
+            .as_ref()
+            .map_or_else(|| Client::new(options.clone()), |shared| Ok(shared.within(options.clone())))
     }
 
     /// Logins of the netrc file come first, so that credentials that were given for this run replace them.

@@ -20,9 +20,9 @@ use super::{
 };
 use crate::config::Config;
 
-/// Limits, credentials and scope of the requests to a Source.
+/// Limits of the requests of a run, or of all runs of a fleet together.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct AccessArgs {
+pub(crate) struct LimitArgs {
     /// Transfers at the same time
     #[arg(long, default_value_t = 16, value_name = "N", help_heading = SPEED)]
     transfers: usize,
@@ -42,6 +42,24 @@ pub(crate) struct AccessArgs {
     #[arg(long, default_value = "30s", value_parser = values::duration, value_name = "DURATION",
         help_heading = SPEED, hide_short_help = true)]
     timeout: Duration,
+}
+
+/// The way to the network.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RouteArgs {
+    /// Trust these certificates (PEM) in addition to the system's
+    #[arg(long, visible_alias = "ca-cert", value_name = "FILE", help_heading = CREDENTIALS, hide_short_help = true)]
+    ca_file: Option<PathBuf>,
+    /// Proxy to use [default: none]
+    #[arg(long, value_name = "URL", help_heading = CREDENTIALS, hide_short_help = true)]
+    proxy: Option<String>,
+}
+
+/// Limits, credentials and scope of the requests to a Source.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AccessArgs {
+    #[command(flatten)]
+    limits: LimitArgs,
     /// File with a bearer token for the origin of URL; or INSTEP_BEARER
     #[arg(long, value_name = "FILE", help_heading = CREDENTIALS)]
     bearer_file: Option<PathBuf>,
@@ -51,18 +69,43 @@ pub(crate) struct AccessArgs {
     /// Take logins from this file in netrc format
     #[arg(long, value_name = "FILE", conflicts_with = "netrc", help_heading = CREDENTIALS, hide_short_help = true)]
     netrc_file: Option<PathBuf>,
-    /// Trust these certificates (PEM) in addition to the system's
-    #[arg(long, visible_alias = "ca-cert", value_name = "FILE", help_heading = CREDENTIALS, hide_short_help = true)]
-    ca_file: Option<PathBuf>,
     /// Also fetch from this origin, such as `https://mirror.example.org`
     #[arg(long, value_name = "ORIGIN", help_heading = CREDENTIALS, hide_short_help = true)]
     allow_origin: Vec<String>,
     /// Fetch from the exact origin of a document only, not from its sub-domains
     #[arg(long, help_heading = CREDENTIALS, hide_short_help = true)]
     strict_origin: bool,
-    /// Proxy to use [default: none]
-    #[arg(long, value_name = "URL", help_heading = CREDENTIALS, hide_short_help = true)]
-    proxy: Option<String>,
+    #[command(flatten)]
+    route: RouteArgs,
+}
+
+impl LimitArgs {
+    /// Returns the settings for many Sources: limits and route for all of them, and what the `[credentials]` table of
+    /// the configuration sends to each origin.
+    ///
+    /// Errors: a file that cannot be read, or a table that is not complete.
+    pub(crate) fn for_fleet(self, route: RouteArgs, config: &Config) -> anyhow::Result<AccessOptions> {
+        let mut options = AccessOptions::default();
+        options.credentials = credentials(config)?;
+        self.apply(&mut options);
+        route.apply(&mut options);
+        Ok(options)
+    }
+
+    fn apply(self, options: &mut AccessOptions) {
+        options.transfers = self.transfers.max(1);
+        options.per_host = self.per_host.max(1);
+        options.rate = self.rate;
+        options.bwlimit = self.bwlimit;
+        options.retries = self.retries;
+        options.timeout = self.timeout;
+    }
+}
+
+impl RouteArgs {
+    fn apply(self, options: &mut AccessOptions) {
+        (options.ca_file, options.proxy) = (self.ca_file, self.proxy);
+    }
 }
 
 impl AccessArgs {
@@ -74,16 +117,10 @@ impl AccessArgs {
         options.credentials = credentials(config)?;
         options.credentials.extend(self.bearer()?);
         options.netrc = self.logins()?;
-        options.transfers = self.transfers.max(1);
-        options.per_host = self.per_host.max(1);
-        options.rate = self.rate;
-        options.bwlimit = self.bwlimit;
-        options.retries = self.retries;
-        options.timeout = self.timeout;
+        self.limits.apply(&mut options);
+        self.route.apply(&mut options);
         options.strict_origin = self.strict_origin;
         options.allow_origins = self.allow_origin;
-        options.ca_file = self.ca_file;
-        options.proxy = self.proxy;
         Ok(options)
     }
 

@@ -1,10 +1,13 @@
 //! The chart of changes over time, as markup that fits any width. PURE.
 
+mod line;
+
 use instep_source::catalogue::ChangeCounts;
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
 use crate::ui::format::count;
+pub(crate) use line::line;
 
 /// The height of a chart in its own units.
 const HEIGHT: u64 = 1_000;

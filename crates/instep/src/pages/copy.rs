@@ -8,5 +8,13 @@ mod overview;
 mod pending;
 mod runs;
 mod server;
+mod shown;
 
-pub(crate) use self::{json::to_json, live::CopyMonitor, server::CopyServer};
+pub(crate) use self::{
+    json::to_json,
+    lag::LagHistory,
+    live::{CopyMonitor, HostThroughput, LiveRun},
+    server::CopyServer,
+    shown::{first_page, pending_page, runs_page},
+};
+pub(crate) use hosts::table as hosts_table;

@@ -1,6 +1,6 @@
 //! Metrics of a copy in the Prometheus text format, for the textfile collector of the node exporter.
 
-mod text;
+pub(crate) mod text;
 
 use std::{
     collections::BTreeMap,

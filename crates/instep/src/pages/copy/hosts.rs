@@ -14,7 +14,7 @@ use crate::{
 const MOST_REQUESTS: usize = 16;
 
 /// Returns the throughput of each host.
-pub(super) fn table(run: &LiveRun) -> Markup {
+pub(crate) fn table(run: &LiveRun) -> Markup {
     let now = Instant::now();
     html! {
         @if run.hosts.is_empty() { p { "Nothing was asked of any host since the start." } } @else {

@@ -2,77 +2,41 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use maud::{Markup, html};
+use maud::Markup;
 use resourcesync::DateTime;
 
-use crate::ui::format::elapsed;
+use crate::{pages::chart::line, ui::format::elapsed};
 
 /// The samples that are kept: a day, one each 30 s.
 const MOST: usize = 2_880;
 /// The time between two samples.
 pub(super) const EVERY: Duration = Duration::from_secs(30);
-/// Points of a chart.
-const POINTS: usize = 240;
-/// The height and width of the chart in its own units.
-const HEIGHT: u128 = 1_000;
-const WIDTH: usize = 1_000;
 
 /// The lag at some times, the oldest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LagHistory(VecDeque<(DateTime, Duration)>);
+pub(crate) struct LagHistory(VecDeque<(DateTime, Duration)>);
 
 impl LagHistory {
     /// Adds a sample; the oldest one goes when there are too many.
-    pub(super) fn add(&mut self, at: DateTime, lag: Duration) {
+    pub(crate) fn add(&mut self, at: DateTime, lag: Duration) {
         if self.0.len() == MOST {
             self.0.pop_front();
         }
         self.0.push_back((at, lag));
     }
 
-    /// Draws the samples. Of neighbours that share a point the largest is shown: a peak must not vanish.
-    pub(super) fn chart(&self) -> Markup {
-        let (Some((from, _)), Some((until, _))) = (self.0.front(), self.0.back()) else {
-            return html! { p.soft { "Nothing is known yet." } };
-        };
-        let together = self.0.len().div_ceil(POINTS);
-        let samples: Vec<_> = self.0.iter().map(|(_, lag)| *lag).collect();
-        let peaks: Vec<_> =
-            samples.chunks(together).filter_map(|chunk| chunk.iter().max().copied()).collect();
-        let top = peaks.iter().max().copied().unwrap_or_default().max(Duration::from_secs(1));
-        let last = samples.last().copied().unwrap_or_default();
+    /// Draws the samples.
+    pub(crate) fn chart(&self) -> Markup {
+        let samples: Vec<_> = self
+            .0
+            .iter()
+            .map(|(at, lag)| (*at, u64::try_from(lag.as_millis()).unwrap_or(u64::MAX)))
+            .collect();
+        let lag = |millis| elapsed(Duration::from_millis(millis));
         let said =
-            format!("The copy is {} behind; the most in this time was {}", elapsed(last), elapsed(top));
-        html! {
-            figure.chart {
-                div.plot {
-                    div.y aria-hidden="true" { span { (elapsed(top)) } span { (elapsed(top / 2)) } span { "0" } }
-                    svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(said) {
-                        @for y in [0, HEIGHT / 2, HEIGHT] {
-                            line x1="0" x2=(WIDTH) y1=(y) y2=(y) vector-effect="non-scaling-stroke" {}
-                        }
-                        polyline points=(points(&peaks, top)) vector-effect="non-scaling-stroke" {}
-                    }
-                    div.x.of-2 aria-hidden="true" { span { (time(*from)) } span.last { (time(*until)) } }
-                }
-            }
-        }
+            |last, top| format!("The copy is {} behind; the most in this time was {}", lag(last), lag(top));
+        line(&samples, 1_000, &lag, &said)
     }
-}
-
-fn points(lags: &[Duration], top: Duration) -> String {
-    let step = WIDTH as f64 / (lags.len().saturating_sub(1)).max(1) as f64;
-    let point = |(place, lag): (usize, &Duration)| {
-        let y = HEIGHT - lag.as_millis() * HEIGHT / top.as_millis().max(1);
-        format!("{:.1},{y}", place as f64 * step)
-    };
-    // One sample is a line too.
-    let lags = if lags.len() == 1 { &[lags[0], lags[0]] } else { lags };
-    lags.iter().enumerate().map(point).collect::<Vec<_>>().join(" ")
-}
-
-fn time(moment: DateTime) -> String {
-    moment.to_string().get(11..16).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -40,14 +40,15 @@ pub(crate) struct LiveRun {
 
 /// The traffic with a host since the start, and its throughput.
 #[derive(Clone, Debug, Default)]
-pub(super) struct HostThroughput {
+pub(crate) struct HostThroughput {
     pub(super) traffic: Traffic,
     /// Bytes that arrived in the last seconds, with the time.
     recent: Vec<(Option<Instant>, u64)>,
 }
 
 impl HostThroughput {
-    fn add(&mut self, traffic: &Traffic, now: Instant) {
+    /// Adds the traffic since the last call.
+    pub(crate) fn add(&mut self, traffic: &Traffic, now: Instant) {
         self.traffic.add(traffic);
         self.recent.push((Some(now), traffic.bytes));
         self.forget(now);
@@ -58,10 +59,15 @@ impl HostThroughput {
     }
 
     /// Returns the bytes per second in the last ten seconds.
-    pub(super) fn rate(&self, now: Instant) -> u64 {
+    pub(crate) fn rate(&self, now: Instant) -> u64 {
         let is_recent = |at: &Option<Instant>| at.is_some_and(|at| now.duration_since(at) < WINDOW);
         self.recent.iter().filter(|(at, _)| is_recent(at)).map(|(_, bytes)| bytes).sum::<u64>()
             / WINDOW.as_secs()
+    }
+
+    /// Returns the bytes that arrived.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.traffic.bytes
     }
 
     /// Returns the number of answers, and of those that were errors or none at all.
@@ -106,6 +112,14 @@ impl LiveRun {
             }
             _ => {}
         }
+    }
+
+    /// Returns one that has only hosts, and pauses of hosts.
+    pub(crate) fn of_hosts(
+        hosts: BTreeMap<String, HostThroughput>,
+        waiting: Vec<(String, Duration)>,
+    ) -> Self {
+        Self { hosts, waiting, ..Self::default() }
     }
 
     /// Returns the number of actions of the plan.

@@ -42,7 +42,7 @@ pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
         (verdict(state))
         (headline(state))
         @if let Some(live) = live { (progress(live)) }
-        section { h2 { "Lag over time" } (lags.chart()) p.soft { "The age of the Source's state that the copy has reached, since these pages are served." } }
+        section { h2 { "Lag over time" } (lags.chart()) p.soft { "The age of the Source's state that the copy has reached." } }
         @if let Some(last) = runs.iter().find(|run| run.ended.is_some()).filter(|run| !run.problems.is_empty()) {
             section { h2 { "Problems of the last run" } (runs::problems(&last.problems)) }
         }

@@ -2,7 +2,6 @@
 
 use std::{
     convert::Infallible,
-    net::IpAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -21,7 +20,7 @@ use axum::{
     routing::get,
 };
 use futures_util::stream;
-use http::{HeaderMap, StatusCode, header};
+use http::StatusCode;
 use instep_destination::{self as destination, Status};
 use instep_source::serve::{self, ServerLimits};
 use maud::html;
@@ -33,11 +32,14 @@ use super::{
     json::to_json,
     lag::{EVERY, LagHistory},
     live::{CopyMonitor, LiveRun},
-    overview::{OVERVIEW, ShownCopy, overview},
-    pending, runs,
+    overview::OVERVIEW,
+    shown::{self, PENDING, RUNS},
 };
 use crate::{
-    pages::design::{self, Frame, PageBody},
+    pages::{
+        design::{self, Frame, PageBody},
+        own_name::names_this_machine,
+    },
     ui::Output,
 };
 
@@ -45,13 +47,6 @@ use crate::{
 const BETWEEN_EVENTS: Duration = Duration::from_secs(1);
 /// The time after which a page looks again although nothing was reported: another process may keep the copy.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// Runs and retries on the first page, and on pages of their own.
-const MOST_FIRST: usize = 10;
-const MOST: usize = 100;
-
-const RUNS: &str = "Runs";
-const PENDING: &str = "Pending";
-
 /// The server of the pages of a copy.
 pub(crate) struct CopyServer {
     copy: Arc<ServedCopy>,
@@ -136,12 +131,7 @@ fn router(copy: Arc<ServedCopy>) -> Router {
 
 impl ServedCopy {
     fn status(&self) -> Result<Status> {
-        match destination::status(&self.dir) {
-            Ok(status) => Ok(status),
-            // The first run has not made the copy yet.
-            Err(_) if self.live.is_some() => Ok(Status::new(&self.dir)),
-            Err(error) => Err(error.into()),
-        }
+        shown::status(&self.dir, self.live.is_some())
     }
 
     fn sample(&self) {
@@ -151,22 +141,11 @@ impl ServedCopy {
         }
     }
 
-    fn state(&self) -> Result<ShownCopy> {
+    fn first_page(&self) -> Result<PageBody> {
         let live = self.live.as_ref();
         let live = live.map(|(run, _)| run.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        let (now, status) = (destination::now(), self.status()?);
-        let mut lags = self.lags.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(lag) = status.lag(now) {
-            lags.add(now, lag);
-        }
-        Ok(ShownCopy {
-            now,
-            status,
-            runs: destination::past_runs(&self.dir, MOST_FIRST).unwrap_or_default(),
-            pending: destination::pending_retries(&self.dir, "", MOST_FIRST).unwrap_or_default(),
-            lags,
-            live,
-        })
+        let lags = self.lags.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        shown::first_page(&self.dir, &self.name(), live, lags)
     }
 
     /// Returns the name of the copy: that of its folder, without the folders above it.
@@ -206,32 +185,15 @@ async fn blocking(
 }
 
 async fn first(State(copy): State<Arc<ServedCopy>>) -> Response {
-    blocking(copy, |copy| Ok(overview(&copy.state()?, &copy.name()))).await
+    blocking(copy, ServedCopy::first_page).await
 }
 
 async fn past_runs(State(copy): State<Arc<ServedCopy>>) -> Response {
-    blocking(copy, |copy| {
-        let past = destination::past_runs(&copy.dir, MOST)?;
-        Ok(PageBody::new("Runs", RUNS, runs::table(&past)))
-    })
-    .await
+    blocking(copy, |copy| shown::runs_page(&copy.dir)).await
 }
 
 async fn pending_retries(State(copy): State<Arc<ServedCopy>>, Query(query): Query<CopyQuery>) -> Response {
-    blocking(copy, move |copy| {
-        let retries = destination::pending_retries(&copy.dir, &query.after, MOST)?;
-        let next = retries.last().filter(|_| retries.len() == MOST).map(|last| last.uri.as_str());
-        let next = next.map(|after| {
-            let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("after", after).finish();
-            format!("pending?{query}")
-        });
-        let content = html! {
-            @if retries.is_empty() { p { "Nothing: every resource that the Source listed is here." } } @else { (pending::table(&retries)) }
-            @if let Some(next) = next { p.more { a href=(next) { "Next resources" } } }
-        };
-        Ok(PageBody::new("Retried by the next run", PENDING, content))
-    })
-    .await
+    blocking(copy, move |copy| shown::pending_page(&copy.dir, &query.after)).await
 }
 
 async fn state(State(copy): State<Arc<ServedCopy>>) -> Response {
@@ -272,12 +234,4 @@ async fn refuse_other_names(State(copy): State<Arc<ServedCopy>>, request: Reques
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }
     next.run(request).await
-}
-
-fn names_this_machine(headers: &HeaderMap) -> bool {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let host = host.parse::<http::uri::Authority>().map(|host| host.host().to_owned()).unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -2,29 +2,34 @@
 
 use std::fmt::{Display, Write as _};
 
-/// Lines in the Prometheus text format about one copy.
+/// Lines in the Prometheus text format about one copy or fleet.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(crate) struct Text {
     lines: String,
-    /// The folder of the copy: a label of every value. Several copies of a machine have a file each, and a collector
+    /// The folder of the copy or fleet: a label of every value. Several of a machine have a file each, and a collector
     /// refuses files that give the same name and labels.
-    copy: String,
+    about: (&'static str, String),
 }
 
 impl Text {
     /// Returns an empty text about the copy in a folder.
-    pub(super) fn about(copy: impl Into<String>) -> Self {
-        Self { lines: String::new(), copy: copy.into() }
+    pub(crate) fn about(copy: impl Into<String>) -> Self {
+        Self { lines: String::new(), about: ("copy", copy.into()) }
+    }
+
+    /// Returns an empty text about the fleet in a folder.
+    pub(crate) fn about_fleet(fleet: impl Into<String>) -> Self {
+        Self { lines: String::new(), about: ("fleet", fleet.into()) }
     }
 
     /// Adds a metric without labels.
-    pub(super) fn one(&mut self, name: &str, kind: &str, value: f64) {
+    pub(crate) fn one(&mut self, name: &str, kind: &str, value: f64) {
         self.kind(name, kind);
         self.value(name, &[], value);
     }
 
     /// Adds a metric with a value per set of labels.
-    pub(super) fn family<const N: usize, V: Display>(
+    pub(crate) fn family<const N: usize, V: Display>(
         &mut self,
         name: &str,
         kind: &str,
@@ -37,7 +42,7 @@ impl Text {
     }
 
     /// Adds a histogram: counts of values up to each bound and above them, and their sum.
-    pub(super) fn histogram(
+    pub(crate) fn histogram(
         &mut self,
         name: &str,
         label: (&'static str, &str),
@@ -56,12 +61,13 @@ impl Text {
     }
 
     /// Adds the type of the values that follow.
-    pub(super) fn kind(&mut self, name: &str, kind: &str) {
+    pub(crate) fn kind(&mut self, name: &str, kind: &str) {
         let _ = writeln!(self.lines, "# TYPE {name} {kind}");
     }
 
     fn value(&mut self, name: &str, labels: &[(&'static str, String)], value: impl Display) {
-        let _ = write!(self.lines, "{name}{{copy=\"{}\"", escaped(&self.copy));
+        let (about, folder) = &self.about;
+        let _ = write!(self.lines, "{name}{{{about}=\"{}\"", escaped(folder));
         for (label, text) in labels {
             let _ = write!(self.lines, ",{label}=\"{}\"", escaped(text));
         }
@@ -69,7 +75,7 @@ impl Text {
     }
 
     /// Returns the text.
-    pub(super) fn into_string(self) -> String {
+    pub(crate) fn into_string(self) -> String {
         self.lines
     }
 }

@@ -1,0 +1,117 @@
+//! A Source as the operator describes it.
+
+use std::path::PathBuf;
+
+use instep_destination::{MaxDelete, Origin};
+use serde::{Deserialize, Serialize};
+
+use crate::{FleetError, name::SourceName, schedule::Cadence};
+
+/// A Source of a fleet: its URL, its copy, and the rules for both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct SourceDefinition {
+    /// Its name, which no other Source of the fleet has.
+    pub name: SourceName,
+    /// Any URL of the Source.
+    pub url: String,
+    /// The folder of the copy, relative to that of the fleet; the name if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub into: Option<PathBuf>,
+    /// The rule by which it is due.
+    #[serde(default)]
+    pub cadence: Cadence,
+    /// `true` if its channels are listened to between looks.
+    #[serde(default)]
+    pub follow: bool,
+    /// Deletes what the Source deleted.
+    #[serde(default)]
+    pub delete: bool,
+    /// The largest number of deletions in one run, as [`MaxDelete`] reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_delete: Option<String>,
+    /// Patterns of which one must match.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<String>,
+    /// Patterns of which none may match.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    /// Further origins that its documents may lead to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_origins: Vec<String>,
+    /// A file with a bearer token for the origin of the URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bearer_file: Option<PathBuf>,
+    /// A file in netrc format with a login for the host of the URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub netrc_file: Option<PathBuf>,
+    /// Its rank among those that are due: each step counts as five minutes of waiting.
+    #[serde(default)]
+    pub priority: i8,
+    /// `true` if an operator must approve it before its first synchronization.
+    #[serde(default)]
+    pub approve: bool,
+}
+
+impl SourceDefinition {
+    /// Returns a Source with the defaults: looked at as often as it changes, nothing deleted, no approval.
+    pub fn new(name: SourceName, url: impl Into<String>) -> Self {
+        Self {
+            name,
+            url: url.into(),
+            into: None,
+            cadence: Cadence::Adaptive,
+            follow: false,
+            delete: false,
+            max_delete: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            allow_origins: Vec::new(),
+            bearer_file: None,
+            netrc_file: None,
+            priority: 0,
+            approve: false,
+        }
+    }
+
+    /// Returns the folder of the copy, relative to that of the fleet.
+    pub fn folder(&self) -> PathBuf {
+        self.into.clone().unwrap_or_else(|| PathBuf::from(self.name.as_str()))
+    }
+
+    /// Returns the host that the URL names, with its port: what limits per host are about.
+    pub fn host(&self) -> String {
+        Origin::parse(&self.url).map_or_else(|_| self.url.clone(), |origin| origin.to_string())
+    }
+
+    /// Checks what its fields say by themselves.
+    ///
+    /// # Errors
+    /// [`FleetError::Definition`] if the URL is neither http nor https, or the limit on deletions is none.
+    pub fn check(&self) -> Result<(), FleetError> {
+        let wrong = |what: String| FleetError::Definition { name: self.name.clone(), what };
+        Origin::parse(&self.url)
+            .map_err(|error| wrong(format!("{:?} is not a URL of a Source: {error}", self.url)))?;
+        for text in &self.allow_origins {
+            Origin::parse(text).map_err(|error| wrong(format!("allow-origin: {text:?}: {error}")))?;
+        }
+        self.deletions().map_err(|error| wrong(format!("max-delete: {error}")))?;
+        match &self.cadence {
+            Cadence::Every { seconds: 0 } => {
+                Err(wrong("every: a Source cannot be looked at without a pause".to_owned()))
+            }
+            Cadence::At { minutes }
+                if minutes.iter().any(|minute| *minute >= 24 * 60) || minutes.is_empty() =>
+            {
+                Err(wrong("at: write times of the day such as 03:30".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the largest number of deletions in one run.
+    pub(crate) fn deletions(&self) -> Result<MaxDelete, &'static str> {
+        self.max_delete.as_deref().map_or(Ok(MaxDelete::Default), str::parse)
+    }
+}

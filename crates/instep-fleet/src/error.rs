@@ -1,0 +1,97 @@
+//! The errors of a fleet.
+
+use std::path::PathBuf;
+
+use instep_net::HttpError;
+use instep_store::database::DatabaseError;
+
+use crate::name::SourceName;
+
+/// A fleet cannot be opened, or something asked of it cannot be done. What goes wrong with one Source is written down
+/// with that Source instead.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// A Source is described in a way that cannot be used.
+    #[error("Source {name}: {what}")]
+    Definition {
+        /// The Source.
+        name: SourceName,
+        /// The fault.
+        what: String,
+    },
+    /// A name is given to two Sources.
+    #[error("There is a Source {name} already: {what}")]
+    Twice {
+        /// The name.
+        name: SourceName,
+        /// The one that has it.
+        what: String,
+    },
+    /// No Source has a name.
+    #[error("There is no Source {name}")]
+    Unknown {
+        /// The name.
+        name: SourceName,
+    },
+    /// Something is asked of a Source that does not fit its state.
+    #[error("Source {name} {what}")]
+    Unfit {
+        /// The Source.
+        name: SourceName,
+        /// The reason.
+        what: &'static str,
+    },
+    /// A list of Sources cannot be read.
+    #[error("line {line}: {what}")]
+    Import {
+        /// The line, from 1.
+        line: u64,
+        /// The fault.
+        what: String,
+    },
+    /// Another process keeps the fleet.
+    #[error("The fleet in {} is kept by {holder}", dir.display())]
+    Locked {
+        /// The folder of the fleet.
+        dir: PathBuf,
+        /// The process.
+        holder: String,
+    },
+    /// The folder of the fleet cannot be used.
+    #[error("Cannot use the folder {}: {what}", dir.display())]
+    Folder {
+        /// The folder.
+        dir: PathBuf,
+        /// The cause.
+        what: String,
+    },
+    /// The record cannot be opened.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The record cannot be read or written.
+    #[error("Cannot use {}", path.display())]
+    Record {
+        /// Its file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// An option of the network cannot be used.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+}
+
+impl FleetError {
+    /// The exit code of the program.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Locked { .. } => 7,
+            Self::Database(DatabaseError::Newer { .. }) => 10,
+            Self::Folder { .. } => 8,
+            Self::Database(_) | Self::Record { .. } => 8,
+            _ => 2,
+        }
+    }
+}

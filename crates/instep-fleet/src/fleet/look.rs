@@ -1,0 +1,191 @@
+//! One look at a Source: sized first if it is new, then brought in step.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use instep_destination::{
+    AccessOptions, Client, Credential, Error, ErrorKind, Event, Monitor, Outcome, PlanTotals, Secret,
+    Shutdown, SyncOptions, SyncReport, status, sync,
+};
+use tokio::task::{JoinError, spawn_blocking};
+
+use crate::{definition::SourceDefinition, schedule::LookVerdict, standing::SourceStanding};
+
+/// Everything that a look needs.
+pub(super) struct LookTask {
+    pub(super) definition: SourceDefinition,
+    pub(super) standing: SourceStanding,
+    /// The folder of the copy.
+    pub(super) dir: PathBuf,
+    pub(super) client: Client,
+    pub(super) access: AccessOptions,
+    /// The bytes that it may transfer.
+    pub(super) grant: Option<u64>,
+    pub(super) shutdown: Shutdown,
+}
+
+/// The end of a look.
+#[derive(Debug, Default)]
+pub(super) struct LookOutcome {
+    /// `None` if it says nothing about the Source: it was interrupted, or only sized.
+    pub(super) verdict: Option<LookVerdict>,
+    pub(super) exit_code: u8,
+    pub(super) summary: String,
+    /// The resources and bytes of the first plan.
+    pub(super) sized: Option<(u64, u64)>,
+    /// The resources and bytes of the copy; `None` if they are as before.
+    pub(super) holds: Option<(u64, u64)>,
+    pub(super) checkpoint: Option<i64>,
+    pub(super) pending: u64,
+    pub(super) changed: u64,
+    pub(super) transferred: u64,
+}
+
+/// The exit code of work that a fault in the program ended.
+const BROKEN: u8 = 1;
+
+impl LookOutcome {
+    /// Of a look that a fault in the program ended.
+    pub(super) fn broken(error: &JoinError) -> Self {
+        let summary = format!("A fault in the program ended the look: {error}");
+        Self { verdict: Some(LookVerdict::Blocked), exit_code: BROKEN, summary, ..Self::default() }
+    }
+
+    fn failed(error: &Error) -> Self {
+        let verdict = match error.kind() {
+            ErrorKind::Interrupted => None,
+            ErrorKind::Locked | ErrorKind::Storage | ErrorKind::NewerState | ErrorKind::Usage => {
+                Some(LookVerdict::Blocked)
+            }
+            _ => Some(LookVerdict::Failed),
+        };
+        let summary = instep_store::error_chain(error);
+        Self { verdict, exit_code: error.exit_code(), summary, ..Self::default() }
+    }
+}
+
+/// Looks at a Source.
+pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
+    let mut options = match options(&task) {
+        Ok(options) => options,
+        Err(error) => return LookOutcome::failed(&error),
+    };
+    let mut sized = task.standing.sized;
+    if task.standing.is_new() && sized.is_none() {
+        options.dry_run = true;
+        let sizer = PlanSizer { sum: Mutex::default(), beside: monitor };
+        if let Err(error) = sync(&options, &sizer).await {
+            return LookOutcome::failed(&error);
+        }
+        options.dry_run = false;
+        let totals = sizer.sum();
+        sized = Some((totals.fetches, totals.bytes));
+        let standing = SourceStanding { sized, ..task.standing.clone() };
+        if standing.waits_for_approval(task.definition.approve) {
+            let summary = "sized; an operator has to approve it".to_owned();
+            return LookOutcome { summary, sized, ..LookOutcome::default() };
+        }
+    }
+    match sync(&options, monitor).await {
+        Ok(report) => {
+            let holds =
+                if touched(&report) || task.standing.is_new() { holds(&task.dir).await } else { None };
+            LookOutcome { sized, holds, ..reported(&report) }
+        }
+        Err(error) => {
+            // What came before the error is kept.
+            let holds = holds(&task.dir).await;
+            LookOutcome { sized, holds, ..LookOutcome::failed(&error) }
+        }
+    }
+}
+
+fn options(task: &LookTask) -> Result<SyncOptions, Error> {
+    let definition = &task.definition;
+    let usage = |what: String| Error::Usage { what };
+    let mut options = SyncOptions::new(&definition.url, &task.dir);
+    options.delete = definition.delete;
+    options.max_delete = definition.deletions().map_err(|error| usage(format!("max-delete: {error}")))?;
+    options.selection.include.clone_from(&definition.include);
+    options.selection.exclude.clone_from(&definition.exclude);
+    options.max_transfer = task.grant;
+    options.shutdown = task.shutdown.clone();
+    options.access = task.access.clone();
+    options.access.allow_origins.clone_from(&definition.allow_origins);
+    options.access.shared = Some(task.client.clone());
+    let read = |path: &Path| {
+        let text = fs::read_to_string(path)
+            .map_err(|error| usage(format!("Cannot read {}: {error}", path.display())))?;
+        Ok::<_, Error>(Secret::new(text.trim()))
+    };
+    if let Some(path) = &definition.bearer_file {
+        options.access.credentials.push(Credential::Bearer { origin: None, token: read(path)? });
+    }
+    if let Some(path) = &definition.netrc_file {
+        options.access.netrc = Some(read(path)?);
+    }
+    Ok(options)
+}
+
+fn touched(report: &SyncReport) -> bool {
+    report.created + report.updated + report.deleted > 0
+}
+
+fn reported(report: &SyncReport) -> LookOutcome {
+    let verdict = match report.outcome {
+        Outcome::Interrupted => None,
+        Outcome::BudgetSpent => Some(LookVerdict::More),
+        _ if touched(report) => Some(LookVerdict::Changed),
+        _ => Some(LookVerdict::Unchanged),
+    };
+    let mut summary = format!("+{} ~{} -{}", report.created, report.updated, report.deleted);
+    if report.owed > 0 {
+        summary.push_str(&format!(", {} pending", report.owed));
+    }
+    summary.push_str(&format!(" ({})", report.reason));
+    LookOutcome {
+        verdict,
+        exit_code: report.exit_code(),
+        summary,
+        checkpoint: report.checkpoint.map(|time| time.unix_micros().div_euclid(1_000_000)),
+        pending: report.owed,
+        changed: report.created + report.updated + report.deleted,
+        transferred: report.bytes,
+        ..LookOutcome::default()
+    }
+}
+
+/// Returns the resources and bytes that a copy holds; `None` if there is no copy.
+async fn holds(dir: &Path) -> Option<(u64, u64)> {
+    let dir = dir.to_owned();
+    let status = spawn_blocking(move || status(&dir)).await;
+    status.ok()?.ok().map(|status| (status.held, status.bytes))
+}
+
+/// A monitor that sums up the plans of a dry run.
+struct PlanSizer<'a> {
+    sum: Mutex<PlanTotals>,
+    beside: &'a dyn Monitor,
+}
+
+impl PlanSizer<'_> {
+    fn sum(&self) -> PlanTotals {
+        *self.sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Monitor for PlanSizer<'_> {
+    fn event(&self, event: Event<'_>) {
+        if let Event::Planned(totals) = &event {
+            let mut sum = self.sum.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            (sum.fetches, sum.bytes) = (sum.fetches + totals.fetches, sum.bytes + totals.bytes);
+        }
+        // Items of a plan are no progress.
+        if matches!(event, Event::Phase(_) | Event::Note(_)) {
+            self.beside.event(event);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What operators ask of a running fleet, and what they see of it. Each action is written into the audit log.
+
+use std::{path::PathBuf, sync::Arc};
+
+use super::{Fleet, FleetFigures, seconds};
+use crate::{
+    AuditLine, FleetError, LookSample,
+    definition::SourceDefinition,
+    name::SourceName,
+    standing::{FleetSource, SourceState},
+};
+
+/// An action on a Source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SourceOperation {
+    /// Looks at it now; also the way out of quarantine.
+    Run,
+    /// Begins no look until it is resumed, and ends the one under way.
+    Pause,
+    /// Ends the pause.
+    Resume,
+    /// Lets its first synchronization begin.
+    Approve,
+    /// Forgets it; its copy stays.
+    Forget,
+}
+
+impl SourceOperation {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Run, Self::Pause, Self::Resume, Self::Approve, Self::Forget];
+
+    /// Returns its name, as it stands in addresses and in the audit log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Approve => "approve",
+            Self::Forget => "forget",
+        }
+    }
+
+    /// Returns `true` if the operation makes sense for a Source now.
+    pub fn fits(self, source: &FleetSource, now: i64) -> bool {
+        let is_paused = source.standing.paused;
+        match self {
+            Self::Run => !is_paused && source.running.is_none() && source.state(now) != SourceState::Waiting,
+            Self::Pause => !is_paused,
+            Self::Resume => is_paused,
+            Self::Approve => source.state(now) == SourceState::Waiting,
+            Self::Forget => !source.from_file,
+        }
+    }
+}
+
+impl Fleet {
+    /// Does what an operator asks for; `who` is the operator's name for the audit log.
+    ///
+    /// # Errors
+    /// If there is no such Source, it does not fit its state, or the record cannot be written.
+    pub fn operate(
+        &self,
+        operation: SourceOperation,
+        name: &SourceName,
+        who: &str,
+    ) -> Result<(), FleetError> {
+        {
+            let mut state = self.state();
+            let record = state.record();
+            match operation {
+                SourceOperation::Run => record.want(name)?,
+                SourceOperation::Pause => record.pause(name, true)?,
+                SourceOperation::Resume => record.pause(name, false)?,
+                SourceOperation::Approve => record.approve(name)?,
+                SourceOperation::Forget => record.remove(name)?,
+            }
+            record.note_action(seconds(), who, operation.as_str(), Some(name))?;
+            state.load()?;
+        }
+        self.news();
+        Ok(())
+    }
+
+    /// Adds a Source.
+    ///
+    /// # Errors
+    /// If it cannot be used, or its name or folder is taken.
+    pub fn add(&self, definition: &SourceDefinition, who: &str) -> Result<(), FleetError> {
+        {
+            let mut state = self.state();
+            let record = state.record();
+            record.add(std::slice::from_ref(definition), seconds())?;
+            record.note_action(seconds(), who, "add", Some(&definition.name))?;
+            state.load()?;
+        }
+        self.news();
+        Ok(())
+    }
+
+    /// Writes something that an operator did, such as a login, into the audit log.
+    ///
+    /// # Errors
+    /// If the record cannot be written.
+    pub fn note_action(&self, who: &str, what: &str) -> Result<(), FleetError> {
+        self.state().record().note_action(seconds(), who, what, None)
+    }
+
+    /// Returns all Sources, by name, as they are now.
+    pub fn sources(&self) -> Vec<Arc<FleetSource>> {
+        self.state().sources().values().map(Arc::clone).collect()
+    }
+
+    /// Returns one Source; `None` if there is none with this name.
+    pub fn source(&self, name: &SourceName) -> Option<Arc<FleetSource>> {
+        self.state().sources().get(name).map(Arc::clone)
+    }
+
+    /// Returns the folder of a Source's copy.
+    pub fn folder(&self, source: &FleetSource) -> PathBuf {
+        self.state().options().dir.join(source.definition.folder())
+    }
+
+    /// Returns the figures of the fleet.
+    pub fn figures(&self) -> FleetFigures {
+        self.state().figures()
+    }
+
+    /// Returns the last looks at a Source, the oldest first.
+    ///
+    /// # Errors
+    /// If the record cannot be read.
+    pub fn looks(&self, name: &SourceName) -> Result<Vec<LookSample>, FleetError> {
+        self.state().record().looks(name)
+    }
+
+    /// Returns actions of operators, the newest first, from the one before `before`.
+    ///
+    /// # Errors
+    /// If the record cannot be read.
+    pub fn actions(&self, before: i64, most: usize) -> Result<Vec<AuditLine>, FleetError> {
+        self.state().record().actions(before, most)
+    }
+}

@@ -1,0 +1,329 @@
+//! The fleet in memory: every Source with its standing, the queue, and the looks under way. It never waits; the record
+//! has everything that it decides.
+
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use instep_destination::{Client, Shutdown, Traffic};
+
+use super::look::{LookOutcome, LookTask};
+use crate::{
+    Alert, AlertKind, FleetError, LookSample,
+    alert::due,
+    definition::SourceDefinition,
+    name::SourceName,
+    options::FleetOptions,
+    record::FleetRecord,
+    schedule::{LookVerdict, SourceQueue},
+    standing::{FleetSource, SourceStanding},
+};
+
+/// The least that a look may transfer when the disk is nearly full.
+const LEAST_GRANT: u64 = 1 << 20;
+
+/// Figures of a fleet since its process began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FleetFigures {
+    /// Sources that are looked at now.
+    pub running: usize,
+    /// Sources that are due again and wait for a slot.
+    pub ready: usize,
+    /// Sources that were never visited and wait for a slot.
+    pub ready_new: usize,
+    /// Looks that ended, by exit code.
+    pub looks: BTreeMap<u8, u64>,
+    /// Resources that were created, updated or deleted.
+    pub changed: u64,
+    /// Bytes of resources that were transferred.
+    pub transferred: u64,
+    /// Bytes of all copies.
+    pub bytes: u64,
+    /// Hosts that are not asked for a while, each with the seconds that are left.
+    pub waiting: Vec<(String, u64)>,
+    /// The reason why no look begins.
+    pub held_back: Option<String>,
+}
+
+pub(super) struct FleetState {
+    record: FleetRecord,
+    /// The version of the record that `sources` is.
+    version: i64,
+    sources: BTreeMap<SourceName, Arc<FleetSource>>,
+    queue: SourceQueue<SourceName>,
+    /// The looks under way: what ends them, and the bytes that they may add.
+    looks: BTreeMap<SourceName, (Shutdown, u64)>,
+    options: FleetOptions,
+    client: Client,
+    figures: FleetFigures,
+}
+
+impl FleetState {
+    pub(super) fn new(record: FleetRecord, options: FleetOptions) -> Result<Self, FleetError> {
+        Ok(Self {
+            version: record.version()?,
+            record,
+            sources: BTreeMap::new(),
+            queue: SourceQueue::new(options.runs, options.runs_per_host),
+            looks: BTreeMap::new(),
+            client: client(&options)?,
+            options,
+            figures: FleetFigures::default(),
+        })
+    }
+
+    /// Makes the configuration file's Sources those of the fleet.
+    pub(super) fn configure(&mut self, configured: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
+        self.record.configure(configured, now)?;
+        self.load()
+    }
+
+    pub(super) fn reload(
+        &mut self,
+        options: FleetOptions,
+        configured: &[SourceDefinition],
+        now: i64,
+    ) -> Result<(), FleetError> {
+        let client = client(&options)?;
+        self.configure(configured, now)?;
+        self.queue.limit(options.runs, options.runs_per_host);
+        (self.client, self.options) = (client, options);
+        Ok(())
+    }
+
+    /// Takes up what commands have written since the last call. Returns `true` if there was something.
+    pub(super) fn take_up(&mut self) -> Result<bool, FleetError> {
+        let version = self.record.version()?;
+        if version == self.version {
+            return Ok(false);
+        }
+        self.version = version;
+        self.load()?;
+        Ok(true)
+    }
+
+    /// Reads all Sources. Looks at those that are gone or paused are asked to end.
+    pub(super) fn load(&mut self) -> Result<(), FleetError> {
+        let stored = self.record.sources()?;
+        let before = std::mem::take(&mut self.sources);
+        for mut source in stored {
+            let name = source.definition.name.clone();
+            let known = before.get(&name);
+            source.running = known.and_then(|known| known.running);
+            if source.standing.paused
+                && let Some((ending, _)) = self.looks.get(&name)
+            {
+                ending.request();
+            }
+            match known.filter(|known| ***known == source) {
+                Some(same) => drop(self.sources.insert(name, Arc::clone(same))),
+                None => {
+                    self.sources.insert(name.clone(), Arc::new(source));
+                    self.enqueue(&name);
+                }
+            }
+        }
+        for gone in before.keys().filter(|name| !self.sources.contains_key(*name)) {
+            self.queue.remove(gone);
+            if let Some((ending, _)) = self.looks.get(gone) {
+                ending.request();
+            }
+        }
+        self.figures.bytes = self.sources.values().map(|source| source.standing.bytes).sum();
+        Ok(())
+    }
+
+    /// Puts a Source where it belongs in the queue, or takes it out.
+    fn enqueue(&mut self, name: &SourceName) {
+        let Some(source) = self.sources.get(name) else { return };
+        let (definition, standing) = (&source.definition, &source.standing);
+        if standing.paused || standing.waits_for_approval(definition.approve) {
+            self.queue.remove(name);
+            return;
+        }
+        let due = if standing.wanted { standing.due.min(0) } else { standing.due };
+        self.queue.put(name.clone(), &definition.host(), due, definition.priority, standing.is_new());
+    }
+
+    /// Takes the Source whose turn it is, and writes down that a look at it begins.
+    pub(super) fn next(&mut self, shutdown: &Shutdown, now: i64) -> Result<Option<LookTask>, FleetError> {
+        let (grant, held_back) = self.grant();
+        self.figures.held_back = held_back;
+        if self.figures.held_back.is_some() {
+            return Ok(None);
+        }
+        let Some(name) = self.queue.next(now) else { return Ok(None) };
+        let Some(source) = self.sources.get(&name) else {
+            self.queue.done(&name);
+            return Ok(None);
+        };
+        let mut source = FleetSource::clone(source);
+        source.running = Some(now);
+        source.standing.began = Some(now);
+        source.standing.wanted = false;
+        self.record.write(&name, &source.standing)?;
+        let ending = shutdown.child();
+        let task = LookTask {
+            dir: self.options.dir.join(source.definition.folder()),
+            definition: source.definition.clone(),
+            standing: source.standing.clone(),
+            client: self.client.clone(),
+            access: self.options.access.clone(),
+            grant,
+            shutdown: ending.clone(),
+        };
+        self.looks.insert(name.clone(), (ending, grant.unwrap_or(0)));
+        self.sources.insert(name, Arc::new(source));
+        Ok(Some(task))
+    }
+
+    /// Returns the bytes that the next look may transfer, and the reason if none may begin.
+    fn grant(&self) -> (Option<u64>, Option<String>) {
+        if self.options.min_free > 0 {
+            let free = rustix::fs::statvfs(&self.options.dir)
+                .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+            if free.is_ok_and(|free| free < self.options.min_free) {
+                return (None, Some("the disk has less free space than is to be kept".to_owned()));
+            }
+        }
+        let Some(disk) = self.options.disk else { return (None, None) };
+        let granted: u64 = self.looks.values().map(|(_, grant)| *grant).sum();
+        let left = disk.saturating_sub(self.figures.bytes).saturating_sub(granted);
+        match left {
+            left if left < LEAST_GRANT && self.looks.is_empty() => {
+                (None, Some("the copies have as many bytes as they may have".to_owned()))
+            }
+            left if left < LEAST_GRANT => {
+                (None, Some("looks under way may need the rest of the disk".to_owned()))
+            }
+            left => (Some((left / 2).max(LEAST_GRANT)), None),
+        }
+    }
+
+    /// Writes down how a look ended, and when the next one is. `None` if the Source was forgotten meanwhile.
+    pub(super) fn finish(
+        &mut self,
+        name: &SourceName,
+        outcome: LookOutcome,
+        now: i64,
+    ) -> Result<Option<FleetSource>, FleetError> {
+        self.queue.done(name);
+        self.looks.remove(name);
+        let Some(source) = self.sources.get(name) else { return Ok(None) };
+        let mut source = FleetSource::clone(source);
+        source.running = None;
+        self.note(&mut source, &outcome, now);
+        let standing = &mut source.standing;
+        if let Some(kind) = due(standing, self.options.alert_after) {
+            standing.alerted = (kind != AlertKind::Recovered).then(|| kind.as_str().to_owned());
+            self.record.keep_alert(&Alert {
+                source: name.clone(),
+                url: source.definition.url.clone(),
+                kind,
+                text: standing.summary.clone(),
+                at: now,
+            })?;
+        }
+        self.record.write(name, &source.standing)?;
+        if outcome.verdict.is_some() {
+            self.record.add_look(name, &sample(&source.standing, &outcome, now))?;
+        }
+        self.sources.insert(name.clone(), Arc::new(source.clone()));
+        self.enqueue(name);
+        Ok(Some(source))
+    }
+
+    /// Adds the outcome of a look to what is known of its Source.
+    fn note(&mut self, source: &mut FleetSource, outcome: &LookOutcome, now: i64) {
+        let standing = &mut source.standing;
+        standing.ended = Some(now);
+        standing.exit_code = Some(outcome.exit_code);
+        standing.summary.clone_from(&outcome.summary);
+        standing.sized = outcome.sized.or(standing.sized);
+        if let Some(verdict) = outcome.verdict {
+            let seed = (&source.definition.name, now);
+            let pacing = standing.pacing().after(
+                verdict,
+                &source.definition.cadence,
+                &self.options.pacing,
+                (now, hash(&seed)),
+            );
+            standing.pace(pacing);
+            if !matches!(verdict, LookVerdict::Failed | LookVerdict::Blocked) {
+                standing.pending = outcome.pending;
+                standing.checkpoint = outcome.checkpoint.or(standing.checkpoint);
+                // A first copy that a limit cut short is still a first copy.
+                if verdict != LookVerdict::More {
+                    standing.success = Some(now);
+                }
+            }
+        }
+        if let Some((held, bytes)) = outcome.holds {
+            self.figures.bytes = self.figures.bytes.saturating_sub(standing.bytes) + bytes;
+            (standing.held, standing.bytes) = (held, bytes);
+        }
+        *self.figures.looks.entry(outcome.exit_code).or_default() += 1;
+        self.figures.changed += outcome.changed;
+        self.figures.transferred += outcome.transferred;
+    }
+
+    /// Asks all looks to end.
+    pub(super) fn end_all(&self) {
+        self.looks.values().for_each(|(ending, _)| ending.request());
+    }
+
+    /// Returns the number of looks under way.
+    pub(super) fn running(&self) -> usize {
+        self.looks.len()
+    }
+
+    pub(super) fn record(&mut self) -> &mut FleetRecord {
+        &mut self.record
+    }
+
+    pub(super) fn options(&self) -> &FleetOptions {
+        &self.options
+    }
+
+    pub(super) fn sources(&self) -> &BTreeMap<SourceName, Arc<FleetSource>> {
+        &self.sources
+    }
+
+    pub(super) fn take_traffic(&self) -> Vec<(String, Traffic)> {
+        self.client.take_traffic()
+    }
+
+    pub(super) fn figures(&self) -> FleetFigures {
+        let [ready, ready_new] = self.queue.ready();
+        let waiting = self.client.waiting().into_iter().map(|(host, left)| (host, left.as_secs())).collect();
+        FleetFigures { running: self.looks.len(), ready, ready_new, waiting, ..self.figures.clone() }
+    }
+}
+
+fn sample(standing: &SourceStanding, outcome: &LookOutcome, now: i64) -> LookSample {
+    LookSample {
+        at: now,
+        exit_code: outcome.exit_code,
+        lag: standing.lag(now),
+        held: standing.held,
+        bytes: standing.bytes,
+        pending: standing.pending,
+        changed: outcome.changed,
+        transferred: outcome.transferred,
+    }
+}
+
+/// Returns a client whose connections and limits all looks share.
+fn client(options: &FleetOptions) -> Result<Client, FleetError> {
+    // Each look has a scope of its own; the shared one is that of nobody.
+    Ok(Client::new(options.access.http_options("file:")?)?)
+}
+
+fn hash(seed: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    seed.hash(&mut hasher);
+    hasher.finish()
+}

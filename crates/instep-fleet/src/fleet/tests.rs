@@ -1,0 +1,161 @@
+//! A fleet over real Sources: what is looked at, what is not, and what is left of it.
+
+use std::time::Duration;
+
+use instep_destination::VoidMonitor;
+use instep_testkit::{FakeSource, Fault};
+use tokio::time::timeout;
+
+use super::*;
+use crate::{Cadence, SourceState};
+
+/// Long enough for a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Quiet;
+
+impl FleetMonitor for Quiet {
+    fn begins(&self, _: &SourceName) -> Arc<dyn Monitor> {
+        Arc::new(VoidMonitor)
+    }
+    fn ended(&self, _: &FleetSource) {}
+    fn traffic(&self, _: &str, _: &Traffic) {}
+    fn note(&self, _: &str) {}
+}
+
+fn name(text: &str) -> SourceName {
+    text.parse().unwrap()
+}
+
+fn source(text: &str, at: &FakeSource) -> SourceDefinition {
+    SourceDefinition::new(name(text), at.capability_list_url())
+}
+
+fn with_files(number: usize) -> FakeSource {
+    let source = FakeSource::start();
+    (0..number).for_each(|file| source.put(&format!("{file}.txt"), "abc"));
+    source.snapshot();
+    source
+}
+
+fn options(dir: &Path) -> FleetOptions {
+    let mut options = FleetOptions::new(dir);
+    options.access.retries = 0;
+    options.pacing.quarantine_after = 2;
+    options
+}
+
+/// Runs a fleet until a condition holds.
+async fn until(fleet: &Fleet, holds: impl Fn(&Fleet) -> bool) {
+    let shutdown = Shutdown::new();
+    let running = tokio::spawn({
+        let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
+        async move { fleet.run(shutdown).await }
+    });
+    let mut changed = fleet.changed();
+    let waiting = async {
+        while !holds(fleet) {
+            changed.changed().await.unwrap();
+        }
+    };
+    let waited = timeout(PATIENCE, waiting).await;
+    shutdown.request();
+    running.await.unwrap().unwrap();
+    assert!(waited.is_ok(), "{:#?}", fleet.sources());
+}
+
+fn state(fleet: &Fleet, of: &str) -> SourceState {
+    fleet.source(&name(of)).unwrap().state(seconds())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_source_is_sized_and_brought_in_step_and_a_failing_one_costs_nobody_else() {
+    let (a, b, bad) = (with_files(3), with_files(1), with_files(1));
+    bad.fail_always("capabilitylist.xml", Fault::Status(404));
+    let dir = tempfile::tempdir().unwrap();
+    let mut elsewhere = source("b", &b);
+    elsewhere.into = Some("there/b".into());
+    let configured = [source("a", &a), elsewhere, source("bad", &bad)];
+    let fleet = Fleet::open(options(dir.path()), &configured, Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| fleet.sources().iter().all(|source| source.standing.ended.is_some())).await;
+    assert_eq!((state(&fleet, "a"), state(&fleet, "b")), (SourceState::InStep, SourceState::InStep));
+    assert_eq!(state(&fleet, "bad"), SourceState::Failing);
+    let a = fleet.source(&name("a")).unwrap();
+    assert_eq!((a.standing.held, a.standing.bytes, a.standing.sized), (3, 9, Some((3, 9))));
+    assert!(dir.path().join("there/b").is_dir() && !a.standing.summary.is_empty());
+    assert_eq!(fleet.looks(&name("a")).unwrap().len(), 1);
+    assert_eq!(fleet.figures().bytes, 12);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_that_waits_for_approval_is_sized_and_nothing_is_copied_before() {
+    let a = with_files(2);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    definition.approve = true;
+    let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
+    fleet.add(&definition, "ada").unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::Waiting).await;
+    assert_eq!(fleet.source(&name("a")).unwrap().standing.sized, Some((2, 6)));
+    assert!(!dir.path().join("a").exists());
+    fleet.operate(SourceOperation::Approve, &name("a"), "ada").unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+    let log: Vec<_> = fleet.actions(i64::MAX, 9).unwrap().into_iter().map(|line| line.what).collect();
+    assert_eq!(log, ["approve", "add"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_source_in_quarantine_comes_back_when_an_operator_asks_and_it_works_again() {
+    let a = with_files(1);
+    a.fail_always("capabilitylist.xml", Fault::Status(404));
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    definition.cadence = Cadence::Every { seconds: 1 };
+    let fleet = Fleet::open(options(dir.path()), &[definition], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::Quarantined).await;
+    a.heal();
+    fleet.operate(SourceOperation::Run, &name("a"), "ada").unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commands_beside_the_process_pause_resume_and_forget() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
+    let mut beside = FleetRecord::existing(dir.path()).unwrap();
+    beside.add(&[source("a", &a)], seconds()).unwrap();
+    beside.pause(&name("a"), true).unwrap();
+    until(&fleet, |fleet| !fleet.sources().is_empty() && state(fleet, "a") == SourceState::Paused).await;
+    assert!(fleet.operate(SourceOperation::Run, &name("a"), "ada").is_err());
+    beside.pause(&name("a"), false).unwrap();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+    beside.remove(&name("a")).unwrap();
+    until(&fleet, |fleet| fleet.sources().is_empty()).await;
+    assert!(dir.path().join("a/0.txt").is_file() || dir.path().join("a").is_dir(), "the copy stays");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_look_begins_beyond_the_bytes_of_the_disk() {
+    let (a, b) = (with_files(3), with_files(3));
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(dir.path());
+    (options.disk, options.runs) = (Some(LEAST + 8), 1);
+    let fleet = Fleet::open(options, &[source("a", &a), source("b", &b)], Arc::new(Quiet)).unwrap();
+    until(&fleet, |fleet| fleet.figures().held_back.is_some() && fleet.figures().running == 0).await;
+    let held: u64 = fleet.sources().iter().map(|source| source.standing.held).sum();
+    assert_eq!(held, 3, "one of the two");
+}
+
+/// The least that a look is granted.
+const LEAST: u64 = 1 << 20;
+
+#[tokio::test]
+async fn one_process_keeps_a_fleet() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
+    let error = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap_err();
+    assert_eq!(error.exit_code(), 7, "{error}");
+    drop(first);
+    Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
+}

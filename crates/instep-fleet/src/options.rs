@@ -1,0 +1,51 @@
+//! The options of a fleet.
+
+use std::path::PathBuf;
+
+use instep_destination::AccessOptions;
+
+use crate::schedule::PacingRules;
+
+/// Options for keeping a fleet current: its folder, and the budgets of all its Sources together.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FleetOptions {
+    /// The folder of the fleet: its record, and the copies of Sources that name no folder.
+    pub dir: PathBuf,
+    /// Sources that are looked at at a time.
+    pub runs: usize,
+    /// Sources of one host that are looked at at a time.
+    pub runs_per_host: usize,
+    /// Options of access to the network; their limits hold for all Sources together.
+    pub access: AccessOptions,
+    /// The bounds of the pauses between looks.
+    pub pacing: PacingRules,
+    /// The bytes of all copies together; no look begins beyond that.
+    pub disk: Option<u64>,
+    /// Bytes that stay free on the disk; no look begins below that.
+    pub min_free: u64,
+    /// A URL that alerts are sent to, as JSON.
+    pub webhook: Option<String>,
+    /// An address that alerts are sent to, by `sendmail`.
+    pub mail: Option<String>,
+    /// Failures in a row after which the operator gets an alert.
+    pub alert_after: u32,
+}
+
+impl FleetOptions {
+    /// The defaults of the program: 32 Sources at a time, 4 of one host, no budgets, no alerts.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            runs: 32,
+            runs_per_host: 4,
+            access: AccessOptions::default(),
+            pacing: PacingRules::default(),
+            disk: None,
+            min_free: 0,
+            webhook: None,
+            mail: None,
+            alert_after: 3,
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The tables of the record, through all versions.
+
+use instep_store::database::Schema;
+
+/// The file. Nothing in it is the only trace of a copy, so no write waits for the disk: after a power failure the last
+/// looks are done again.
+pub(super) const SCHEMA: Schema = Schema {
+    // "infl", so that `file` can identify it.
+    application_id: 0x696e_666c,
+    steps: &[VERSION_1],
+    settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;",
+    has_unnumbered_files: false,
+};
+
+const VERSION_1: &str = "
+CREATE TABLE source (
+    name TEXT PRIMARY KEY, definition TEXT NOT NULL, folder TEXT NOT NULL, from_file INTEGER NOT NULL, added INTEGER NOT NULL,
+    paused INTEGER NOT NULL DEFAULT 0, approved INTEGER NOT NULL DEFAULT 0, wanted INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL, interval INTEGER NOT NULL, failures INTEGER NOT NULL, quarantined INTEGER NOT NULL,
+    sized_resources INTEGER, sized_bytes INTEGER,
+    began INTEGER, ended INTEGER, exit_code INTEGER, summary TEXT NOT NULL DEFAULT '', success INTEGER, checkpoint INTEGER,
+    held INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, pending INTEGER NOT NULL DEFAULT 0, alerted TEXT
+) WITHOUT ROWID;
+CREATE INDEX source_by_folder ON source (folder);
+CREATE TABLE look (
+    source TEXT NOT NULL, at INTEGER NOT NULL, exit_code INTEGER NOT NULL, lag INTEGER,
+    held INTEGER NOT NULL, bytes INTEGER NOT NULL, pending INTEGER NOT NULL, changed INTEGER NOT NULL, transferred INTEGER NOT NULL,
+    PRIMARY KEY (source, at)
+) WITHOUT ROWID;
+CREATE TABLE audit (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, source TEXT);
+CREATE TABLE alert (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, source TEXT NOT NULL, url TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL);
+";

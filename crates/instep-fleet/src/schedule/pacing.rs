@@ -1,0 +1,156 @@
+//! When a Source is due again: by what was found, and by how often it failed. PURE.
+
+use serde::{Deserialize, Serialize};
+
+const MINUTE: u64 = 60;
+const DAY: u64 = 24 * 60 * MINUTE;
+
+/// The rule by which a Source is due.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cadence {
+    /// As often as it changes, within [`PacingRules`].
+    #[default]
+    Adaptive,
+    /// After a fixed time.
+    Every {
+        /// The time, in seconds.
+        seconds: u64,
+    },
+    /// At times of the day, UTC.
+    At {
+        /// Minutes since midnight.
+        minutes: Vec<u16>,
+    },
+}
+
+/// The bounds of pauses, for all Sources of a fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PacingRules {
+    /// The shortest interval of [`Cadence::Adaptive`], and the pause after a first failure; in seconds.
+    pub shortest: u64,
+    /// The longest interval of [`Cadence::Adaptive`], in seconds.
+    pub longest: u64,
+    /// The longest pause after a failure, in seconds.
+    pub longest_backoff: u64,
+    /// Failures in a row after which a Source is in quarantine.
+    pub quarantine_after: u32,
+    /// The pause in quarantine, in seconds.
+    pub quarantine: u64,
+}
+
+impl Default for PacingRules {
+    fn default() -> Self {
+        Self {
+            shortest: 15 * MINUTE,
+            longest: 30 * DAY,
+            longest_backoff: DAY,
+            quarantine_after: 8,
+            quarantine: 7 * DAY,
+        }
+    }
+}
+
+/// The result of a look at a Source, as far as it decides about the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LookVerdict {
+    /// Something was new.
+    Changed,
+    /// Nothing was new.
+    Unchanged,
+    /// A limit ended the run: there is more to do at once.
+    More,
+    /// The Source could not be copied.
+    Failed,
+    /// Something on this side kept it from being copied: no fault of the Source.
+    Blocked,
+}
+
+/// The time of the next look, and what it is computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pacing {
+    /// The time of the next look, in seconds since 1970.
+    pub(crate) due: i64,
+    /// The interval of [`Cadence::Adaptive`], in seconds.
+    pub(crate) interval: u64,
+    /// Failures in a row.
+    pub(crate) failures: u32,
+    /// The Source has failed too often and is hardly looked at.
+    pub(crate) quarantined: bool,
+}
+
+impl Pacing {
+    /// Returns that of a Source that was never looked at: due at once.
+    pub(crate) fn new(now: i64, rules: &PacingRules) -> Self {
+        Self { due: now, interval: rules.shortest, failures: 0, quarantined: false }
+    }
+
+    /// Returns the next look after one that ended `now`. `seed` spreads Sources that would be due at one moment.
+    pub(crate) fn after(
+        self,
+        verdict: LookVerdict,
+        cadence: &Cadence,
+        rules: &PacingRules,
+        (now, seed): (i64, u64),
+    ) -> Self {
+        let well = Self { failures: 0, quarantined: false, ..self };
+        let within = |interval: u64| interval.clamp(rules.shortest, rules.longest);
+        match verdict {
+            LookVerdict::Changed => {
+                Self { interval: within(self.interval / 2), ..well }.due_by(cadence, now, seed)
+            }
+            LookVerdict::Unchanged => Self { interval: within(self.interval.saturating_mul(3) / 2), ..well }
+                .due_by(cadence, now, seed),
+            LookVerdict::More => Self { due: now, ..well },
+            LookVerdict::Blocked => {
+                let failures = self.failures.saturating_add(1);
+                let pause = backoff(cadence, rules, failures);
+                Self { failures, due: later(now, pause, seed), ..self }
+            }
+            LookVerdict::Failed => {
+                let failures = self.failures.saturating_add(1);
+                let quarantined = self.quarantined || failures >= rules.quarantine_after;
+                let pause = if quarantined { rules.quarantine } else { backoff(cadence, rules, failures) };
+                Self { failures, quarantined, due: later(now, pause, seed), ..self }
+            }
+        }
+    }
+
+    fn due_by(self, cadence: &Cadence, now: i64, seed: u64) -> Self {
+        let due = match cadence {
+            Cadence::Adaptive => later(now, self.interval, seed),
+            Cadence::Every { seconds } => later(now, *seconds, seed),
+            Cadence::At { minutes } => {
+                next_of_day(minutes, now).saturating_add((seed % (5 * MINUTE)).cast_signed())
+            }
+        };
+        Self { due, ..self }
+    }
+}
+
+/// The pause after failures in a row: it doubles with each, from the shortest one or that of the operator.
+fn backoff(cadence: &Cadence, rules: &PacingRules, failures: u32) -> u64 {
+    let first = match cadence {
+        Cadence::Every { seconds } => *seconds,
+        Cadence::Adaptive | Cadence::At { .. } => rules.shortest,
+    };
+    let doubled = first.saturating_mul(1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX));
+    doubled.min(rules.longest_backoff.max(first))
+}
+
+/// A moment after a pause, up to a tenth later: Sources that were added together drift apart.
+fn later(now: i64, pause: u64, seed: u64) -> i64 {
+    let jitter = seed % (pause / 10 + 1);
+    now.saturating_add(pause.saturating_add(jitter).min(i64::MAX as u64).cast_signed())
+}
+
+/// The next of these times of the day that is more than a minute ahead.
+fn next_of_day(minutes: &[u16], now: i64) -> i64 {
+    let (day, minute) = (DAY.cast_signed(), MINUTE.cast_signed());
+    let midnight = now - now.rem_euclid(day);
+    let times = minutes
+        .iter()
+        .flat_map(|at| [0, day, 2 * day].map(|later| midnight + later + i64::from(*at) * minute));
+    times.filter(|time| *time > now + minute).min().unwrap_or(now + day)
+}

@@ -1,0 +1,212 @@
+//! What is known of a Source now, and its state in a word.
+
+use std::{fmt, str::FromStr};
+
+use crate::{definition::SourceDefinition, schedule::Pacing};
+
+/// A Source of the fleet: its definition, and what is known of it now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FleetSource {
+    /// Its definition.
+    pub definition: SourceDefinition,
+    /// `true` if the configuration file has it.
+    pub from_file: bool,
+    /// Its standing.
+    pub standing: SourceStanding,
+    /// The time at which the look under way began, in seconds since 1970.
+    pub running: Option<i64>,
+}
+
+impl FleetSource {
+    /// Returns its state in a word.
+    pub fn state(&self, now: i64) -> SourceState {
+        self.standing.state(self.definition.approve, now)
+    }
+}
+
+/// What the record knows of a Source beside its definition. Times are seconds since 1970, by this machine's clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SourceStanding {
+    /// The time of the next look.
+    pub due: i64,
+    /// The interval between looks that adapts to its changes, in seconds.
+    pub interval: u64,
+    /// Failures in a row.
+    pub failures: u32,
+    /// It has failed too often and is hardly looked at.
+    pub quarantined: bool,
+    /// An operator paused it.
+    pub paused: bool,
+    /// An operator approved it.
+    pub approved: bool,
+    /// An operator asked for a look now.
+    pub wanted: bool,
+    /// The time at which it was added.
+    pub added: i64,
+    /// The resources and bytes of its first plan.
+    pub sized: Option<(u64, u64)>,
+    /// The time at which the last look began.
+    pub began: Option<i64>,
+    /// The time at which the last look ended.
+    pub ended: Option<i64>,
+    /// The exit code of the last look.
+    pub exit_code: Option<u8>,
+    /// The last look in a sentence, or the error that ended it.
+    pub summary: String,
+    /// The time of the last look that ended without an error.
+    pub success: Option<i64>,
+    /// The Source's time up to which everything is held or pending.
+    pub checkpoint: Option<i64>,
+    /// Resources held.
+    pub held: u64,
+    /// Bytes held.
+    pub bytes: u64,
+    /// Resources that are retried by the next look.
+    pub pending: u64,
+    /// The message that the operator got last, until the Source recovers.
+    pub alerted: Option<String>,
+}
+
+impl SourceStanding {
+    /// Returns the age of the Source's state that the copy has reached, in seconds.
+    pub fn lag(&self, now: i64) -> Option<u64> {
+        self.checkpoint.map(|checkpoint| u64::try_from(now.saturating_sub(checkpoint)).unwrap_or(0))
+    }
+
+    /// Returns `true` before the first synchronization has ended without an error.
+    pub fn is_new(&self) -> bool {
+        self.success.is_none()
+    }
+
+    /// Returns the state in a word; `approve` is that of the definition.
+    pub fn state(&self, approve: bool, now: i64) -> SourceState {
+        let is_overdue = now.saturating_sub(self.due) > self.interval.max(300).cast_signed();
+        match self {
+            Self { paused: true, .. } => SourceState::Paused,
+            Self { quarantined: true, .. } => SourceState::Quarantined,
+            Self { failures: 1.., .. } => SourceState::Failing,
+            _ if self.waits_for_approval(approve) => SourceState::Waiting,
+            _ if self.is_new() => SourceState::New,
+            Self { pending: 1.., .. } => SourceState::Behind,
+            Self { exit_code: Some(0), .. } if !is_overdue => SourceState::InStep,
+            _ => SourceState::Behind,
+        }
+    }
+
+    /// Returns `true` if it was sized, and an operator has to approve it before anything is copied.
+    pub fn waits_for_approval(&self, approve: bool) -> bool {
+        approve && !self.approved && self.sized.is_some() && self.is_new()
+    }
+
+    pub(crate) fn pacing(&self) -> Pacing {
+        Pacing {
+            due: self.due,
+            interval: self.interval,
+            failures: self.failures,
+            quarantined: self.quarantined,
+        }
+    }
+
+    pub(crate) fn pace(&mut self, pacing: Pacing) {
+        let Pacing { due, interval, failures, quarantined } = pacing;
+        (self.due, self.interval, self.failures, self.quarantined) = (due, interval, failures, quarantined);
+    }
+}
+
+/// The state of a Source in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum SourceState {
+    /// The copy is what the Source had at the last look.
+    InStep,
+    /// Something is pending, was left for later, or a look is overdue.
+    Behind,
+    /// The last look failed.
+    Failing,
+    /// It failed so often that it is hardly looked at.
+    Quarantined,
+    /// An operator paused it.
+    Paused,
+    /// It is sized and waits for approval.
+    Waiting,
+    /// Its first synchronization has not ended yet.
+    New,
+}
+
+impl SourceState {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 7] = [
+        Self::InStep,
+        Self::Behind,
+        Self::Failing,
+        Self::Quarantined,
+        Self::Paused,
+        Self::Waiting,
+        Self::New,
+    ];
+
+    /// Returns its name, as it stands in addresses, JSON and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InStep => "in-step",
+            Self::Behind => "behind",
+            Self::Failing => "failing",
+            Self::Quarantined => "quarantined",
+            Self::Paused => "paused",
+            Self::Waiting => "waiting",
+            Self::New => "new",
+        }
+    }
+}
+
+impl fmt::Display for SourceState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for SourceState {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = Self::ALL.into_iter().find(|state| state.as_str() == text);
+        named.ok_or_else(|| format!("One of {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_is_what_an_operator_has_to_know_first() {
+        let now = 1_000_000;
+        let well = SourceStanding {
+            due: now + 60,
+            interval: 900,
+            success: Some(now - 10),
+            exit_code: Some(0),
+            ..SourceStanding::default()
+        };
+        let state = |change: &dyn Fn(&mut SourceStanding), approve| {
+            let mut standing = well.clone();
+            change(&mut standing);
+            standing.state(approve, now)
+        };
+        assert_eq!(state(&|_| {}, true), SourceState::InStep, "approval was for the beginning");
+        assert_eq!(state(&|s| s.pending = 1, false), SourceState::Behind);
+        assert_eq!(state(&|s| s.exit_code = Some(9), false), SourceState::Behind);
+        assert_eq!(state(&|s| s.due = now - 1_000, false), SourceState::Behind);
+        assert_eq!(state(&|s| s.failures = 1, false), SourceState::Failing);
+        assert_eq!(state(&|s| (s.failures, s.quarantined) = (9, true), false), SourceState::Quarantined);
+        assert_eq!(state(&|s| (s.failures, s.paused) = (9, true), false), SourceState::Paused);
+        let new = |s: &mut SourceStanding| (s.success, s.sized) = (None, Some((1, 1)));
+        assert_eq!(state(&|s| new(s), true), SourceState::Waiting);
+        assert_eq!(state(&|s| new(s), false), SourceState::New);
+        for state in SourceState::ALL {
+            assert_eq!(state.as_str().parse(), Ok(state));
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Many Sources kept current by one `instep run`: as an operator sees it, with Sources that fail, come, go and are paused,
+//! and with a process that is killed.
+#![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
+
+#[path = "fleet/api.rs"]
+mod api;
+#[path = "fleet/operators.rs"]
+mod operators;
+#[path = "fleet/story.rs"]
+mod story;
+#[path = "fleet/support.rs"]
+mod support;
+#[path = "fleet/wrong_turns.rs"]
+mod wrong_turns;

@@ -1,0 +1,99 @@
+//! The API, held against its own description.
+
+use serde_json::{Value, json};
+
+use crate::support::{FleetFolder, Running, as_ada, ask, get};
+
+/// Asserts that a value is what a schema says: no property more, none less, each of its type.
+fn assert_is(value: &Value, schema: &Value, document: &Value, at: &str) {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let schema = document.pointer(reference.trim_start_matches('#')).unwrap();
+        return assert_is(value, schema, document, at);
+    }
+    let is = |name: &str| match name {
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => panic!("{at}: {name}"),
+    };
+    let types: Vec<&str> = match &schema["type"] {
+        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
+        one => vec![one.as_str().unwrap()],
+    };
+    assert!(types.into_iter().any(is), "{at}: {value} is no {}", schema["type"]);
+    if let Some(allowed) = schema["enum"].as_array() {
+        assert!(allowed.contains(value), "{at}: {value}");
+    }
+    if schema["format"] == "date-time" && !value.is_null() {
+        assert!(value.as_str().unwrap().ends_with('Z'), "{at}: {value}");
+    }
+    for (place, item) in value.as_array().into_iter().flatten().enumerate() {
+        assert_is(item, &schema["items"], document, &format!("{at}/{place}"));
+    }
+    let Some(fields) = value.as_object() else { return };
+    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        assert!(fields.contains_key(required), "{at}: no {required}: {value}");
+    }
+    for (name, field) in fields {
+        let known = match &schema["properties"][name] {
+            Value::Null => &schema["additionalProperties"],
+            known => known,
+        };
+        assert!(known.is_object(), "{at}: {name} is not described");
+        assert_is(field, known, document, &format!("{at}/{name}"));
+    }
+}
+
+#[test]
+fn each_answer_is_what_the_description_says() {
+    let fleet = FleetFolder::new();
+    let source = Running::source(&fleet.data("data", 2));
+    let run = fleet.start(&[]);
+    let document = get(&run, "/api/v1/openapi.json").json();
+    let mut tried = 0;
+    let mut check = |operation: &str, code: u16, answer: crate::support::Answered| {
+        assert_eq!(answer.status, code, "{operation}: {}", answer.body);
+        let operations = document["paths"]
+            .as_object()
+            .unwrap()
+            .values()
+            .flat_map(|path| path.as_object().unwrap().values());
+        let described = operations.into_iter().find(|found| found["operationId"] == operation).unwrap();
+        let schema = &described["responses"][code.to_string()]["content"]["application/json"]["schema"];
+        assert!(schema.is_object(), "{operation} {code} is not described");
+        assert_is(&answer.json(), schema, &document, operation);
+        tried += 1;
+        answer
+    };
+    let body = json!({ "url": source.url, "name": "a" }).to_string();
+    check("add", 401, ask(&run, "POST /api/v1/sources", &[("Content-Type", "application/json")], &body));
+    check("add", 201, as_ada(&run, "POST /api/v1/sources", &body));
+    check("add", 409, as_ada(&run, "POST /api/v1/sources", &body));
+    check("add", 422, as_ada(&run, "POST /api/v1/sources", "{\"url\": \"ftp://x\"}"));
+    check("add", 422, as_ada(&run, "POST /api/v1/sources", "{\"uri\": 1}"));
+    fleet.wait_for("a", "in-step");
+    check("fleet", 200, get(&run, "/api/v1/fleet"));
+    let listed =
+        check("sources", 200, get(&run, "/api/v1/sources?state=in-step&sort=-held&limit=1&q=a")).json();
+    assert_eq!((&listed["matching"], &listed["sources"][0]["held"]), (&1.into(), &2.into()), "{listed}");
+    check("source", 200, get(&run, "/api/v1/sources/a"));
+    check("source", 404, get(&run, "/api/v1/sources/b"));
+    let looks = check("looks", 200, get(&run, "/api/v1/sources/a/looks")).json();
+    assert_eq!(looks["looks"][0]["held"], 2, "{looks}");
+    check("looks", 404, get(&run, "/api/v1/sources/b/looks"));
+    check("operate", 401, ask(&run, "POST /api/v1/sources/a/pause", &[], ""));
+    check("operate", 200, as_ada(&run, "POST /api/v1/sources/a/pause", ""));
+    check("operate", 409, as_ada(&run, "POST /api/v1/sources/a/run", ""));
+    check("operate", 404, as_ada(&run, "POST /api/v1/sources/b/run", ""));
+    check("actions", 401, get(&run, "/api/v1/actions"));
+    let actions = check("actions", 200, as_ada(&run, "GET /api/v1/actions", "")).json();
+    assert_eq!(
+        (&actions["actions"][0]["what"], &actions["actions"][0]["who"]),
+        (&"pause".into(), &"ada".into())
+    );
+    assert_eq!(tried, 17);
+    assert_eq!(get(&run, "/api/v1/nothing").status, 404);
+}

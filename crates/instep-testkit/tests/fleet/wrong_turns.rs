@@ -1,0 +1,60 @@
+//! What cannot be: one clear line, the documented exit code, nothing started.
+
+use std::fs;
+
+use instep_testkit::Run;
+
+use crate::support::FleetFolder;
+
+#[test]
+fn a_configuration_that_cannot_be_used_is_one_line_with_its_place() {
+    let fleet = FleetFolder::new();
+    let one = "[[source]]\nname = \"a\"\nurl = \"https://a.example/\"\n";
+    for (rest, part) in [
+        (one.to_owned(), "line 5: two Sources have the name a; the first is in line 2"),
+        ("[[source]]\nname = \"b\"\nurl = \"ftp://b.example/\"\n".to_owned(), "line 6: url:"),
+        (
+            "[[source]]\nname = \"b\"\nurl = \"https://b.example/\"\nevry = \"1h\"\n".to_owned(),
+            "line 7: [[source]]: unknown field `evry`",
+        ),
+    ] {
+        fleet.configure(&format!("{one}{rest}"));
+        let run = Run::of(&mut fleet.command(&["run"]));
+        assert_eq!(run.code, Some(2), "{}", run.stderr);
+        assert!(run.stderr.contains(part) && run.stderr.trim().lines().count() == 1, "{}", run.stderr);
+        assert!(!fleet.path("fleet").exists(), "nothing is started");
+    }
+}
+
+#[test]
+fn a_source_is_named_once_over_file_and_commands() {
+    let fleet = FleetFolder::new();
+    fleet.source(&["add", "https://a.example/", "--name", "a"]).with_code(0);
+    let twice = fleet.source(&["add", "https://b.example/", "--name", "a"]).with_code(2);
+    assert!(twice.stderr.contains("There is a Source a already"), "{}", twice.stderr);
+    fleet.configure("[[source]]\nname = \"a\"\nurl = \"https://a.example/\"\n");
+    let run = Run::of(&mut fleet.command(&["run"])).with_code(2);
+    assert!(run.stderr.contains("it was added by instep source"), "{}", run.stderr);
+    for words in [["show", "b"], ["pause", "b"], ["add", "nonsense://x"]] {
+        fleet.source(&words).with_code(2);
+    }
+    fs::write(fleet.path("list"), "https://c.example/\nnonsense\n").unwrap();
+    let import = fleet.source(&["import", "list"]).with_code(2);
+    assert!(import.stderr.contains("line 2"), "{}", import.stderr);
+    assert_eq!(fleet.source(&["list"]).stdout.lines().count(), 1, "nothing of the list is added");
+}
+
+#[test]
+fn a_fleet_has_one_process_and_a_newer_record_is_left_alone() {
+    let fleet = FleetFolder::new();
+    let run = fleet.start(&[]);
+    let second = Run::of(&mut fleet.command(&["run"])).with_code(7);
+    assert!(second.stderr.contains("is kept by process"), "{}", second.stderr);
+    drop(run);
+    let record = fleet.path("fleet/.instep/fleet.sqlite");
+    rusqlite::Connection::open(&record).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    Run::of(&mut fleet.command(&["run"])).with_code(10);
+    fleet.source(&["list"]).with_code(10);
+    let nowhere = FleetFolder::new();
+    nowhere.source(&["list"]).with_code(8);
+}

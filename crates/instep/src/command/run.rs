@@ -1,0 +1,210 @@
+//! `instep run`: keeps many Sources current in one process.
+
+use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
+
+use clap::Args;
+use http::HeaderName;
+use instep_destination::Shutdown;
+use instep_fleet::{Fleet, FleetMonitor, FleetOptions, PacingRules, SourceDefinition};
+use serde_json::json;
+
+use crate::{
+    args::{
+        access::{LimitArgs, RouteArgs},
+        headings::{ALERTS, SCHEDULE, SERVING},
+        values,
+    },
+    config::Config,
+    exit::Exit,
+    fleet::{FleetDisplay, configured},
+    pages::{FleetServer, OperatorAccess},
+    runtime::{self, Hangups, Reload},
+    service,
+    ui::{Output, format::counted},
+};
+
+/// Keep many Sources current: look at each when it is due, in one process
+///
+/// Sources are the [[source]] tables of the configuration and those that `instep source` added. A new one is sized by a
+/// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again; SIGINT or SIGTERM ends
+/// the process after what is in flight is committed.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = HINT, after_long_help = EXAMPLES)]
+pub(crate) struct RunCommand {
+    /// Folder of the fleet: its record, and the copies that have no folder of their own
+    #[arg(long, value_parser = values::path, value_name = "DIR", default_value = "fleet")]
+    fleet: PathBuf,
+    /// Serve a dashboard, an API and metrics at this address; port 0 for any free one
+    #[arg(long, value_name = "ADDRESS", help_heading = SERVING)]
+    listen: Option<String>,
+    /// File with operators who may act on the dashboard and by the API: NAME TOKEN a line
+    #[arg(long, value_name = "FILE", requires = "listen", help_heading = SERVING)]
+    operators: Option<PathBuf>,
+    /// Header in which a proxy on this machine names the operator it has signed in
+    #[arg(long, value_name = "HEADER", requires = "listen", help_heading = SERVING, hide_short_help = true)]
+    operator_header: Option<HeaderName>,
+    /// Sources to look at at the same time
+    #[arg(long, value_name = "N", default_value_t = 32, help_heading = SCHEDULE)]
+    runs: usize,
+    /// Sources of one host to look at at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
+    runs_per_host: usize,
+    /// Shortest time between two looks at a Source that has no time of its own
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", default_value = "15m",
+        help_heading = SCHEDULE, hide_short_help = true)]
+    shortest: Duration,
+    /// Longest time between two looks at such a Source
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", default_value = "720h",
+        help_heading = SCHEDULE, hide_short_help = true)]
+    longest: Duration,
+    /// Failures in a row after which a Source is looked at once a week only
+    #[arg(long, value_name = "N", default_value_t = 8, help_heading = SCHEDULE, hide_short_help = true)]
+    quarantine_after: u32,
+    /// Most bytes of all copies together, such as 2TiB [default: unlimited]
+    #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SCHEDULE)]
+    disk: Option<u64>,
+    /// Bytes to keep free on the disk
+    #[arg(long, value_parser = values::size, value_name = "SIZE", default_value = "0", help_heading = SCHEDULE,
+        hide_short_help = true)]
+    min_free: u64,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    route: RouteArgs,
+    /// URL that alerts are posted to, as JSON
+    #[arg(long, value_name = "URL", help_heading = ALERTS)]
+    alert_webhook: Option<String>,
+    /// Address that alerts are mailed to, by sendmail
+    #[arg(long, value_name = "ADDRESS", value_parser = mail_address, help_heading = ALERTS, hide_short_help = true)]
+    alert_mail: Option<String>,
+    /// Failures in a row after which an alert is sent
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = ALERTS, hide_short_help = true)]
+    alert_after: u32,
+}
+
+const HINT: &str = "All options and examples: instep run --help";
+
+const EXAMPLES: &str = "\
+Examples:
+  instep source add https://example.org/
+  instep run
+  instep run --listen 127.0.0.1:8090 --operators operators.txt
+  instep run --fleet /srv/fleet --transfers 64 --bwlimit 50MiB --disk 2TiB";
+
+fn mail_address(text: &str) -> Result<String, String> {
+    match text.contains('@') && !text.contains(char::is_control) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{text:?} is not an address; write ops@example.org")),
+    }
+}
+
+/// The settings of a fleet, as command line and configuration have them.
+struct FleetSetup {
+    options: FleetOptions,
+    sources: Vec<SourceDefinition>,
+    /// The address of the dashboard, and who may act there.
+    pages: Option<(String, OperatorAccess)>,
+}
+
+impl RunCommand {
+    /// Runs the command until a signal.
+    pub(crate) fn run(
+        self,
+        config: &Config,
+        reload: Reload<'_, (Self, Config)>,
+        output: &Output,
+    ) -> anyhow::Result<Exit> {
+        let setup = self.setup(config)?;
+        let runtime = runtime::start()?;
+        let shutdown = Shutdown::new();
+        let ending = "what is in flight is committed, and the next start continues";
+        let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
+        let hangups = Hangups::listen(&runtime);
+        let again = || reload()?.map(|(run, config)| run.setup(&config)).transpose();
+        runtime.block_on(service::watched(keep(setup, &hangups, &again, shutdown, output)))?;
+        Ok(signals.exit())
+    }
+
+    fn setup(self, config: &Config) -> anyhow::Result<FleetSetup> {
+        let mut options = FleetOptions::new(self.fleet);
+        (options.runs, options.runs_per_host) = (self.runs, self.runs_per_host);
+        let mut pacing = PacingRules::default();
+        pacing.shortest = self.shortest.as_secs().max(1);
+        pacing.longest = self.longest.as_secs().max(pacing.shortest);
+        pacing.quarantine_after = self.quarantine_after.max(1);
+        options.pacing = pacing;
+        (options.disk, options.min_free) = (self.disk, self.min_free);
+        options.webhook = self
+            .alert_webhook
+            .map(|url| values::url(&url))
+            .transpose()
+            .map_err(anyhow::Error::msg)?
+            .map(|url| url.into_string());
+        (options.mail, options.alert_after) = (self.alert_mail, self.alert_after);
+        options.access = self.limits.for_fleet(self.route, config)?;
+        let pages = match self.listen {
+            Some(address) => {
+                Some((address, OperatorAccess::new(self.operators.as_deref(), self.operator_header)?))
+            }
+            None => None,
+        };
+        Ok(FleetSetup { options, sources: configured(config)?, pages })
+    }
+}
+
+/// Keeps the fleet until the shutdown, and takes over what SIGHUP brings.
+async fn keep(
+    setup: FleetSetup,
+    hangups: &Hangups,
+    reload: Reload<'_, FleetSetup>,
+    shutdown: Shutdown,
+    output: &Output,
+) -> anyhow::Result<()> {
+    let display = Arc::new(FleetDisplay::new(*output));
+    let dir = setup.options.dir.clone();
+    let fleet = Fleet::open(setup.options, &setup.sources, Arc::clone(&display) as Arc<dyn FleetMonitor>)?;
+    let number = fleet.sources().len() as u64;
+    let server = match setup.pages {
+        Some((address, access)) => {
+            Some(FleetServer::listen(&address, &dir, access, (fleet.clone(), display)).await?)
+        }
+        None => None,
+    };
+    output.closing(format!("Fleet in {}: {}", dir.display(), counted(number, "Source")));
+    let url = server.as_ref().map(|server| server.url().to_owned());
+    output.object("ready", json!({ "fleet": dir, "sources": number, "url": url }));
+    service::ready();
+    let ending = shutdown.clone();
+    let mut running = pin!(async {
+        match server {
+            None => Ok(fleet.run(shutdown).await?),
+            Some(server) => {
+                let keeping = async {
+                    let ended = fleet.run(shutdown.clone()).await;
+                    shutdown.request();
+                    ended
+                };
+                let serving = async {
+                    let served = server.run(ending.requested(), output).await;
+                    ending.request();
+                    served
+                };
+                let (kept, served) = tokio::join!(keeping, serving);
+                served?;
+                Ok::<_, anyhow::Error>(kept?)
+            }
+        }
+    });
+    loop {
+        tokio::select! {
+            ended = &mut running => return ended,
+            next = runtime::reloaded(hangups, reload, output) => {
+                match fleet.reload(next.options, &next.sources) {
+                    Ok(()) => output.note(format!("{} now", counted(fleet.sources().len() as u64, "Source"))),
+                    Err(error) => runtime::restored(&error.into(), output),
+                }
+                service::ready();
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `instep source`: the Sources of a fleet.
+
+mod acting;
+mod adding;
+mod listing;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use instep_fleet::{FleetError, FleetRecord, SourceName, SourceState};
+use serde_json::json;
+
+use crate::{args::values, exit::Exit, ui::Output};
+use acting::{operator, seconds};
+use adding::{AddArgs, ImportArgs};
+
+/// Add, list, approve, pause and remove the Sources that `instep run` keeps current
+///
+/// A running `instep run` takes up changes within a second; without one they wait for its next start. Sources of the
+/// configuration file are changed there.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct SourceCommand {
+    /// Folder of the fleet
+    #[arg(long, global = true, value_parser = values::path, value_name = "DIR", default_value = "fleet")]
+    fleet: PathBuf,
+    #[command(subcommand)]
+    task: SourceTask,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  instep source add https://example.org/ --every 1h
+  instep source import sources.opml --approve
+  instep source list --state failing
+  instep source approve example.org
+  instep source run example.org";
+
+#[derive(Debug, Subcommand)]
+enum SourceTask {
+    /// Add a Source
+    Add(Box<AddArgs>),
+    /// Add the Sources of a list: URLs, OPML or CSV
+    ///
+    /// Names come from the list, else from the URLs. A URL that the fleet has already is passed over. Nothing is added
+    /// if a line cannot be read.
+    Import(Box<ImportArgs>),
+    /// List the Sources with their state
+    List(ListArgs),
+    /// Show one Source
+    Show(NameArgs),
+    /// Look at Sources now; also the way out of quarantine
+    Run(NamesArgs),
+    /// Begin no look at Sources until they are resumed
+    Pause(NamesArgs),
+    /// End the pause of Sources
+    Resume(NamesArgs),
+    /// Let the first synchronization of Sources begin
+    Approve(NamesArgs),
+    /// Forget Sources; their copies stay
+    Remove(NamesArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Only Sources in this state: in-step, behind, failing, quarantined, paused, waiting or new
+    #[arg(long, value_name = "STATE")]
+    state: Option<SourceState>,
+}
+
+#[derive(Debug, Args)]
+struct NameArgs {
+    /// Name of the Source
+    name: SourceName,
+}
+
+#[derive(Debug, Args)]
+struct NamesArgs {
+    /// Names of the Sources
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<SourceName>,
+}
+
+/// An action on one Source of the record.
+type RecordAction = fn(&mut FleetRecord, &SourceName) -> Result<(), FleetError>;
+
+impl SourceCommand {
+    /// Runs the command.
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let fleet = &self.fleet;
+        match self.task {
+            SourceTask::Add(add) => add.run(fleet, output),
+            SourceTask::Import(import) => import.run(fleet, output),
+            SourceTask::List(list) => listing::list(&FleetRecord::existing(fleet)?, list.state, output),
+            SourceTask::Show(show) => {
+                listing::show(&FleetRecord::existing(fleet)?, fleet, &show.name, output)
+            }
+            SourceTask::Run(names) => names.act(fleet, "run", FleetRecord::want, output),
+            SourceTask::Pause(names) => {
+                names.act(fleet, "pause", |record, name| record.pause(name, true), output)
+            }
+            SourceTask::Resume(names) => {
+                names.act(fleet, "resume", |record, name| record.pause(name, false), output)
+            }
+            SourceTask::Approve(names) => names.act(fleet, "approve", FleetRecord::approve, output),
+            SourceTask::Remove(names) => names.act(fleet, "remove", FleetRecord::remove, output),
+        }
+    }
+}
+
+impl NamesArgs {
+    fn act(self, fleet: &Path, what: &str, action: RecordAction, output: &Output) -> anyhow::Result<Exit> {
+        let mut record = FleetRecord::existing(fleet)?;
+        // Before anything is done: a name that is mistyped must not leave half of the work.
+        for name in &self.names {
+            record.source(name)?;
+        }
+        for name in &self.names {
+            action(&mut record, name)?;
+            record.note_action(seconds(), &operator(), what, Some(name))?;
+            output.closing(format!("{name}: {what}"));
+            output.object("source", json!({ "name": name, "action": what }));
+        }
+        Ok(Exit::Done)
+    }
+}

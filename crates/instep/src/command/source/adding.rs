@@ -1,0 +1,172 @@
+//! Adding Sources to a fleet: one, or a list of them.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use instep_destination::MaxDelete;
+use instep_fleet::{Cadence, FleetRecord, ImportFormat, SourceDefinition, SourceName, import};
+use serde_json::json;
+
+use super::acting::{operator, seconds};
+use crate::{
+    args::{
+        headings::{CREDENTIALS, DELETING, SCHEDULE, WHAT_TO_COPY},
+        values,
+    },
+    exit::Exit,
+    fleet::times_of_day,
+    ui::{Output, format::counted},
+};
+
+/// The rules for new Sources.
+#[derive(Debug, Args)]
+struct NewSourceArgs {
+    /// Time between two looks, such as 1h [default: by how often the Source changes]
+    #[arg(long, value_parser = values::duration, value_name = "DURATION", conflicts_with = "at", help_heading = SCHEDULE)]
+    every: Option<Duration>,
+    /// Time of the day for a look, UTC, such as 03:30; several times for several
+    #[arg(long, value_name = "TIME", help_heading = SCHEDULE)]
+    at: Vec<String>,
+    /// Rank among the Sources that are due: each step counts as five minutes of waiting
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, help_heading = SCHEDULE)]
+    priority: i8,
+    /// Size the Source, and wait for `instep source approve` before anything is copied
+    #[arg(long, help_heading = SCHEDULE)]
+    approve: bool,
+    /// Only paths that match, such as '*.pdf' or 'letters/**'
+    #[arg(long, value_name = "PATTERN", help_heading = WHAT_TO_COPY)]
+    include: Vec<String>,
+    /// No paths that match; wins over --include
+    #[arg(long, value_name = "PATTERN", help_heading = WHAT_TO_COPY)]
+    exclude: Vec<String>,
+    /// Delete what the Source deleted
+    #[arg(long, help_heading = DELETING)]
+    delete: bool,
+    /// Most deletions in one run, as 500 or 10% [default: 10%, at least 10]
+    #[arg(long, value_name = "LIMIT", help_heading = DELETING)]
+    max_delete: Option<MaxDelete>,
+    /// File with a bearer token for the origin of the URL
+    #[arg(long, value_name = "FILE", help_heading = CREDENTIALS)]
+    bearer_file: Option<PathBuf>,
+    /// File in netrc format with a login for the host of the URL
+    #[arg(long, value_name = "FILE", help_heading = CREDENTIALS)]
+    netrc_file: Option<PathBuf>,
+    /// Also fetch from this origin, such as `https://mirror.example.org`
+    #[arg(long, value_name = "ORIGIN", help_heading = CREDENTIALS)]
+    allow_origin: Vec<String>,
+}
+
+impl NewSourceArgs {
+    fn definition(&self, name: SourceName, url: &str) -> anyhow::Result<SourceDefinition> {
+        let mut definition = SourceDefinition::new(name, url);
+        definition.cadence = match self.every {
+            Some(every) => Cadence::Every { seconds: every.as_secs() },
+            None if self.at.is_empty() => Cadence::Adaptive,
+            None => times_of_day(&self.at).map_err(anyhow::Error::msg)?,
+        };
+        (definition.priority, definition.approve) = (self.priority, self.approve);
+        (definition.include, definition.exclude) = (self.include.clone(), self.exclude.clone());
+        definition.delete = self.delete;
+        definition.max_delete = self.max_delete.map(|limit| match limit {
+            MaxDelete::Count(count) => count.to_string(),
+            limit => limit.to_string(),
+        });
+        definition.bearer_file = self.bearer_file.as_deref().map(absolute).transpose()?;
+        definition.netrc_file = self.netrc_file.as_deref().map(absolute).transpose()?;
+        definition.allow_origins.clone_from(&self.allow_origin);
+        Ok(definition)
+    }
+}
+
+/// The process that reads the file has another working folder.
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("Cannot use {}", path.display()))
+}
+
+/// A Source to add.
+#[derive(Debug, Args)]
+pub(super) struct AddArgs {
+    /// Any URL of the Source
+    url: String,
+    /// Its name in the fleet [default: its host]
+    #[arg(long, value_name = "NAME")]
+    name: Option<SourceName>,
+    /// Folder of the copy, relative to that of the fleet [default: the name]
+    #[arg(long, value_parser = values::path, value_name = "DIR")]
+    into: Option<PathBuf>,
+    #[command(flatten)]
+    rules: NewSourceArgs,
+}
+
+impl AddArgs {
+    pub(super) fn run(self, fleet: &Path, output: &Output) -> anyhow::Result<Exit> {
+        let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
+        let mut record = FleetRecord::open(fleet)?;
+        let taken = record.sources()?.into_iter().map(|source| source.definition.name).collect();
+        let name = self.name.unwrap_or_else(|| SourceName::propose(None, &url, &taken));
+        let mut definition = self.rules.definition(name.clone(), &url)?;
+        definition.into = self.into;
+        record.add(std::slice::from_ref(&definition), seconds())?;
+        record.note_action(seconds(), &operator(), "add", Some(&name))?;
+        output.closing(format!("{name} added: {url}"));
+        output.object("source", json!({ "name": name, "url": url, "action": "add" }));
+        Ok(Exit::Done)
+    }
+}
+
+/// A list of Sources to add.
+#[derive(Debug, Args)]
+pub(super) struct ImportArgs {
+    /// The list; - for standard input
+    file: PathBuf,
+    /// Form of the list: list, opml or csv [default: by its name and beginning]
+    #[arg(long, value_name = "FORM")]
+    format: Option<ImportFormat>,
+    #[command(flatten)]
+    rules: NewSourceArgs,
+}
+
+impl ImportArgs {
+    pub(super) fn run(self, fleet: &Path, output: &Output) -> anyhow::Result<Exit> {
+        let shown = self.file.display();
+        let text = match self.file.as_os_str() == "-" {
+            true => io::read_to_string(io::stdin()),
+            false => fs::read_to_string(&self.file),
+        };
+        let text = text.with_context(|| format!("Cannot read {shown}"))?;
+        let format = self.format.unwrap_or_else(|| ImportFormat::of(&self.file.to_string_lossy(), &text));
+        let listed = import(&text, format).with_context(|| format!("Cannot read {shown}"))?;
+        if listed.is_empty() {
+            bail!("{shown} lists no Source");
+        }
+        let mut record = FleetRecord::open(fleet)?;
+        let known = record.sources()?;
+        let urls: BTreeSet<_> = known.iter().map(|source| source.definition.url.clone()).collect();
+        let mut taken: BTreeSet<_> = known.into_iter().map(|source| source.definition.name).collect();
+        let mut added = Vec::new();
+        for source in listed.iter().filter(|source| !urls.contains(&source.url)) {
+            let name = SourceName::propose(source.name.as_deref(), &source.url, &taken);
+            added.push(self.rules.definition(name.clone(), &source.url)?);
+            taken.insert(name);
+        }
+        record.add(&added, seconds())?;
+        for definition in &added {
+            record.note_action(seconds(), &operator(), "import", Some(&definition.name))?;
+        }
+        let there = listed.len() - added.len();
+        let also = if there > 0 {
+            format!("; {} there already", counted(there as u64, "URL"))
+        } else {
+            String::new()
+        };
+        output.closing(format!("{} added{also}", counted(added.len() as u64, "Source")));
+        output.object("summary", json!({ "command": "source import", "added": added.len(), "known": there }));
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,91 @@
+//! The Sources of a fleet as lines.
+
+use std::path::Path;
+
+use instep_fleet::{FleetRecord, FleetSource, SourceName, SourceState};
+use resourcesync::DateTime;
+
+use super::acting::seconds;
+use crate::{
+    exit::Exit,
+    pages::source_object,
+    ui::{
+        Output,
+        format::{bytes, counted, name as shown},
+    },
+};
+
+/// Lists the Sources, or those in a state.
+pub(super) fn list(
+    record: &FleetRecord,
+    state: Option<SourceState>,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let now = seconds();
+    let sources = record.sources()?;
+    let listed = sources.iter().filter(|source| state.is_none_or(|state| source.state(now) == state));
+    let mut number = 0;
+    for source in listed {
+        number += 1;
+        let standing = &source.standing;
+        let held = format!("{}, {}", counted(standing.held, "resource"), bytes(standing.bytes));
+        output.line(format!(
+            "{:<11} {:<24} {held:<26} next {}  {}",
+            source.state(now).as_str(),
+            source.definition.name.as_str(),
+            next(source),
+            shown(&source.definition.url)
+        ));
+        output.object("source", source_object(source, now));
+    }
+    output.note(counted(number, "Source"));
+    Ok(Exit::Done)
+}
+
+/// Shows one Source.
+pub(super) fn show(
+    record: &FleetRecord,
+    fleet: &Path,
+    name: &SourceName,
+    output: &Output,
+) -> anyhow::Result<Exit> {
+    let now = seconds();
+    let source = record.source(name)?;
+    let standing = &source.standing;
+    output.line(format!("Source      {name}: {}", source.state(now)));
+    output.line(format!("URL         {}", shown(&source.definition.url)));
+    output.line(format!("Copy        {}", fleet.join(source.definition.folder()).display()));
+    output.line(format!("Held        {}, {}", counted(standing.held, "resource"), bytes(standing.bytes)));
+    if let Some((resources, size)) = standing.sized {
+        output.line(format!("Sized       {}, {}", counted(resources, "resource"), bytes(size)));
+    }
+    if standing.pending > 0 {
+        output.line(format!("Pending     {}", counted(standing.pending, "resource")));
+    }
+    output.line(format!("Up to       {}", moment(standing.checkpoint)));
+    let meaning = standing.exit_code.map(|code| format!("; {}", Exit::from_code(code).meaning()));
+    output.line(format!("Last look   {}{}", moment(standing.ended), meaning.unwrap_or_default()));
+    if !standing.summary.is_empty() {
+        output.line(format!("            {}", shown(&standing.summary)));
+    }
+    if standing.failures > 0 {
+        output.line(format!("Failures    {} in a row", standing.failures));
+    }
+    output.line(format!("Next look   {}", next(&source)));
+    output.object("source", source_object(&source, now));
+    Ok(Exit::Done)
+}
+
+fn next(source: &FleetSource) -> String {
+    let standing = &source.standing;
+    match standing {
+        _ if standing.paused => "when resumed".to_owned(),
+        _ if standing.waits_for_approval(source.definition.approve) => "when approved".to_owned(),
+        _ if standing.wanted => "now".to_owned(),
+        _ => moment(Some(standing.due)),
+    }
+}
+
+fn moment(seconds: Option<i64>) -> String {
+    seconds.map_or_else(|| "none yet".to_owned(), |seconds| DateTime::from_unix_seconds(seconds).to_string())
+}

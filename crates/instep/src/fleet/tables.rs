@@ -1,0 +1,206 @@
+//! `[[source]]` of `instep.toml`: the Sources that `instep run` keeps current.
+
+use std::{collections::BTreeMap, fs, ops::Range, path::PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use instep_destination::MaxDelete;
+use instep_fleet::{Cadence, SourceDefinition, SourceName};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::{args::values, config::Config};
+
+/// The part of the file that is read here.
+#[derive(Debug, Deserialize)]
+struct SourceTables {
+    #[serde(default)]
+    source: Vec<Spanned<SourceTable>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct SourceTable {
+    name: Spanned<String>,
+    url: Spanned<String>,
+    into: Option<PathBuf>,
+    every: Option<Spanned<String>>,
+    at: Option<Spanned<OneOrMore>>,
+    #[serde(default)]
+    delete: bool,
+    max_delete: Option<Spanned<CountOrShare>>,
+    #[serde(default)]
+    include: Vec<String>,
+    #[serde(default)]
+    exclude: Vec<String>,
+    #[serde(default)]
+    allow_origin: Vec<String>,
+    bearer_file: Option<PathBuf>,
+    netrc_file: Option<PathBuf>,
+    #[serde(default)]
+    priority: i8,
+    #[serde(default)]
+    approve: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum CountOrShare {
+    Count(u64),
+    Share(String),
+}
+
+/// Reads the Sources of the configuration file.
+///
+/// Errors: a table with a missing, unknown or wrong key, or a name or folder that two tables have; with file and line.
+pub(crate) fn configured(config: &Config) -> Result<Vec<SourceDefinition>> {
+    if config.shared("source").is_none_or(|value| !value.is_array()) {
+        return Ok(Vec::new());
+    }
+    let path = config.path();
+    let text = fs::read_to_string(path).with_context(|| format!("Cannot read {}", path.display()))?;
+    read(&text).map_err(|(at, what)| anyhow!("{} line {}: {what}", path.display(), line(&text, at)))
+}
+
+fn line(text: &str, at: usize) -> usize {
+    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// A fault, and where it is.
+type TableFault = (usize, String);
+
+fn read(text: &str) -> Result<Vec<SourceDefinition>, TableFault> {
+    let tables: SourceTables = toml::from_str(text).map_err(|error| {
+        (error.span().map_or(0, |span| span.start), format!("[[source]]: {}", error.message()))
+    })?;
+    let mut definitions: Vec<SourceDefinition> = Vec::new();
+    let (mut names, mut folders) = (BTreeMap::new(), BTreeMap::new());
+    for table in tables.source {
+        let (at, name_at) = (table.span(), table.get_ref().name.span());
+        let definition = definition(table.into_inner())?;
+        let (name, folder) = (definition.name.clone(), definition.folder());
+        if let Some(first) = names.insert(name.clone(), name_at.clone()) {
+            return Err((name_at.start, twice(text, &first, &format!("the name {name}"))));
+        }
+        if let Some(first) = folders.insert(folder.clone(), at.clone()) {
+            return Err((at.start, twice(text, &first, &format!("the folder {}", folder.display()))));
+        }
+        definition.check().map_err(|error| (at.start, error.to_string()))?;
+        definitions.push(definition);
+    }
+    Ok(definitions)
+}
+
+fn twice(text: &str, first: &Range<usize>, what: &str) -> String {
+    format!("two Sources have {what}; the first is in line {}", line(text, first.start))
+}
+
+fn definition(table: SourceTable) -> Result<SourceDefinition, TableFault> {
+    let name_at = table.name.span().start;
+    let name: SourceName =
+        table.name.into_inner().parse().map_err(|error| (name_at, format!("name: {error}")))?;
+    let url_at = table.url.span().start;
+    let url = values::url(table.url.get_ref()).map_err(|error| (url_at, format!("url: {error}")))?;
+    let mut definition = SourceDefinition::new(name, url.into_string());
+    definition.into = table.into;
+    definition.cadence = match (table.every, table.at) {
+        (Some(every), Some(_)) => {
+            return Err((every.span().start, "write every or at, not both".to_owned()));
+        }
+        (Some(every), None) => {
+            let pause = values::duration(every.get_ref());
+            let pause = pause.map_err(|error| (every.span().start, format!("every: {error}")))?;
+            Cadence::Every { seconds: pause.as_secs() }
+        }
+        (None, Some(at)) => {
+            let place = at.span().start;
+            let times = match at.into_inner() {
+                OneOrMore::One(time) => vec![time],
+                OneOrMore::More(times) => times,
+            };
+            times_of_day(&times).map_err(|error| (place, format!("at: {error}")))?
+        }
+        (None, None) => Cadence::Adaptive,
+    };
+    definition.delete = table.delete;
+    if let Some(limit) = table.max_delete {
+        let text = match limit.get_ref() {
+            CountOrShare::Count(count) => count.to_string(),
+            CountOrShare::Share(share) => share.clone(),
+        };
+        text.parse::<MaxDelete>().map_err(|error| (limit.span().start, format!("max-delete: {error}")))?;
+        definition.max_delete = Some(text);
+    }
+    (definition.include, definition.exclude) = (table.include, table.exclude);
+    definition.allow_origins = table.allow_origin;
+    (definition.bearer_file, definition.netrc_file) = (table.bearer_file, table.netrc_file);
+    (definition.priority, definition.approve) = (table.priority, table.approve);
+    Ok(definition)
+}
+
+/// Reads times of the day, UTC: `03:30`.
+pub(crate) fn times_of_day(times: &[String]) -> Result<Cadence, String> {
+    let minutes = times.iter().map(|time| {
+        let parts =
+            time.split_once(':').and_then(|(hour, minute)| Some((hour.parse().ok()?, minute.parse().ok()?)));
+        match parts {
+            Some((hour @ 0..24, minute @ 0..60)) => Ok(hour * 60 + minute),
+            _ => Err(format!("{time:?} is not a time of the day; write 03:30")),
+        }
+    });
+    Ok(Cadence::At { minutes: minutes.collect::<Result<Vec<u16>, String>>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_everything_that_the_commands_have() {
+        let text = "[run]\nlisten = 'x'\n[[source]]\nname = 'letters'\nurl = 'example.org'\ninto = 'l'\nat = ['03:30', '15:00']\n\
+            delete = true\nmax-delete = 500\ninclude = ['*.pdf']\nexclude = ['a']\nallow-origin = ['https://b.example']\n\
+            bearer-file = 'token'\nnetrc-file = 'netrc'\npriority = -2\napprove = true\n\
+            [[source]]\nname = 'b'\nurl = 'https://b.example/'\nevery = '1h'\n";
+        let read = read(text).unwrap();
+        assert_eq!(read[0].url, "https://example.org/");
+        assert_eq!(read[0].cadence, Cadence::At { minutes: vec![210, 900] });
+        assert_eq!(read[0].max_delete.as_deref(), Some("500"));
+        assert_eq!((read[0].priority, read[0].approve, read[0].delete), (-2, true, true));
+        assert_eq!(read[1].cadence, Cadence::Every { seconds: 3_600 });
+    }
+
+    #[test]
+    fn a_fault_is_one_line_with_its_place() {
+        let wrong = [
+            (
+                "name = 'a'\nurl = 'https://a.example/'\n[[source]]\nname = 'a'\nurl = 'https://b.example/'",
+                5,
+                "the first is in line 2",
+            ),
+            (
+                "name = 'a'\nurl = 'https://a.example/'\n[[source]]\nname = 'b'\ninto = 'a'\nurl = 'https://b.example/'",
+                4,
+                "the folder a",
+            ),
+            ("name = 'a'\nurl = 'ftp://a.example/'", 3, "only http and https"),
+            ("name = 'a/b'\nurl = 'https://a.example/'", 2, "is not a name"),
+            ("name = 'a'\nurl = 'https://a.example/'\nevry = '1h'", 4, "evry"),
+            ("name = 'a'\nurl = 'https://a.example/'\nevery = 'often'", 4, "is not a duration"),
+            ("name = 'a'\nurl = 'https://a.example/'\nat = '25:00'", 4, "is not a time"),
+            ("name = 'a'\nurl = 'https://a.example/'\nmax-delete = '101%'", 4, "percentage"),
+            ("url = 'https://a.example/'", 1, "name"),
+        ];
+        for (table, expected, part) in wrong {
+            let text = format!("[[source]]\n{table}\n");
+            let (at, what) = read(&text).unwrap_err();
+            assert!(what.contains(part), "{what}");
+            assert_eq!(line(&text, at), expected, "{text}: {what}");
+        }
+    }
+}

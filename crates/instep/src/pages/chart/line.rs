@@ -1,0 +1,57 @@
+//! A line over time, as markup that fits any width. PURE.
+
+use maud::{Markup, html};
+use resourcesync::DateTime;
+
+use super::HEIGHT;
+
+/// Points of a chart.
+const POINTS: usize = 240;
+/// The width of a chart in its own units.
+const WIDTH: usize = 1_000;
+
+/// Draws samples, the oldest first; the axis ends at `least` or higher. Of neighbours that share a point the largest is
+/// shown: a peak must not vanish. `label` writes a value, and `said` says the last and the largest one in a sentence.
+pub(crate) fn line(
+    samples: &[(DateTime, u64)],
+    least: u64,
+    label: &dyn Fn(u64) -> String,
+    said: &dyn Fn(u64, u64) -> String,
+) -> Markup {
+    let (Some((from, _)), Some((until, last))) = (samples.first(), samples.last()) else {
+        return html! { p.soft { "Nothing is known yet." } };
+    };
+    let together = samples.len().div_ceil(POINTS);
+    let peaks: Vec<_> =
+        samples.chunks(together).filter_map(|chunk| chunk.iter().map(|(_, value)| *value).max()).collect();
+    let top = peaks.iter().max().copied().unwrap_or_default().max(least).max(1);
+    html! {
+        figure.chart {
+            div.plot {
+                div.y aria-hidden="true" { span { (label(top)) } span { (label(top / 2)) } span { "0" } }
+                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(said(*last, top)) {
+                    @for y in [0, HEIGHT / 2, HEIGHT] {
+                        line x1="0" x2=(WIDTH) y1=(y) y2=(y) vector-effect="non-scaling-stroke" {}
+                    }
+                    polyline points=(points(&peaks, top)) vector-effect="non-scaling-stroke" {}
+                }
+                div.x.of-2 aria-hidden="true" { span { (time(*from)) } span.last { (time(*until)) } }
+            }
+        }
+    }
+}
+
+fn points(values: &[u64], top: u64) -> String {
+    let step = WIDTH as f64 / (values.len().saturating_sub(1)).max(1) as f64;
+    let point = |(place, value): (usize, &u64)| {
+        let y = u128::from(HEIGHT) - u128::from(*value) * u128::from(HEIGHT) / u128::from(top);
+        format!("{:.1},{y}", place as f64 * step)
+    };
+    // One sample is a line too.
+    let values = if values.len() == 1 { &[values[0], values[0]] } else { values };
+    values.iter().enumerate().map(point).collect::<Vec<_>>().join(" ")
+}
+
+fn time(moment: DateTime) -> String {
+    moment.to_string().get(5..16).unwrap_or_default().replace('T', " ")
+}

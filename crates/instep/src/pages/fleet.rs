@@ -1,0 +1,17 @@
+//! The dashboard of a fleet: every Source with its state, a page for each, what operators can do, and the same as JSON.
+
+mod access;
+mod api;
+mod detail;
+mod json;
+mod metrics;
+mod overview;
+mod page_of_source;
+mod selection;
+mod served;
+mod server;
+mod signing;
+
+pub(crate) use access::OperatorAccess;
+pub(crate) use json::source_object;
+pub(crate) use server::FleetServer;

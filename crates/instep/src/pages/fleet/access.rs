@@ -1,0 +1,240 @@
+//! Who may act on a fleet: operators with a token, and those whom a proxy in front has signed in. Everybody who reaches
+//! the pages may read them.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use http::{HeaderMap, HeaderName, header};
+
+/// The name of the cookie of a session.
+const COOKIE: &str = "instep_session";
+/// The time after which an operator has to sign in again.
+const SESSION: Duration = Duration::from_secs(12 * 3_600);
+/// Sessions at a time; the oldest ends.
+const MOST_SESSIONS: usize = 1_000;
+/// The shortest token that is accepted: shorter ones can be guessed.
+const SHORTEST_TOKEN: usize = 16;
+
+/// The operators of a fleet and their sessions.
+pub(crate) struct OperatorAccess {
+    /// The digests of tokens, with the names of their operators. Digests are compared, which takes the same time for
+    /// any two of them.
+    tokens: Vec<(blake3::Hash, String)>,
+    /// The header in which a proxy names the operator.
+    header: Option<HeaderName>,
+    /// Makes the marks of forms; new with each process.
+    key: [u8; 32],
+    sessions: Mutex<BTreeMap<String, OperatorSession>>,
+}
+
+struct OperatorSession {
+    who: String,
+    until: Instant,
+}
+
+/// An operator as a request shows one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SignedIn {
+    /// The operator's name.
+    pub(crate) who: String,
+    /// The mark that forms of this operator carry, which other sites do not know; `None` for a token in the request
+    /// itself, which no browser adds to the request of another site.
+    pub(crate) mark: Option<String>,
+}
+
+impl OperatorAccess {
+    /// Reads the operators' file, `NAME TOKEN` a line; without file and header nobody may act.
+    ///
+    /// Errors: the file cannot be read, others can read it, or a line is no operator.
+    pub(crate) fn new(file: Option<&Path>, header: Option<HeaderName>) -> Result<Self> {
+        let tokens = file.map(operators).transpose()?.unwrap_or_default();
+        Ok(Self { tokens, header, key: rand::random(), sessions: Mutex::default() })
+    }
+
+    /// Returns `true` if operators can sign in here.
+    pub(crate) fn has_operators(&self) -> bool {
+        !self.tokens.is_empty()
+    }
+
+    /// Returns `true` if a proxy names operators.
+    pub(crate) fn trusts_header(&self) -> bool {
+        self.header.is_some()
+    }
+
+    /// Begins a session for a token and returns its cookie; `None` if no operator has it.
+    pub(crate) fn sign_in(&self, token: &str) -> Option<(String, String)> {
+        let who = self.operator(token)?;
+        let number = blake3::hash(&rand::random::<[u8; 32]>()).to_hex().to_string();
+        let mut sessions = self.sessions();
+        let now = Instant::now();
+        sessions.retain(|_, session| session.until > now);
+        if sessions.len() >= MOST_SESSIONS
+            && let Some(oldest) =
+                sessions.iter().min_by_key(|(_, session)| session.until).map(|(number, _)| number.clone())
+        {
+            sessions.remove(&oldest);
+        }
+        sessions.insert(number.clone(), OperatorSession { who: who.clone(), until: now + SESSION });
+        Some((who, cookie(&number, SESSION.as_secs())))
+    }
+
+    /// Ends the session of a request and returns the cookie that takes its own away.
+    pub(crate) fn sign_out(&self, headers: &HeaderMap) -> String {
+        if let Some(number) = session_number(headers) {
+            self.sessions().remove(number);
+        }
+        cookie("", 0)
+    }
+
+    /// Returns the operator who sends a request.
+    pub(crate) fn signed_in(&self, headers: &HeaderMap) -> Option<SignedIn> {
+        let bearer =
+            headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        if let Some(token) = bearer {
+            return self.operator(token.trim()).map(|who| SignedIn { who, mark: None });
+        }
+        let named = self.header.as_ref().and_then(|header| headers.get(header)?.to_str().ok());
+        if let Some(who) = named.map(str::trim).filter(|who| !who.is_empty()) {
+            return Some(SignedIn { who: who.to_owned(), mark: Some(self.mark(who)) });
+        }
+        let number = session_number(headers)?;
+        let sessions = self.sessions();
+        let session = sessions.get(number).filter(|session| session.until > Instant::now())?;
+        Some(SignedIn { who: session.who.clone(), mark: Some(self.mark(number)) })
+    }
+
+    /// Returns the operator of a request that changes something. A request that a page of another site made is nobody's:
+    /// it lacks the mark of the form, and browsers say where it comes from.
+    pub(crate) fn acting(&self, headers: &HeaderMap, mark: &str) -> Option<SignedIn> {
+        let signed_in = self.signed_in(headers)?;
+        let Some(expected) = &signed_in.mark else { return Some(signed_in) };
+        let is_own = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none");
+        let has_mark = blake3::hash(mark.as_bytes()) == blake3::hash(expected.as_bytes());
+        (is_own && has_mark).then_some(signed_in)
+    }
+
+    fn operator(&self, token: &str) -> Option<String> {
+        let digest = blake3::hash(token.as_bytes());
+        self.tokens.iter().find(|(known, _)| *known == digest).map(|(_, who)| who.clone())
+    }
+
+    fn mark(&self, of: &str) -> String {
+        blake3::keyed_hash(&self.key, of.as_bytes()).to_hex().to_string()
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, OperatorSession>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn cookie(number: &str, seconds: u64) -> String {
+    format!("{COOKIE}={number}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
+}
+
+fn session_number(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, number)| number)
+}
+
+fn operators(file: &Path) -> Result<Vec<(blake3::Hash, String)>> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let shown = file.display();
+    let text = fs::read_to_string(file).with_context(|| format!("Cannot read {shown}"))?;
+    let mode = fs::metadata(file).with_context(|| format!("Cannot read {shown}"))?.permissions().mode();
+    if mode & 0o007 != 0 {
+        bail!("{shown} holds tokens, and everybody can read it: chmod o-rwx {shown}");
+    }
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let operators = lines.map(|(number, line)| match line.split_once(char::is_whitespace) {
+        Some((who, token)) if token.trim().len() >= SHORTEST_TOKEN => {
+            Ok((blake3::hash(token.trim().as_bytes()), who.to_owned()))
+        }
+        _ => bail!(
+            "{shown} line {number}: write NAME TOKEN, with a token of at least {SHORTEST_TOKEN} characters"
+        ),
+    });
+    let operators: Vec<_> = operators.collect::<Result<_>>()?;
+    if operators.is_empty() {
+        bail!("{shown} names no operator; write NAME TOKEN a line");
+    }
+    Ok(operators)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use http::HeaderValue;
+
+    use super::*;
+
+    const TOKEN: &str = "0123456789abcdef";
+
+    fn file(text: &str, mode: u32) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        fs::set_permissions(file.path(), fs::Permissions::from_mode(mode)).unwrap();
+        file
+    }
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pairs = pairs
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap()));
+        pairs.collect()
+    }
+
+    #[test]
+    fn an_operator_signs_in_with_a_token_and_acts_with_the_mark_of_a_form() {
+        let file = file(&format!("# us\nada {TOKEN}\n"), 0o600);
+        let access = OperatorAccess::new(Some(file.path()), None).unwrap();
+        assert!(access.sign_in("0123456789abcdeX").is_none());
+        let (who, cookie) = access.sign_in(TOKEN).unwrap();
+        assert!(who == "ada" && cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"));
+        let cookie = format!("a=b; {}", cookie.split(';').next().unwrap());
+        let session = headers(&[("cookie", &cookie)]);
+        let mark = access.signed_in(&session).unwrap().mark.unwrap();
+        assert_eq!(access.acting(&session, "guess"), None);
+        assert!(access.acting(&session, &mark).is_some());
+        let elsewhere = headers(&[("cookie", &cookie), ("sec-fetch-site", "cross-site")]);
+        assert_eq!(access.acting(&elsewhere, &mark), None);
+        access.sign_out(&session);
+        assert_eq!(access.signed_in(&session), None);
+        let bearer = headers(&[("authorization", &format!("Bearer {TOKEN}"))]);
+        assert_eq!(access.acting(&bearer, "").unwrap().who, "ada");
+        assert_eq!(access.signed_in(&headers(&[("authorization", "Bearer x")])), None);
+        assert_eq!(access.signed_in(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn a_proxy_names_the_operator_in_its_header_only() {
+        let access = OperatorAccess::new(None, Some(HeaderName::from_static("x-user"))).unwrap();
+        let named = headers(&[("x-user", "ada")]);
+        let mark = access.signed_in(&named).unwrap().mark.unwrap();
+        assert_eq!(access.acting(&named, &mark).unwrap().who, "ada");
+        assert_eq!(access.acting(&headers(&[("x-user", "bob")]), &mark), None);
+        assert_eq!(access.signed_in(&headers(&[("x-user", " ")])), None);
+    }
+
+    #[test]
+    fn a_file_of_tokens_is_for_operators_only_and_its_lines_are_checked() {
+        for (text, mode, part) in [
+            (format!("ada {TOKEN}"), 0o644, "chmod"),
+            ("ada short".to_owned(), 0o600, "line 1"),
+            (format!("# x\n{TOKEN}"), 0o600, "line 2"),
+            ("\n".to_owned(), 0o600, "names no operator"),
+        ] {
+            let file = file(&text, mode);
+            let error = OperatorAccess::new(Some(file.path()), None).err().unwrap();
+            assert!(error.to_string().contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The JSON API of a fleet, version 1. `openapi.json` describes it; a test holds the answers against that.
+
+use std::sync::Arc;
+
+use axum::{
+    Json, Router,
+    extract::{Path as UriPath, Query, State},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use http::{HeaderMap, StatusCode, header};
+use instep_fleet::{FleetError, SourceDefinition, SourceName, SourceOperation};
+use resourcesync::DateTime;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    json::source_object,
+    selection::SourceQuery,
+    served::{ServedFleet, seconds},
+};
+use crate::args::values;
+
+/// The description of the API.
+const OPENAPI: &str = include_str!("openapi.json");
+
+/// Returns the routes of the API, below `/api/v1`.
+pub(super) fn routes() -> Router<Arc<ServedFleet>> {
+    Router::new()
+        .route("/openapi.json", get(openapi))
+        .route("/fleet", get(fleet))
+        .route("/sources", get(sources).post(add))
+        .route("/sources/{name}", get(source))
+        .route("/sources/{name}/looks", get(looks))
+        .route("/sources/{name}/{operation}", post(operate))
+        .route("/actions", get(actions))
+        .fallback(|| async {
+            failed(StatusCode::NOT_FOUND, "there is no such address; /api/v1/openapi.json has all")
+        })
+}
+
+fn failed(status: StatusCode, what: impl ToString) -> Response {
+    (status, Json(json!({ "error": what.to_string() }))).into_response()
+}
+
+fn refused(error: &FleetError) -> Response {
+    let status = match error {
+        FleetError::Unknown { .. } => StatusCode::NOT_FOUND,
+        FleetError::Twice { .. } | FleetError::Unfit { .. } => StatusCode::CONFLICT,
+        FleetError::Definition { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    failed(status, error)
+}
+
+async fn openapi() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI).into_response()
+}
+
+async fn fleet(State(served): State<Arc<ServedFleet>>) -> Json<Value> {
+    let (states, figures) = (served.states(seconds()), served.fleet.figures());
+    let states: serde_json::Map<_, _> =
+        states.into_iter().map(|(state, number)| (state.as_str().to_owned(), json!(number))).collect();
+    let looks: serde_json::Map<_, _> =
+        figures.looks.iter().map(|(code, number)| (code.to_string(), json!(number))).collect();
+    Json(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "states": states,
+        "running": figures.running,
+        "due": figures.ready,
+        "due_new": figures.ready_new,
+        "looks": looks,
+        "changed": figures.changed,
+        "transferred": figures.transferred,
+        "bytes": figures.bytes,
+        "bytes_per_second": served.rate(),
+        "held_back": figures.held_back,
+    }))
+}
+
+async fn sources(State(served): State<Arc<ServedFleet>>, Query(query): Query<SourceQuery>) -> Json<Value> {
+    let now = seconds();
+    let selected = query.select(served.fleet.sources(), now);
+    let objects: Vec<_> = selected.sources.iter().map(|source| source_object(source, now)).collect();
+    Json(json!({
+        "sources": objects, "matching": selected.matching, "page": selected.page, "pages": selected.pages,
+    }))
+}
+
+async fn source(State(served): State<Arc<ServedFleet>>, UriPath(name): UriPath<SourceName>) -> Response {
+    match served.fleet.source(&name) {
+        Some(source) => Json(source_object(&source, seconds())).into_response(),
+        None => refused(&FleetError::Unknown { name }),
+    }
+}
+
+async fn looks(State(served): State<Arc<ServedFleet>>, UriPath(name): UriPath<SourceName>) -> Response {
+    if served.fleet.source(&name).is_none() {
+        return refused(&FleetError::Unknown { name });
+    }
+    let looks = match served.fleet.looks(&name) {
+        Ok(looks) => looks,
+        Err(error) => return refused(&error),
+    };
+    let object = |look: &instep_fleet::LookSample| {
+        json!({
+            "at": DateTime::from_unix_seconds(look.at).to_string(), "exit_code": look.exit_code, "lag_seconds": look.lag,
+            "held": look.held, "bytes": look.bytes, "pending": look.pending, "changed": look.changed,
+            "transferred": look.transferred,
+        })
+    };
+    Json(json!({ "looks": looks.iter().map(object).collect::<Vec<_>>() })).into_response()
+}
+
+#[derive(Debug, Deserialize)]
+struct ActionQuery {
+    before: Option<i64>,
+}
+
+async fn actions(
+    State(served): State<Arc<ServedFleet>>,
+    Query(query): Query<ActionQuery>,
+    headers: HeaderMap,
+) -> Response {
+    if served.access.signed_in(&headers).is_none() {
+        return failed(StatusCode::UNAUTHORIZED, "operators only: send Authorization: Bearer TOKEN");
+    }
+    match served.fleet.actions(query.before.unwrap_or(i64::MAX), 100) {
+        Ok(lines) => {
+            let object = |line: &instep_fleet::AuditLine| {
+                json!({
+                    "id": line.id, "at": DateTime::from_unix_seconds(line.at).to_string(), "who": line.who,
+                    "what": line.what, "source": line.source,
+                })
+            };
+            Json(json!({ "actions": lines.iter().map(object).collect::<Vec<_>>() })).into_response()
+        }
+        Err(error) => refused(&error),
+    }
+}
+
+/// A Source as a client of the API adds it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AddedSource {
+    name: Option<SourceName>,
+    url: String,
+    #[serde(default)]
+    delete: bool,
+    #[serde(default)]
+    approve: bool,
+}
+
+/// Returns the operator who sends a request with a token. A cookie is not enough here: it comes with requests that pages of
+/// other sites make.
+fn operator(served: &ServedFleet, headers: &HeaderMap) -> Result<String, Box<Response>> {
+    match served.access.signed_in(headers) {
+        Some(operator) if operator.mark.is_none() => Ok(operator.who),
+        _ => Err(Box::new(failed(
+            StatusCode::UNAUTHORIZED,
+            "operators only: send Authorization: Bearer TOKEN",
+        ))),
+    }
+}
+
+async fn add(
+    State(served): State<Arc<ServedFleet>>,
+    headers: HeaderMap,
+    added: Result<Json<AddedSource>, axum::extract::rejection::JsonRejection>,
+) -> Response {
+    let who = match operator(&served, &headers) {
+        Ok(who) => who,
+        Err(response) => return *response,
+    };
+    let Json(added) = match added {
+        Ok(added) => added,
+        Err(error) => return failed(StatusCode::UNPROCESSABLE_ENTITY, error.body_text()),
+    };
+    let url = match values::url(&added.url) {
+        Ok(url) => url.into_string(),
+        Err(error) => return failed(StatusCode::UNPROCESSABLE_ENTITY, error),
+    };
+    let taken = served.fleet.sources().iter().map(|source| source.definition.name.clone()).collect();
+    let name = added.name.unwrap_or_else(|| SourceName::propose(None, &url, &taken));
+    let mut definition = SourceDefinition::new(name.clone(), url);
+    (definition.delete, definition.approve) = (added.delete, added.approve);
+    match served.fleet.add(&definition, &who) {
+        Ok(()) => match served.fleet.source(&name) {
+            Some(source) => (StatusCode::CREATED, Json(source_object(&source, seconds()))).into_response(),
+            None => refused(&FleetError::Unknown { name }),
+        },
+        Err(error) => refused(&error),
+    }
+}
+
+async fn operate(
+    State(served): State<Arc<ServedFleet>>,
+    UriPath((name, operation)): UriPath<(SourceName, String)>,
+    headers: HeaderMap,
+) -> Response {
+    let who = match operator(&served, &headers) {
+        Ok(who) => who,
+        Err(response) => return *response,
+    };
+    let Some(operation) = SourceOperation::ALL.into_iter().find(|known| known.as_str() == operation) else {
+        return failed(StatusCode::NOT_FOUND, format!("{operation:?} is no operation"));
+    };
+    match served.fleet.operate(operation, &name, &who) {
+        Ok(()) => Json(json!({ "name": name, "operation": operation.as_str() })).into_response(),
+        Err(error) => refused(&error),
+    }
+}

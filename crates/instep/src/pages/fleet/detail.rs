@@ -1,0 +1,153 @@
+//! The page of one Source of a fleet: its standing, what operators can do, its size over time, and the pages of its copy.
+
+use std::time::Duration;
+
+use instep_fleet::{Cadence, FleetSource, LookSample, SourceOperation};
+use maud::{Markup, html};
+use resourcesync::DateTime;
+
+use super::{
+    access::SignedIn,
+    overview::{badge, next, since},
+};
+use crate::{
+    exit::Exit,
+    pages::{
+        chart::line,
+        design::{figures, passed, warning},
+    },
+    ui::format::{bytes, counted, name},
+};
+
+/// Everything about a Source that the page shows beside its copy.
+pub(super) struct ShownSource<'a> {
+    pub(super) source: &'a FleetSource,
+    pub(super) looks: &'a [LookSample],
+    pub(super) now: i64,
+    pub(super) operator: Option<&'a SignedIn>,
+    /// Operators can sign in here.
+    pub(super) has_operators: bool,
+}
+
+/// Returns the part of the page above the copy's.
+pub(super) fn standing(shown: &ShownSource<'_>) -> Markup {
+    let ShownSource { source, now, .. } = *shown;
+    let standing = &source.standing;
+    html! {
+        (trouble(source, now))
+        (figures(&[
+            ("State", "state", badge(source.state(now)), html! { @if source.running.is_some() { "a look is under way" } }),
+            ("Last look", "last-look", since(standing.ended, now), html! { (name(&standing.summary)) }),
+            ("Next look", "next-look", next(source, now), html! { (cadence(source)) }),
+            ("First sized", "sized", html! { @if let Some((_, size)) = standing.sized { (bytes(size)) } @else { "not yet" } }, html! {
+                @if let Some((resources, _)) = standing.sized { (counted(resources, "resource")) }
+            }),
+        ]))
+        section { h2 { "What you can do" } (actions(shown)) }
+    }
+}
+
+/// Returns the part of the page below the copy's.
+pub(super) fn trend(shown: &ShownSource<'_>) -> Markup {
+    let samples: Vec<_> =
+        shown.looks.iter().map(|look| (DateTime::from_unix_seconds(look.at), look.bytes)).collect();
+    let said = |last, top| format!("The copy has {}; the most was {}", bytes(last), bytes(top));
+    html! {
+        @if !samples.is_empty() {
+            section { h2 { "Size over time" } (line(&samples, 1, &bytes, &said)) p.soft { "After each of the last " (counted(samples.len() as u64, "look")) "." } }
+        }
+    }
+}
+
+fn trouble(source: &FleetSource, now: i64) -> Markup {
+    let standing = &source.standing;
+    if standing.failures > 0 {
+        let meaning = standing.exit_code.map(|code| Exit::from_code(code).meaning()).unwrap_or_default();
+        let what = format!(
+            "{} in a row failed: {meaning}. {}",
+            counted(standing.failures.into(), "look"),
+            name(&standing.summary)
+        );
+        let remedy = match standing {
+            standing if standing.quarantined => {
+                "It is in quarantine and looked at once a week. Mend it, then look now: one good look ends the quarantine."
+            }
+            standing if standing.exit_code == Some(6) => {
+                "The guard keeps the copy as it is. Look at the Source; if it is right, raise max-delete."
+            }
+            _ => "It is looked at again by itself, after longer and longer pauses.",
+        };
+        return warning(&what, remedy);
+    }
+    match standing.sized {
+        Some((resources, size)) if standing.waits_for_approval(source.definition.approve) => warning(
+            &format!("It waits for approval: {}, {}", counted(resources, "resource"), bytes(size)),
+            "Nothing is copied before an operator approves it.",
+        ),
+        _ if standing.paused => warning("It is paused", "No look begins until an operator resumes it."),
+        _ if standing.is_new() && source.state(now) == instep_fleet::SourceState::New => {
+            warning("It has never been in step", "Its first look sizes it, then everything is copied.")
+        }
+        _ => html! {},
+    }
+}
+
+fn cadence(source: &FleetSource) -> String {
+    match &source.definition.cadence {
+        Cadence::Adaptive => {
+            format!(
+                "as often as it changes; now every {}",
+                passed(Duration::from_secs(source.standing.interval))
+            )
+        }
+        Cadence::Every { seconds } => format!("every {}", passed(Duration::from_secs(*seconds))),
+        Cadence::At { minutes } => {
+            let times: Vec<_> = minutes.iter().map(|at| format!("{:02}:{:02}", at / 60, at % 60)).collect();
+            format!("at {}", times.join(", "))
+        }
+    }
+}
+
+fn actions(shown: &ShownSource<'_>) -> Markup {
+    let Some(operator) = shown.operator else {
+        return html! {
+            p.soft {
+                @if shown.has_operators { a href="../../sign-in" { "Sign in" } " to look now, pause, approve or forget this Source." }
+                @else { "On this machine: instep source run, pause, resume, approve, remove." }
+            }
+        };
+    };
+    let mark = operator.mark.as_deref().unwrap_or_default();
+    let fitting =
+        SourceOperation::ALL.into_iter().filter(|operation| operation.fits(shown.source, shown.now));
+    html! {
+        div.actions {
+            @for operation in fitting.filter(|operation| *operation != SourceOperation::Forget) {
+                form method="post" action=(operation.as_str()) {
+                    input type="hidden" name="mark" value=(mark);
+                    button { (label(operation)) }
+                }
+            }
+        }
+        @if SourceOperation::Forget.fits(shown.source, shown.now) {
+            details {
+                summary { "Forget this Source" }
+                p { "Its schedule and history go; its copy stays where it is." }
+                form method="post" action="forget" {
+                    input type="hidden" name="mark" value=(mark);
+                    button { "Forget " (shown.source.definition.name) }
+                }
+            }
+        }
+    }
+}
+
+fn label(operation: SourceOperation) -> &'static str {
+    match operation {
+        SourceOperation::Run => "Look now",
+        SourceOperation::Pause => "Pause",
+        SourceOperation::Resume => "Resume",
+        SourceOperation::Approve => "Approve",
+        _ => "Forget",
+    }
+}

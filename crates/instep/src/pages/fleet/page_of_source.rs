@@ -1,0 +1,111 @@
+//! The pages of one Source: its standing in the fleet around the pages of its copy.
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use anyhow::Result;
+use axum::{
+    extract::{Path as UriPath, Query, State},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, StatusCode};
+use instep_fleet::{FleetSource, SourceName};
+use maud::html;
+use resourcesync::DateTime;
+use serde::Deserialize;
+use tokio::task::spawn_blocking;
+
+use super::{
+    access::SignedIn,
+    detail::{ShownSource, standing, trend},
+    overview::OVERVIEW,
+    served::{ServedFleet, seconds},
+};
+use crate::pages::{
+    copy::{self, LagHistory},
+    design::{PageBody, outside_link},
+};
+
+/// From the page of a Source to the first one.
+const UP: &str = "../../";
+
+/// The query of a page.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SourcePageQuery {
+    after: String,
+}
+
+/// Makes a page of a Source beside the runtime.
+async fn make(
+    served: Arc<ServedFleet>,
+    name: SourceName,
+    headers: &HeaderMap,
+    make: impl FnOnce(&ServedFleet, &FleetSource, Option<&SignedIn>) -> Result<PageBody> + Send + 'static,
+) -> Response {
+    let operator = served.access.signed_in(headers);
+    let Some(source) = served.fleet.source(&name) else { return served.nothing() };
+    let page = spawn_blocking(move || match make(&served, &source, operator.as_ref()) {
+        Ok(body) => served.page(&PageBody { belongs_to: OVERVIEW, ..body }, UP, operator.as_ref()),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
+    });
+    page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
+}
+
+pub(super) async fn first(
+    State(served): State<Arc<ServedFleet>>,
+    UriPath(name): UriPath<SourceName>,
+    headers: HeaderMap,
+) -> Response {
+    make(served, name, &headers, |served, source, operator| {
+        let name = &source.definition.name;
+        let looks = served.fleet.looks(name)?;
+        let shown = ShownSource {
+            source,
+            looks: &looks,
+            now: seconds(),
+            operator,
+            has_operators: served.access.has_operators(),
+        };
+        let mut lags = LagHistory::default();
+        for (at, lag) in looks.iter().filter_map(|look| Some((look.at, look.lag?))) {
+            lags.add(DateTime::from_unix_seconds(at), Duration::from_secs(lag));
+        }
+        let live = served.display.look(name);
+        let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).clone());
+        // A Source that was never looked at has no copy yet.
+        let copy = copy::first_page(&served.fleet.folder(source), name.as_str(), live, lags);
+        let content = html! {
+            (standing(&shown))
+            @match copy {
+                Ok(copy) => (copy.content),
+                Err(_) => p.lead { "There is no copy of " (outside_link(&source.definition.url)) " yet." },
+            }
+            (trend(&shown))
+        };
+        Ok(PageBody::new(name.as_str(), OVERVIEW, content))
+    })
+    .await
+}
+
+pub(super) async fn runs(
+    State(served): State<Arc<ServedFleet>>,
+    UriPath(name): UriPath<SourceName>,
+    headers: HeaderMap,
+) -> Response {
+    make(served, name, &headers, |served, source, _| copy::runs_page(&served.fleet.folder(source))).await
+}
+
+pub(super) async fn pending(
+    State(served): State<Arc<ServedFleet>>,
+    UriPath(name): UriPath<SourceName>,
+    Query(query): Query<SourcePageQuery>,
+    headers: HeaderMap,
+) -> Response {
+    make(served, name, &headers, move |served, source, _| {
+        copy::pending_page(&served.fleet.folder(source), &query.after)
+    })
+    .await
+}

@@ -1,0 +1,91 @@
+//! A fleet as its pages and its API show it.
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use axum::body::Body;
+use http::StatusCode;
+use instep_destination::now;
+use instep_fleet::{Fleet, SourceState};
+use maud::html;
+
+use super::{
+    access::{OperatorAccess, SignedIn},
+    overview::OVERVIEW,
+};
+use crate::{
+    fleet::FleetDisplay,
+    pages::{
+        copy::HostThroughput,
+        design::{self, Frame, PageBody},
+    },
+};
+
+/// The names of pages in the navigation.
+pub(super) const HOSTS: &str = "Hosts";
+pub(super) const LOG: &str = "Log";
+pub(super) const SIGN_IN: &str = "Operator";
+
+/// The fleet behind the pages.
+pub(super) struct ServedFleet {
+    pub(super) fleet: Fleet,
+    pub(super) display: Arc<FleetDisplay>,
+    pub(super) access: OperatorAccess,
+    /// The name of the folder of the fleet.
+    pub(super) name: String,
+    /// Only this machine is listened to.
+    pub(super) is_local: bool,
+}
+
+/// The time, in seconds since 1970.
+pub(super) fn seconds() -> i64 {
+    now().unix_micros().div_euclid(1_000_000)
+}
+
+impl ServedFleet {
+    /// Returns the number of Sources in each state.
+    pub(super) fn states(&self, now: i64) -> BTreeMap<SourceState, usize> {
+        let mut states = BTreeMap::new();
+        for source in self.fleet.sources() {
+            *states.entry(source.state(now)).or_default() += 1;
+        }
+        states
+    }
+
+    /// Returns the bytes per second in the last seconds.
+    pub(super) fn rate(&self) -> u64 {
+        let now = Instant::now();
+        self.display.hosts().values().map(|host| HostThroughput::rate(host, now)).sum()
+    }
+
+    /// Puts a page into its frame; `up` leads from its address to the first page.
+    pub(super) fn page(
+        &self,
+        body: &PageBody,
+        up: &str,
+        operator: Option<&SignedIn>,
+    ) -> http::Response<Body> {
+        let mut links =
+            vec![(OVERVIEW, format!("{up}./")), (HOSTS, format!("{up}hosts")), (LOG, format!("{up}log"))];
+        if operator.is_some() || self.access.has_operators() {
+            links.push((SIGN_IN, format!("{up}sign-in")));
+        }
+        let frame = Frame {
+            name: format!("Fleet in {}", self.name),
+            assets: format!("{up}assets/"),
+            links,
+            search: None,
+            lists: Vec::new(),
+            refresh: Some(10),
+            events: Some(format!("{up}events")),
+        };
+        design::page(&frame, body, "").map(Body::from)
+    }
+
+    /// Answers for an address that is none.
+    pub(super) fn nothing(&self) -> http::Response<Body> {
+        let content = html! { p { "There is no such page. " a href="/" { "To the Sources" } } };
+        let body =
+            PageBody { status: StatusCode::NOT_FOUND, ..PageBody::new("Not found", OVERVIEW, content) };
+        self.page(&body, "/", None)
+    }
+}

@@ -1,0 +1,240 @@
+//! The server of the dashboard: pages, actions of operators, the API, metrics, and events when something has changed.
+
+use std::{convert::Infallible, path::Path, sync::Arc, time::Duration};
+
+use anyhow::{Context, Result, bail};
+use axum::{
+    Form, Router,
+    body::Body,
+    extract::{Path as UriPath, Query, Request, State},
+    middleware::{self, Next},
+    response::{
+        IntoResponse, Redirect, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+    routing::{get, post},
+};
+use futures_util::stream;
+use http::{HeaderMap, StatusCode, header};
+use instep_fleet::{Fleet, SourceName, SourceOperation};
+use instep_source::serve::{self, ServerLimits};
+use maud::html;
+use tokio::{net::TcpListener, sync::watch, task::spawn_blocking, time::sleep};
+
+use super::{
+    access::OperatorAccess,
+    api, metrics,
+    overview::{ShownFleet, overview},
+    page_of_source,
+    selection::SourceQuery,
+    served::{HOSTS, LOG, ServedFleet, seconds},
+    signing::{self, MarkedForm},
+};
+use crate::{
+    fleet::FleetDisplay,
+    pages::{
+        copy::{LiveRun, hosts_table},
+        design::{self, PageBody, moment},
+        own_name::names_this_machine,
+    },
+    ui::Output,
+};
+
+/// The least time between two events for a page: a table of a hundred Sources that changes faster cannot be read.
+const BETWEEN_EVENTS: Duration = Duration::from_secs(2);
+/// Lines of the audit log on its page.
+const LINES: usize = 200;
+
+/// The server of the dashboard of a fleet.
+pub(crate) struct FleetServer {
+    served: Arc<ServedFleet>,
+    listener: TcpListener,
+    url: String,
+}
+
+impl FleetServer {
+    /// Listens for the pages of a fleet.
+    ///
+    /// Errors: the address cannot be listened on, or a proxy's header is trusted although others than this machine can
+    /// send it.
+    pub(crate) async fn listen(
+        address: &str,
+        dir: &Path,
+        access: OperatorAccess,
+        (fleet, display): (Fleet, Arc<FleetDisplay>),
+    ) -> Result<Self> {
+        let listener =
+            TcpListener::bind(address).await.with_context(|| format!("Cannot listen on {address}"))?;
+        let local = listener.local_addr()?;
+        let is_local = local.ip().is_loopback();
+        if access.trusts_header() && !is_local {
+            bail!(
+                "--operator-header trusts whoever can connect: listen on a loopback address, behind the proxy"
+            );
+        }
+        let name = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+        let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = crate::ui::format::name(&name);
+        Ok(Self {
+            served: Arc::new(ServedFleet { fleet, display, access, name, is_local }),
+            listener,
+            url: format!("http://{local}/"),
+        })
+    }
+
+    /// Says where the pages are.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Answers until `shutdown`.
+    ///
+    /// Errors: the listener fails for good.
+    pub(crate) async fn run(self, shutdown: impl Future<Output = ()>, output: &Output) -> Result<()> {
+        output.closing(format!("Dashboard: {}", self.url));
+        let mut limits = ServerLimits::default();
+        // Streams of events never end by themselves.
+        limits.grace = Duration::from_millis(200);
+        let served = serve::run(self.listener, router(self.served), limits, shutdown).await;
+        served.context("The server of the dashboard failed")
+    }
+}
+
+fn router(served: Arc<ServedFleet>) -> Router {
+    Router::new()
+        .route("/", get(first))
+        .route("/source/{name}/", get(page_of_source::first))
+        .route("/source/{name}/runs", get(page_of_source::runs))
+        .route("/source/{name}/pending", get(page_of_source::pending))
+        .route("/source/{name}/{operation}", post(operate))
+        .route("/hosts", get(hosts))
+        .route("/log", get(log))
+        .route("/sign-in", get(signing::page).post(signing::sign_in))
+        .route("/sign-out", post(signing::sign_out))
+        .route("/events", get(events))
+        .route("/metrics", get(metrics_text))
+        .route("/assets/{name}", get(asset))
+        .nest("/api/v1", api::routes())
+        .fallback(nothing)
+        .layer(middleware::from_fn_with_state(Arc::clone(&served), refuse_other_names))
+        .with_state(served)
+}
+
+async fn first(
+    State(served): State<Arc<ServedFleet>>,
+    Query(query): Query<SourceQuery>,
+    headers: HeaderMap,
+) -> Response {
+    let operator = served.access.signed_in(&headers);
+    let page = spawn_blocking(move || {
+        let now = seconds();
+        let selected = query.select(served.fleet.sources(), now);
+        let trend = |name: &SourceName| served.fleet.looks(name).ok().map(|looks| (name.clone(), looks));
+        let trends = selected.sources.iter().filter_map(|source| trend(&source.definition.name)).collect();
+        let shown = ShownFleet {
+            now,
+            selected,
+            states: served.states(now),
+            figures: served.fleet.figures(),
+            rate: served.rate(),
+            trends,
+            query,
+        };
+        let body = overview(&shown, &format!("Fleet in {}", served.name));
+        served.page(&body, "", operator.as_ref())
+    });
+    page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
+}
+
+async fn operate(
+    State(served): State<Arc<ServedFleet>>,
+    UriPath((name, operation)): UriPath<(SourceName, String)>,
+    headers: HeaderMap,
+    Form(form): Form<MarkedForm>,
+) -> Response {
+    let operation = SourceOperation::ALL.into_iter().find(|known| known.as_str() == operation);
+    let Some(operation) = operation else { return served.nothing() };
+    let Some(operator) = served.access.acting(&headers, &form.mark) else {
+        return (StatusCode::FORBIDDEN, "Operators only: sign in, and use the buttons of the page.\n")
+            .into_response();
+    };
+    match served.fleet.operate(operation, &name, &operator.who) {
+        Ok(()) if operation == SourceOperation::Forget => Redirect::to("../../").into_response(),
+        Ok(()) => Redirect::to("./").into_response(),
+        Err(error) => (StatusCode::CONFLICT, format!("{error}\n")).into_response(),
+    }
+}
+
+async fn hosts(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Response {
+    let figures = served.fleet.figures();
+    let waiting = figures.waiting.into_iter().map(|(host, left)| (host, Duration::from_secs(left))).collect();
+    let content = hosts_table(&LiveRun::of_hosts(served.display.hosts(), waiting));
+    let operator = served.access.signed_in(&headers);
+    served.page(&PageBody::new(HOSTS, HOSTS, content), "", operator.as_ref())
+}
+
+async fn log(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Response {
+    let Some(operator) = served.access.signed_in(&headers) else {
+        let content = html! { p { "What operators did is for operators only. " @if served.access.has_operators() { a href="sign-in" { "Sign in" } } } };
+        return served.page(&PageBody::new(LOG, LOG, content), "", None);
+    };
+    let lines = match served.fleet.actions(i64::MAX, LINES) {
+        Ok(lines) => lines,
+        Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    };
+    let content = html! {
+        @if lines.is_empty() { p { "Nothing yet." } } @else {
+            table.listing.even {
+                thead { tr { th scope="col" { "Time" } th scope="col" { "Operator" } th scope="col" { "Action" } th scope="col" { "Source" } } }
+                tbody {
+                    @for line in &lines {
+                        tr {
+                            td { (moment(resourcesync::DateTime::from_unix_seconds(line.at))) }
+                            td { (line.who) }
+                            td { (line.what) }
+                            td { @if let Some(source) = &line.source { (source) } }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    served.page(&PageBody::new(LOG, LOG, content), "", Some(&operator))
+}
+
+async fn metrics_text(State(served): State<Arc<ServedFleet>>) -> Response {
+    let states = served.states(seconds());
+    let text = metrics::text(&served.name, &states, &served.fleet.figures(), &served.display.hosts());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
+}
+
+/// Announces that pages are out of date.
+async fn events(State(served): State<Arc<ServedFleet>>) -> Response {
+    let next = |mut changed: watch::Receiver<u64>| async move {
+        sleep(BETWEEN_EVENTS).await;
+        let news = changed.changed().await;
+        news.ok().map(|()| (Ok::<_, Infallible>(Event::default().event("changed").data("")), changed))
+    };
+    Sse::new(stream::unfold(served.fleet.changed(), next)).keep_alive(KeepAlive::default()).into_response()
+}
+
+async fn asset(UriPath(name): UriPath<String>) -> Response {
+    design::file(&name).map_or_else(|| StatusCode::NOT_FOUND.into_response(), |file| file.map(Body::from))
+}
+
+async fn nothing(State(served): State<Arc<ServedFleet>>) -> Response {
+    served.nothing()
+}
+
+/// Refuses requests that name another host while only this machine can ask (C8).
+async fn refuse_other_names(
+    State(served): State<Arc<ServedFleet>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    // A proxy that signs operators in passes the name on that they asked for.
+    if served.is_local && !served.access.trusts_header() && !names_this_machine(request.headers()) {
+        return StatusCode::MISDIRECTED_REQUEST.into_response();
+    }
+    next.run(request).await
+}
