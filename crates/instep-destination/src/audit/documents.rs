@@ -1,4 +1,4 @@
-//! What the documents of a Source promise, beside what is held.
+//! The comparison of a copy with the documents of its Source.
 
 use resourcesync::Uri;
 

@@ -12,7 +12,7 @@ use resourcesync::{Change, Uri};
 use super::set::SetRun;
 use crate::{
     Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport, commit::Flushed,
-    error::error_chain, plan::VersionKey, read::LostDocument, state::LoggedProblem,
+    error::error_chain, plan::VersionKey, state::LoggedProblem,
 };
 
 /// The interval at which requests to hosts are reported while resources arrive.
@@ -97,7 +97,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Reports documents that could not be used.
-    pub(crate) fn lost_documents(&mut self, lost: &[LostDocument]) {
+    pub(crate) fn lost_documents(&mut self, lost: &[(Uri, Error)]) {
         for (uri, error) in lost {
             self.lost_document(uri, error);
         }

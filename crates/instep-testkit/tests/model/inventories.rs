@@ -3,7 +3,7 @@
 use super::{Claim, Inventory, Part, Writer, attributes, body, roll};
 use crate::{package, source::Event, style::Dialect};
 
-/// What the name of a package gets for the copy of its manifest.
+/// The end of the name of a manifest copy, after the name of its package.
 const COPY: &str = ".xml";
 
 impl Writer<'_> {
