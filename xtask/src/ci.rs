@@ -3,6 +3,7 @@
 //! `.ci/run` and the workflows of the forge run the same jobs. Those that need the network, other tools or hours are
 //! run with `--full`.
 
+mod book;
 mod features;
 mod full;
 mod msrv;
@@ -49,7 +50,7 @@ const FULL: &[CiJob] = &[
         about: "no dependency has a known vulnerability (cargo-deny)",
         run: full::advisories,
     },
-    CiJob { name: "book", about: "the book of docs/, built (mdbook)", run: full::book },
+    CiJob { name: "book", about: "the book of docs/, built, and its links (mdbook)", run: book::check },
     CiJob {
         name: "semver",
         about: "the public API against the last release (cargo-semver-checks)",

@@ -42,12 +42,12 @@ pub enum Error {
         source: Box<dyn StdError + Send + Sync>,
     },
     /// Nothing there leads to a capability.
-    #[error("No ResourceSync capability found at {url}: {what}")]
+    #[error("No ResourceSync capability found at {url}: {}", reasons.join("; "))]
     NotResourceSync {
         /// The operator's URL.
         url: String,
-        /// The place that was searched.
-        what: String,
+        /// The reason for each place that was looked at, with its URL.
+        reasons: Vec<String>,
     },
     /// A document of the Source cannot be used.
     #[error("{url} is not usable: {what}")]

@@ -1,4 +1,5 @@
-//! The past of a copy, read from its state alone: its runs with their problems, and what is retried by the next one.
+//! The past of a copy, read from its state alone: its runs with their problems, how far it had come, and what is retried by
+//! the next run.
 
 use std::path::Path;
 
@@ -38,6 +39,23 @@ pub struct RunProblem {
     pub message: String,
 }
 
+/// The point of the Source's time that a copy had reached at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReachedPoint {
+    /// The time at which the run ended, by this machine's clock.
+    pub at: DateTime,
+    /// The Source's time up to which everything was committed or owed.
+    pub reached: DateTime,
+}
+
+impl ReachedPoint {
+    /// Creates a point.
+    pub fn new(at: DateTime, reached: DateTime) -> Self {
+        Self { at, reached }
+    }
+}
+
 /// A resource that could not be had, and is retried by the next run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -56,6 +74,15 @@ pub struct PendingRetry {
 /// If the folder holds no copy, or the state cannot be read.
 pub fn past_runs(dir: &Path, most: usize) -> Result<Vec<PastRun>, Error> {
     Ok(state(dir)?.past_runs(most)?)
+}
+
+/// Returns how far a copy had come after its runs since a time, the oldest first, and after the last run before it. Of the runs
+/// that ended in one minute only the last counts; the newest 10,000 points are kept.
+///
+/// # Errors
+/// As for [`past_runs`].
+pub fn reached_since(dir: &Path, since: DateTime) -> Result<Vec<ReachedPoint>, Error> {
+    Ok(state(dir)?.reached_since(since)?)
 }
 
 /// Returns the pending retries of a copy, in the order of their URIs, from the first one behind `after`.

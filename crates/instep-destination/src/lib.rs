@@ -35,7 +35,9 @@ pub use changes::{ChangeSink, CopyChange};
 pub use clock::now;
 pub use contents::Contents;
 pub use error::{Error, ErrorKind, Guard};
-pub use history::{PastRun, PendingRetry, RunProblem, past_runs, pending_retries};
+pub use history::{
+    PastRun, PendingRetry, ReachedPoint, RunProblem, past_runs, pending_retries, reached_since,
+};
 pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Traffic};
 pub use list::{StreamOptions, changes, resources};
 pub use map::CopyPath;

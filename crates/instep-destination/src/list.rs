@@ -135,8 +135,8 @@ impl EntryListing {
         if offers {
             return Ok(());
         }
-        let what = format!("The Source offers no {}", self.capability.as_str());
-        Err(Error::NotResourceSync { url: self.url.clone(), what })
+        let reasons = vec![format!("The Source offers no {}", self.capability.as_str())];
+        Err(Error::NotResourceSync { url: self.url.clone(), reasons })
     }
 
     /// Lists one set. Returns `false` if it does not offer what is listed.

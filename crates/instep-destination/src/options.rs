@@ -255,7 +255,7 @@ impl FromStr for MaxDelete {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "A number of resources such as 500, or a percentage from 0% to 100%";
+        let wrong = "write a number of resources such as 500, or a percentage from 0% to 100%";
         match text.strip_suffix('%') {
             Some(percent) => match percent.parse() {
                 Ok(percent @ 0..=100) => Ok(Self::Percent(percent)),

@@ -15,6 +15,7 @@ mod marks;
 mod meet;
 mod origins;
 mod owed;
+mod reached;
 mod record;
 mod runs;
 mod schema;

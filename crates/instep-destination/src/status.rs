@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, path::Path};
 
 use instep_store::{Lock, RootFolder};
-use resourcesync::DateTime;
 
 use crate::{
     Coverage, Error, RunStatus, SourceStatus, Status, Strategy, records,
@@ -35,11 +34,9 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
     status.held = resources_held(&state)?;
     status.bytes = state.held_bytes()?;
     status.owed = state.owed_count()?;
-    let mut reached = Reached::default();
-    for (set, _) in state.sets()? {
-        reached.add(&state, set)?;
-    }
-    (status.checkpoint, status.problems) = (reached.checkpoint, reached.problems);
+    let sets: Vec<_> = state.sets()?.into_iter().map(|(set, _)| set).collect();
+    status.checkpoint = state.reached(&sets)?;
+    status.problems = problems(&state, &sets)?;
     if let Some(run) = last_run(&state, None)? {
         (status.last_run, status.last_exit_code) = (run.ended, run.exit_code);
         (status.last_summary, status.last_problems) = (run.summary, run.problems);
@@ -55,11 +52,10 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
 /// Returns what a copy holds and owes of one Source, and how its last run ended.
 fn status_of(state: &CopyState, source: SourceId, url: String) -> Result<SourceStatus, Error> {
     let sets = state.sets_of(source)?;
-    let mut reached = Reached::default();
+    let problems = problems(state, &sets)?;
     let mut coverage: Option<Coverage> = None;
     let mut kept = 0;
     for set in &sets {
-        reached.add(state, *set)?;
         kept += records::kept::read(state, *set)?;
         if let Some(known) = records::coverage::read(state, *set)? {
             coverage = Some(coverage.map_or(known, |least| least.least(known)));
@@ -68,10 +64,10 @@ fn status_of(state: &CopyState, source: SourceId, url: String) -> Result<SourceS
     Ok(SourceStatus {
         url,
         held: state.held_in(&sets)?,
-        owed: reached.problems.values().sum(),
-        problems: reached.problems,
+        owed: problems.values().sum(),
+        problems,
         kept,
-        checkpoint: reached.checkpoint,
+        checkpoint: state.reached(&sets)?,
         coverage,
         last_run: last_run(state, Some(source))?,
     })
@@ -90,36 +86,22 @@ fn last_run(state: &CopyState, source: Option<SourceId>) -> Result<Option<RunSta
     Ok(Some(RunStatus { ended: run.finished, exit_code: run.exit_code, summary, problems }))
 }
 
-/// The point up to which sets were followed, and what they owe.
-#[derive(Default)]
-struct Reached {
-    checkpoint: Option<DateTime>,
-    problems: BTreeMap<String, u64>,
-}
-
-impl Reached {
-    fn add(&mut self, state: &CopyState, set: SetId) -> Result<(), Error> {
-        let reached = state.checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
-        // A copy is as far as the set that is furthest behind.
-        self.checkpoint = match (self.checkpoint, reached) {
-            (Some(a), Some(b)) => Some(if b.instant() < a.instant() { b } else { a }),
-            (a, b) => a.or(b),
-        };
-        self.count_problems(state, set)
-    }
-
-    fn count_problems(&mut self, state: &CopyState, set: SetId) -> Result<(), Error> {
+/// Returns the number of resources that sets owe, by the kind of problem.
+fn problems(state: &CopyState, sets: &[SetId]) -> Result<BTreeMap<String, u64>, Error> {
+    let mut problems: BTreeMap<String, u64> = BTreeMap::new();
+    for set in sets {
         let mut after: Option<String> = None;
         loop {
-            let page = state.owed_after(set, after.as_deref(), PAGE)?;
-            let Some(last) = page.last() else { return Ok(()) };
+            let page = state.owed_after(*set, after.as_deref(), PAGE)?;
+            let Some(last) = page.last() else { break };
             after = Some(last.desired.uri.as_str().to_owned());
             for Owed { why, .. } in page {
                 let kind = why.split(':').next().unwrap_or_default().to_owned();
-                *self.problems.entry(kind).or_default() += 1;
+                *problems.entry(kind).or_default() += 1;
             }
         }
     }
+    Ok(problems)
 }
 
 /// Returns `true` if a run has the copy. A lock that cannot be looked at is nobody's: no run could take it either.

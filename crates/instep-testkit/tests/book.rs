@@ -14,6 +14,9 @@ use instep_testkit::{Run, free_port, instep};
 use pages::{commands, linked, links, mentioned, root, text};
 use sandbox::Sandbox;
 
+/// The address of the files of the project.
+const FORGE: &str = "https://github.com/instep-sync/instep/blob/main/";
+
 /// Runs the commands of a page, one after the other, in a folder of their own.
 fn run(page: &str) {
     let commands = commands(&text(page));
@@ -105,11 +108,13 @@ fn each_link_of_the_documents_leads_to_a_file() {
         let folder = folder.parent().unwrap();
         for link in links(&text(&page)) {
             let path = link.split('#').next().unwrap_or_default();
-            if !path.is_empty()
-                && !path.contains("://")
-                && !path.starts_with("mailto:")
-                && !folder.join(path).exists()
-            {
+            // Pages of the book name files that are not in it by their address on the forge.
+            let file = match path.strip_prefix(FORGE) {
+                Some(path) => root().join(path),
+                None if path.is_empty() || path.contains("://") || path.starts_with("mailto:") => continue,
+                None => folder.join(path),
+            };
+            if !file.exists() {
                 broken.push(format!("{page}: {link}"));
             }
         }

@@ -6,12 +6,24 @@ use instep_destination::{Error as DestinationError, Guard, ProblemKind};
 use instep_net::ProtocolFailure;
 use instep_source::Error as SourceError;
 
+use crate::ui::format::name;
+
 /// Returns what to do about an error that ended a command; `None` if its text says enough.
 pub(crate) fn for_error(error: &anyhow::Error) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<DestinationError>() {
         return for_destination(error);
     }
     error.downcast_ref::<SourceError>().and_then(for_source)
+}
+
+/// Returns an error in several lines, a reason in each; `None` if one line says enough (D15).
+pub(crate) fn for_people(error: &anyhow::Error) -> Option<String> {
+    let Some(DestinationError::NotResourceSync { url, reasons }) = error.downcast_ref() else { return None };
+    (reasons.len() > 1).then(|| {
+        let head = format!("No ResourceSync capability found at {}. Looked at:", name(url));
+        let lines = reasons.iter().map(|reason| format!("\n  {}", name(reason)));
+        std::iter::once(head).chain(lines).collect()
+    })
 }
 
 /// Returns what to do about a problem with one resource or document; `None` if nothing can be done here.

@@ -128,8 +128,13 @@ pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::
         command.error(clap::error::ErrorKind::InvalidValue, format!("{error:#}"))
     };
     let config = Config::find(&argv).map_err(|error| fail(&mut command, error))?;
-    let argv = config.fill_in(argv, &command).map_err(|error| fail(&mut command, error))?;
-    let matches = command.try_get_matches_from(argv)?;
+    let filled = config.fill_in(argv.clone(), &command).map_err(|error| fail(&mut command, error))?;
+    let matches = command.try_get_matches_from_mut(filled.clone()).map_err(|error| {
+        match config.value_at_fault(&error, &argv, &filled) {
+            Some(what) => command.error(error.kind(), what),
+            None => error,
+        }
+    })?;
     Ok((Cli::from_arg_matches(&matches)?, config))
 }
 
@@ -142,8 +147,14 @@ fn definition() -> clap::Command {
         _ => arg,
     };
     let hide_out = |arg: Arg| arg.hide_short_help(true);
+    // Only `serve` always listens.
+    let no_default = |arg: Arg| arg.help("Address and port to serve it at; port 0 for any free one");
     command
-        .mut_subcommand("sync", |sync| sync.mut_args(hide_serving))
+        .mut_subcommand("sync", |sync| {
+            let pages = "With --follow: address of pages about the copy; with --republish of the Source";
+            sync.mut_args(hide_serving).mut_arg("listen", |arg| arg.help(pages))
+        })
+        .mut_subcommand("republish", |republish| republish.mut_arg("listen", no_default))
         .mut_subcommand("serve", |serve| serve.mut_arg("out", hide_out))
         .arg(help_option())
         .arg(version_option())

@@ -14,6 +14,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use clap::error::{ContextKind, ContextValue};
 use toml::{Table, Value};
 
 use crate::global::variable;
@@ -89,6 +90,23 @@ impl Config {
         let mut filled = argv;
         filled.splice(index + 1..index + 1, words);
         Ok(filled)
+    }
+
+    /// Returns an error about the value of an option that only the file sets, with the name of the file.
+    pub(crate) fn value_at_fault(
+        &self,
+        error: &clap::Error,
+        argv: &[OsString],
+        filled: &[OsString],
+    ) -> Option<String> {
+        let ContextValue::String(option) = error.get(ContextKind::InvalidArg)? else { return None };
+        let option = option.split([' ', '=']).next()?;
+        let sets = |words: &[OsString]| {
+            words.iter().filter(|word| word.to_string_lossy().split('=').next() == Some(option)).count()
+        };
+        let text = error.to_string();
+        let what = text.lines().next()?.trim_start_matches("error: ");
+        (sets(argv) < sets(filled)).then(|| format!("{}: {what}", self.path.display()))
     }
 
     /// Returns the keys that hold for a command. `serve` and `republish` publish too, `audit` reads a Source as

@@ -152,6 +152,22 @@ fn a_rule_that_cannot_be_read_says_where_and_what() {
 }
 
 #[test]
+fn d15_a_wrong_value_in_the_file_names_the_file() {
+    let folder = folder("[sync]\ntransfers = \"many\"\n");
+    let said = |arguments: &[&str]| {
+        let output =
+            instep(folder.path()).args(["sync", "http://127.0.0.1:1/"]).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let message = said(&[]);
+    assert!(message.contains("instep.toml: invalid value 'many' for '--transfers <N>'"), "{message}");
+    // On the command line it wins over the file, and is its own fault.
+    let message = said(&["--transfers", "few"]);
+    assert!(message.contains("'few'") && !message.contains("instep.toml"), "{message}");
+}
+
+#[test]
 fn c1_c2_a_refused_publication_exits_6_and_says_what_to_do() {
     let folder = folder("");
     let publish = |arguments: &[&str]| {

@@ -23,15 +23,6 @@ fn installed(program: &str) -> Result<()> {
     checked(&mut cargo(&["install", "--locked", program]))
 }
 
-/// The book as HTML. Its links, its table of contents and its commands are checked by the tests, which need no mdbook.
-pub fn book() -> Result<()> {
-    if !is_installed("mdbook") {
-        let smallest = ["--no-default-features", "--features", "search"];
-        checked(cargo(&["install", "--locked", "mdbook@0.5.4"]).args(smallest))?;
-    }
-    checked(Command::new("mdbook").args(["build", "docs"]).current_dir(root()))
-}
-
 /// Known vulnerabilities, and crates that were withdrawn.
 pub fn advisories() -> Result<()> {
     installed("cargo-deny")?;

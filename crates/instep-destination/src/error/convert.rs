@@ -52,7 +52,7 @@ impl From<DiscoverError> for Error {
             }
             DiscoverError::Nothing { ref url, ref looked_at } => Self::NotResourceSync {
                 url: url.as_str().to_owned(),
-                what: looked_at.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+                reasons: looked_at.iter().map(ToString::to_string).collect(),
             },
             DiscoverError::NoSuchSet { .. } => Self::Usage { what: error.to_string() },
             DiscoverError::SeveralSets { sets } => {

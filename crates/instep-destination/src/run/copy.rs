@@ -14,6 +14,7 @@ use crate::{
     clock::now,
     commit::{CommitError, Committer},
     discover::{CapabilitySet, Discovered, Way},
+    history::ReachedPoint,
     map::Mapper,
     plan::Coverage,
     records::{self, PlanRules, RecentDeletions},
@@ -276,7 +277,13 @@ impl LocalCopy {
         run.finished = Some(now());
         run.exit_code = Some(exit_code);
         run.summary = Some(summary);
-        self.state_mut()?.finish_run(&run, problems)?;
+        let sets: Vec<_> = self.reader.sets()?.into_iter().map(|(set, _)| set).collect();
+        let reached = self.reader.reached(&sets)?;
+        let state = self.state_mut()?;
+        state.finish_run(&run, problems)?;
+        if let Some(reached) = reached {
+            state.note_reached(ReachedPoint::new(now(), reached))?;
+        }
         if let Some(committer) = &mut self.committer {
             committer.finish()?;
         }

@@ -10,6 +10,7 @@ pub(super) const SCHEMA: Schema = Schema {
     application_id: 0x696e_7374,
     steps: &[
         VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9,
+        VERSION_10,
     ],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
                PRAGMA cache_size = -8192;",
@@ -112,4 +113,10 @@ UPDATE set_of_resources SET source = 1 WHERE EXISTS (
 ALTER TABLE run ADD COLUMN source INTEGER;
 UPDATE run SET source = 1 WHERE EXISTS (SELECT 1 FROM source);
 UPDATE setting SET name = 'way 1' WHERE name = 'way';
+";
+
+/// The point of the Source's time that the copy had reached at the end of a run, in microseconds, at most one a minute. Those of
+/// before are not known.
+const VERSION_10: &str = "
+CREATE TABLE reached (minute INTEGER PRIMARY KEY, at INTEGER NOT NULL, datetime INTEGER NOT NULL);
 ";

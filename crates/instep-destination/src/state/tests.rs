@@ -3,8 +3,9 @@
 
 use std::{fs, path::Path};
 
-use crate::{discover::Way, plan::DesiredPresence, records::way, state::CopyState};
-use resourcesync::Change;
+use resourcesync::{Change, DateTime};
+
+use crate::{discover::Way, history::ReachedPoint, plan::DesiredPresence, records::way, state::CopyState};
 
 /// Opens a copy of a golden file: the file itself stays as that version left it.
 fn open(version: &str) -> (CopyState, tempfile::TempDir) {
@@ -82,4 +83,17 @@ fn b25_the_sources_of_a_copy_of_format_7_are_told_apart() {
     assert_eq!(state.found_source(sets[0].1.as_str(), &[sets[0].0]).unwrap(), found);
     assert_eq!(state.found_source(other, &[sets[0].0, sets[1].0]).unwrap(), source);
     assert_eq!(state.sources().unwrap(), [(source, other.to_owned())]);
+}
+
+#[test]
+fn a_copy_of_format_9_notes_how_far_it_is_from_its_next_run_on() {
+    let (mut state, _folder) = open("state-9");
+    let sets: Vec<_> = state.sets().unwrap().into_iter().map(|(set, _)| set).collect();
+    let reached = state.reached(&sets).unwrap().unwrap();
+    assert_eq!(reached.to_string(), "2026-11-23T07:10:40.374010Z");
+    let beginning = DateTime::from_unix_seconds(0);
+    assert_eq!(state.reached_since(beginning).unwrap(), []);
+    let point = ReachedPoint::new(DateTime::parse("2026-11-23T07:11:00Z").unwrap(), reached);
+    state.note_reached(point).unwrap();
+    assert_eq!(state.reached_since(beginning).unwrap(), [point]);
 }

@@ -1,34 +1,10 @@
 //! Figures over many rows, for pages.
 
-use std::time::Duration;
-
-use resourcesync::DateTime;
-
 use super::{CatalogueError, Snapshot, counters::HOUR, error::Doing};
 
 const READING: &str = "counting";
 
 impl Snapshot {
-    /// Returns the number of changes that were recorded in each of the last `count` spans of time, the oldest first; the last one has
-    /// not ended. No row is read for it: the sequence has no gaps, so the number between two moments is a difference.
-    ///
-    /// # Errors
-    /// If the catalogue cannot be read.
-    pub fn changes_by(&self, span: Duration, count: usize) -> Result<Vec<u64>, CatalogueError> {
-        let span = i64::try_from(span.as_micros()).unwrap_or(i64::MAX).max(1);
-        let last = self.at().unix_micros().div_euclid(span);
-        let mut counts = Vec::with_capacity(count);
-        let mut later = self.head().sequence;
-        for back in 0..count as i64 {
-            let begin = DateTime::from_unix_micros((last - back).saturating_mul(span));
-            let before = self.sequence_before(begin)?;
-            counts.push(later.saturating_sub(before));
-            later = before;
-        }
-        counts.reverse();
-        Ok(counts)
-    }
-
     /// Returns the number of changes of each kind in each of the last `count` spans of hours, the oldest first; the last
     /// one has not ended. Counts are kept for 400 days, the changes themselves only as long as a document needs them.
     ///

@@ -1,5 +1,7 @@
 //! Looking for resources and changes as people do: by folder, by a part of the URI, by the history of one resource.
 
+use std::ops::ControlFlow;
+
 use resourcesync::Uri;
 use rusqlite::{params, params_from_iter, types::Value};
 
@@ -24,39 +26,42 @@ pub(crate) enum KeyChild {
 }
 
 impl Snapshot {
-    /// Returns the items directly below a prefix of keys, from the first whose name is not less than `from`. Each costs one
-    /// search in the index, however many resources a folder holds.
-    pub(crate) fn children(
+    /// Calls the function with each item directly below a prefix of keys, from the first whose name is not less than `from`,
+    /// until it breaks off. A folder costs one search in the index, however much it holds; resources that follow each other
+    /// are read in one go.
+    pub(crate) fn for_each_child(
         &self,
         prefix: &[u8],
         from: &[u8],
-        most: usize,
-    ) -> Result<Vec<KeyChild>, CatalogueError> {
-        let sql =
-            concat!("SELECT ", resource_columns!(), " FROM resource WHERE key >= ?1 ORDER BY key LIMIT 1");
+        visit: &mut dyn FnMut(KeyChild) -> Result<ControlFlow<()>, CatalogueError>,
+    ) -> Result<(), CatalogueError> {
+        let sql = concat!("SELECT ", resource_columns!(), " FROM resource WHERE key >= ?1 ORDER BY key");
         let mut statement = self.connection()?.prepare_cached(sql).doing(READING)?;
         let mut reader = StateReader::default();
-        let mut next = [prefix, from].concat();
-        let mut children = Vec::new();
-        while children.len() < most {
-            let mut rows = statement.query([&next]).doing(READING)?;
-            let Some(row) = rows.next().doing(READING)? else { break };
-            let resource = read_resource(row, &mut reader)?;
-            let Some(rest) = resource.key.strip_prefix(prefix) else { break };
-            match rest.iter().position(|byte| *byte == b'/') {
-                Some(slash) => {
-                    let name = rest[..slash].to_vec();
-                    // `0` follows `/`: the search goes on behind everything in that folder.
-                    next = [prefix, &name, b"0"].concat();
-                    children.push(KeyChild::Folder(name));
+        let mut next = Some([prefix, from].concat());
+        while let Some(from) = next.take() {
+            let mut rows = statement.query([&from]).doing(READING)?;
+            while let Some(row) = rows.next().doing(READING)? {
+                let resource = read_resource(row, &mut reader)?;
+                let Some(rest) = resource.key.strip_prefix(prefix) else { return Ok(()) };
+                let (child, is_folder) = match rest.iter().position(|byte| *byte == b'/') {
+                    Some(slash) => {
+                        let name = rest[..slash].to_vec();
+                        // `0` follows `/`: the search goes on behind everything in that folder.
+                        next = Some([prefix, &name, b"0"].concat());
+                        (KeyChild::Folder(name), true)
+                    }
+                    None => (KeyChild::Resource(Box::new(resource)), false),
+                };
+                if visit(child)?.is_break() {
+                    return Ok(());
                 }
-                None => {
-                    next = [&resource.key[..], b"\0"].concat();
-                    children.push(KeyChild::Resource(Box::new(resource)));
+                if is_folder {
+                    break;
                 }
             }
         }
-        Ok(children)
+        Ok(())
     }
 
     /// Returns the size of everything whose key begins with a prefix that ends in a slash, and stops at `most` resources.
@@ -175,14 +180,18 @@ mod tests {
         let catalogue = catalogue(&folder, &["a", "a/1", "a/2/x", "a/2/y", "a0", "b/1", "c"]);
         let snapshot = catalogue.snapshot().unwrap();
         let names = |prefix: &[u8], from: &[u8], most| -> Vec<String> {
-            let children = snapshot.children(prefix, from, most).unwrap();
-            let name = |child: &KeyChild| match child {
-                KeyChild::Folder(name) => format!("{}/", String::from_utf8_lossy(name)),
-                KeyChild::Resource(resource) => {
-                    String::from_utf8_lossy(&resource.key[prefix.len()..]).into_owned()
-                }
+            let mut names = Vec::new();
+            let mut add = |child| {
+                names.push(match child {
+                    KeyChild::Folder(name) => format!("{}/", String::from_utf8_lossy(&name)),
+                    KeyChild::Resource(resource) => {
+                        String::from_utf8_lossy(&resource.key[prefix.len()..]).into_owned()
+                    }
+                });
+                Ok(if names.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
             };
-            children.iter().map(name).collect()
+            snapshot.for_each_child(prefix, from, &mut add).unwrap();
+            names
         };
         assert_eq!(names(b"\x01", b"", 99), ["a", "a/", "a0", "b/", "c"]);
         assert_eq!(names(b"\x01", b"b", 99), ["b/", "c"]);

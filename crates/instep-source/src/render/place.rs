@@ -74,8 +74,7 @@ impl SourcePlace {
     /// If it is not an `http` or `https` URL, or has a query or fragment.
     pub fn new(base_url: &str) -> Result<Self, Error> {
         let wrong = |what: &str| Error::option("base URL", format!("{base_url:?} {what}"));
-        let url = Url::parse(base_url)
-            .map_err(|error| wrong(&format!("is not a URL, such as http://example.org/data/: {error}")))?;
+        let url = Url::parse(base_url).map_err(|_| wrong("is not a URL such as http://example.org/data/"))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(wrong("must start with http:// or https:// and a host"));
         }

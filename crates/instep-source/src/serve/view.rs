@@ -1,25 +1,23 @@
 //! A running Source as pages show it: its figures, resources, folders, documents, versions and listeners.
 
-use std::{collections::BTreeMap, fs::File, io, os::unix::fs::PermissionsExt, sync::Arc};
+mod folder;
+
+use std::{fs::File, io, os::unix::fs::PermissionsExt, sync::Arc};
 
 use instep_store::RootFolder;
-use percent_encoding::percent_decode;
 use resourcesync::{DateTime, Uri};
 use tokio::sync::watch;
 
 use super::{channels::OpenChannels, path::beneath};
 use crate::{
     Error, Overview, Publisher,
-    catalogue::{Catalogue, KeyChild, Resource, ResourceState, ResourceTotals, Snapshot},
+    catalogue::{Catalogue, Resource, ResourceState, Snapshot},
     content::{Holdings, StateSpool},
     publish::VersionPlace,
     render::{DOCUMENTS, SOURCE_DESCRIPTION, SourcePlace},
 };
 
-/// Resources that are counted for one item of a folder.
-const MOST_COUNTED: u64 = 20_000;
-/// Resources that are counted for all items of a folder together, so that no page costs more than a moment.
-const MOST_COUNTED_IN_ALL: u64 = 200_000;
+pub use folder::FolderItem;
 
 /// A running Source, for pages. Its methods block: they read the catalogue and files.
 #[derive(Debug)]
@@ -33,21 +31,6 @@ pub struct SourceView {
     overview: watch::Receiver<Arc<Overview>>,
     #[cfg(feature = "notify")]
     audience: crate::notify::Audience,
-}
-
-/// An item of a folder.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct FolderItem {
-    /// Its name, without escapes.
-    pub name: String,
-    /// Its URI; that of a folder ends in a slash.
-    pub uri: String,
-    /// The resource; `None` if this is a folder.
-    pub resource: Option<Resource>,
-    /// The size of a folder with everything below; counting stops at 20,000 resources. `None` for a resource, and where
-    /// there is too much to count.
-    pub below: Option<ResourceTotals>,
 }
 
 /// A version of a resource whose bytes are kept.
@@ -138,55 +121,6 @@ impl SourceView {
         if is_private { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
     }
 
-    /// Returns the items of a folder, given by its URI with a final slash, from the first whose name is not less than
-    /// `from`, in the order of their names; `most` of them.
-    ///
-    /// # Errors
-    /// If the catalogue cannot be read.
-    pub fn folder(
-        &self,
-        snapshot: &Snapshot,
-        uri: &str,
-        from: &str,
-        most: usize,
-    ) -> Result<Vec<FolderItem>, Error> {
-        let mut items = BTreeMap::new();
-        let mut left = MOST_COUNTED_IN_ALL;
-        for (prefix, is_uri) in self.holdings.prefixes_of(uri) {
-            let first = if is_uri { escape(from).into_bytes() } else { from.as_bytes().to_vec() };
-            for child in snapshot.children(&prefix, &first, most)? {
-                let item = match child {
-                    KeyChild::Resource(resource) => self.item(uri, *resource),
-                    KeyChild::Folder(name) => {
-                        let below = [&prefix, &name[..], b"/"].concat();
-                        let below = match left {
-                            0 => None,
-                            _ => Some(snapshot.totals_below(&below, MOST_COUNTED)?),
-                        };
-                        left = left.saturating_sub(below.map_or(0, |totals| totals.resources));
-                        folder_item(uri, &name, is_uri, below)
-                    }
-                };
-                items.entry(item.uri.clone()).or_insert(item);
-            }
-        }
-        for name in self.holdings.folders_served_below(uri) {
-            let item = folder_item(uri, name.as_bytes(), true, None);
-            items.entry(item.uri.clone()).or_insert(item);
-        }
-        let mut items: Vec<_> = items.into_values().filter(|item| item.name.as_str() >= from).collect();
-        items.sort_by(|one, other| one.name.cmp(&other.name));
-        items.truncate(most);
-        Ok(items)
-    }
-
-    fn item(&self, folder: &str, mut resource: Resource) -> FolderItem {
-        self.holdings.describe_coding(&mut resource);
-        let uri = resource.uri.as_str().to_owned();
-        let name = unescape(uri.strip_prefix(folder).unwrap_or(&uri).as_bytes());
-        FolderItem { name, uri, resource: Some(resource), below: None }
-    }
-
     /// Opens a document that is in place, by its name below the base URL; `None` if there is none.
     ///
     /// # Errors
@@ -231,20 +165,4 @@ impl SourceView {
         let Some((spool, _)) = &self.versions else { return Err(io::ErrorKind::NotFound.into()) };
         spool.find(&state.digests)?.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
-}
-
-fn folder_item(folder: &str, name: &[u8], is_uri: bool, below: Option<ResourceTotals>) -> FolderItem {
-    let (name, in_uri) = match is_uri {
-        true => (unescape(name), String::from_utf8_lossy(name).into_owned()),
-        false => (String::from_utf8_lossy(name).into_owned(), crate::content::escape_path(name)),
-    };
-    FolderItem { name, uri: format!("{folder}{in_uri}/"), resource: None, below }
-}
-
-fn escape(name: &str) -> String {
-    crate::content::escape_path(name.as_bytes())
-}
-
-fn unescape(name: &[u8]) -> String {
-    percent_decode(name).decode_utf8_lossy().into_owned()
 }

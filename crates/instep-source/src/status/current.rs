@@ -1,17 +1,17 @@
 //! Makes the overview after a publication.
 
-use std::time::Duration;
-
 use resourcesync::Uri;
 
 use super::overview::{Overview, RecentChange, SetOverview};
-use crate::{Error, Publisher, catalogue::Snapshot};
+use crate::{
+    Error, Publisher,
+    catalogue::{ChangeCounts, Snapshot},
+};
 
 /// The number of changes that pages show.
 const RECENT: u64 = 50;
 /// The number of hours whose changes pages show.
 const HOURS: usize = 48;
-const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Returns the overview of the Source after a publication.
 pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overview, Error> {
@@ -20,7 +20,7 @@ pub(crate) fn overview(publisher: &Publisher, before: &Overview) -> Result<Overv
         base_url: publisher.place().base().to_owned(),
         sets: Vec::new(),
         changes: recent_changes(&snapshot)?,
-        hours: snapshot.changes_by(HOUR, HOURS)?,
+        hours: snapshot.activity(1, HOURS)?.iter().map(ChangeCounts::total).collect(),
         published: Some(snapshot.at()),
         publications: before.publications + 1,
         unwatched_folders: before.unwatched_folders,

@@ -66,7 +66,7 @@ fn finding_d15_errors_of_folders_name_the_path_and_what_to_do() {
             arguments: &["sync", "URL/", "DIR/file"],
             code: 8,
             said: &[
-                "instep: Cannot open DIR/file: it is no folder",
+                "instep: Cannot open DIR/file: it is not a folder",
                 "  Check that the folder can be written by you, and that its disk has space",
             ],
         },
@@ -168,6 +168,13 @@ fn finding_d15_errors_of_hosts_say_the_url_once() {
     let lines = said(&[&no_http], 4);
     let why = "the transfer broke off: it does not answer in HTTP; if it speaks TLS, try https://";
     assert_eq!(lines, [&*format!("instep: Cannot reach {no_http}: {why}"), NETWORK]);
+
+    let page = scene.source.url("page.html");
+    let lines = said(&[&page], 4);
+    assert_eq!(lines[0], format!("instep: No ResourceSync capability found at {page}. Looked at:"));
+    let (advice, places) = lines[1..].split_last().unwrap();
+    assert!(places.len() > 2 && places.iter().all(|line| line.starts_with("  http://")), "{lines:?}");
+    assert!(advice.starts_with("  Give the URL of a ResourceSync document"), "{lines:?}");
 
     for (status, advice) in [
         (401, "  Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml"),

@@ -5,9 +5,14 @@ use std::{path::PathBuf, time::Duration};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use resourcesync::xml::SpecVersion;
 
-/// Reads a duration: `30s`, `5m`, `1h30m`, `250ms`.
+/// Reads a duration: `30s`, `5m`, `1h30m`, `250ms`, `7d`. A day has 24 hours.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a duration; write 250ms, 30s, 5m or 2h");
+    const DAY: u64 = 24 * 60 * 60;
+    let wrong = || format!("{text:?} is not a duration; write 250ms, 30s, 5m, 2h or 7d");
+    if let Some(days) = text.strip_suffix('d') {
+        let days: u64 = days.parse().map_err(|_| wrong())?;
+        return days.checked_mul(DAY).map(Duration::from_secs).ok_or_else(wrong);
+    }
     let signed: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
     signed.try_into().map_err(|_| wrong())
 }
@@ -73,6 +78,13 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     if text.starts_with(['.', '/']) {
         return Err(format!("{text:?} is a path; write the URL of the Source, such as https://example.org/"));
     }
+    if text.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or(rest).contains('@')) {
+        return Err(
+            "a login in a URL is seen by every user of this machine; put it in ~/.netrc and give --netrc, \
+                    or use --bearer-file"
+                .into(),
+        );
+    }
     let complete = if text.contains("://") { text.to_owned() } else { format!("https://{text}/") };
     let uri = resourcesync::Uri::parse(&complete).map_err(|error| format!("{text:?}: {error}"))?;
     match uri.as_str().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase()) {
@@ -85,7 +97,7 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
 pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     match text.split_once("://") {
         Some((scheme, _)) => {
-            Err(format!("{text:?} is a {scheme} URL, but only local folders can be written"))
+            Err(format!("{text:?} is a URL ({scheme}), but only folders of this machine can be written"))
         }
         None => Ok(PathBuf::from(text)),
     }
@@ -101,6 +113,7 @@ mod tests {
     fn values_are_read_as_people_write_them() {
         assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(duration("7d"), Ok(Duration::from_secs(7 * 24 * 60 * 60)));
         assert_eq!(size("10MiB"), Ok(10 << 20));
         assert_eq!(size("1.5k"), Ok(1_536));
         assert_eq!(size("1GB"), Ok(1_000_000_000));
@@ -111,7 +124,7 @@ mod tests {
 
     #[test]
     fn d4_a_url_is_not_a_folder() {
-        assert!(super::path("s3://bucket/x").unwrap_err().contains("s3 URL"));
+        assert!(super::path("s3://bucket/x").unwrap_err().contains("URL (s3)"));
         assert_eq!(super::path("./out"), Ok("./out".into()));
     }
 
@@ -119,6 +132,7 @@ mod tests {
     fn a_wrong_value_says_what_to_write() {
         let errors = [
             duration("fast").unwrap_err(),
+            duration("1.5d").unwrap_err(),
             size("10 miles").unwrap_err(),
             rate("0/s").unwrap_err(),
             percent("101%").unwrap_err(),
@@ -128,5 +142,8 @@ mod tests {
         }
         assert!(url("ftp://example.org/").is_err());
         assert!(url("./copy").unwrap_err().contains("is a path"));
+        let login = url("https://user:secret@example.org/").unwrap_err();
+        assert!(login.contains("--netrc") && !login.contains("secret"), "{login}");
+        assert!(url("https://example.org/@user").is_ok());
     }
 }

@@ -34,14 +34,14 @@ pub(crate) struct InitCommand {
     /// Folder to publish, or any URL of a Source to copy
     #[arg(value_name = "DIR|URL", default_value = ".")]
     target: String,
+    #[command(flatten)]
+    access: AccessArgs,
     /// File to write
     #[arg(long, value_name = "FILE", default_value = "instep.toml", value_parser = values::path, help_heading = OUTPUT)]
     out: PathBuf,
     /// Replace the file if it exists
     #[arg(long, help_heading = OUTPUT)]
     force: bool,
-    #[command(flatten)]
-    access: AccessArgs,
 }
 
 impl InitCommand {

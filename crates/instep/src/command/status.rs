@@ -77,6 +77,9 @@ fn show(output: &Output, status: &Status) {
     let active = if status.running { "; a run is active" } else { "" };
     output.line(format!("Copy        {}{active}", status.dir.display()));
     output.line(format!("Held        {}, {}", counted(status.held, "resource"), bytes(status.bytes)));
+    if let Some(now) = copy::LiveFigures::of_other_process(&status.dir) {
+        output.line(format!("Now         {}", now.line()));
+    }
     if let Some(free) = status.free {
         output.line(format!("Free        {}", bytes(free)));
     }

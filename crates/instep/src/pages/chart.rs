@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use resourcesync::DateTime;
 
 use crate::ui::format::count;
-pub(crate) use line::line;
+pub(crate) use line::{line, plot};
 
 /// The height of a chart in its own units.
 const HEIGHT: u64 = 1_000;
@@ -69,6 +69,22 @@ impl ChartRange {
         }
     }
 
+    /// Returns the number of labels of the axis.
+    pub(crate) fn labels(self) -> usize {
+        self.bars().1 / self.label_every()
+    }
+
+    /// Returns the links to all ranges, this one as the current one.
+    pub(crate) fn links(self, address: impl Fn(Self) -> String) -> Markup {
+        html! {
+            nav.ranges aria-label="Time that the chart covers" {
+                @for choice in Self::ALL {
+                    a href=(address(choice)) aria-current=[(choice == self).then_some("true")] { (choice.label()) }
+                }
+            }
+        }
+    }
+
     fn unit(self) -> &'static str {
         match self {
             Self::Day => "Hour",
@@ -77,7 +93,8 @@ impl ChartRange {
         }
     }
 
-    fn axis_label(self, begin: &str) -> String {
+    /// Returns a time as a label of the axis.
+    pub(crate) fn axis_label(self, begin: &str) -> String {
         const MONTHS: [&str; 12] =
             ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
         if self == Self::Day {
@@ -122,7 +139,7 @@ pub(crate) fn activity(range: ChartRange, now: DateTime, counts: &[ChangeCounts]
                         (stack(bar as u64 * SLOT, counts, top, &range.row_label(&begins[bar])))
                     }
                 }
-                div class=(format!("x of-{}", range.bars().1 / range.label_every())) aria-hidden="true" {
+                div class=(format!("x of-{}", range.labels())) aria-hidden="true" {
                     @for begin in begins.iter().step_by(range.label_every()) { span { (range.axis_label(begin)) } }
                 }
             }

@@ -1,5 +1,6 @@
 //! The pages of a copy: whether it is in step, what is under way, what went wrong and what to do about it.
 
+mod figures;
 mod hosts;
 mod json;
 mod lag;
@@ -11,9 +12,9 @@ mod server;
 mod shown;
 
 pub(crate) use self::{
+    figures::{LiveFigures, LiveHost},
     json::to_json,
-    lag::LagHistory,
-    live::{CopyMonitor, HostThroughput, LiveRun},
+    live::{CopyMonitor, HostThroughput},
     server::CopyServer,
     shown::{first_page, pending_page, runs_page},
 };

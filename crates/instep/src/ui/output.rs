@@ -106,7 +106,8 @@ impl Output {
                 json!({ "message": text, "hint": hint, "exit_code": exit.code(), "meaning": exit.meaning() });
             write_line(io::stdout(), &typed("error", fields));
         }
-        self.log(LineLevel::Error, &format!("instep: {text}"));
+        let shown = advice::for_people(error).filter(|_| !self.log_json).unwrap_or(text);
+        self.log(LineLevel::Error, &format!("instep: {shown}"));
         if let Some(hint) = hint.filter(|_| !self.json) {
             self.log(LineLevel::Info, &format!("  {hint}"));
         }

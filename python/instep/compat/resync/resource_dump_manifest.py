@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
-
+from .dump_base import DumpBase
 from .resource_list import ResourceList
 
 __all__ = ["ResourceDumpManifest"]
 
 
-class ResourceDumpManifest(ResourceList):
+class ResourceDumpManifest(DumpBase, ResourceList):
     """The bitstreams of a package."""
 
-    def __init__(
-        self,
-        resources: Optional[Any] = None,
-        md: Optional[dict[str, Any]] = None,
-        ln: Optional[list[dict[str, Any]]] = None,
-        uri: Optional[str] = None,
-        allow_multifile: Optional[bool] = None,
-        mapper: Optional[Any] = None,
-        spec_version: str = "1.1",
-        add_lastmod: bool = False,
-    ) -> None:
-        super().__init__(
-            resources=resources,
-            md=md,
-            ln=ln,
-            uri=uri,
-            mapper=mapper,
-            spec_version=spec_version,
-            add_lastmod=add_lastmod,
-        )
-        self.capability_name = "resourcedump-manifest"
-        if allow_multifile is not None:
-            self.allow_multifile = allow_multifile
+    CAPABILITY = "resourcedump-manifest"

@@ -50,8 +50,10 @@ impl Inventory {
             }
         };
         let document = run.network.open(&list.uri, found.capability_list.as_ref(), None).await?;
-        let gone =
-            || Error::NotResourceSync { url: list.uri.as_str().to_owned(), what: "it is gone".to_owned() };
+        let gone = || Error::NotResourceSync {
+            url: list.uri.as_str().to_owned(),
+            reasons: vec!["it is gone".to_owned()],
+        };
         let (inventory, ..) =
             Self::plan(run, list.uri.clone(), document.ok_or_else(gone)?, set, None).await?;
         Ok(inventory)

@@ -87,5 +87,5 @@ fn refused(copy: &Path, error: LockError) -> StoreError {
 
 /// Says of a file that has the name of the copy that it is one.
 fn of_folder(path: &Path, error: io::Error) -> io::Error {
-    if path.exists() && !path.is_dir() { io::Error::other("it is no folder") } else { error }
+    if path.exists() && !path.is_dir() { io::Error::other("it is not a folder") } else { error }
 }

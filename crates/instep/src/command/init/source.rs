@@ -50,6 +50,7 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
          # All options: instep publish --help, instep serve --help\n\n\
          [publish]\n\
          # The URL at which the folder is served. Set it before the first publication: readers know resources by it.\n\
+         # To try the server on this machine first, leave the line out: then it is http://127.0.0.1:8080/.\n\
          base-url = \"https://example.org/\"\n\n\
          # Digests by which readers verify what they copy.\n\
          hash = [\"sha-256\"]\n\n"

@@ -58,11 +58,12 @@ impl SyncTask {
             None => &progress,
         };
         let watched = CopyMonitor::new(monitor);
+        let watched = if options.dry_run { watched } else { watched.shared_in(&options.dir) };
         let server = match &pages {
             Some(address) => Some(CopyServer::listen(address, &options.dir, Some(&watched), output).await?),
             None => None,
         };
-        let monitor: &dyn Monitor = if server.is_some() { &watched } else { monitor };
+        let monitor: &dyn Monitor = &watched;
         let mut running = pin!(with_pages(server, async {
             match relay {
                 None => destination::sync(&options, monitor).await.map_err(Into::into),

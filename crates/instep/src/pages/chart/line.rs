@@ -25,31 +25,50 @@ pub(crate) fn line(
     let peaks: Vec<_> =
         samples.chunks(together).filter_map(|chunk| chunk.iter().map(|(_, value)| *value).max()).collect();
     let top = peaks.iter().max().copied().unwrap_or_default().max(least).max(1);
+    let step = (peaks.len().saturating_sub(1)).max(1) as f64;
+    let curve: Vec<_> = peaks.iter().enumerate().map(|(place, peak)| (place as f64 / step, *peak)).collect();
+    // One sample is a line too.
+    let curve = if let [(_, only)] = curve[..] { vec![(0.0, only), (1.0, only)] } else { curve };
+    plot(&curve, top, label, &said(*last, top), &[time(*from), time(*until)])
+}
+
+/// Draws a curve through points: their places from 0 to 1, and their values from 0 to `top`. `label` writes a value, `said` says
+/// all in a sentence, and `times` are labels of the axis: the begins of equal parts of it, or two for its ends.
+pub(crate) fn plot(
+    curve: &[(f64, u64)],
+    top: u64,
+    label: &dyn Fn(u64) -> String,
+    said: &str,
+    times: &[String],
+) -> Markup {
     html! {
         figure.chart {
             div.plot {
                 div.y aria-hidden="true" { span { (label(top)) } span { (label(top / 2)) } span { "0" } }
-                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(said(*last, top)) {
+                svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(said) {
                     @for y in [0, HEIGHT / 2, HEIGHT] {
                         line x1="0" x2=(WIDTH) y1=(y) y2=(y) vector-effect="non-scaling-stroke" {}
                     }
-                    polyline points=(points(&peaks, top)) vector-effect="non-scaling-stroke" {}
+                    polyline points=(points(curve, top)) vector-effect="non-scaling-stroke" {}
                 }
-                div.x.of-2 aria-hidden="true" { span { (time(*from)) } span.last { (time(*until)) } }
+                div class=(format!("x of-{}", times.len())) aria-hidden="true" {
+                    @for (number, time) in times.iter().enumerate() {
+                        span class=[(times.len() == 2 && number == 1).then_some("last")] { (time) }
+                    }
+                }
             }
         }
     }
 }
 
-fn points(values: &[u64], top: u64) -> String {
-    let step = WIDTH as f64 / (values.len().saturating_sub(1)).max(1) as f64;
-    let point = |(place, value): (usize, &u64)| {
+fn points(curve: &[(f64, u64)], top: u64) -> String {
+    let point = |(place, value): &(f64, u64)| {
         let y = u128::from(HEIGHT) - u128::from(*value) * u128::from(HEIGHT) / u128::from(top);
-        format!("{:.1},{y}", place as f64 * step)
+        format!("{:.1},{y}", place * WIDTH as f64)
     };
-    // One sample is a line too.
-    let values = if values.len() == 1 { &[values[0], values[0]] } else { values };
-    values.iter().enumerate().map(point).collect::<Vec<_>>().join(" ")
+    // A single point is a line too.
+    let points: Vec<_> = curve.iter().map(point).collect();
+    if let [only] = &points[..] { format!("{only} {only}") } else { points.join(" ") }
 }
 
 fn time(moment: DateTime) -> String {

@@ -1,23 +1,19 @@
 //! The throughput of each host, and the requests that are under way.
 
-use std::time::Instant;
+use std::time::Duration;
 
 use maud::{Markup, html};
 
-use super::live::LiveRun;
+use super::figures::{LiveFigures, LiveHost};
 use crate::{
     pages::design::outside_link,
     ui::format::{bytes, count, elapsed},
 };
 
-/// Requests under way that are shown.
-const MOST_REQUESTS: usize = 16;
-
 /// Returns the throughput of each host.
-pub(crate) fn table(run: &LiveRun) -> Markup {
-    let now = Instant::now();
+pub(crate) fn table(hosts: &[LiveHost], waiting: &[(String, Duration)]) -> Markup {
     html! {
-        @if run.hosts.is_empty() { p { "Nothing was asked of any host since the start." } } @else {
+        @if hosts.is_empty() { p { "Nothing was asked of any host since the start." } } @else {
             div.scroll tabindex="0" role="region" aria-label="Hosts" {
                 table.listing {
                     thead {
@@ -29,38 +25,36 @@ pub(crate) fn table(run: &LiveRun) -> Markup {
                         }
                     }
                     tbody {
-                        @for (host, throughput) in &run.hosts {
-                            @let (answers, errors) = throughput.answers();
-                            @let traffic = &throughput.traffic;
+                        @for host in hosts {
                             tr {
-                                td { (host) }
-                                td.figure { (bytes(throughput.rate(now))) }
-                                td.figure { (bytes(traffic.bytes)) }
-                                td.figure { (count(answers)) }
-                                td.figure { (count(errors)) }
-                                td.figure { (count(traffic.retries)) }
-                                td.figure { (traffic.transfers) " of " (traffic.most_transfers) }
+                                td { (host.name) }
+                                td.figure { (bytes(host.rate)) }
+                                td.figure { (bytes(host.bytes)) }
+                                td.figure { (count(host.answers)) }
+                                td.figure { (count(host.errors)) }
+                                td.figure { (count(host.retries)) }
+                                td.figure { (host.transfers) " of " (host.most_transfers) }
                             }
                         }
                     }
                 }
             }
         }
-        @for (host, left) in &run.waiting {
+        @for (host, left) in waiting {
             p.soft { (host) " asked for a pause and is asked again in " (elapsed(*left)) "." }
         }
     }
 }
 
 /// Returns the requests whose answers are arriving, each with its share.
-pub(super) fn requests(run: &LiveRun) -> Markup {
+pub(super) fn requests(run: &LiveFigures) -> Markup {
     html! {
         @if !run.requests.is_empty() {
             table.bars {
                 caption { "In flight" }
                 thead.quiet { tr { th scope="col" { "Resource" } th scope="col" { "Received" } } }
                 tbody {
-                    @for request in run.requests.iter().take(MOST_REQUESTS) {
+                    @for request in &run.requests {
                         tr {
                             th scope="row" {
                                 (outside_link(&request.uri))

@@ -1,59 +1,125 @@
-//! The lag of the copy over time: samples of this process, and their chart.
+//! The lag of the copy over time, from the points that it had reached after its runs, and its chart. PURE.
 
-use std::{collections::VecDeque, time::Duration};
+use std::time::Duration;
 
-use maud::Markup;
+use instep_destination::ReachedPoint;
+use maud::{Markup, html};
 use resourcesync::DateTime;
 
-use crate::{pages::chart::line, ui::format::elapsed};
+use crate::{
+    pages::chart::{ChartRange, plot},
+    ui::format::elapsed,
+};
 
-/// The samples that are kept: a day, one each 30 s.
-const MOST: usize = 2_880;
-/// The time between two samples.
-pub(super) const EVERY: Duration = Duration::from_secs(30);
+/// Parts of the time that a chart covers. Of each the greatest lag is shown: a peak must not vanish.
+const PARTS: usize = 240;
 
-/// The lag at some times, the oldest first.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LagHistory(VecDeque<(DateTime, Duration)>);
+/// Returns the time at which the chart of a range begins.
+pub(super) fn begin(range: ChartRange, now: DateTime) -> DateTime {
+    DateTime::from_unix_micros(now.unix_micros() - length(range))
+}
 
-impl LagHistory {
-    /// Adds a sample; the oldest one goes when there are too many.
-    pub(crate) fn add(&mut self, at: DateTime, lag: Duration) {
-        if self.0.len() == MOST {
-            self.0.pop_front();
+/// Draws the lag in a range, which ends now.
+pub(super) fn chart(points: &[ReachedPoint], range: ChartRange, now: DateTime) -> Markup {
+    let peaks = peaks(points, range, now);
+    let Some(most) = peaks.iter().flatten().max().copied() else {
+        return html! { p.soft { "Nothing is known yet." } };
+    };
+    let top = most.max(Duration::from_secs(1));
+    let last = peaks.last().copied().flatten().unwrap_or_default();
+    let said = format!(
+        "The copy is {} behind; the most in the last {} was {}",
+        elapsed(last),
+        range.label(),
+        elapsed(most)
+    );
+    let labels = range.labels() as i64;
+    let time = |number: i64| {
+        let at = begin(range, now).unix_micros() + length(range) * number / labels;
+        range.axis_label(&DateTime::from_unix_micros(at).to_string())
+    };
+    let label = |millis| elapsed(Duration::from_millis(millis));
+    plot(&curve(&peaks, millis(top)), millis(top), &label, &said, &(0..labels).map(time).collect::<Vec<_>>())
+}
+
+/// The length of a range, in microseconds.
+fn length(range: ChartRange) -> i64 {
+    let (hours, bars) = range.bars();
+    i64::from(hours) * bars as i64 * 3_600_000_000
+}
+
+/// Returns the greatest lag in each part of a range; `None` before the first run. Between two runs the lag grows with the
+/// clock, and each run sets it back.
+fn peaks(points: &[ReachedPoint], range: ChartRange, now: DateTime) -> Vec<Option<Duration>> {
+    let lag = |at: i64, reached: i64| Duration::from_micros(u64::try_from(at - reached).unwrap_or(0));
+    let mut points =
+        points.iter().map(|point| (point.at.unix_micros(), point.reached.unix_micros())).peekable();
+    let (begin, mut reached) = (begin(range, now).unix_micros(), None);
+    while let Some((_, earlier)) = points.next_if(|(at, _)| *at <= begin) {
+        reached = Some(earlier);
+    }
+    let peak = |part: usize| {
+        let end = begin + length(range) * (part as i64 + 1) / PARTS as i64;
+        let mut peak = Duration::ZERO;
+        while let Some((at, next)) = points.next_if(|(at, _)| *at <= end) {
+            peak = peak.max(lag(at, reached.unwrap_or(next)));
+            reached = Some(next);
         }
-        self.0.push_back((at, lag));
-    }
+        reached.map(|reached| peak.max(lag(end, reached)))
+    };
+    (0..PARTS).map(peak).collect()
+}
 
-    /// Draws the samples.
-    pub(crate) fn chart(&self) -> Markup {
-        let samples: Vec<_> = self
-            .0
-            .iter()
-            .map(|(at, lag)| (*at, u64::try_from(lag.as_millis()).unwrap_or(u64::MAX)))
-            .collect();
-        let lag = |millis| elapsed(Duration::from_millis(millis));
-        let said =
-            |last, top| format!("The copy is {} behind; the most in this time was {}", lag(last), lag(top));
-        line(&samples, 1_000, &lag, &said)
-    }
+/// Returns the points of the curve, each at the end of its part.
+fn curve(peaks: &[Option<Duration>], top: u64) -> Vec<(f64, u64)> {
+    let point = |(part, lag): (usize, &Option<Duration>)| {
+        Some(((part + 1) as f64 / PARTS as f64, millis((*lag)?).min(top)))
+    };
+    peaks.iter().enumerate().filter_map(point).collect()
+}
+
+fn millis(lag: Duration) -> u64 {
+    u64::try_from(lag.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NOW: i64 = 1_000_000;
+
+    fn at(seconds: i64) -> DateTime {
+        DateTime::from_unix_seconds(seconds)
+    }
+
+    fn points(points: &[(i64, i64)]) -> Vec<ReachedPoint> {
+        points.iter().map(|(seconds, lag)| ReachedPoint::new(at(*seconds), at(seconds - lag))).collect()
+    }
+
     #[test]
-    fn a_peak_is_seen_among_many_samples() {
-        let mut history = LagHistory::default();
-        assert!(history.chart().into_string().contains("Nothing is known yet"));
-        for second in 0..5_000 {
-            let lag = if second == 4_000 { 90 } else { 3 };
-            history.add(DateTime::from_unix_seconds(second), Duration::from_secs(lag));
-        }
-        assert_eq!(history.0.len(), MOST);
-        let chart = history.chart().into_string();
-        assert!(chart.contains("the most in this time was 1 min 30 s"), "{chart}");
-        assert!(chart.contains(",0 ") && chart.contains(",967 "), "{chart}");
+    fn the_lag_grows_until_a_run_sets_it_back() {
+        // A part of a day is six minutes.
+        let points = points(&[(NOW - 100_000, 10), (NOW - 7_200, 10), (NOW - 3_600, 10), (NOW - 3_590, 20)]);
+        let peaks: Vec<_> = peaks(&points, ChartRange::Day, at(NOW))
+            .into_iter()
+            .map(|peak| peak.map(|peak| peak.as_secs()))
+            .collect();
+        assert_eq!(peaks.len(), PARTS);
+        // The last run before the day counts from its beginning on.
+        assert_eq!(peaks[0], Some(100_000 - 86_400 + 360 + 10));
+        assert_eq!(peaks[PARTS - 21], Some(100_000 - 7_200 + 10));
+        assert_eq!((peaks[PARTS - 20], peaks[PARTS - 11]), (Some(370), Some(3_610)));
+        assert_eq!((peaks[PARTS - 10], peaks[PARTS - 1]), (Some(370), Some(3_610)));
+    }
+
+    #[test]
+    fn before_the_first_run_nothing_is_drawn() {
+        assert!(chart(&[], ChartRange::Day, at(NOW)).into_string().contains("Nothing is known yet"));
+        let drawn = chart(&points(&[(NOW - 30, 5)]), ChartRange::Day, at(NOW)).into_string();
+        assert!(drawn.contains("points=\"1000.0,0 1000.0,0\""), "{drawn}");
+        assert!(
+            drawn.contains("The copy is 35.0 s behind; the most in the last 24 hours was 35.0 s"),
+            "{drawn}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -9,39 +10,34 @@ use std::{
 use instep_destination::{Event, InFlight, Monitor, Phase, PlanTotals, Traffic};
 use tokio::sync::watch;
 
+use super::figures::{FiguresFile, LiveFigures, LiveHost, LiveRequest};
+
 /// Hosts with figures of their own; further hosts share one.
 const MOST_HOSTS: usize = 50;
+/// Requests under way that pages show.
+const MOST_REQUESTS: usize = 16;
 /// The time over which a throughput is measured.
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// The run under way: what is planned, done and in flight, and what each host delivers.
+/// The run under way, as far as its events tell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LiveRun {
-    /// The phase; `None` before the first event.
-    pub(super) phase: Option<Phase>,
-    /// The plan of the round.
-    pub(super) planned: PlanTotals,
-    /// Resources that were committed in this round.
-    pub(super) committed: u64,
-    /// Problems in this round.
-    pub(super) problems: u64,
-    /// Bytes that arrived in this round.
-    pub(super) bytes: u64,
-    /// Requests whose answers are arriving.
-    pub(super) requests: Vec<InFlight>,
-    /// Hosts that are not asked for a while.
-    pub(super) waiting: Vec<(String, Duration)>,
-    /// The hosts, by name.
-    pub(super) hosts: BTreeMap<String, HostThroughput>,
-    /// The last sentence for the operator.
-    pub(super) note: String,
+    phase: Option<Phase>,
+    planned: PlanTotals,
+    committed: u64,
+    problems: u64,
+    bytes: u64,
+    requests: Vec<InFlight>,
+    waiting: Vec<(String, Duration)>,
+    hosts: BTreeMap<String, HostThroughput>,
+    note: String,
     has_ended: bool,
 }
 
 /// The traffic with a host since the start, and its throughput.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostThroughput {
-    pub(super) traffic: Traffic,
+    traffic: Traffic,
     /// Bytes that arrived in the last seconds, with the time.
     recent: Vec<(Option<Instant>, u64)>,
 }
@@ -71,10 +67,25 @@ impl HostThroughput {
     }
 
     /// Returns the number of answers, and of those that were errors or none at all.
-    pub(super) fn answers(&self) -> (u64, u64) {
+    fn answers(&self) -> (u64, u64) {
         let all = self.traffic.answers.values().sum();
         let errors = self.traffic.answers.iter().filter(|(status, _)| **status == 0 || **status >= 400);
         (all, errors.map(|(_, number)| number).sum())
+    }
+
+    /// Returns the figures of this moment.
+    pub(crate) fn figures(&self, name: &str, now: Instant) -> LiveHost {
+        let (answers, errors) = self.answers();
+        LiveHost {
+            name: name.to_owned(),
+            rate: self.rate(now),
+            bytes: self.traffic.bytes,
+            answers,
+            errors,
+            retries: self.traffic.retries,
+            transfers: self.traffic.transfers as u64,
+            most_transfers: self.traffic.most_transfers as u64,
+        }
     }
 }
 
@@ -114,17 +125,27 @@ impl LiveRun {
         }
     }
 
-    /// Returns one that has only hosts, and pauses of hosts.
-    pub(crate) fn of_hosts(
-        hosts: BTreeMap<String, HostThroughput>,
-        waiting: Vec<(String, Duration)>,
-    ) -> Self {
-        Self { hosts, waiting, ..Self::default() }
-    }
-
-    /// Returns the number of actions of the plan.
-    pub(super) fn actions(&self) -> u64 {
-        self.planned.fetches + self.planned.deletions
+    /// Returns the figures of this moment.
+    pub(crate) fn figures(&self) -> LiveFigures {
+        let now = Instant::now();
+        let request = |flight: &InFlight| LiveRequest {
+            uri: flight.uri.to_string(),
+            received: flight.received,
+            length: flight.length,
+        };
+        LiveFigures {
+            process: 0,
+            phase: self.phase.map_or("", Phase::as_str).to_owned(),
+            actions: self.planned.fetches + self.planned.deletions,
+            planned_bytes: self.planned.bytes,
+            committed: self.committed,
+            problems: self.problems,
+            bytes: self.bytes,
+            requests: self.requests.iter().take(MOST_REQUESTS).map(request).collect(),
+            waiting: self.waiting.clone(),
+            hosts: self.hosts.iter().map(|(name, host)| host.figures(name, now)).collect(),
+            note: self.note.clone(),
+        }
     }
 }
 
@@ -132,13 +153,20 @@ impl LiveRun {
 pub(crate) struct CopyMonitor<'a> {
     run: Arc<Mutex<LiveRun>>,
     changed: watch::Sender<u64>,
+    file: Option<FiguresFile>,
     beside: &'a dyn Monitor,
 }
 
 impl<'a> CopyMonitor<'a> {
     /// Creates a monitor beside another one.
     pub(crate) fn new(beside: &'a dyn Monitor) -> Self {
-        Self { run: Arc::default(), changed: watch::Sender::new(0), beside }
+        Self { run: Arc::default(), changed: watch::Sender::new(0), file: None, beside }
+    }
+
+    /// Leaves the figures in the copy in a folder too, for pages of another process.
+    pub(crate) fn shared_in(mut self, dir: &Path) -> Self {
+        self.file = Some(FiguresFile::of(dir));
+        self
     }
 
     /// Returns the run under way, which goes on changing.
@@ -158,7 +186,13 @@ impl<'a> CopyMonitor<'a> {
 
 impl Monitor for CopyMonitor<'_> {
     fn event(&self, event: Event<'_>) {
-        self.lock().take(&event, Instant::now());
+        let mut run = self.lock();
+        run.take(&event, Instant::now());
+        if let Some(file) = &self.file {
+            // While it waits nothing happens, so the figures of the round would stay.
+            file.write(matches!(event, Event::Phase(Phase::Waiting)), || run.figures());
+        }
+        drop(run);
         self.changed.send_modify(|number| *number += 1);
         self.beside.event(event);
     }

@@ -1,19 +1,20 @@
 //! The first page of a copy: whether it is in step, what is under way, what went wrong, and what comes next.
 
-use instep_destination::{PastRun, PendingRetry, Phase, Status};
+use instep_destination::{PastRun, PendingRetry, ReachedPoint, Status};
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
 use super::{
-    hosts,
-    lag::LagHistory,
-    live::LiveRun,
-    pending,
+    figures::LiveFigures,
+    hosts, lag, pending,
     runs::{self, remedy},
 };
 use crate::{
     exit::Exit,
-    pages::design::{PageBody, ago, copyable, figures, moment, outside_link, passed, warning},
+    pages::{
+        chart::ChartRange,
+        design::{PageBody, ago, copyable, figures, moment, outside_link, passed, warning},
+    },
     ui::format::{bytes, count, counted, name},
 };
 
@@ -26,14 +27,17 @@ pub(super) struct ShownCopy {
     pub(super) status: Status,
     pub(super) runs: Vec<PastRun>,
     pub(super) pending: Vec<PendingRetry>,
-    pub(super) lags: LagHistory,
-    /// The run of this process; `None` if another one keeps the copy.
-    pub(super) live: Option<LiveRun>,
+    /// The points that the copy had reached, for the chart of the lag.
+    pub(super) reached: Vec<ReachedPoint>,
+    /// The time that the chart covers.
+    pub(super) range: ChartRange,
+    /// The run under way, of this process or of another one.
+    pub(super) live: Option<LiveFigures>,
 }
 
 /// Makes the page.
 pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
-    let ShownCopy { status, runs, pending, lags, live, .. } = state;
+    let ShownCopy { now, status, runs, pending, reached, range, live } = state;
     let content = html! {
         p.lead {
             "A copy of " @if let Some(url) = &status.url { (outside_link(url)) } @else { "a Source that is not known yet" }
@@ -42,7 +46,14 @@ pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
         (verdict(state))
         (headline(state))
         @if let Some(live) = live { (progress(live)) }
-        section { h2 { "Lag over time" } (lags.chart()) p.soft { "The age of the Source's state that the copy has reached." } }
+        section {
+            div.heading {
+                h2 #lag { "Lag over time" }
+                (range.links(|choice| format!("./?range={}#lag", choice.name())))
+            }
+            (lag::chart(reached, *range, *now))
+            p.soft { "The age of the Source's state that the copy has reached." }
+        }
         @if let Some(last) = runs.iter().find(|run| run.ended.is_some()).filter(|run| !run.problems.is_empty()) {
             section { h2 { "Problems of the last run" } (runs::problems(&last.problems)) }
         }
@@ -54,7 +65,7 @@ pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
                 @if status.owed > pending.len() as u64 { p.more { a href="pending" { "All " (count(status.owed)) } } }
             }
         }
-        @if let Some(live) = live { section { h2 { "Throughput by host" } (hosts::table(live)) } }
+        @if let Some(live) = live { section { h2 { "Throughput by host" } (hosts::table(&live.hosts, &live.waiting)) } }
         section {
             h2 { "Last runs" }
             (runs::table(runs))
@@ -126,22 +137,17 @@ fn headline(state: &ShownCopy) -> Markup {
     figures(&shown)
 }
 
-fn progress(live: &LiveRun) -> Markup {
-    let (done, all) = (live.committed, live.actions());
-    let phase = match live.phase {
-        None => "starting",
-        Some(Phase::Waiting) => "waiting for the next change",
-        Some(phase) => phase.as_str(),
-    };
+fn progress(live: &LiveFigures) -> Markup {
+    let (done, all) = (live.committed, live.actions);
     html! {
         section {
-            h2 { "Now: " (phase) }
+            h2 { "Now: " (live.phase_name()) }
             @if all > 0 {
                 p {
                     progress value=(done.min(all)) max=(all) aria-label="Progress of this round" {}
                     span data-figure="done" { (count(done)) " of " (counted(all, "resource")) }
                     ", " (bytes(live.bytes))
-                    @if live.planned.bytes > 0 { " of " (bytes(live.planned.bytes)) }
+                    @if live.planned_bytes > 0 { " of " (bytes(live.planned_bytes)) }
                     @if live.problems > 0 { ", " (counted(live.problems, "problem")) }
                 }
             } @else { p.soft { "Nothing to do in this round." } }

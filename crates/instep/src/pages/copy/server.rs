@@ -29,14 +29,15 @@ use serde_json::json;
 use tokio::{net::TcpListener, sync::watch, task::spawn_blocking, time::sleep};
 
 use super::{
+    figures::LiveFigures,
     json::to_json,
-    lag::{EVERY, LagHistory},
     live::{CopyMonitor, LiveRun},
     overview::OVERVIEW,
     shown::{self, PENDING, RUNS},
 };
 use crate::{
     pages::{
+        chart::ChartRange,
         design::{self, Frame, PageBody},
         own_name::names_this_machine,
     },
@@ -57,7 +58,6 @@ pub(crate) struct CopyServer {
 struct ServedCopy {
     dir: PathBuf,
     live: Option<(Arc<Mutex<LiveRun>>, watch::Receiver<u64>)>,
-    lags: Mutex<LagHistory>,
     /// Only this machine is listened to: requests in the name of another host come from a page of that (C8).
     is_local: bool,
 }
@@ -67,6 +67,7 @@ struct ServedCopy {
 #[serde(default)]
 struct CopyQuery {
     after: String,
+    range: String,
 }
 
 impl CopyServer {
@@ -88,7 +89,6 @@ impl CopyServer {
         let copy = ServedCopy {
             dir: dir.to_owned(),
             live: monitor.map(|monitor| (monitor.run(), monitor.changed())),
-            lags: Mutex::default(),
             is_local: local.ip().is_loopback(),
         };
         Ok(Self { copy: Arc::new(copy), listener })
@@ -98,20 +98,11 @@ impl CopyServer {
     ///
     /// Errors: the listener fails for good.
     pub(crate) async fn run(self, shutdown: impl Future<Output = ()>) -> Result<()> {
-        let copy = Arc::clone(&self.copy);
-        let sampling = tokio::spawn(async move {
-            loop {
-                let sampled = Arc::clone(&copy);
-                let _ = spawn_blocking(move || sampled.sample()).await;
-                sleep(EVERY).await;
-            }
-        });
         let app = router(self.copy);
         let mut limits = ServerLimits::default();
         // Streams of events never end by themselves.
         limits.grace = Duration::from_millis(200);
         let served = serve::run(self.listener, app, limits, shutdown).await;
-        sampling.abort();
         served.context("The server of the status pages failed")
     }
 }
@@ -134,18 +125,12 @@ impl ServedCopy {
         shown::status(&self.dir, self.live.is_some())
     }
 
-    fn sample(&self) {
-        let now = destination::now();
-        if let Some(lag) = self.status().ok().and_then(|status| status.lag(now)) {
-            self.lags.lock().unwrap_or_else(PoisonError::into_inner).add(now, lag);
-        }
-    }
-
-    fn first_page(&self) -> Result<PageBody> {
-        let live = self.live.as_ref();
-        let live = live.map(|(run, _)| run.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        let lags = self.lags.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        shown::first_page(&self.dir, &self.name(), live, lags)
+    fn first_page(&self, range: ChartRange) -> Result<PageBody> {
+        let live = match &self.live {
+            Some((run, _)) => Some(run.lock().unwrap_or_else(PoisonError::into_inner).figures()),
+            None => LiveFigures::of_other_process(&self.dir),
+        };
+        shown::first_page(&self.dir, &self.name(), live, range)
     }
 
     /// Returns the name of the copy: that of its folder, without the folders above it.
@@ -184,8 +169,9 @@ async fn blocking(
     page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
 }
 
-async fn first(State(copy): State<Arc<ServedCopy>>) -> Response {
-    blocking(copy, ServedCopy::first_page).await
+async fn first(State(copy): State<Arc<ServedCopy>>, Query(query): Query<CopyQuery>) -> Response {
+    let range = ChartRange::parse(&query.range);
+    blocking(copy, move |copy| copy.first_page(range)).await
 }
 
 async fn past_runs(State(copy): State<Arc<ServedCopy>>) -> Response {

@@ -7,12 +7,12 @@ use instep_destination::{self as destination, Status};
 use maud::html;
 
 use super::{
-    lag::LagHistory,
-    live::LiveRun,
+    figures::LiveFigures,
+    lag,
     overview::{ShownCopy, overview},
     pending, runs,
 };
-use crate::pages::design::PageBody;
+use crate::pages::{chart::ChartRange, design::PageBody};
 
 /// Runs and retries on the first page, and on pages of their own.
 const MOST_FIRST: usize = 10;
@@ -38,16 +38,14 @@ pub(crate) fn status(dir: &Path, is_running: bool) -> Result<Status> {
 pub(crate) fn first_page(
     dir: &Path,
     title: &str,
-    live: Option<LiveRun>,
-    mut lags: LagHistory,
+    live: Option<LiveFigures>,
+    range: ChartRange,
 ) -> Result<PageBody> {
     let (now, status) = (destination::now(), status(dir, live.is_some())?);
-    if let Some(lag) = status.lag(now) {
-        lags.add(now, lag);
-    }
+    let reached = destination::reached_since(dir, lag::begin(range, now)).unwrap_or_default();
     let runs = destination::past_runs(dir, MOST_FIRST).unwrap_or_default();
     let pending = destination::pending_retries(dir, "", MOST_FIRST).unwrap_or_default();
-    Ok(overview(&ShownCopy { now, status, runs, pending, lags, live }, title))
+    Ok(overview(&ShownCopy { now, status, runs, pending, reached, range, live }, title))
 }
 
 /// Makes the page of all runs that are kept.
@@ -55,7 +53,8 @@ pub(crate) fn first_page(
 /// Errors: the state cannot be read.
 pub(crate) fn runs_page(dir: &Path) -> Result<PageBody> {
     let past = destination::past_runs(dir, MOST)?;
-    Ok(PageBody::new("Runs", RUNS, runs::table(&past)))
+    let is_active = destination::status(dir)?.running;
+    Ok(PageBody::new("Runs", RUNS, runs::table(&past, is_active)))
 }
 
 /// Makes the page of the resources that are retried by the next run, from the one behind `after`.

@@ -1,9 +1,6 @@
 //! The pages of one Source: its standing in the fleet around the pages of its copy.
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, PoisonError};
 
 use anyhow::Result;
 use axum::{
@@ -13,7 +10,6 @@ use axum::{
 use http::{HeaderMap, StatusCode};
 use instep_fleet::{FleetSource, SourceName};
 use maud::html;
-use resourcesync::DateTime;
 use serde::Deserialize;
 use tokio::task::spawn_blocking;
 
@@ -24,7 +20,8 @@ use super::{
     served::{ServedFleet, seconds},
 };
 use crate::pages::{
-    copy::{self, LagHistory},
+    chart::ChartRange,
+    copy,
     design::{PageBody, outside_link},
 };
 
@@ -36,6 +33,7 @@ const UP: &str = "../../";
 #[serde(default)]
 pub(super) struct SourcePageQuery {
     after: String,
+    range: String,
 }
 
 /// Makes a page of a Source beside the runtime.
@@ -57,9 +55,11 @@ async fn make(
 pub(super) async fn first(
     State(served): State<Arc<ServedFleet>>,
     UriPath(name): UriPath<SourceName>,
+    Query(query): Query<SourcePageQuery>,
     headers: HeaderMap,
 ) -> Response {
-    make(served, name, &headers, |served, source, operator| {
+    let range = ChartRange::parse(&query.range);
+    make(served, name, &headers, move |served, source, operator| {
         let name = &source.definition.name;
         let looks = served.fleet.looks(name)?;
         let shown = ShownSource {
@@ -69,14 +69,10 @@ pub(super) async fn first(
             operator,
             has_operators: served.access.has_operators(),
         };
-        let mut lags = LagHistory::default();
-        for (at, lag) in looks.iter().filter_map(|look| Some((look.at, look.lag?))) {
-            lags.add(DateTime::from_unix_seconds(at), Duration::from_secs(lag));
-        }
         let live = served.display.look(name);
-        let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).clone());
+        let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).figures());
         // A Source that was never looked at has no copy yet.
-        let copy = copy::first_page(&served.fleet.folder(source), name.as_str(), live, lags);
+        let copy = copy::first_page(&served.fleet.folder(source), name.as_str(), live, range);
         let content = html! {
             (standing(&shown))
             @match copy {

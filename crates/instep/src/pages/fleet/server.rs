@@ -1,6 +1,11 @@
 //! The server of the dashboard: pages, actions of operators, the API, metrics, and events when something has changed.
 
-use std::{convert::Infallible, path::Path, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context, Result, bail};
 use axum::{
@@ -33,7 +38,7 @@ use super::{
 use crate::{
     fleet::FleetDisplay,
     pages::{
-        copy::{LiveRun, hosts_table},
+        copy::hosts_table,
         design::{self, PageBody, moment},
         own_name::names_this_machine,
     },
@@ -167,8 +172,11 @@ async fn operate(
 
 async fn hosts(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Response {
     let figures = served.fleet.figures();
-    let waiting = figures.waiting.into_iter().map(|(host, left)| (host, Duration::from_secs(left))).collect();
-    let content = hosts_table(&LiveRun::of_hosts(served.display.hosts(), waiting));
+    let waiting: Vec<_> = figures.waiting.into_iter().map(|(host, left)| (host, Duration::from_secs(left))).collect();
+    let now = Instant::now();
+    let hosts = served.display.hosts();
+    let hosts: Vec<_> = hosts.iter().map(|(name, host)| host.figures(name, now)).collect();
+    let content = hosts_table(&hosts, &waiting);
     let operator = served.access.signed_in(&headers);
     served.page(&PageBody::new(HOSTS, HOSTS, content), "", operator.as_ref())
 }

@@ -1,6 +1,6 @@
 //! The folders of a Source as a listing: where one is, what is there, sorted by name, size or time.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use anyhow::Result;
 use instep_source::{catalogue::Snapshot, serve::FolderItem};
@@ -15,8 +15,6 @@ use crate::{
 
 /// Items of a page.
 const MOST: usize = 500;
-/// Items of a folder that are sorted otherwise than by name, which takes all of them.
-const MOST_SORTED: usize = 10_000;
 /// Resources up to which those of a folder are counted.
 const COUNTED: u64 = 20_000;
 
@@ -46,22 +44,28 @@ impl Sorting {
         Self { by: by.map_or(SortKey::Name, |(by, ..)| by), descending: site.parameter("order") == "desc" }
     }
 
-    /// Folders come before resources in either direction; equal ones are in the order of their names.
-    fn compare(self, one: &FolderItem, other: &FolderItem) -> Ordering {
-        let size = |item: &FolderItem| match &item.resource {
-            Some(resource) => resource.state.length,
-            None => item.below.map(|totals| totals.bytes),
+    /// Returns the place of an item in this order.
+    fn rank(self, item: &FolderItem) -> Rank {
+        let value = match (self.by, &item.resource) {
+            (SortKey::Name, _) => None,
+            (SortKey::Size, Some(resource)) => resource.state.length.map(u64::cast_signed),
+            (SortKey::Size, None) => item.below.map(|totals| totals.bytes.cast_signed()),
+            (SortKey::Time, _) => time(item).map(|time| time.unix_micros()),
         };
-        let order = match self.by {
-            SortKey::Name => Ordering::Equal,
-            SortKey::Size => size(one).cmp(&size(other)),
-            SortKey::Time => {
-                time(one).map(|time| time.instant()).cmp(&time(other).map(|time| time.instant()))
-            }
-        };
-        let order = order.then_with(|| one.name.cmp(&other.name));
-        let order = if self.descending { order.reverse() } else { order };
-        one.resource.is_some().cmp(&other.resource.is_some()).then(order)
+        let is_resource = item.resource.is_some();
+        Rank { is_resource, value, name: item.name.clone(), is_descending: self.descending }
+    }
+
+    /// Returns the address of a listing in this order, from its beginning or from a further place on.
+    fn address(self, site: &PageContext<'_>, folder: &str, from: Option<&str>) -> String {
+        let key = SortKey::ALL.into_iter().find(|(by, ..)| *by == self.by).map_or("name", |(_, key, _)| key);
+        let order = if self.descending { "desc" } else { "asc" };
+        let mut query = vec![("path", site.short(folder))];
+        if !self.is_plain() {
+            query.extend([("sort", key), ("order", order)]);
+        }
+        query.extend(from.map(|from| ("from", from)));
+        site.page("browse", &query)
     }
 
     /// `true` if the listing is the order of the catalogue, so that one page follows another.
@@ -70,25 +74,62 @@ impl Sorting {
     }
 }
 
+/// The place of an item in a listing: folders come before resources in either direction, and equal items are in the order of
+/// their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rank {
+    is_resource: bool,
+    /// The size or the time.
+    value: Option<i64>,
+    name: String,
+    is_descending: bool,
+}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let order = (self.value, &self.name).cmp(&(other.value, &other.name));
+        let order = if self.is_descending { order.reverse() } else { order };
+        self.is_resource.cmp(&other.is_resource).then(order)
+    }
+}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Rank {
+    /// Returns it as a parameter of an address.
+    fn to_parameter(&self) -> String {
+        let value = self.value.map(|value| value.to_string()).unwrap_or_default();
+        format!("{},{value},{}", u8::from(self.is_resource), self.name)
+    }
+
+    /// Reads a parameter; `None` if it is none.
+    fn parse(parameter: &str, sorting: Sorting) -> Option<Self> {
+        let mut parts = parameter.splitn(3, ',');
+        let (is_resource, value, name) = (parts.next()? == "1", parts.next()?, parts.next()?.to_owned());
+        Some(Self { is_resource, value: value.parse().ok(), name, is_descending: sorting.descending })
+    }
+}
+
 /// Makes the page of a folder, given by its path below the base URL or by its whole URI; `None` if nothing is in it.
 pub(super) fn browse(site: &PageContext<'_>, path: &str) -> Found {
     let folder = folder_uri(site, path);
-    let (sorting, from) = (Sorting::of(site), site.parameter("from"));
+    let sorting = Sorting::of(site);
     let snapshot = site.view.snapshot()?;
-    let listing = FolderListing::read(site, &snapshot, &folder, sorting, &from)?;
+    let listing = FolderListing::read(site, &snapshot, &folder, sorting)?;
     if listing.items.is_empty() && folder != site.base() {
         return Ok(None);
     }
     let title = if folder == site.base() { "All folders".to_owned() } else { unescaped(site.short(&folder)) };
     let content = html! {
         (breadcrumb(site, &folder))
-        @if !listing.is_whole_order {
-            p.soft { "This folder has more than " (count(MOST_SORTED as u64)) " items: they are sorted by name." }
-        }
         (table(site, &folder, &listing, sorting))
         @if listing.items.is_empty() { p { "There are no resources." } }
         @if let Some(next) = &listing.next {
-            p.more { a href=(site.page("browse", &[("path", site.short(&folder)), ("from", next)])) { "Next items" } }
+            p.more { a href=(sorting.address(site, &folder, Some(next))) { "Next items" } }
         }
     };
     Ok(Some(PageBody::new(title, BROWSE, content)))
@@ -107,34 +148,48 @@ fn folder_uri(site: &PageContext<'_>, path: &str) -> String {
 /// The items of a folder that a page shows.
 struct FolderListing {
     items: Vec<FolderItem>,
-    /// The name of the first item that the page does not show.
+    /// The place from which on the next page shows items: a name in the order of the catalogue, else the rank of the last
+    /// item here.
     next: Option<String>,
-    /// `false` if there are too many items for the order that was asked for.
-    is_whole_order: bool,
 }
 
 impl FolderListing {
-    fn read(
+    fn read(site: &PageContext<'_>, snapshot: &Snapshot, folder: &str, sorting: Sorting) -> Result<Self> {
+        let from = site.parameter("from");
+        if !sorting.is_plain() {
+            return Self::sorted(site, snapshot, folder, sorting, Rank::parse(&from, sorting));
+        }
+        let mut items = site.view.folder(snapshot, folder, &from, MOST + 1)?;
+        let next = (items.len() > MOST).then(|| items.pop()).flatten().map(|item| item.name);
+        // A page of a longer listing keeps the order of the whole; a whole one shows folders first.
+        if next.is_none() && from.is_empty() {
+            items.sort_by_cached_key(|item| sorting.rank(item));
+        }
+        Ok(Self { items, next })
+    }
+
+    /// Reads all items and keeps those of the page: memory does not grow with the folder.
+    fn sorted(
         site: &PageContext<'_>,
         snapshot: &Snapshot,
         folder: &str,
         sorting: Sorting,
-        from: &str,
+        after: Option<Rank>,
     ) -> Result<Self> {
-        if !sorting.is_plain() {
-            let mut items = site.view.folder(snapshot, folder, "", MOST_SORTED + 1)?;
-            if items.len() <= MOST_SORTED {
-                items.sort_by(|one, other| sorting.compare(one, other));
-                return Ok(Self { items, next: None, is_whole_order: true });
+        let mut page: BTreeMap<Rank, FolderItem> = BTreeMap::new();
+        let mut is_more = false;
+        site.view.for_each_in_folder(snapshot, folder, |item| {
+            let rank = sorting.rank(&item);
+            if after.as_ref().is_none_or(|after| rank > *after) {
+                page.entry(rank).or_insert(item);
             }
-        }
-        let mut items = site.view.folder(snapshot, folder, from, MOST + 1)?;
-        let next = (items.len() > MOST).then(|| items.pop()).flatten().map(|item| item.name);
-        // A page of a longer listing keeps the order of the whole; a whole one shows folders first.
-        if next.is_none() && from.is_empty() {
-            items.sort_by(|one, other| sorting.compare(one, other));
-        }
-        Ok(Self { items, next, is_whole_order: sorting.is_plain() })
+            if page.len() > MOST {
+                page.pop_last();
+                is_more = true;
+            }
+        })?;
+        let next = page.last_key_value().filter(|_| is_more).map(|(rank, _)| rank.to_parameter());
+        Ok(Self { items: page.into_values().collect(), next })
     }
 }
 
@@ -164,13 +219,12 @@ fn table(site: &PageContext<'_>, folder: &str, listing: &FolderListing, sorting:
         table.listing.stacked {
             thead {
                 tr {
-                    @for (by, key, label) in SortKey::ALL {
+                    @for (by, _, label) in SortKey::ALL {
                         @let is_current = by == sorting.by;
-                        @let descends = is_current && !sorting.descending;
-                        @let order = if descends { "desc" } else { "asc" };
+                        @let next = Sorting { by, descending: is_current && !sorting.descending };
                         th scope="col" class=[(by == SortKey::Size).then_some("figure")]
                             aria-sort=[is_current.then_some(if sorting.descending { "descending" } else { "ascending" })] {
-                            a href=(site.page("browse", &[("path", site.short(folder)), ("sort", key), ("order", order)])) { (label) }
+                            a href=(next.address(site, folder, None)) { (label) }
                         }
                     }
                 }
@@ -216,4 +270,20 @@ fn number_below(resources: u64) -> String {
 
 fn time(item: &FolderItem) -> Option<DateTime> {
     item.resource.as_ref()?.state.lastmod
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_is_read_from_an_address_as_it_was_written() {
+        let sorting = Sorting { by: SortKey::Size, descending: true };
+        for (is_resource, value, name) in [(true, Some(12), "a, b"), (false, None, ""), (true, Some(-1), "1")]
+        {
+            let rank = Rank { is_resource, value, name: name.to_owned(), is_descending: true };
+            assert_eq!(Rank::parse(&rank.to_parameter(), sorting), Some(rank));
+        }
+        assert_eq!(Rank::parse("nonsense", sorting), None);
+    }
 }

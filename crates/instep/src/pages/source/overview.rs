@@ -26,7 +26,7 @@ pub(super) fn overview(
 ) -> Result<PageBody> {
     let overview = site.view.overview();
     let snapshot = site.view.snapshot()?;
-    let summary = summaries.of(&snapshot, site.base())?;
+    let summary = summaries.of(site.view)?;
     let range = ChartRange::parse(&site.parameter("range"));
     let (hours, number) = range.bars();
     let counts = snapshot.activity(hours, number)?;
@@ -50,12 +50,7 @@ pub(super) fn overview(
         section {
             div.heading {
                 h2 #activity { "Changes" }
-                nav.ranges aria-label="Time that the chart covers" {
-                    @for choice in ChartRange::ALL {
-                        a href=(site.path(&format!("{FOLDER}?range={}#activity", choice.name())))
-                            aria-current=[(choice == range).then_some("true")] { (choice.label()) }
-                    }
-                }
+                (range.links(|choice| site.path(&format!("{FOLDER}?range={}#activity", choice.name()))))
             }
             (chart::activity(range, snapshot.at(), &counts))
         }

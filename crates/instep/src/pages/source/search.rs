@@ -60,8 +60,8 @@ pub(super) fn search(site: &PageContext<'_>, summaries: &Summaries, limit: &Sear
         };
         return Ok(PageBody::new("Search", BROWSE, content));
     }
-    let keys = summaries.of(&site.view.snapshot()?, site.base())?;
-    let found = limit.run(|| find(site, &words, &keys.keys))?;
+    let keys = summaries.keys(site.view)?;
+    let found = limit.run(|| find(site, &words, &keys))?;
     let content = html! {
         p.lead {
             @match found.len() {

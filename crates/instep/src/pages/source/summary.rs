@@ -3,12 +3,16 @@
 use std::{
     collections::BTreeMap,
     mem,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
 use anyhow::Result;
-use instep_source::catalogue::{ResourceOutline, Snapshot};
+use instep_source::{
+    catalogue::{ResourceOutline, Snapshot},
+    serve::SourceView,
+};
 
 /// Groups that are shown; the others share one.
 const MOST_SHOWN: usize = 10;
@@ -19,6 +23,8 @@ const PARTS: u64 = 8;
 /// A summary is made again when this many times the time that it took has passed, so that it never costs more than a
 /// twentieth of one core.
 const REST: u32 = 20;
+/// A summary that took no longer than this is waited for.
+const QUICK: Duration = Duration::from_millis(100);
 
 /// A group of resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,9 +50,16 @@ pub(super) const OTHERS: &str = "everything else";
 /// The name of the group of the resources that lie in no folder.
 pub(super) const TOP: &str = "(no folder)";
 
-/// The last summary, made again when the catalogue is another one.
+/// The last summary. One that is quick to make is made again when the catalogue is another one; of a large Source it is made
+/// beside the request, which gets the last one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Summaries(Arc<Mutex<SummaryState>>);
+
 #[derive(Debug, Default)]
-pub(super) struct Summaries(Mutex<Option<KeptSummary>>);
+struct SummaryState {
+    kept: Option<KeptSummary>,
+    is_being_made: bool,
+}
 
 #[derive(Debug)]
 struct KeptSummary {
@@ -56,21 +69,79 @@ struct KeptSummary {
     summary: Arc<ContentSummary>,
 }
 
+/// The cost of making a summary again.
+#[derive(Clone, Copy, Debug)]
+enum Renewal {
+    /// It is that of the catalogue, or too young.
+    Needless,
+    Quick,
+    Long,
+}
+
 impl Summaries {
-    /// Returns the summary of a catalogue, at most a moment old.
-    pub(super) fn of(&self, snapshot: &Snapshot, base: &str) -> Result<Arc<ContentSummary>> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let revision = snapshot.head().revision;
-        if let Some(kept) = &*kept
-            && (kept.revision == revision || kept.made.elapsed() < kept.took * REST)
-        {
-            return Ok(Arc::clone(&kept.summary));
+    /// Returns the summary of the catalogue. Only the first one of a large Source is waited for.
+    pub(super) fn of(&self, view: &SourceView) -> Result<Arc<ContentSummary>> {
+        let snapshot = view.snapshot()?;
+        match self.kept(&snapshot) {
+            Some((summary, Renewal::Needless)) => Ok(summary),
+            Some((summary, Renewal::Long)) => {
+                self.begin(view, snapshot);
+                Ok(summary)
+            }
+            Some((_, Renewal::Quick)) | None => self.make(&snapshot, view.place().base()),
         }
-        let started = Instant::now();
+    }
+
+    /// Returns the keys that divide the catalogue, as far as they are known. A search divides it by those of an older
+    /// catalogue as well, and by none if there are none: it never waits for a summary.
+    pub(super) fn keys(&self, view: &SourceView) -> Result<Vec<Vec<u8>>> {
+        let snapshot = view.snapshot()?;
+        let kept = self.kept(&snapshot);
+        if !matches!(kept, Some((_, Renewal::Needless))) {
+            self.begin(view, snapshot);
+        }
+        Ok(kept.map(|(summary, _)| summary.keys.clone()).unwrap_or_default())
+    }
+
+    /// Returns the last summary, and what it costs to make one of this catalogue.
+    fn kept(&self, snapshot: &Snapshot) -> Option<(Arc<ContentSummary>, Renewal)> {
+        let state = self.lock();
+        let kept = state.kept.as_ref()?;
+        let renewal = match kept.took {
+            took if kept.revision == snapshot.head().revision || kept.made.elapsed() < took * REST => {
+                Renewal::Needless
+            }
+            took if took < QUICK => Renewal::Quick,
+            _ => Renewal::Long,
+        };
+        Some((Arc::clone(&kept.summary), renewal))
+    }
+
+    /// Begins to make the summary beside the request.
+    fn begin(&self, view: &SourceView, snapshot: Snapshot) {
+        if mem::replace(&mut self.lock().is_being_made, true) {
+            return;
+        }
+        let (summaries, base) = (self.clone(), view.place().base().to_owned());
+        thread::spawn(move || {
+            if let Err(error) = summaries.make(&snapshot, &base) {
+                tracing::warn!(error = format!("{error:#}"), "the content cannot be counted");
+            }
+            summaries.lock().is_being_made = false;
+        });
+    }
+
+    fn make(&self, snapshot: &Snapshot, base: &str) -> Result<Arc<ContentSummary>> {
+        let (revision, started) = (snapshot.head().revision, Instant::now());
         let summary = Arc::new(summarize(snapshot, base)?);
-        let took = started.elapsed();
-        *kept = Some(KeptSummary { revision, made: Instant::now(), took, summary: Arc::clone(&summary) });
+        let made = Instant::now();
+        let kept = KeptSummary { revision, made, took: made - started, summary: Arc::clone(&summary) };
+        self.lock().kept = Some(kept);
         Ok(summary)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SummaryState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
