@@ -76,9 +76,9 @@ fn status_of(state: &CopyState, source: SourceId, url: String) -> Result<SourceS
 /// Returns the last run that came to an end, over one Source or over any.
 fn last_run(state: &CopyState, source: Option<SourceId>) -> Result<Option<RunStatus>, Error> {
     let Some((run, problems)) = state.last_ended_run(source)? else { return Ok(None) };
-    let way = Some(run.what).filter(|way| way != Strategy::Nothing.as_str());
-    let summary = run.summary.map(|summary| match way {
-        Some(way) => format!("by {way}: {summary}"),
+    let documents = Strategy::parse(&run.what).and_then(Strategy::documents);
+    let summary = run.summary.map(|summary| match documents {
+        Some(documents) => format!("using {documents}: {summary}"),
         None => summary,
     });
     let told = |problem: LoggedProblem| (problem.kind, (problem.count, problem.message));

@@ -11,7 +11,7 @@ mod way;
 use resourcesync::Uri;
 
 use crate::{
-    Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, Strategy, SyncOptions, SyncReport,
+    Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
     discover::CapabilitySet,
     error::error_chain,
     follow::follow,
@@ -79,8 +79,8 @@ impl SyncRun<'_> {
         self.choose_by_metadata(&set).await?;
         self.guard(&mut set, planned.inventory)?;
         let Choice { strategy, reason } = planned.choice;
-        if strategy != Strategy::Nothing {
-            self.reporter.note(&format!("by {strategy}: {reason}"));
+        if let Some(documents) = strategy.documents() {
+            self.reporter.note(&format!("Using {documents}: {reason}"));
         }
         (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
         self.account_for(&mut set, planned.inventory.is_some())?;

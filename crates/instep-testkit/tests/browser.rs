@@ -13,3 +13,5 @@ mod pictures;
 mod sample;
 #[path = "pages/serving.rs"]
 mod serving;
+#[path = "browser/terminal.rs"]
+mod terminal;

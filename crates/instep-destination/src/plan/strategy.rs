@@ -39,6 +39,28 @@ impl Strategy {
     }
 }
 
+impl Strategy {
+    const ALL: [Self; 6] =
+        [Self::Nothing, Self::List, Self::Dump, Self::Batch, Self::Changes, Self::ChangeDump];
+
+    /// Returns the way that [`Self::as_str`] names; `None` if it names none.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|strategy| strategy.as_str() == name)
+    }
+
+    /// Returns what it reads, as a part of a sentence; `None` if nothing is read.
+    pub(crate) fn documents(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::List => Some("the Resource List"),
+            Self::Dump => Some("the Resource Dump"),
+            Self::Batch => Some("batches"),
+            Self::Changes => Some("the Change Lists"),
+            Self::ChangeDump => Some("the Change Dumps"),
+        }
+    }
+}
+
 impl fmt::Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

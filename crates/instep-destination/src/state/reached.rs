@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     fn at(seconds: i64) -> DateTime {
-        DateTime::from_unix_seconds(seconds)
+        DateTime::from_unix_micros(seconds * 1_000_000)
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn a_copy_of_format_9_notes_how_far_it_is_from_its_next_run_on() {
     assert_eq!(reached.to_string(), "2026-11-23T07:10:40.374010Z");
     let beginning = DateTime::from_unix_seconds(0);
     assert_eq!(state.reached_since(beginning).unwrap(), []);
-    let point = ReachedPoint::new(DateTime::parse("2026-11-23T07:11:00Z").unwrap(), reached);
+    let point = ReachedPoint::new(DateTime::from_unix_micros(1_795_417_860_000_000), reached);
     state.note_reached(point).unwrap();
     assert_eq!(state.reached_since(beginning).unwrap(), [point]);
 }

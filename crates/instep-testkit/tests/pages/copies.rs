@@ -1,8 +1,8 @@
 //! The pages of a copy, of a run that follows and of one that is over, and the state for programs.
 
-use std::fs;
+use std::{fs, process::Stdio, time::Duration};
 
-use instep_testkit::{FakeSource, Fault, instep};
+use instep_testkit::{FakeSource, Fault, Run, instep};
 use serde_json::Value;
 
 use crate::{
@@ -63,6 +63,37 @@ fn d14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
     }
     assert!(serving.page("pending").contains("bad.txt"));
     assert!(serving.page("runs").contains("kind deleted"));
+}
+
+#[test]
+fn d14_the_pages_of_another_process_show_the_run_under_way_and_the_lag_before_them() {
+    let source = FakeSource::start();
+    source.put("good.txt", "good");
+    source.snapshot();
+    let copies = tempfile::tempdir().unwrap();
+    let copy = copies.path().join("copy");
+    let url = source.capability_list_url();
+    let run = instep(["sync", &url]).arg(&copy).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let serving = Serving::spawn(instep(["status", "--listen", "127.0.0.1:0", "--json"]).arg(&copy));
+    // Nothing was sampled by this process: the points are those of the state.
+    let page = serving.page("?range=30d");
+    assert!(page.contains("the most in the last 30 days was"), "{page}");
+    assert!(!page.contains("Throughput by host"), "{page}");
+
+    source.put("slow.bin", "x".repeat(4_000));
+    source.fail_always("slow.bin", Fault::Drip(Duration::from_millis(20)));
+    source.snapshot();
+    let mut sync = instep(["sync", &url, "--retries", "0"]);
+    let mut sync = sync.arg(&copy).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let page = serving.wait_for("", |page| page.contains("In flight") && page.contains("slow.bin"));
+    assert!(page.contains("Throughput by host") && page.contains("0 of 1 resource"), "{page}");
+    let status = Run::of(instep(["status"]).arg(&copy)).with_code(0).stdout;
+    assert!(status.contains("Now         fetching, 0 of 1 resource, "), "{status}");
+    sync.kill().unwrap();
+    sync.wait().unwrap();
+    // A process that was killed is not taken for one that runs.
+    serving.wait_for("", |page| !page.contains("In flight"));
 }
 
 #[test]

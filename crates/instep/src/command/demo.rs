@@ -132,7 +132,11 @@ impl DemoSteps<'_> {
         let figures = format!(
             "{} using {}, {} received, each verified, in {}",
             counted(files, "file"),
-            run.text("strategy"),
+            match run.text("strategy") {
+                "dump" => "the Resource Dump",
+                "batch" => "a batch",
+                _ => "the Resource List",
+            },
             bytes(run.number("bytes")),
             elapsed(run.elapsed)
         );

@@ -67,8 +67,10 @@ impl Executable {
 
     /// Starts a server on a free port and waits until it answers requests.
     pub(super) fn serve(&self, folder: &Path) -> anyhow::Result<ServeProcess> {
-        let mut process =
-            self.command(&["serve", "--listen", "127.0.0.1:0"], folder).stderr(Stdio::inherit()).spawn()?;
+        let mut process = self
+            .command(&["serve", "--quiet", "--listen", "127.0.0.1:0"], folder)
+            .stderr(Stdio::inherit())
+            .spawn()?;
         let output = process.stdout.take().context("The server has no output")?;
         let mut lines = BufReader::new(output).lines();
         while let Some(line) = lines.next() {

@@ -26,7 +26,7 @@ pub(super) fn closing(report: &SyncReport) -> String {
     );
     for (number, what) in [
         (report.versions, "versions kept"),
-        (report.kept, "kept although they are gone"),
+        (report.kept, "kept although gone at the Source"),
         (report.failed, "failed"),
         (report.owed, "pending retry"),
         (report.skipped, "skipped"),

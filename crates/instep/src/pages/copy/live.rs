@@ -189,8 +189,8 @@ impl Monitor for CopyMonitor<'_> {
         let mut run = self.lock();
         run.take(&event, Instant::now());
         if let Some(file) = &self.file {
-            // While it waits nothing happens, so the figures of the round would stay.
-            file.write(matches!(event, Event::Phase(Phase::Waiting)), || run.figures());
+            // In a phase without further events the figures of the one before would stay.
+            file.write(matches!(event, Event::Phase(_)), || run.figures());
         }
         drop(run);
         self.changed.send_modify(|number| *number += 1);

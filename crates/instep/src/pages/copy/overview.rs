@@ -68,7 +68,7 @@ pub(super) fn overview(state: &ShownCopy, title: &str) -> PageBody {
         @if let Some(live) = live { section { h2 { "Throughput by host" } (hosts::table(&live.hosts, &live.waiting)) } }
         section {
             h2 { "Last runs" }
-            (runs::table(runs))
+            (runs::table(runs, status.running))
             p.more { a href="runs" { "All runs that are kept" } }
         }
         @if let Some(url) = &status.url {
@@ -150,7 +150,7 @@ fn progress(live: &LiveFigures) -> Markup {
                     @if live.planned_bytes > 0 { " of " (bytes(live.planned_bytes)) }
                     @if live.problems > 0 { ", " (counted(live.problems, "problem")) }
                 }
-            } @else { p.soft { "Nothing to do in this round." } }
+            } @else if live.phase == "waiting" { p.soft { "Nothing to do in this round." } }
             @if !live.note.is_empty() { p.soft { (name(&live.note)) } }
             (hosts::requests(live))
         }

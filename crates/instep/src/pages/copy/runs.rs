@@ -10,18 +10,19 @@ use crate::{
     ui::format::{count, elapsed, name},
 };
 
-/// Returns the runs as a table, each with its outcome.
-pub(super) fn table(runs: &[PastRun]) -> Markup {
+/// Returns the runs as a table, each with its outcome. The newest one has not ended if a run `is_active`; any other without an
+/// end was killed.
+pub(super) fn table(runs: &[PastRun], is_active: bool) -> Markup {
     html! {
         @if runs.is_empty() { p { "None yet." } } @else {
             table.listing.stacked.even {
                 thead { tr { th scope="col" { "Began" } th scope="col" { "Took" } th scope="col" { "Outcome" } th scope="col" { "Summary" } } }
                 tbody {
-                    @for run in runs {
+                    @for (number, run) in runs.iter().enumerate() {
                         tr {
                             td { (moment(run.started)) }
                             td { (took(run)) }
-                            td { (outcome(run)) }
+                            td { (outcome(run, is_active && number == 0)) }
                             td { (name(run.summary.as_deref().unwrap_or_default())) }
                         }
                     }
@@ -37,8 +38,9 @@ fn took(run: &PastRun) -> String {
     elapsed(std::time::Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
 }
 
-fn outcome(run: &PastRun) -> Markup {
+fn outcome(run: &PastRun, is_active: bool) -> Markup {
     let (class, text) = match run.exit_code {
+        None if is_active => ("updated", "under way"),
         None => ("updated", "did not end"),
         Some(0) => ("created", "in step"),
         // The rest of the meaning stands in the manual.

@@ -172,7 +172,8 @@ async fn operate(
 
 async fn hosts(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Response {
     let figures = served.fleet.figures();
-    let waiting: Vec<_> = figures.waiting.into_iter().map(|(host, left)| (host, Duration::from_secs(left))).collect();
+    let waiting: Vec<_> =
+        figures.waiting.into_iter().map(|(host, left)| (host, Duration::from_secs(left))).collect();
     let now = Instant::now();
     let hosts = served.display.hosts();
     let hosts: Vec<_> = hosts.iter().map(|(name, host)| host.figures(name, now)).collect();
