@@ -12,7 +12,7 @@ mod server;
 mod shown;
 
 pub(crate) use self::{
-    figures::{LiveFigures, LiveHost},
+    figures::LiveFigures,
     json::to_json,
     live::{CopyMonitor, HostThroughput},
     server::CopyServer,

@@ -55,7 +55,7 @@ pub(crate) struct LiveFigures {
 /// A request whose answer is arriving.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct LiveRequest {
+pub(crate) struct LiveRequest {
     pub(super) uri: String,
     pub(super) received: u64,
     pub(super) length: Option<u64>,
@@ -64,7 +64,7 @@ pub(super) struct LiveRequest {
 /// The traffic with a host since the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct LiveHost {
+pub(crate) struct LiveHost {
     pub(super) name: String,
     /// Bytes per second in the last ten seconds.
     pub(super) rate: u64,

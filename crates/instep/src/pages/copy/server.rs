@@ -21,7 +21,7 @@ use axum::{
 };
 use futures_util::stream;
 use http::StatusCode;
-use instep_destination::{self as destination, Status};
+use instep_destination::Status;
 use instep_source::serve::{self, ServerLimits};
 use maud::html;
 use serde::Deserialize;

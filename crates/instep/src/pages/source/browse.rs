@@ -45,7 +45,7 @@ impl Sorting {
     }
 
     /// Returns the place of an item in this order.
-    fn rank(self, item: &FolderItem) -> Rank {
+    fn rank(self, item: &FolderItem) -> ListingRank {
         let value = match (self.by, &item.resource) {
             (SortKey::Name, _) => None,
             (SortKey::Size, Some(resource)) => resource.state.length.map(u64::cast_signed),
@@ -53,7 +53,7 @@ impl Sorting {
             (SortKey::Time, _) => time(item).map(|time| time.unix_micros()),
         };
         let is_resource = item.resource.is_some();
-        Rank { is_resource, value, name: item.name.clone(), is_descending: self.descending }
+        ListingRank { is_resource, value, name: item.name.clone(), is_descending: self.descending }
     }
 
     /// Returns the address of a listing in this order, from its beginning or from a further place on.
@@ -77,7 +77,7 @@ impl Sorting {
 /// The place of an item in a listing: folders come before resources in either direction, and equal items are in the order of
 /// their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Rank {
+struct ListingRank {
     is_resource: bool,
     /// The size or the time.
     value: Option<i64>,
@@ -85,7 +85,7 @@ struct Rank {
     is_descending: bool,
 }
 
-impl Ord for Rank {
+impl Ord for ListingRank {
     fn cmp(&self, other: &Self) -> Ordering {
         let order = (self.value, &self.name).cmp(&(other.value, &other.name));
         let order = if self.is_descending { order.reverse() } else { order };
@@ -93,13 +93,13 @@ impl Ord for Rank {
     }
 }
 
-impl PartialOrd for Rank {
+impl PartialOrd for ListingRank {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Rank {
+impl ListingRank {
     /// Returns it as a parameter of an address.
     fn to_parameter(&self) -> String {
         let value = self.value.map(|value| value.to_string()).unwrap_or_default();
@@ -157,7 +157,7 @@ impl FolderListing {
     fn read(site: &PageContext<'_>, snapshot: &Snapshot, folder: &str, sorting: Sorting) -> Result<Self> {
         let from = site.parameter("from");
         if !sorting.is_plain() {
-            return Self::sorted(site, snapshot, folder, sorting, Rank::parse(&from, sorting));
+            return Self::sorted(site, snapshot, folder, sorting, ListingRank::parse(&from, sorting));
         }
         let mut items = site.view.folder(snapshot, folder, &from, MOST + 1)?;
         let next = (items.len() > MOST).then(|| items.pop()).flatten().map(|item| item.name);
@@ -174,9 +174,9 @@ impl FolderListing {
         snapshot: &Snapshot,
         folder: &str,
         sorting: Sorting,
-        after: Option<Rank>,
+        after: Option<ListingRank>,
     ) -> Result<Self> {
-        let mut page: BTreeMap<Rank, FolderItem> = BTreeMap::new();
+        let mut page: BTreeMap<ListingRank, FolderItem> = BTreeMap::new();
         let mut is_more = false;
         site.view.for_each_in_folder(snapshot, folder, |item| {
             let rank = sorting.rank(&item);
@@ -281,9 +281,9 @@ mod tests {
         let sorting = Sorting { by: SortKey::Size, descending: true };
         for (is_resource, value, name) in [(true, Some(12), "a, b"), (false, None, ""), (true, Some(-1), "1")]
         {
-            let rank = Rank { is_resource, value, name: name.to_owned(), is_descending: true };
-            assert_eq!(Rank::parse(&rank.to_parameter(), sorting), Some(rank));
+            let rank = ListingRank { is_resource, value, name: name.to_owned(), is_descending: true };
+            assert_eq!(ListingRank::parse(&rank.to_parameter(), sorting), Some(rank));
         }
-        assert_eq!(Rank::parse("nonsense", sorting), None);
+        assert_eq!(ListingRank::parse("nonsense", sorting), None);
     }
 }
