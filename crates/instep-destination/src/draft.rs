@@ -22,7 +22,7 @@ use resourcesync::{DateTime, Relation, Uri};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Error, PlanTotals, ProblemKind,
+    Error, LastmodTrust, PlanTotals, ProblemKind,
     map::climbs,
     plan::{Accounting, Condition, Desired, Selection},
     state::{Action, ActionKind, Actions, CopyState, Marks, Owed, SetId},
@@ -42,6 +42,7 @@ pub(crate) struct Policy {
     /// Relations whose targets are wanted too.
     pub(crate) with_links: Vec<Relation>,
     pub(crate) delete: bool,
+    pub(crate) lastmod: LastmodTrust,
     /// The condition that the metadata records of wanted resources must meet.
     pub(crate) condition: Option<Condition>,
     /// Media types of alternate representations, the preferred first.
@@ -104,6 +105,10 @@ pub(crate) struct InventoryCount {
     pub(crate) inferred: u64,
     /// Held resources that are gone at the Source, and that the operator keeps.
     pub(crate) kept: u64,
+    /// Entries of plain Sitemaps.
+    pub(crate) plain: u64,
+    /// Images and videos of pages that lie where the Source must not lead to.
+    pub(crate) media_elsewhere: u64,
 }
 
 impl Draft {

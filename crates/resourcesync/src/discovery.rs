@@ -26,7 +26,7 @@ mod robots;
 
 pub use html::{HtmlLink, from_html};
 pub use link_header::{HeaderLink, from_link_header, parse_link_header};
-pub use robots::from_robots;
+pub use robots::{crawl_delay, from_robots};
 
 use crate::value::{Uri, UriError};
 

@@ -107,6 +107,7 @@ impl Climb<'_> {
             other_sets,
             way: Way::Itself,
             troubles: Vec::new(),
+            crawl_delay: None,
         })
     }
 
@@ -212,6 +213,7 @@ impl Climb<'_> {
             other_sets: Vec::new(),
             way: Way::Itself,
             troubles: Vec::new(),
+            crawl_delay: None,
         }
     }
 

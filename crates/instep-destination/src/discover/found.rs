@@ -1,6 +1,6 @@
 //! The result of discovery: sets of resources and their capabilities.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use resourcesync::{Capability, Form, Header, Link, Uri};
 
@@ -21,6 +21,8 @@ pub struct Discovered {
     pub way: Way,
     /// The faults on the way.
     pub troubles: Vec<Trouble>,
+    /// The pause between two requests that the host's `robots.txt` asks for, where that led to the documents.
+    pub crawl_delay: Option<Duration>,
 }
 
 impl Discovered {

@@ -67,7 +67,7 @@ pub(crate) async fn discover_again(
         places.extend(search::guesses(url));
     }
     match search.look_at_all(places).await? {
-        Some(found) => Ok(found),
+        Some(found) => Ok(search.paced(found)),
         None => Err(search.nothing(url)),
     }
 }

@@ -1,5 +1,7 @@
 //! The search for the first document that leads on.
 
+use std::time::Duration;
+
 use http::header;
 use instep_net::{HttpError, Origin};
 use resourcesync::{ReadError, SyntaxErrorKind, Uri, discovery};
@@ -18,6 +20,7 @@ pub(super) struct Search<'a> {
     speaker: Option<Origin>,
     looked_at: Vec<Trouble>,
     invalid: Option<DiscoverError>,
+    crawl_delay: Option<Duration>,
 }
 
 /// The bytes of a page that are searched for links.
@@ -36,7 +39,7 @@ pub(super) enum Sight {
 impl<'a> Search<'a> {
     pub(super) fn new(url: &Uri, documents: &'a Documents, sets: &'a [String]) -> Self {
         let speaker = Origin::parse(url.as_str()).ok();
-        Self { documents, sets, speaker, looked_at: Vec::new(), invalid: None }
+        Self { documents, sets, speaker, looked_at: Vec::new(), invalid: None, crawl_delay: None }
     }
 
     /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the
@@ -71,6 +74,12 @@ impl<'a> Search<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Adds to what was found the pause that `robots.txt` asks for.
+    pub(super) fn paced(&self, mut found: Discovered) -> Discovered {
+        found.crawl_delay = self.crawl_delay;
+        found
     }
 
     /// Tries one more place. A fault there does not end the search (DISC-8).
@@ -116,7 +125,9 @@ impl<'a> Search<'a> {
         let Ok(file) = discovery::robots(url) else { return Vec::new() };
         let Ok(download) = self.documents.get(&file, None).await else { return Vec::new() };
         let text = download.start(PAGE_BYTES).unwrap_or_default();
-        let named = discovery::from_robots(&String::from_utf8_lossy(&text), &download.uri);
+        let text = String::from_utf8_lossy(&text);
+        self.crawl_delay = discovery::crawl_delay(&text, "instep");
+        let named = discovery::from_robots(&text, &download.uri);
         distinct(Way::Robots, named.into_iter())
     }
 

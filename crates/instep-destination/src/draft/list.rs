@@ -5,7 +5,7 @@ use resourcesync::{DateTime, Entry, Link, Severity};
 
 use super::{Draft, merging::PartSource};
 use crate::{
-    Error, ProblemKind,
+    Error, LastmodTrust, ProblemKind,
     clock::latest_time,
     documents::Document,
     plan::{Desired, DesiredPresence, LinksNamed, deciding_time, plausible},
@@ -77,6 +77,7 @@ impl Draft {
         let latest = Some(latest_time(document.date));
         let at = plausible(document.header.metadata.as_ref().and_then(|root| root.at).or(stated), latest);
         let at = deciding_time(at, was_applied);
+        let is_plain = document.header.metadata.is_none();
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let mut part = Part::default();
@@ -90,6 +91,10 @@ impl Draft {
                 continue;
             }
             self.inventory.usable += 1;
+            self.inventory.plain += u64::from(is_plain);
+            if self.policy.lastmod == LastmodTrust::Ask {
+                entry.lastmod = None;
+            }
             self.add_entry(&mut part, speaker.as_ref(), &entry, InventoryTime { at, latest })?;
             if part.len() >= Self::PART {
                 self.merge_part(std::mem::take(&mut part), at)?;
@@ -123,6 +128,7 @@ impl Draft {
         self.note_links(speaker, entry)?;
         let before = part.linked.len();
         self.add_linked(&mut part.linked, speaker, entry);
+        self.add_media(&mut part.linked, speaker, entry);
         match self.preferred(speaker, entry) {
             Some(alternate) => {
                 part.linked.push(alternate);
@@ -143,6 +149,18 @@ impl Draft {
                 && speaker.is_none_or(|speaker| self.policy.scope.check(speaker, link.href.as_str()).is_ok())
         };
         linked.extend(entry.links.iter().filter(in_scope).map(Desired::of_link));
+    }
+
+    /// Adds the images and videos of a page. They are selected like resources; those on other hosts are left to the
+    /// operator, because a page may show what belongs to others.
+    fn add_media(&mut self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, page: &Entry) {
+        for uri in &page.media {
+            if speaker.is_some_and(|speaker| self.policy.scope.check(speaker, uri.as_str()).is_err()) {
+                self.inventory.media_elsewhere += 1;
+            } else if self.policy.selection.wants_uri(uri.as_str()) {
+                linked.push(Desired::of_entry(&Entry::new(uri.clone()), DesiredPresence::Present));
+            }
+        }
     }
 
     /// Decides about a part: what is listed itself counts before the target of a link, and that before what is not

@@ -102,6 +102,7 @@ mod tests {
             other_sets: Vec::new(),
             way: crate::discover::Way::Itself,
             troubles: Vec::new(),
+            crawl_delay: None,
         };
         channels(&source).remove(&(uri("http://a/caps.xml"), Kind::Changes)).unwrap()
     }

@@ -24,6 +24,9 @@ pub struct Entry {
     pub metadata: Metadata,
     /// The `rs:ln` elements, in order.
     pub links: Vec<Link>,
+    /// The images and videos that the page shows, by the Sitemap extensions for them. Writers do not write them, so they
+    /// are not part of the value.
+    pub media: Vec<Uri>,
     /// Place in the document; not part of the value.
     pub position: Position,
     pub(crate) places: Places,
@@ -163,6 +166,7 @@ impl Entry {
         (self.lastmod, self.changefreq, self.priority) = (None, None, None);
         self.metadata.clear();
         self.links.clear();
+        self.media.clear();
         self.position = Position::default();
         self.places.clear();
     }

@@ -10,6 +10,10 @@ use super::tag::Tag;
 pub(crate) const SITEMAP: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
 /// The namespace of ResourceSync.
 pub(crate) const RS: &str = "http://www.openarchives.org/rs/terms/";
+/// The namespace of images that pages of a site show.
+pub(crate) const SITEMAP_IMAGE: &str = "http://www.google.com/schemas/sitemap-image/1.1";
+/// The namespace of videos that pages of a site show.
+pub(crate) const SITEMAP_VIDEO: &str = "http://www.google.com/schemas/sitemap-video/1.1";
 /// The namespace of the `xml` prefix.
 const XML: &str = "http://www.w3.org/XML/1998/namespace";
 

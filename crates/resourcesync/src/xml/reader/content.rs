@@ -7,9 +7,12 @@ use crate::{
     document::Entry,
     error::{ReadError, SyntaxErrorKind},
     finding::{Finding, Severity},
-    value::ChangeFreq,
+    value::{ChangeFreq, Uri},
     xml::attributes::datetime,
 };
+
+/// The depth of the content of an entry's elements.
+const LEAF_DEPTH: usize = 3;
 
 const FIRST_TAKEN: &str = "one; the first is taken";
 
@@ -48,7 +51,7 @@ impl<R: BufRead> DocumentReader<R> {
                     match kind {
                         Element::Md => self.root_metadata(),
                         Element::Ln => self.root_link(),
-                        Element::Foreign => {}
+                        Element::Foreign | Element::Media | Element::MediaLoc => {}
                         _ => {
                             let found = "another Sitemap element under the root";
                             self.report("GEN-13", Severity::Error, found, "entries only");
@@ -107,7 +110,7 @@ impl<R: BufRead> DocumentReader<R> {
                 }
             }
             Element::Loc => {
-                self.read_text(empty)?;
+                self.read_text(empty, LEAF_DEPTH)?;
                 match once(&mut seen.loc) {
                     true => seen.usable = self.loc(entry),
                     false => self.report("GEN-14", Severity::Error, "a second loc", FIRST_TAKEN),
@@ -115,7 +118,7 @@ impl<R: BufRead> DocumentReader<R> {
                 return Ok(());
             }
             Element::LastMod => {
-                self.read_text(empty)?;
+                self.read_text(empty, LEAF_DEPTH)?;
                 match once(&mut seen.lastmod) {
                     true => entry.lastmod = self.lastmod(),
                     false => self.report("GEN-15", Severity::Error, "a second lastmod", FIRST_TAKEN),
@@ -123,7 +126,7 @@ impl<R: BufRead> DocumentReader<R> {
                 return Ok(());
             }
             Element::ChangeFreq => {
-                self.read_text(empty)?;
+                self.read_text(empty, LEAF_DEPTH)?;
                 match once(&mut seen.changefreq) {
                     true => entry.changefreq = self.changefreq(),
                     false => self.report("GEN-16", Severity::Error, "a second changefreq", FIRST_TAKEN),
@@ -131,11 +134,12 @@ impl<R: BufRead> DocumentReader<R> {
                 return Ok(());
             }
             Element::Priority => {
-                self.read_text(empty)?;
+                self.read_text(empty, LEAF_DEPTH)?;
                 entry.priority = Some(self.text.trim_ascii().into());
                 return Ok(());
             }
-            Element::Foreign => {}
+            Element::Media => return self.read_media(entry, empty),
+            Element::Foreign | Element::MediaLoc => {}
             Element::Root(_) | Element::Entry(_) | Element::OtherSitemap => {
                 let found = "an unknown Sitemap element in an entry";
                 self.report("GEN-14", Severity::Error, found, "loc, lastmod, changefreq, priority");
@@ -151,7 +155,7 @@ impl<R: BufRead> DocumentReader<R> {
             Element::LastMod => (2, "lastmod"),
             Element::ChangeFreq => (3, "changefreq"),
             Element::Priority => (4, "priority"),
-            Element::Md | Element::Ln | Element::Foreign => (5, ""),
+            Element::Md | Element::Ln | Element::Foreign | Element::Media | Element::MediaLoc => (5, ""),
             Element::Root(_) | Element::Entry(_) | Element::OtherSitemap => return,
         };
         if rank < seen.rank {
@@ -190,14 +194,43 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
-    /// Reads the text of a leaf element into `self.text`, entities and CDATA included.
-    fn read_text(&mut self, empty: bool) -> Result<(), ReadError> {
+    /// Reads the places of an image or a video that a page shows, and skips what else is said of it.
+    fn read_media(&mut self, entry: &mut Entry, empty: bool) -> Result<(), ReadError> {
+        let mut open = !empty;
+        while open {
+            match self.step(LEAF_DEPTH)? {
+                None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
+                Some(ReadStep::End) => open = false,
+                Some(ReadStep::Text) => {}
+                Some(ReadStep::Start { kind: Element::MediaLoc, empty }) => {
+                    self.read_text(empty, LEAF_DEPTH + 1)?;
+                    self.media_loc(entry);
+                }
+                Some(ReadStep::Start { empty, .. }) => self.skip(LEAF_DEPTH + 1, empty)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn media_loc(&mut self, entry: &mut Entry) {
+        match Uri::parse(self.text.trim_ascii()) {
+            Ok(uri) if self.has_room(entry.media.len()) => entry.media.push(uri),
+            Ok(_) => {}
+            Err(error) => {
+                let found = format!("the place of an image or a video: {error}");
+                self.report("GEN-14", Severity::Warning, found, "an absolute URI");
+            }
+        }
+    }
+
+    /// Reads the text of a leaf element at a depth into `self.text`, entities and CDATA included.
+    fn read_text(&mut self, empty: bool, depth: usize) -> Result<(), ReadError> {
         self.text.clear();
         let at = self.at;
         let mut open = !empty;
         while open {
             self.in_leaf = true;
-            let step = self.step(3);
+            let step = self.step(depth);
             self.in_leaf = false;
             match step? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
@@ -206,7 +239,7 @@ impl<R: BufRead> DocumentReader<R> {
                 Some(ReadStep::Start { empty, .. }) => {
                     let text = std::mem::take(&mut self.text);
                     self.report("GEN-14", Severity::Error, "an element within a text element", "text only");
-                    self.skip(4, empty)?;
+                    self.skip(depth + 1, empty)?;
                     self.text = text;
                 }
             }

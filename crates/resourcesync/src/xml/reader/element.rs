@@ -1,6 +1,9 @@
 //! The roles of elements, by their names.
 
-use crate::{document::Form, xml::names::Namespace};
+use crate::{
+    document::Form,
+    xml::names::{Namespace, SITEMAP_IMAGE, SITEMAP_VIDEO},
+};
 
 /// The role of an element in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +17,10 @@ pub(super) enum Element {
     Md,
     Ln,
     OtherSitemap,
+    /// An image or a video that a page of a site shows.
+    Media,
+    /// The place of its bytes.
+    MediaLoc,
     Foreign,
 }
 
@@ -32,6 +39,16 @@ pub(super) fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Eleme
         (Namespace::Sitemap, _) => Element::OtherSitemap,
         (namespace, "md") if namespace.is_rs() => Element::Md,
         (namespace, "ln") if namespace.is_rs() => Element::Ln,
+        (Namespace::Foreign(uri), local) => media(uri, local),
+        _ => Element::Foreign,
+    }
+}
+
+/// Returns the role of an element of the Sitemap extensions for images and videos. A player is a page, no video.
+fn media(namespace: &str, local: &str) -> Element {
+    match (namespace, local) {
+        (SITEMAP_IMAGE, "image") | (SITEMAP_VIDEO, "video") => Element::Media,
+        (SITEMAP_IMAGE, "loc") | (SITEMAP_VIDEO, "content_loc" | "thumbnail_loc") => Element::MediaLoc,
         _ => Element::Foreign,
     }
 }
