@@ -1,0 +1,78 @@
+//! `instep upgrade-sitemap`: makes a Resource List with Change Lists of a Sitemap that something else writes.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Args;
+use instep_source::{Content, DumpPolicy, MaxDeletions, PublishOptions};
+use resourcesync::Uri;
+
+use crate::{
+    args::{headings::WHAT_TO_PUBLISH, values, waiting::WaitArgs},
+    exit::Exit,
+    publication::publish_once_and,
+    sitemap::SitemapFiles,
+    ui::Output,
+};
+
+/// Make a Sitemap a Resource List with Change Lists, in place
+///
+/// The first run writes the documents of a Source beside the Sitemap: a Source Description, a Capability List and a Change
+/// List. Each run compares the Sitemap with the run before, lists what changed, and adds to the Sitemap what makes it a
+/// Resource List. Search engines read it as before. Run it from cron after whatever writes the Sitemap.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct UpgradeSitemapCommand {
+    /// The Sitemap, or an index whose Sitemaps lie in the same folder or below it
+    #[arg(value_name = "SITEMAP")]
+    file: PathBuf,
+    /// The URL at which the folder of the Sitemap is served
+    #[arg(long, value_name = "URL", help_heading = WHAT_TO_PUBLISH)]
+    base_url: String,
+    /// Folder of the catalogue, with what the last run saw [default: .instep beside the Sitemap]
+    #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = WHAT_TO_PUBLISH)]
+    state: Option<PathBuf>,
+    /// Publish any number of deletions
+    #[arg(long, help_heading = WHAT_TO_PUBLISH)]
+    allow_deletions: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  instep upgrade-sitemap /srv/www/sitemap.xml --base-url https://example.org/
+  15 * * * *  instep upgrade-sitemap /srv/www/sitemap.xml --base-url https://example.org/ --quiet";
+
+/// The name of the manifest in the folder of the catalogue.
+const MANIFEST: &str = "sitemap.jsonl";
+
+impl UpgradeSitemapCommand {
+    /// Runs the command.
+    pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
+        let sitemap = SitemapFiles::find(&self.file, &self.base_url)?;
+        let mut options = PublishOptions::new(sitemap.folder(), &self.base_url);
+        if let Some(state) = self.state {
+            options.state = state;
+        }
+        let manifest = options.state.join(MANIFEST);
+        sitemap.write_manifest(&manifest)?;
+        let root = sitemap.folder().to_owned();
+        options.sets[0].content = vec![Content::Manifest { path: manifest, root }];
+        options.out = sitemap.folder().to_owned();
+        options.dumps.policy = DumpPolicy::Never;
+        // The host has one already, or its Sitemap would not be found.
+        options.robots = false;
+        if self.allow_deletions {
+            options.guard.most = MaxDeletions::Count(u64::MAX);
+        }
+        publish_once_and("upgrade-sitemap", &options, self.wait, output, &|report| {
+            let up = Uri::parse(&self.base_url)?.resolve("resourcesync/capabilitylist.xml");
+            let up = up.with_context(|| format!("{} is no folder", self.base_url))?;
+            let has_changed = report.created + report.updated + report.deleted > 0;
+            let written = sitemap.amend(up.as_str(), report.at, has_changed)?;
+            output.note(format!("{written} Sitemaps are Resource Lists now"));
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! The text of a Sitemap with what makes it a Resource List (§10.1), and without it again.
+
+use anyhow::{Context, bail};
+
+/// The marks around what was added, so that the next run finds it.
+const BEGIN: &str = "<!--instep-->";
+const END: &str = "<!--/instep-->";
+
+/// The namespace of ResourceSync.
+const TERMS: &str = "http://www.openarchives.org/rs/terms/";
+
+/// What a Sitemap says once it is a Resource List.
+pub(super) struct Addition<'a> {
+    /// The Capability List.
+    pub(super) up: &'a str,
+    /// The index that the list is a part of.
+    pub(super) index: Option<&'a str>,
+    /// The time of the list.
+    pub(super) at: &'a str,
+}
+
+/// Returns `true` if an earlier run has added something.
+pub(super) fn is_amended(text: &[u8]) -> bool {
+    find(text, BEGIN).is_some()
+}
+
+/// Returns a Sitemap with an addition in place of the former one. Everything else stays as it is.
+///
+/// Errors: the text has no root element, or its root is closed at once.
+pub(super) fn amended(text: &[u8], addition: &Addition<'_>) -> anyhow::Result<Vec<u8>> {
+    let text = without_addition(text)?;
+    let (start, end) = root(&text).context("no root element; a Sitemap in UTF-8 is expected")?;
+    let tag = std::str::from_utf8(&text[start..end]).context("the root element is not UTF-8")?;
+    if tag.ends_with('/') {
+        bail!("the list is empty");
+    }
+    let prefix = prefix(tag);
+    let mut amended = Vec::with_capacity(text.len() + 400);
+    amended.extend_from_slice(&text[..end]);
+    if !tag.contains(&format!("xmlns:{prefix}=")) {
+        amended.extend_from_slice(format!(" xmlns:{prefix}=\"{TERMS}\"").as_bytes());
+    }
+    let link = |rel: &str, href: &str| format!("<{prefix}:ln rel=\"{rel}\" href=\"{}\"/>", escaped(href));
+    let index = addition.index.map(|index| link("index", index)).unwrap_or_default();
+    let (up, at) = (link("up", addition.up), addition.at);
+    let added = format!(">{BEGIN}{up}{index}<{prefix}:md capability=\"resourcelist\" at=\"{at}\"/>{END}");
+    amended.extend_from_slice(added.as_bytes());
+    amended.extend_from_slice(&text[end + 1..]);
+    Ok(amended)
+}
+
+fn without_addition(text: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let Some(begin) = find(text, BEGIN) else { return Ok(text.to_vec()) };
+    let end = find(&text[begin..], END).context("the end of the former addition is missing")?;
+    Ok([&text[..begin], &text[begin + end + END.len()..]].concat())
+}
+
+/// Returns where the tag of the root begins, and where its `>` is.
+fn root(text: &[u8]) -> Option<(usize, usize)> {
+    let mut at = 0;
+    loop {
+        at += text[at..].iter().position(|byte| *byte == b'<')?;
+        let rest = &text[at..];
+        let skipped = match rest.get(1)? {
+            b'?' => find(rest, "?>")? + 2,
+            b'!' if rest.starts_with(b"<!--") => find(rest, "-->")? + 3,
+            b'!' => return None,
+            _ => break,
+        };
+        at += skipped;
+    }
+    let mut quote = None;
+    for (place, byte) in text.iter().enumerate().skip(at) {
+        match (quote, byte) {
+            (None, b'>') => return Some((at, place)),
+            (None, b'"' | b'\'') => quote = Some(*byte),
+            (Some(open), byte) if open == *byte => quote = None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns a prefix for the namespace: the one that is declared for it, else one that is free.
+fn prefix(tag: &str) -> &str {
+    for declaration in tag.split("xmlns:").skip(1) {
+        if let Some((name, value)) = declaration.split_once('=')
+            && value.trim_start().get(1..).is_some_and(|value| value.starts_with(TERMS))
+        {
+            return name.trim();
+        }
+    }
+    if tag.contains("xmlns:rs=") || tag.contains("xmlns:rs ") { "resourcesync" } else { "rs" }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+}
+
+fn find(text: &[u8], what: &str) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = "\u{feff}<?xml version=\"1.0\"?>\n<!-- a > b -->\n<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'\n  \
+                         xmlns:x=\"urn:x>y\">\n  <url><loc>http://e.org/</loc><x:y/></url>\n</urlset>\n";
+
+    fn add(text: &str, at: &str) -> String {
+        let addition = Addition { up: "http://e.org/caps.xml?a&b", index: None, at };
+        String::from_utf8(amended(text.as_bytes(), &addition).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn an_addition_changes_nothing_else_and_replaces_the_former_one() {
+        let first = add(PLAIN, "2026-01-01T00:00:00Z");
+        assert!(is_amended(first.as_bytes()) && !is_amended(PLAIN.as_bytes()));
+        let declared = PLAIN.replace("urn:x>y\">", &format!("urn:x>y\" xmlns:rs=\"{TERMS}\">"));
+        assert_eq!(String::from_utf8(without_addition(first.as_bytes()).unwrap()).unwrap(), declared);
+        assert_eq!(add(&first, "2026-01-01T00:00:00Z"), first);
+        let second = add(&first, "2026-01-02T00:00:00Z");
+        assert_eq!(second.matches(BEGIN).count(), 1);
+        assert!(second.contains("at=\"2026-01-02T00:00:00Z\"") && second.contains("caps.xml?a&amp;b"));
+    }
+
+    #[test]
+    fn a_prefix_that_is_taken_stays_what_it_is() {
+        let taken = PLAIN.replace("xmlns:x=\"urn:x>y\"", "xmlns:rs=\"urn:other\"");
+        assert!(add(&taken, "2026").contains("<resourcesync:md "));
+        let own = PLAIN.replace("xmlns:x=\"urn:x>y\"", &format!("xmlns:r=\"{TERMS}\""));
+        assert!(add(&own, "2026").contains("<r:md "));
+    }
+
+    #[test]
+    fn what_has_no_root_or_no_content_is_refused() {
+        let addition = Addition { up: "u", index: None, at: "2026" };
+        for wrong in ["", "text", "<?xml?>", "<!DOCTYPE html><html>", "<urlset/>", "<urlset a='>"] {
+            assert!(amended(wrong.as_bytes(), &addition).is_err(), "{wrong}");
+        }
+    }
+}

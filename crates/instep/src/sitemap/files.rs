@@ -1,0 +1,173 @@
+//! A Sitemap and its parts as files, read whole before anything is written.
+
+use std::{
+    fs::{self, File},
+    io::{BufReader, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use percent_encoding::percent_decode_str;
+use resourcesync::{DateTime, DocumentReader, Entry, Form, ReadOptions};
+use serde_json::json;
+
+use super::amended::{Addition, amended, is_amended};
+
+/// Bytes of a Sitemap, not compressed: four times what the protocol allows.
+const MOST_BYTES: u64 = 200 << 20;
+
+/// A Sitemap, and its parts if it is an index.
+pub(crate) struct SitemapFiles {
+    folder: PathBuf,
+    base_url: String,
+    top: PathBuf,
+    parts: Vec<PathBuf>,
+}
+
+impl SitemapFiles {
+    /// Finds the parts of the Sitemap in a file whose folder is served at `base_url`.
+    ///
+    /// Errors: the file or a part of it is not there, or is no Sitemap.
+    pub(crate) fn find(file: &Path, base_url: &str) -> anyhow::Result<Self> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut base_url = base_url.to_owned();
+        if !base_url.ends_with('/') {
+            base_url.push('/');
+        }
+        let mut files = Self { folder: folder.to_owned(), base_url, top: file.to_owned(), parts: Vec::new() };
+        let mut parts = Vec::new();
+        let form = each_entry(file, &mut |entry| {
+            parts.push(entry.loc.as_str().to_owned());
+            // Only the entries of an index are needed, and a list may be long.
+            parts.truncate(50_000);
+            Ok(())
+        })?;
+        if form == Form::Index {
+            files.parts = parts.iter().map(|loc| files.local(loc)).collect::<Result<_, _>>()?;
+        }
+        Ok(files)
+    }
+
+    /// Returns the file that is served at a URL.
+    fn local(&self, loc: &str) -> anyhow::Result<PathBuf> {
+        let below = loc.strip_prefix(&self.base_url);
+        let below = below.map(|path| percent_decode_str(path).decode_utf8_lossy().into_owned());
+        let is_inside = |path: &String| path.split('/').all(|step| !matches!(step, "" | "." | ".."));
+        let path = below.filter(is_inside).with_context(|| {
+            format!("{} names {loc}, which is not below {}", self.top.display(), self.base_url)
+        })?;
+        Ok(self.folder.join(path))
+    }
+
+    /// Returns the folder of the Sitemap.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Writes what all lists name as a manifest of a Source.
+    ///
+    /// Errors: a list cannot be read to its end. A part of them would tell of deletions that never were.
+    pub(crate) fn write_manifest(&self, path: &Path) -> anyhow::Result<()> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).with_context(|| format!("Cannot make {}", folder.display()))?;
+        let mut manifest = tempfile::NamedTempFile::new_in(folder)?;
+        let mut out = std::io::BufWriter::new(manifest.as_file_mut());
+        let lists = if self.parts.is_empty() { std::slice::from_ref(&self.top) } else { &self.parts[..] };
+        for list in lists {
+            let form = each_entry(list, &mut |entry| {
+                let line = json!({
+                    "uri": entry.loc.as_str(),
+                    "lastmod": entry.lastmod.as_ref().map(DateTime::to_string),
+                    "changefreq": entry.changefreq.map(|frequency| frequency.as_str()),
+                });
+                writeln!(out, "{line}").map_err(Into::into)
+            })?;
+            if form == Form::Index && !self.parts.is_empty() {
+                bail!(
+                    "{} is an index within an index, which the Sitemap protocol does not allow",
+                    list.display()
+                );
+            }
+        }
+        out.flush()?;
+        drop(out);
+        manifest.persist(path).with_context(|| format!("Cannot write {}", path.display()))?;
+        Ok(())
+    }
+
+    /// Makes a Resource List of each file that is none yet, of all of them if something changed. Returns the number of
+    /// files that were written. Each of them is the old one or the new one at every instant.
+    ///
+    /// Errors: a file cannot be written.
+    pub(crate) fn amend(&self, up: &str, at: DateTime, has_changed: bool) -> anyhow::Result<u64> {
+        let at = at.to_string();
+        let name = self.top.file_name().unwrap_or_default().to_string_lossy();
+        let index = format!("{}{name}", self.base_url);
+        let mut written = 0;
+        // The index last: what it leads to is right by then.
+        for path in self.parts.iter().chain([&self.top]) {
+            let index = (path != &self.top).then_some(&*index);
+            let (text, is_coded) = read(path)?;
+            if is_amended(&text) && !has_changed {
+                continue;
+            }
+            let addition = Addition { up, index, at: &at };
+            let text = amended(&text, &addition).with_context(|| path.display().to_string())?;
+            replace(path, &text, is_coded).with_context(|| format!("Cannot write {}", path.display()))?;
+            written += 1;
+        }
+        Ok(written)
+    }
+}
+
+/// Passes each entry of a Sitemap to `take`. Returns its form.
+fn each_entry(path: &Path, take: &mut dyn FnMut(&Entry) -> anyhow::Result<()>) -> anyhow::Result<Form> {
+    let wrong = || format!("{} is no Sitemap that can be used", path.display());
+    let file = File::open(path).with_context(|| format!("Cannot read {}", path.display()))?;
+    let mut reader = DocumentReader::open(BufReader::new(file), ReadOptions::new()).with_context(wrong)?;
+    let header = reader.header();
+    let (form, capability) = (header.form, header.capability().cloned());
+    if let Some(other) = capability.filter(|capability| *capability != resourcesync::Capability::ResourceList)
+    {
+        bail!("{} is a document of ResourceSync of another kind: {}", path.display(), other.as_str());
+    }
+    let (mut entry, mut usable) = (Entry::default(), 0);
+    while reader.read_entry(&mut entry).with_context(wrong)? {
+        usable += 1;
+        take(&entry)?;
+    }
+    if reader.entries_read() > usable {
+        let unusable = reader.entries_read() - usable;
+        bail!("{}: {unusable} entries have no usable loc; correct them first", path.display());
+    }
+    Ok(form)
+}
+
+fn read(path: &Path) -> anyhow::Result<(Vec<u8>, bool)> {
+    let bytes = fs::read(path).with_context(|| format!("Cannot read {}", path.display()))?;
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok((bytes, false));
+    }
+    let mut text = Vec::new();
+    let decoder = flate2::read::MultiGzDecoder::new(&bytes[..]);
+    decoder.take(MOST_BYTES + 1).read_to_end(&mut text).with_context(|| path.display().to_string())?;
+    if text.len() as u64 > MOST_BYTES {
+        bail!("{} has more than {MOST_BYTES} bytes when it is unpacked", path.display());
+    }
+    Ok((text, true))
+}
+
+fn replace(path: &Path, text: &[u8], is_coded: bool) -> anyhow::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    if is_coded {
+        let mut encoder = flate2::write::GzEncoder::new(file.as_file_mut(), flate2::Compression::default());
+        encoder.write_all(text)?;
+        encoder.finish()?;
+    } else {
+        file.write_all(text)?;
+    }
+    file.as_file().set_permissions(fs::metadata(path)?.permissions())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
