@@ -9,7 +9,11 @@ mod record;
 mod recover;
 mod work;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::mpsc;
 
@@ -17,6 +21,7 @@ use crate::{
     changes::ChangeSink,
     state::{CopyState, Operation, StateError, Waits},
     store::{Durability, StagedName, Store, StoreError},
+    web_archive::WebArchive,
 };
 
 pub(crate) use record::{
@@ -25,6 +30,9 @@ pub(crate) use record::{
 
 use group::Group;
 use record::Refused;
+
+/// The time for which a sink that failed is left alone.
+const QUIET: Duration = Duration::from_secs(30);
 
 /// A commit that failed; what the group had done is resolved by the next [`Committer::open`].
 #[derive(Debug, thiserror::Error)]
@@ -46,8 +54,12 @@ pub(crate) struct Committer {
     group: Group,
     hook: Option<StepHook>,
     sink: Option<Arc<dyn ChangeSink>>,
+    /// The sink failed, and is left alone until then.
+    quiet_until: Option<Instant>,
     /// The base of the paths, until the first group has recorded it.
     base: Option<String>,
+    /// Holds the bytes of a group before the group is committed.
+    archive: Option<Arc<WebArchive>>,
 }
 
 impl std::fmt::Debug for Committer {
@@ -73,8 +85,17 @@ impl Committer {
         if !options.accepts_emptied && !state.held_after(None, 1)?.is_empty() {
             store.expect_files()?;
         }
-        let mut committer =
-            Self { store, state, options, group: Group::default(), hook: None, sink: None, base: None };
+        let mut committer = Self {
+            store,
+            state,
+            options,
+            group: Group::default(),
+            hook: None,
+            sink: None,
+            quiet_until: None,
+            base: None,
+            archive: None,
+        };
         let recovered = committer.recover()?;
         Ok((committer, recovered))
     }
@@ -100,6 +121,11 @@ impl Committer {
     pub(crate) fn with_base(mut self, base: Option<String>) -> Self {
         self.base = base;
         self
+    }
+
+    /// Waits, before each group, until an archive has what brought it.
+    pub(crate) fn archive_first(&mut self, archive: Arc<WebArchive>) {
+        self.archive = Some(archive);
     }
 
     /// The state, to read.
@@ -201,6 +227,10 @@ impl Committer {
         }
         let mut intent = None;
         if !work.operations.is_empty() {
+            if let Some(archive) = &self.archive {
+                // Before the intent: what the copy has is not asked for again, so the archive must have it by then.
+                archive.keep()?;
+            }
             self.step(Step::SyncStaged)?;
             // Bytes before the intent: an intent that survives a power loss must find whole files to place.
             self.store.sync_staged(&work.staged())?;
@@ -226,17 +256,20 @@ impl Committer {
         Ok(flushed)
     }
 
-    /// Hands over what is committed. A sink that fails once is left alone until the next run: what it did not take, it
-    /// gets then.
+    /// Hands over what is committed. A sink that fails is left alone for a while, so that a receiver that is down does not
+    /// hold up every group: what it did not take, it gets then, or in the next run.
     fn tell_changes(&mut self) -> Result<Option<io::Error>, CommitError> {
         const AT_A_TIME: usize = 1_000;
         let Some(sink) = self.sink.clone() else { return Ok(None) };
+        if self.quiet_until.is_some_and(|until| Instant::now() < until) {
+            return Ok(None);
+        }
         loop {
             let changes = self.state.changes(AT_A_TIME)?;
             let Some(last) = changes.last().map(|change| change.sequence) else { return Ok(None) };
             // Forgotten only after the sink took them: a kill in between hands them over twice, and never not at all.
             if let Err(error) = sink.take(&changes) {
-                self.sink = None;
+                self.quiet_until = Some(Instant::now() + QUIET);
                 return Ok(Some(error));
             }
             self.state.forget_changes(last)?;

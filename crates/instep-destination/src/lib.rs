@@ -29,6 +29,7 @@ mod store;
 mod sync;
 mod transfer;
 mod versions;
+mod web_archive;
 
 pub use audit::audit;
 pub use changes::{ChangeSink, CopyChange};
@@ -46,7 +47,7 @@ pub use monitor::{
     VoidMonitor,
 };
 pub use options::{
-    AccessOptions, AuditOptions, CallbackOptions, Credential, Durability, MaxDelete, Secret,
+    AccessOptions, AuditOptions, CallbackOptions, Credential, Durability, LastmodTrust, MaxDelete, Secret,
     SelectionOptions, SyncOptions, Verify, Via,
 };
 pub use plan::{Accounting, Coverage, Strategy};
@@ -55,3 +56,4 @@ pub use shutdown::Shutdown;
 pub use state::{HeldResource, ResourceMetadata};
 pub use status::status;
 pub use sync::sync;
+pub use web_archive::ArchiveOptions;

@@ -3,9 +3,15 @@
 mod access;
 mod selection;
 
-use std::{fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+    time::Duration,
+};
 
-use crate::{ChangeSink, Error, Shutdown};
+use crate::{ArchiveOptions, ChangeSink, Error, Shutdown};
 pub use access::{AccessOptions, Credential, Secret};
 use resourcesync::DateTime;
 pub use selection::SelectionOptions;
@@ -30,6 +36,8 @@ pub struct SyncOptions {
     pub verify: Verify,
     /// The capability that brings the resources.
     pub via: Via,
+    /// The weight of `lastmod` where nothing better tells whether a resource changed.
+    pub lastmod: LastmodTrust,
     /// The resources that are wanted.
     pub selection: SelectionOptions,
     /// `URI=PATH` pairs: resources below the URI lie below the path, relative to the copy.
@@ -65,6 +73,8 @@ pub struct SyncOptions {
     pub changes: Option<Arc<dyn ChangeSink>>,
     /// The address at which hubs reach this Destination while it follows; it subscribes to no hub if `None`.
     pub callbacks: Option<CallbackOptions>,
+    /// Where each exchange is kept as WARC too; nowhere if `None`.
+    pub archive: Option<ArchiveOptions>,
     /// Options of access to the network.
     pub access: AccessOptions,
     /// Asks the run to commit what is in flight and to end.
@@ -83,6 +93,7 @@ impl SyncOptions {
             dry_run: false,
             verify: Verify::default(),
             via: Via::default(),
+            lastmod: LastmodTrust::default(),
             selection: SelectionOptions::default(),
             maps: Vec::new(),
             durability: Durability::default(),
@@ -100,6 +111,7 @@ impl SyncOptions {
             poll: (Duration::from_secs(1), Duration::from_secs(300)),
             changes: None,
             callbacks: None,
+            archive: None,
             access: AccessOptions::default(),
             shutdown: Shutdown::new(),
         }
@@ -111,8 +123,18 @@ impl SyncOptions {
             let what = "the state of one moment cannot be followed: choose one of the two".to_owned();
             return Err(Error::Usage { what });
         }
+        if let Some(archive) = &self.archive
+            && absolute(&archive.dir).starts_with(absolute(&self.dir))
+        {
+            let what = format!("{} lies in the copy: choose a folder beside it", archive.dir.display());
+            return Err(Error::Usage { what });
+        }
         Ok(())
     }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Callbacks by which hubs reach a following Destination (WebSub).
@@ -205,6 +227,17 @@ pub enum Via {
     Changes,
 }
 
+/// The weight of an entry's `lastmod` where no digest tells whether a resource changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LastmodTrust {
+    /// The same time means the same bytes, and another one a change.
+    #[default]
+    Trust,
+    /// It says nothing, as where a site writes the time of the list: the server is asked, conditionally.
+    Ask,
+}
+
 /// The durability of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -289,6 +322,7 @@ macro_rules! named_values {
 
 named_values!(Verify { "strongest" => Strongest, "all" => All });
 named_values!(Via { "auto" => Cheapest, "list" => List, "dump" => Dump, "batch" => Batch, "changes" => Changes });
+named_values!(LastmodTrust { "trust" => Trust, "ask" => Ask });
 named_values!(Durability { "group" => Group, "file" => File, "none" => None });
 
 #[cfg(test)]

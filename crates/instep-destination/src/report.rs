@@ -32,6 +32,8 @@ pub struct SyncReport {
     pub skipped: u64,
     /// Bytes of resources transferred.
     pub bytes: u64,
+    /// Resources that arrived and that nothing could be compared with: neither a digest nor a length was stated.
+    pub unverified: u64,
     /// Requests sent.
     pub requests: u64,
     /// Elapsed real time.
@@ -63,6 +65,7 @@ impl SyncReport {
             owed: 0,
             skipped: 0,
             bytes: 0,
+            unverified: 0,
             requests: 0,
             elapsed: Duration::ZERO,
             checkpoint: None,

@@ -11,6 +11,7 @@ mod tally;
 
 use std::sync::Arc;
 
+use instep_net::{Origin, Witness};
 use resourcesync::{Relation, Uri};
 
 use crate::{
@@ -22,6 +23,7 @@ use crate::{
     plan::{Condition, Selection},
     state::{CopyState, Marks, SetId},
     transfer::fetch::Fetcher,
+    web_archive::WebArchive,
 };
 
 pub(crate) use copy::LocalCopy;
@@ -42,6 +44,8 @@ pub(crate) struct SyncRun<'a> {
     pub(crate) reporter: Reporter<'a>,
     pub(crate) network: Network,
     pub(crate) copy: LocalCopy,
+    /// Keeps what is fetched as WARC too, if that is wanted.
+    pub(crate) archive: Option<Arc<WebArchive>>,
     /// Held resources whose files are missing or not what the state says.
     pub(crate) damaged: Arc<Marks>,
     /// The set that holds versions, if they are kept.
@@ -61,9 +65,13 @@ impl<'a> SyncRun<'a> {
     ) -> Result<Self, Error> {
         options.check()?;
         let stop = RunStop::new(&options.shutdown, limits);
-        let client = options.access.client(&options.url)?;
+        let archive = options.archive.as_ref().filter(|_| !options.dry_run);
+        let archive = archive.map(WebArchive::open).transpose()?.map(Arc::new);
+        let witness = archive.as_ref().map(|archive| Arc::new(archive.witness()) as Arc<dyn Witness>);
+        let client = options.access.witnessed_client(&options.url, witness)?;
         let scope = client.options().scope.clone();
-        let copy = take(options)?;
+        let mut copy = take(options)?;
+        copy.archive_first(archive.clone());
         let mut documents = Documents::new(client.clone(), copy.spool()).ending(stop.token().clone());
         if options.url.starts_with("file:") {
             documents = documents.with_files();
@@ -76,6 +84,7 @@ impl<'a> SyncRun<'a> {
             as_of: options.as_of,
             with_links: selection.with_links.iter().map(|rel| Relation::parse(rel)).collect(),
             delete: options.delete,
+            lastmod: options.lastmod,
             prefer_types: selection.prefer_types.clone(),
             condition: selection.where_metadata.as_deref().map(condition).transpose()?,
         };
@@ -90,6 +99,7 @@ impl<'a> SyncRun<'a> {
             reporter,
             network,
             copy,
+            archive,
             damaged: Arc::new(Marks::none()),
             versions: None,
             login_page: LoginPage::default(),
@@ -109,6 +119,9 @@ impl<'a> SyncRun<'a> {
         let found = discover_again(&url, sets, &network.documents, before).await?;
         let requests = u32::try_from(network.client.requests()).unwrap_or(u32::MAX).max(1);
         network.latency = began.elapsed() / requests;
+        if let (Some(pause), Ok(origin)) = (found.crawl_delay, Origin::parse(url.as_str())) {
+            network.client.keep_pause(&origin, pause);
+        }
         for trouble in &found.troubles {
             match trouble.costs_a_set {
                 true => self.reporter.problem(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),
@@ -161,6 +174,9 @@ impl<'a> SyncRun<'a> {
     /// Ends the run. How it ended is written down whether it failed or not, and the copy is free for the next.
     pub(crate) fn end(mut self, result: Result<(), Error>) -> Result<SyncReport, Error> {
         self.reporter.conclude();
+        // Last, so that it has what no group was made of: documents, and answers that the copy had already.
+        let result =
+            result.and(self.archive.as_ref().map_or(Ok(()), |archive| archive.close()).map_err(Error::from));
         // A document that did not arrive is no fault of the Source if the run is ending anyway (B12).
         let result = match (result, self.ending()) {
             (Err(Error::Interrupted | Error::NotResourceSync { .. }), Some(outcome))

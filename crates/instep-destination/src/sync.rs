@@ -77,6 +77,7 @@ impl SyncRun<'_> {
         self.note_versions(&set)?;
         let planned = self.plan(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
+        self.note_plain_sitemap(&set);
         self.guard(&mut set, planned.inventory)?;
         let Choice { strategy, reason } = planned.choice;
         if let Some(documents) = strategy.documents() {
@@ -98,6 +99,22 @@ impl SyncRun<'_> {
         self.policy.limit = self.policy.limit.map(|most| most.saturating_sub(selected));
         self.reporter.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(())
+    }
+
+    /// Says what nobody can know of a site that has only a Sitemap.
+    fn note_plain_sitemap(&self, set: &SetRun) {
+        let (plain, elsewhere) = set.with(|draft| (draft.inventory.plain, draft.inventory.media_elsewhere));
+        if plain > 0 {
+            self.reporter.note(
+                "a plain Sitemap: it states no digests and no deletions, so bytes count as right when they arrive \
+                 whole, and a page that is not listed may still be there",
+            );
+        }
+        if elsewhere > 0 {
+            self.reporter.note(&format!(
+                "{elsewhere} images and videos of pages lie on other hosts, and are left out"
+            ));
+        }
     }
 
     /// Adds to the report what became of the entries that a plan was made of, and what they cover.

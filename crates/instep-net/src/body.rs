@@ -18,6 +18,7 @@ use crate::{
     hosts::Permit,
     pool::PooledBody,
     rate::Rate,
+    witness::BodyWitness,
 };
 
 /// A body that arrives piece by piece. The timeout and the bandwidth limit of the client hold for it.
@@ -29,6 +30,7 @@ pub struct Body {
     bandwidth: Option<Arc<Rate>>,
     permit: Permit,
     flight: Flight,
+    witness: Option<Box<dyn BodyWitness>>,
 }
 
 /// A stretch of time in which 1 KiB for each second must arrive (D28). A server that drips a byte a second would
@@ -47,7 +49,13 @@ impl Body {
         permit: Permit,
         flight: Flight,
     ) -> Self {
-        Self { incoming, uri, timeout, window: None, bandwidth, permit, flight }
+        Self { incoming, uri, timeout, window: None, bandwidth, permit, flight, witness: None }
+    }
+
+    /// Tells everything that arrives to a witness.
+    pub(crate) fn witnessed_by(mut self, witness: Option<Box<dyn BodyWitness>>) -> Self {
+        self.witness = witness;
+        self
     }
 
     /// Returns the next piece; `None` at the end.
@@ -59,6 +67,9 @@ impl Body {
         let Some(data) = poll_fn(|context| self.poll_data(context)).await? else { return Ok(None) };
         self.permit.count(data.len() as u64);
         self.flight.count(data.len() as u64);
+        if let Some(witness) = &mut self.witness {
+            witness.data(&data);
+        }
         if let Some(bandwidth) = &self.bandwidth {
             bandwidth.take(data.len() as u64).await;
         }
@@ -123,6 +134,14 @@ impl Body {
         window.bytes = 0;
         window.end.as_mut().reset(Instant::now() + timeout);
         Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        if let Some(witness) = self.witness.take() {
+            witness.ended(self.incoming.is_end());
+        }
     }
 }
 

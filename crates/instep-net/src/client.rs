@@ -34,6 +34,7 @@ use crate::{
     retry,
     stream::Stream,
     traffic::Traffic,
+    witness::Exchange,
 };
 
 /// Sends requests within a scope, patiently and politely. Clones share connections and limits.
@@ -131,6 +132,13 @@ impl Client {
         if self.0.is_part { Vec::new() } else { self.0.hosts.waiting() }
     }
 
+    /// Leaves a pause between any two requests to an origin from now on, unless the options set a rate.
+    pub fn keep_pause(&self, origin: &Origin, pause: Duration) {
+        if !pause.is_zero() {
+            self.0.hosts.get(origin).keep_pause(pause);
+        }
+    }
+
     /// Returns the figures of each host since they were taken last.
     pub fn take_traffic(&self) -> Vec<(String, Traffic)> {
         if self.0.is_part { Vec::new() } else { self.0.hosts.take_traffic() }
@@ -168,7 +176,13 @@ impl Client {
         let most = self.0.options.redirects;
         for _ in 0..=most {
             let headers = self.headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?;
-            let response = self.exchange(request, headers, &uri, target, &at).await?;
+            let shown = match self.0.options.witness {
+                Some(_) => {
+                    Some(self.open_headers(request, &own, &at).map_err(|reason| refused(&uri, reason))?)
+                }
+                None => None,
+            };
+            let response = self.exchange(request, (headers, shown), &uri, target, &at).await?;
             if most == 0 || !is_followed(request, response.status) {
                 return Ok(response);
             }
@@ -216,7 +230,7 @@ impl Client {
     async fn exchange(
         &self,
         request: &Request,
-        headers: HeaderMap,
+        (headers, shown): (HeaderMap, Option<HeaderMap>),
         uri: &Uri,
         target: http::Uri,
         at: &Origin,
@@ -246,18 +260,35 @@ impl Client {
         let latency = asked.elapsed();
         host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
         self.judge(&host, uri, head.status, &head.headers, latency)?;
+        let witness = shared.options.witness.as_ref().zip(shown).map(|(witness, request_headers)| {
+            witness.answered(Exchange {
+                uri: uri.clone(),
+                method: request.method(),
+                request_headers,
+                status: head.status,
+                headers: head.headers.clone(),
+                at: SystemTime::now(),
+            })
+        });
         let bandwidth = shared.bandwidth.clone();
         let (status, shown) = (head.status.as_u16(), Arc::<str>::from(uri.as_str()));
         let length = head.headers.get(header::CONTENT_LENGTH);
         let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
         let flight = shared.flights.start(Arc::clone(&shown), status, length, asked);
         let body = Body::new(incoming, shown, shared.options.timeout, bandwidth, permit, flight);
+        let body = body.witnessed_by(witness);
         Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
     }
 
-    fn headers(&self, request: &Request, own: &Origin, at: &Origin) -> Result<HeaderMap, Refusal> {
+    /// Returns the headers that anybody may see: those without credentials.
+    fn open_headers(&self, request: &Request, own: &Origin, at: &Origin) -> Result<HeaderMap, Refusal> {
         let mut headers = request.headers(own == at)?;
         headers.insert(header::USER_AGENT, self.0.user_agent.clone());
+        Ok(headers)
+    }
+
+    fn headers(&self, request: &Request, own: &Origin, at: &Origin) -> Result<HeaderMap, Refusal> {
+        let mut headers = self.open_headers(request, own, at)?;
         if let Some(authorization) = self.0.connector.proxy_authorization().filter(|_| !at.is_secure()) {
             headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
         }

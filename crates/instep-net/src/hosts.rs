@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
@@ -66,7 +66,8 @@ pub(crate) struct Host {
     share: Arc<Semaphore>,
     limit: Mutex<AdaptiveLimit>,
     failures: AtomicU32,
-    rate: Option<Rate>,
+    /// The pace of requests: that of the options, else the one that the host asks for.
+    rate: OnceLock<Rate>,
     /// The host is slowed down and left out by how it does; otherwise only the fixed limits hold.
     adaptive: bool,
     pause: Mutex<Option<Pause>>,
@@ -104,7 +105,7 @@ impl Host {
             share: Arc::new(Semaphore::new(limits.per_host)),
             limit: Mutex::new(AdaptiveLimit::new(limits.per_host)),
             failures: AtomicU32::new(0),
-            rate: limits.rate.map(Rate::new),
+            rate: limits.rate.map(Rate::new).map(OnceLock::from).unwrap_or_default(),
             adaptive: limits.adaptive,
             pause: Mutex::new(None),
             next_attempt: Mutex::new(None),
@@ -118,6 +119,11 @@ impl Host {
             true => &self.private_pool,
             false => &self.pool,
         }
+    }
+
+    /// Keeps to a pause between two requests, unless the options or an earlier word of the host set the pace.
+    pub(crate) fn keep_pause(&self, pause: Duration) {
+        self.rate.get_or_init(|| Rate::new(pause.as_secs_f64().recip()));
     }
 
     /// Updates the figures of the host.
@@ -273,7 +279,7 @@ impl Hosts {
         host.wait_for_pause().await?;
         let share = Arc::clone(&host.share).acquire_owned().await.map_err(closed)?;
         host.wait_for_pause().await?;
-        if let Some(rate) = &host.rate {
+        if let Some(rate) = host.rate.get() {
             rate.take(1).await;
         }
         let all = Arc::clone(&self.all).acquire_owned().await.map_err(closed)?;

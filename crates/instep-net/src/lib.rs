@@ -27,6 +27,7 @@ mod stream;
 mod tls;
 mod traffic;
 mod validators;
+mod witness;
 
 pub use address::{is_public, special_purpose};
 pub use attempts::Attempts;
@@ -47,3 +48,4 @@ pub use scope::Scope;
 pub use stream::Stream;
 pub use traffic::Traffic;
 pub use validators::Validators;
+pub use witness::{BodyWitness, Exchange, Witness};

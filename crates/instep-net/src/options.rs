@@ -8,6 +8,7 @@ use crate::{
     resolver::{Resolve, SystemResolver},
     retry::MAX_BACKOFF,
     scope::Scope,
+    witness::Witness,
 };
 
 /// The options of a [`Client`](crate::Client): scope, credentials, limits, timeouts.
@@ -51,6 +52,8 @@ pub struct HttpOptions {
     pub user_agent: String,
     /// The resolver of names.
     pub resolver: Arc<dyn Resolve>,
+    /// Hears of each exchange, for an archive; nobody if `None`.
+    pub witness: Option<Arc<dyn Witness>>,
 }
 
 impl HttpOptions {
@@ -84,6 +87,7 @@ impl HttpOptions {
             ca_file: None,
             user_agent: Self::USER_AGENT.to_owned(),
             resolver: Arc::new(SystemResolver),
+            witness: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Options of the network, as an operator gives them.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use instep_net::{Client, Credentials, HttpError, HttpOptions, Origin, Scope, netrc};
+use instep_net::{Client, Credentials, HttpError, HttpOptions, Origin, Scope, Witness, netrc};
 
 /// The options of the network: scope, limits, timeouts, credentials.
 #[derive(Clone, Debug)]
@@ -94,7 +94,17 @@ impl AccessOptions {
     /// # Errors
     /// If an option cannot be used.
     pub fn client(&self, url: &str) -> Result<Client, HttpError> {
-        let options = self.http_options(url)?;
+        self.witnessed_client(url, None)
+    }
+
+    /// Returns the client of a run, of whose exchanges somebody hears.
+    pub(crate) fn witnessed_client(
+        &self,
+        url: &str,
+        witness: Option<Arc<dyn Witness>>,
+    ) -> Result<Client, HttpError> {
+        let mut options = self.http_options(url)?;
+        options.witness = witness;
         self.shared
             .as_ref()
             .map_or_else(|| Client::new(options.clone()), |shared| Ok(shared.within(options.clone())))

@@ -20,6 +20,7 @@ use crate::{
     records::{self, PlanRules, RecentDeletions},
     state::{Actions, CopyState, LoggedProblem, LoggedRun, RunId, SetId, SourceId},
     store::Store,
+    web_archive::WebArchive,
 };
 
 /// A copy that this run has.
@@ -89,6 +90,13 @@ impl LocalCopy {
     pub(crate) fn new_actions(&mut self) -> Result<Actions, Error> {
         self.plans += 1;
         Ok(Actions::create(&self.own.join(Actions::file_name(self.plans)))?)
+    }
+
+    /// Has the bytes of each group archived before the group is committed.
+    pub(crate) fn archive_first(&mut self, archive: Option<Arc<WebArchive>>) {
+        if let (Some(archive), Some(committer)) = (archive, self.committer.as_mut()) {
+            committer.archive_first(archive);
+        }
     }
 
     /// Gives the committer away; [`Self::take_back`] ends that.

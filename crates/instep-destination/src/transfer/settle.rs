@@ -16,6 +16,7 @@ use crate::{
     state::{Action, ActionKind, Owed, ResourceMetadata, SetId},
     store::Store,
     transfer::fetch::{Arrival, FetchError, FetchOutcome, Task},
+    web_archive::WebArchive,
 };
 
 /// An action while its resource is fetched.
@@ -53,6 +54,8 @@ pub(super) fn settle(
         FetchOutcome::Staged(arrival) => {
             run.login_page.right();
             let Pending { action, held } = &task.context;
+            let is_proven = arrival.verified || action.desired.metadata.length.is_some();
+            run.reporter.report.unverified += u64::from(!is_proven);
             match Placer::new(run, set).place(&action.desired, held.as_ref(), arrival) {
                 Ok(mut commit) => {
                     if let Commit::File(file) = &mut commit {
@@ -102,11 +105,17 @@ pub(super) struct Placer {
     pub(super) mapper: Arc<Mapper>,
     pub(super) store: Arc<dyn Store>,
     pub(super) set: SetId,
+    archive: Option<Arc<WebArchive>>,
 }
 
 impl Placer {
     pub(super) fn new(run: &SyncRun<'_>, set: SetId) -> Self {
-        Self { mapper: Arc::clone(&run.copy.mapper), store: Arc::clone(&run.copy.store), set }
+        Self {
+            mapper: Arc::clone(&run.copy.mapper),
+            store: Arc::clone(&run.copy.store),
+            set,
+            archive: run.archive.clone(),
+        }
     }
 
     /// Returns the path of a resource, or of a version of one.
@@ -115,6 +124,21 @@ impl Placer {
             Some(version) => self.mapper.map_version(uri, version.moment()),
             None => self.mapper.map(uri),
         }
+    }
+
+    /// Returns the commit for a member of a package, and archives it: no exchange of its own brought it.
+    pub(super) fn place_member(
+        &self,
+        desired: &Desired,
+        arrival: Arrival,
+    ) -> Result<Commit, TransferFailure> {
+        if let Some(archive) = &self.archive
+            && let Ok(file) = self.store.open_staged(arrival.staged.name)
+        {
+            let listed = desired.metadata.media_type.as_ref().map(MediaType::as_str);
+            archive.member(desired.uri.as_str(), listed.or(arrival.media_type.as_deref()), file);
+        }
+        self.place(desired, None, arrival)
     }
 
     /// Returns the commit for an arrival; equal bytes need no path.

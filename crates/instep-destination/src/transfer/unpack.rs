@@ -165,7 +165,7 @@ impl Unpacking {
             promise(&mut entry, &action);
             // A member that is not as listed stays in the plan, and is fetched by its own URI.
             let Some(arrival) = self.arrival(draft, package, &entry)? else { continue };
-            if let Ok(commit) = self.placer.place(&action.desired, None, arrival) {
+            if let Ok(commit) = self.placer.place_member(&action.desired, arrival) {
                 draft.done(entry.loc.as_str())?;
                 taken.unchanged += u64::from(matches!(commit, Commit::Current { .. }));
                 taken.commits.push(commit);

@@ -1,0 +1,133 @@
+//! What is fetched, kept as WARC files beside the copy: each exchange as it was on the wire, and the members of packages.
+//!
+//! A thread of its own writes, in the order in which bodies end. A group of the copy is committed only when what brought
+//! it is on the disk here, so that a crash loses nothing of the archive that the copy has.
+
+mod capture;
+mod captured;
+mod folder;
+mod index;
+mod known;
+mod options;
+mod orders;
+mod torn;
+mod writing;
+
+use std::{
+    fs::File,
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread::JoinHandle,
+    time::SystemTime,
+};
+
+use crate::store::StoreError;
+pub(crate) use capture::ArchiveWitness;
+use folder::ArchiveFolder;
+pub use options::ArchiveOptions;
+use orders::{Member, Order, Orders};
+use writing::RecordWriter;
+
+/// The archive of a run. It ends when it is dropped or closed.
+pub(crate) struct WebArchive {
+    dir: PathBuf,
+    orders: Arc<Orders>,
+    writer: Mutex<Option<JoinHandle<io::Result<()>>>>,
+}
+
+impl WebArchive {
+    /// Opens the folder, mends what a killed run left in it, and begins to write.
+    ///
+    /// # Errors
+    /// If the folder cannot be used, or another run writes there.
+    pub(crate) fn open(options: &ArchiveOptions) -> Result<Self, StoreError> {
+        let folder = ArchiveFolder::open(options)?;
+        let mut writer = RecordWriter::new(folder);
+        let (way, orders) = Orders::open();
+        let work = move || {
+            // An archive that cannot be written takes nothing more, and says so to whoever wants it kept.
+            let mut result = Ok(());
+            while let Ok(order) = orders.recv() {
+                match order {
+                    Order::Exchange(captured) if result.is_ok() => result = writer.exchange(*captured),
+                    Order::Member(member) if result.is_ok() => result = writer.member(member),
+                    Order::Keep(kept) => {
+                        let now = std::mem::replace(&mut result, Ok(())).and_then(|()| writer.keep());
+                        result = now.as_ref().map(drop).map_err(again);
+                        let _ = kept.send(now);
+                    }
+                    Order::Failed(error) if result.is_ok() => result = Err(error),
+                    Order::Exchange(_) | Order::Member(_) | Order::Failed(_) => {}
+                }
+            }
+            result.and_then(|()| writer.close())
+        };
+        let io = |error| StoreError::io("write to", options.dir.display().to_string(), error);
+        let thread = std::thread::Builder::new().name("warc".to_owned()).spawn(work).map_err(io)?;
+        let dir = options.dir.clone();
+        Ok(Self { dir, orders: Arc::new(way), writer: Mutex::new(Some(thread)) })
+    }
+
+    /// Adds a member of a package, from a file that holds its bytes.
+    pub(crate) fn member(&self, uri: &str, media_type: Option<&str>, file: File) {
+        let (uri, media_type) = (uri.to_owned(), media_type.map(str::to_owned));
+        self.orders.send(Order::Member(Member { uri, media_type, file, at: SystemTime::now() }));
+    }
+
+    /// Waits until everything that came is on the disk.
+    ///
+    /// # Errors
+    /// If something of it could not be written.
+    pub(crate) fn keep(&self) -> Result<(), StoreError> {
+        let (sender, kept) = mpsc::sync_channel(1);
+        self.orders.send(Order::Keep(sender));
+        let ended = || Err(io::Error::other("the thread that writes has ended"));
+        kept.recv().unwrap_or_else(|_| ended()).map_err(|error| self.failed(error))
+    }
+
+    /// Writes the rest and the index of the last file.
+    ///
+    /// # Errors
+    /// If something could not be written.
+    pub(crate) fn close(&self) -> Result<(), StoreError> {
+        self.orders.close();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let result = writer.map_or(Ok(Ok(())), JoinHandle::join);
+        let panicked = |_| Err(io::Error::other("the thread that writes has panicked"));
+        result.unwrap_or_else(panicked).map_err(|error| self.failed(error))
+    }
+
+    /// Returns what tells it of the exchanges of a client.
+    pub(crate) fn witness(&self) -> ArchiveWitness {
+        ArchiveWitness::new(Arc::clone(&self.orders))
+    }
+
+    fn failed(&self, error: io::Error) -> StoreError {
+        StoreError::io("write to", self.dir.display().to_string(), error)
+    }
+}
+
+/// Returns an error of the same kind and text.
+fn again(error: &io::Error) -> io::Error {
+    error
+        .raw_os_error()
+        .map_or_else(|| io::Error::new(error.kind(), error.to_string()), io::Error::from_raw_os_error)
+}
+
+impl Drop for WebArchive {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::warn!(%error, "the archive is not whole");
+        }
+    }
+}
+
+impl std::fmt::Debug for WebArchive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WebArchive").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! The witness of a client: exchanges are captured while their bodies arrive.
+
+use std::{io, sync::Arc};
+
+use bytes::Bytes;
+use instep_net::{BodyWitness, Exchange, Witness};
+use instep_warc::PayloadHasher;
+
+use super::{
+    captured::{Captured, CapturedBody},
+    orders::{Order, Orders},
+};
+
+/// Tells an archive what a client does.
+#[derive(Debug)]
+pub(crate) struct ArchiveWitness {
+    orders: Arc<Orders>,
+}
+
+impl ArchiveWitness {
+    pub(super) fn new(orders: Arc<Orders>) -> Self {
+        Self { orders }
+    }
+}
+
+impl Witness for ArchiveWitness {
+    fn answered(&self, exchange: Exchange) -> Box<dyn BodyWitness> {
+        Box::new(Capturing::new(exchange, Arc::clone(&self.orders)))
+    }
+}
+
+/// An exchange whose body is arriving.
+pub(super) struct Capturing {
+    exchange: Exchange,
+    body: CapturedBody,
+    hasher: PayloadHasher,
+    /// The body could not be kept; the exchange is left out, and the archive is told.
+    fault: Option<io::Error>,
+    orders: Arc<Orders>,
+}
+
+impl Capturing {
+    pub(super) fn new(exchange: Exchange, orders: Arc<Orders>) -> Self {
+        let (body, hasher) = (CapturedBody::default(), PayloadHasher::default());
+        Self { exchange, body, hasher, fault: None, orders }
+    }
+}
+
+impl BodyWitness for Capturing {
+    fn data(&mut self, data: &Bytes) {
+        self.hasher.update(data);
+        if self.fault.is_none() {
+            self.fault = self.body.push(data).err();
+        }
+    }
+
+    fn ended(self: Box<Self>, is_whole: bool) {
+        let Self { exchange, body, hasher, fault, orders } = *self;
+        if let Some(error) = fault {
+            return orders.send(Order::Failed(error));
+        }
+        // A resource that broke off is asked for again; of other answers the head says it all.
+        if !is_whole && exchange.status.is_success() {
+            return;
+        }
+        let captured = Captured { exchange, body, digest: hasher.finish(), is_whole };
+        orders.send(Order::Exchange(Box::new(captured)));
+    }
+}

@@ -1,0 +1,86 @@
+//! An exchange with its body: small ones in memory, large ones in a file without a name.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek as _, Write as _},
+};
+
+use bytes::Bytes;
+use instep_net::Exchange;
+use instep_warc::PayloadDigest;
+
+/// Bytes of a body that are held in memory.
+const IN_MEMORY: u64 = 1 << 20;
+
+/// An exchange with its body.
+pub(super) struct Captured {
+    pub(super) exchange: Exchange,
+    pub(super) body: CapturedBody,
+    /// The digest of the body as it came.
+    pub(super) digest: PayloadDigest,
+    /// `false` if the body was not received to its end.
+    pub(super) is_whole: bool,
+}
+
+/// The bytes of a body.
+#[derive(Default)]
+pub(super) struct CapturedBody {
+    pieces: Vec<Bytes>,
+    length: u64,
+    file: Option<File>,
+}
+
+impl CapturedBody {
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Takes a piece of the body.
+    pub(super) fn push(&mut self, data: &Bytes) -> io::Result<()> {
+        self.length += data.len() as u64;
+        if self.file.is_none() {
+            self.pieces.push(data.clone());
+            if self.length <= IN_MEMORY {
+                return Ok(());
+            }
+            let mut file = tempfile::tempfile()?;
+            for piece in self.pieces.drain(..) {
+                file.write_all(&piece)?;
+            }
+            self.file = Some(file);
+            return Ok(());
+        }
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(data))
+    }
+
+    /// Returns the bytes from the first one on.
+    pub(super) fn read(self) -> io::Result<Box<dyn Read>> {
+        match self.file {
+            Some(mut file) => {
+                file.rewind()?;
+                Ok(Box::new(file))
+            }
+            None => Ok(Box::new(Pieces { pieces: self.pieces.into_iter(), now: Bytes::new() })),
+        }
+    }
+}
+
+/// Reads pieces one after the other.
+struct Pieces {
+    pieces: std::vec::IntoIter<Bytes>,
+    now: Bytes,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.now.is_empty() {
+            match self.pieces.next() {
+                Some(next) => self.now = next,
+                None => return Ok(0),
+            }
+        }
+        let most = buffer.len().min(self.now.len());
+        buffer[..most].copy_from_slice(&self.now.split_to(most));
+        Ok(most)
+    }
+}

@@ -1,0 +1,183 @@
+//! The files of an archive: their names, the one that is written, and when the next begins.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+};
+
+use instep_store::{Lock, LockError};
+use instep_warc::{CdxjLine, WarcWriter, WrittenRecord};
+use resourcesync::DateTime;
+
+use super::{
+    index,
+    known::KnownPayloads,
+    options::ArchiveOptions,
+    torn::{self, OPEN},
+};
+use crate::{clock::now, store::StoreError};
+
+/// Records of a file: the lines of its index are in memory while it is written.
+const MOST_RECORDS: usize = 100_000;
+
+/// A folder of WARC files, each with its index, which one run at a time writes.
+pub(super) struct ArchiveFolder {
+    dir: PathBuf,
+    file_bytes: u64,
+    file: Option<OpenFile>,
+    /// The number of files.
+    files: u32,
+    _lock: Lock,
+}
+
+/// The file that is written.
+pub(super) struct OpenFile {
+    path: PathBuf,
+    pub(super) name: String,
+    pub(super) writer: WarcWriter<io::BufWriter<File>>,
+    lines: Vec<CdxjLine>,
+}
+
+impl ArchiveFolder {
+    pub(super) fn open(options: &ArchiveOptions) -> Result<Self, StoreError> {
+        let dir = options.dir.clone();
+        let failed = |doing, error| StoreError::io(doing, dir.display().to_string(), error);
+        fs::create_dir_all(&dir).map_err(|error| failed("create", error))?;
+        let folder = File::open(&dir).map_err(|error| failed("open", error))?;
+        let lock = Lock::take(&folder, &format!("instep sync (process {})", std::process::id()));
+        let lock = lock.map_err(|error| match error {
+            LockError::Held { holder } => StoreError::Locked { path: dir.clone(), owner: holder },
+            error => failed("lock", io::Error::other(error)),
+        })?;
+        for left in files(&dir, &format!(".warc.gz.{OPEN}")).map_err(|error| failed("read", error))? {
+            torn::mend(&left).map_err(|error| StoreError::io("mend", left.display().to_string(), error))?;
+        }
+        let files = files(&dir, ".warc.gz").map_err(|error| failed("read", error))?;
+        let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        Ok(Self { dir, file_bytes: options.file_bytes, file: None, files: count, _lock: lock })
+    }
+
+    /// Returns the newest payloads of the archive, by its indexes.
+    pub(super) fn known(&self) -> io::Result<KnownPayloads> {
+        let mut known = KnownPayloads::default();
+        for file in files(&self.dir, ".warc.gz")?.iter().rev() {
+            if known.is_full() {
+                break;
+            }
+            index::learn(&mut known, &index::read(file)?.unwrap_or_default());
+        }
+        Ok(known)
+    }
+
+    /// Returns the file that the next record goes to; `true` if it has just been begun, and is empty.
+    pub(super) fn current(&mut self) -> io::Result<(&mut OpenFile, bool)> {
+        if self.file.as_ref().is_some_and(|file| file.is_full(self.file_bytes)) {
+            self.close()?;
+        }
+        let mut is_new = false;
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => match self.last()? {
+                Some(file) => file,
+                None => {
+                    is_new = true;
+                    self.begin()?
+                }
+            },
+        };
+        Ok((self.file.insert(file), is_new))
+    }
+
+    /// Opens the last file again if it has room.
+    fn last(&self) -> io::Result<Option<OpenFile>> {
+        let Some(path) = files(&self.dir, ".warc.gz")?.pop() else { return Ok(None) };
+        let length = fs::metadata(&path)?.len();
+        let Some(lines) = index::read(&path)? else { return Ok(None) };
+        if length >= self.file_bytes || lines.len() >= MOST_RECORDS {
+            return Ok(None);
+        }
+        fs::rename(&path, open_name(&path))?;
+        OpenFile::new(path, length, lines).map(Some)
+    }
+
+    fn begin(&mut self) -> io::Result<OpenFile> {
+        loop {
+            self.files = self.files.saturating_add(1);
+            let time: String = to_seconds(now()).chars().filter(char::is_ascii_digit).collect();
+            let path = self.dir.join(format!("instep-{time}-{:05}.warc.gz", self.files));
+            if !path.exists() {
+                return OpenFile::new(path, 0, Vec::new());
+            }
+        }
+    }
+
+    /// Makes everything that was written durable.
+    pub(super) fn keep(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), OpenFile::sync)
+    }
+
+    /// Gives the file that is written its index and its name.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        file.sync()?;
+        index::write(&file.path, &mut file.lines)?;
+        fs::rename(open_name(&file.path), &file.path)?;
+        File::open(&self.dir)?.sync_all()
+    }
+}
+
+impl OpenFile {
+    fn new(path: PathBuf, length: u64, lines: Vec<CdxjLine>) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).open(open_name(&path))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let writer = WarcWriter::new(io::BufWriter::with_capacity(256 << 10, file), length);
+        Ok(Self { path, name, writer, lines })
+    }
+
+    fn is_full(&self, file_bytes: u64) -> bool {
+        self.writer.offset() >= file_bytes || self.lines.len() >= MOST_RECORDS
+    }
+
+    pub(super) fn list(
+        &mut self,
+        line: impl FnOnce(&str, WrittenRecord) -> Option<CdxjLine>,
+        at: WrittenRecord,
+    ) {
+        self.lines.extend(line(&self.name, at));
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        io::Write::flush(self.writer.get_mut())?;
+        self.writer.get_mut().get_ref().sync_data()
+    }
+}
+
+fn open_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(OPEN);
+    name.into()
+}
+
+/// Returns the files whose names end in some way, in the order of their names, which is that of their times.
+fn files(dir: &Path, ending: &str) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let is_ours = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.starts_with("instep-") && name.ends_with(ending));
+        if is_ours && entry.file_type()?.is_file() {
+            found.push(entry.path());
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Returns a time in whole seconds, as records write it.
+pub(super) fn to_seconds(time: DateTime) -> String {
+    DateTime::from_unix_seconds(time.instant().0).to_string()
+}

@@ -1,0 +1,120 @@
+//! The CDXJ index of a file: made while it is written, or from the file itself.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufReader, Write as _},
+    path::{Path, PathBuf},
+};
+
+use instep_warc::{CdxjLine, HttpHead, PayloadDigest, WarcError, WarcHead, WarcKind, WarcReader};
+
+use super::known::{FirstCapture, KnownPayloads};
+
+/// Returns the name of the index of a WARC file.
+pub(super) fn index_of(file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".warc.gz").unwrap_or(&name);
+    file.with_file_name(format!("{name}.cdxj"))
+}
+
+/// Writes the index of a file, sorted, and gives it its name when it is whole.
+pub(super) fn write(file: &Path, lines: &mut [CdxjLine]) -> io::Result<()> {
+    lines.sort_unstable();
+    let (index, new) = (index_of(file), index_of(file).with_extension("cdxj.new"));
+    let mut out = io::BufWriter::new(File::create(&new)?);
+    for line in lines {
+        out.write_all(line.as_str().as_bytes())?;
+        out.write_all(b"\n")?;
+    }
+    out.into_inner()?.sync_data()?;
+    fs::rename(new, index)
+}
+
+/// Reads the index of a file; `None` if it has none.
+pub(super) fn read(file: &Path) -> io::Result<Option<Vec<CdxjLine>>> {
+    match fs::read_to_string(index_of(file)) {
+        Ok(text) => Ok(Some(text.lines().filter_map(CdxjLine::parse).collect())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The records of a file that are whole.
+pub(super) struct Scanned {
+    pub(super) lines: Vec<CdxjLine>,
+    /// The number of bytes that they take.
+    pub(super) bytes: u64,
+    /// The reason why there are no more, if the file has more bytes.
+    pub(super) fault: Option<WarcError>,
+}
+
+/// Reads a file for what its index has to say.
+pub(super) fn scan(file: &Path, name: &str) -> io::Result<Scanned> {
+    let mut reader = WarcReader::new(BufReader::with_capacity(256 << 10, File::open(file)?));
+    let mut scanned = Scanned { lines: Vec::new(), bytes: 0, fault: None };
+    loop {
+        let mut found = None;
+        let next = reader.next(&mut |record| {
+            let status = match record.head.kind {
+                WarcKind::Response | WarcKind::Revisit => Some(HttpHead::read(record.block)?),
+                WarcKind::Resource => Some(HttpHead::default()),
+                _ => None,
+            };
+            found = status.map(|http| (record.head.clone(), http));
+            Ok(())
+        });
+        match next {
+            Ok(true) => {}
+            Ok(false) => return Ok(scanned),
+            Err(WarcError::Io { source, .. }) => return Err(source),
+            Err(fault) => {
+                scanned.fault = Some(fault);
+                return Ok(scanned);
+            }
+        }
+        let end = reader.offset();
+        if let Some((head, http)) = found {
+            let status = http.status.map(|status| status.to_string()).unwrap_or_default();
+            let mime = http.get("Content-Type").or(head.get("Content-Type")).unwrap_or_default().to_owned();
+            let place = (name, scanned.bytes, end - scanned.bytes);
+            scanned.lines.extend(line(&head, &mime, &status, place));
+        }
+        scanned.bytes = end;
+    }
+}
+
+/// Returns the line of a record.
+pub(super) fn line(head: &WarcHead, mime: &str, status: &str, place: (&str, u64, u64)) -> Option<CdxjLine> {
+    let mime = if head.kind == WarcKind::Revisit { "warc/revisit" } else { mime };
+    let mime = mime.split(';').next().unwrap_or_default().trim();
+    let digest = head.get("WARC-Payload-Digest").unwrap_or_default();
+    Some(CdxjLine::new(head.target()?, head.date()?, mime, status, digest, place))
+}
+
+/// Learns from the lines of an index which payloads the archive has.
+pub(super) fn learn(known: &mut KnownPayloads, lines: &[CdxjLine]) {
+    for line in lines {
+        let is_whole = line.field("mime").as_deref() != Some("warc/revisit")
+            && line.field("status").is_none_or(|status| status == "200");
+        let digest = line.field("digest").and_then(|digest| PayloadDigest::parse(&digest));
+        if let (true, Some(digest), Some(uri), Some(date)) = (is_whole, digest, line.field("url"), date(line))
+        {
+            known.add(digest, FirstCapture { uri: uri.into(), date: date.into() });
+        }
+    }
+}
+
+/// Returns the time of a line as records write it.
+fn date(line: &CdxjLine) -> Option<String> {
+    let digits = line.as_str().split(' ').nth(1).filter(|digits| digits.len() == 14)?;
+    let part = |from: usize, to: usize| digits.get(from..to);
+    Some(format!(
+        "{}-{}-{}T{}:{}:{}Z",
+        part(0, 4)?,
+        part(4, 6)?,
+        part(6, 8)?,
+        part(8, 10)?,
+        part(10, 12)?,
+        part(12, 14)?
+    ))
+}

@@ -1,0 +1,68 @@
+//! Payloads that the archive has, so that the same one is not written again.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use instep_warc::PayloadDigest;
+
+/// A capture that has a payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FirstCapture {
+    pub(super) uri: Box<str>,
+    /// Its date, as records write it.
+    pub(super) date: Box<str>,
+}
+
+/// The newest payloads. Older ones are forgotten, so that memory does not grow with the archive: they would be written
+/// once more.
+#[derive(Debug, Default)]
+pub(super) struct KnownPayloads {
+    captures: BTreeMap<PayloadDigest, FirstCapture>,
+    order: VecDeque<PayloadDigest>,
+}
+
+impl KnownPayloads {
+    /// Payloads that are known at a time: about 10 MB of them.
+    pub(super) const MOST: usize = 1 << 16;
+
+    /// Returns the capture that has a payload.
+    pub(super) fn get(&self, digest: &PayloadDigest) -> Option<&FirstCapture> {
+        self.captures.get(digest)
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.order.len() >= Self::MOST
+    }
+
+    /// Adds a capture, unless another one has its payload.
+    pub(super) fn add(&mut self, digest: PayloadDigest, capture: FirstCapture) {
+        if self.captures.contains_key(&digest) {
+            return;
+        }
+        if self.is_full()
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.captures.remove(&oldest);
+        }
+        self.order.push_back(digest);
+        self.captures.insert(digest, capture);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_payload_is_forgotten_first() {
+        let mut known = KnownPayloads::default();
+        let digest = |number: usize| PayloadDigest::of(&number.to_le_bytes());
+        let capture = |number: usize| FirstCapture { uri: number.to_string().into(), date: "".into() };
+        for number in 0..=KnownPayloads::MOST {
+            known.add(digest(number), capture(number));
+            known.add(digest(number), capture(0));
+        }
+        assert_eq!(known.get(&digest(0)), None);
+        assert_eq!(known.get(&digest(1)), Some(&capture(1)));
+        assert_eq!(known.order.len(), KnownPayloads::MOST);
+    }
+}

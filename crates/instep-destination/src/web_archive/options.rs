@@ -1,0 +1,20 @@
+//! Where an archive lies.
+
+use std::path::PathBuf;
+
+/// Where exchanges are kept as WARC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArchiveOptions {
+    /// The folder of the WARC files and their indexes.
+    pub dir: PathBuf,
+    /// The number of bytes from which on a file is closed and the next one begun.
+    pub file_bytes: u64,
+}
+
+impl ArchiveOptions {
+    /// Files of 1 GiB in a folder.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into(), file_bytes: 1 << 30 }
+    }
+}

@@ -1,0 +1,172 @@
+//! Archives over runs, kills and damage.
+
+use std::{fs, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use instep_net::{Exchange, Witness as _};
+use instep_warc::{WarcKind, WarcReader};
+use resourcesync::Uri;
+
+use super::*;
+
+fn exchange(path: &str, status: u16) -> Exchange {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert("transfer-encoding", HeaderValue::from_static("chunked"));
+    let mut exchange = Exchange::default();
+    exchange.uri = Uri::parse(&format!("http://example.com/{path}")).unwrap();
+    exchange.method = Method::GET;
+    exchange.status = StatusCode::from_u16(status).unwrap();
+    exchange.headers = headers;
+    exchange
+}
+
+fn fetch(archive: &Arc<WebArchive>, path: &str, status: u16, body: &[u8], is_whole: bool) {
+    let mut body_witness = archive.witness().answered(exchange(path, status));
+    for piece in body.chunks(1_000) {
+        body_witness.data(&Bytes::copy_from_slice(piece));
+    }
+    body_witness.ended(is_whole);
+}
+
+fn open(dir: &Path) -> Arc<WebArchive> {
+    Arc::new(WebArchive::open(&ArchiveOptions::new(dir)).unwrap())
+}
+
+fn names(dir: &Path, ending: &str) -> Vec<String> {
+    let names = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| name.ends_with(ending)).collect();
+    names.sort();
+    names
+}
+
+/// The kind, URI and length of each record, in the order of the files.
+fn records(dir: &Path) -> Vec<(String, String, u64)> {
+    let mut found = Vec::new();
+    for name in names(dir, ".warc.gz") {
+        let file = fs::read(dir.join(name)).unwrap();
+        let mut reader = WarcReader::new(&file[..]);
+        while reader
+            .next(&mut |record| {
+                let uri = record.head.target().unwrap_or_default().to_owned();
+                found.push((record.head.kind.to_string(), uri, record.length));
+                Ok(())
+            })
+            .unwrap()
+        {}
+    }
+    found
+}
+
+fn kinds(dir: &Path) -> Vec<String> {
+    records(dir).into_iter().map(|(kind, ..)| kind).collect()
+}
+
+#[test]
+fn an_exchange_is_a_response_and_a_request_and_a_payload_that_is_known_a_revisit() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = open(folder.path());
+    fetch(&archive, "a", 200, b"same", true);
+    fetch(&archive, "b", 200, b"same", true);
+    fetch(&archive, "a", 304, b"", true);
+    fetch(&archive, "broken", 200, b"half", false);
+    fetch(&archive, "gone", 404, b"", false);
+    archive.close().unwrap();
+    assert_eq!(
+        kinds(folder.path()),
+        [
+            "warcinfo", "response", "request", "revisit", "request", "revisit", "request", "response",
+            "request"
+        ]
+    );
+    let [index] = &names(folder.path(), ".cdxj")[..] else { panic!("one index") };
+    let index = fs::read_to_string(folder.path().join(index)).unwrap();
+    let lines: Vec<_> = index.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(lines, ["com,example)/a", "com,example)/a", "com,example)/b", "com,example)/gone"]);
+
+    // The next run appends, and knows what the archive has.
+    let archive = open(folder.path());
+    fetch(&archive, "c", 200, b"same", true);
+    archive.keep().unwrap();
+    archive.close().unwrap();
+    assert_eq!(names(folder.path(), ".warc.gz").len(), 1);
+    assert_eq!(kinds(folder.path())[9..], ["revisit", "request"]);
+}
+
+#[test]
+fn what_is_kept_survives_a_kill_and_a_record_that_is_cut_off_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = open(folder.path());
+    for number in 0..4_u8 {
+        fetch(&archive, &number.to_string(), 200, &vec![number; 3_000], true);
+    }
+    archive.keep().unwrap();
+    let [left] = &names(folder.path(), ".open")[..] else { panic!("one open file") };
+    let whole = fs::read(folder.path().join(left)).unwrap();
+    let name = left.clone();
+    archive.close().unwrap();
+    for cut in [0, 1, 5, 40, 200] {
+        let after = tempfile::tempdir().unwrap();
+        fs::write(after.path().join(&name), &whole[..whole.len() - cut]).unwrap();
+        let archive = open(after.path());
+        fetch(&archive, "more", 200, b"more", true);
+        archive.close().unwrap();
+        let uris: Vec<_> =
+            records(after.path()).into_iter().filter(|(kind, ..)| kind == "response").collect();
+        assert!(uris.len() >= 4 && uris.last().unwrap().1.ends_with("/more"), "{cut}: {uris:?}");
+        assert_eq!(names(after.path(), ".open"), [""; 0]);
+        let index = fs::read_to_string(after.path().join(&names(after.path(), ".cdxj")[0])).unwrap();
+        assert_eq!(index.lines().count(), uris.len(), "{cut}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_set_aside_and_nothing_of_it_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = open(folder.path());
+    fetch(&archive, "a", 200, b"one", true);
+    archive.keep().unwrap();
+    let [left] = &names(folder.path(), ".open")[..] else { panic!("one open file") };
+    let mut bytes = fs::read(folder.path().join(left)).unwrap();
+    archive.close().unwrap();
+    let after = tempfile::tempdir().unwrap();
+    bytes[0] = b'x';
+    fs::write(after.path().join(left), &bytes).unwrap();
+    open(after.path()).close().unwrap();
+    let [aside] = &names(after.path(), ".damaged")[..] else { panic!("one damaged file") };
+    assert_eq!(fs::read(after.path().join(aside)).unwrap(), bytes);
+}
+
+#[test]
+fn a_file_that_is_full_is_followed_by_another_and_one_run_at_a_time_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = ArchiveOptions::new(folder.path());
+    options.file_bytes = 1_000;
+    let archive = Arc::new(WebArchive::open(&options).unwrap());
+    assert!(matches!(WebArchive::open(&options), Err(StoreError::Locked { .. })));
+    // A body that is large enough to wait in a file.
+    let large: Vec<u8> = (0..600_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    fetch(&archive, "large", 200, &large, true);
+    fetch(&archive, "small", 200, b"small", true);
+    archive.close().unwrap();
+    assert_eq!(names(folder.path(), ".warc.gz").len(), 2);
+    assert_eq!(names(folder.path(), ".cdxj").len(), 2);
+    let records = records(folder.path());
+    let large_record =
+        records.iter().find(|(kind, uri, _)| kind == "response" && uri.ends_with("large")).unwrap();
+    assert!(large_record.2 > large.len() as u64);
+    let is_response = |(kind, ..): &&(String, String, u64)| *kind == WarcKind::Response.to_string();
+    assert_eq!(records.iter().filter(is_response).count(), 2);
+}
+
+#[test]
+fn a_member_of_a_package_is_a_resource() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = open(folder.path());
+    let mut file = tempfile::tempfile().unwrap();
+    io::Write::write_all(&mut file, b"member").unwrap();
+    archive.member("http://example.com/m", Some("text/plain"), file);
+    archive.close().unwrap();
+    assert_eq!(records(folder.path())[1], ("resource".to_owned(), "http://example.com/m".to_owned(), 6));
+}

@@ -1,0 +1,36 @@
+//! What a killed run left of a file: its whole records stay.
+
+use std::{fs, io, path::Path};
+
+use instep_warc::WarcError;
+
+use super::index;
+
+/// The last part of the name of a file that is being written.
+pub(super) const OPEN: &str = "open";
+
+/// Mends a file that was open when its run ended: the last record goes if it is cut off, and the file gets its index and
+/// its name. One that is damaged otherwise is kept as it is, under another name, because records behind the damage may be
+/// good.
+pub(super) fn mend(open: &Path) -> io::Result<()> {
+    let file = open.with_extension("");
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut scanned = index::scan(open, &name)?;
+    match scanned.fault {
+        Some(WarcError::Torn { .. }) => {
+            let left = fs::metadata(open)?.len() - scanned.bytes;
+            tracing::info!(file = %name, bytes = left, "a record that a killed run left unfinished is cut off");
+            fs::OpenOptions::new().write(true).open(open)?.set_len(scanned.bytes)?;
+        }
+        Some(fault) => {
+            tracing::warn!(file = %name, %fault, "a damaged file of the archive is set aside");
+            return fs::rename(open, open.with_extension("damaged"));
+        }
+        None => {}
+    }
+    if scanned.bytes == 0 {
+        return fs::remove_file(open);
+    }
+    index::write(&file, &mut scanned.lines)?;
+    fs::rename(open, file)
+}

@@ -1,0 +1,187 @@
+//! Exchanges and members of packages as records.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{self, Read as _, Seek as _},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use http::{HeaderMap, StatusCode, header};
+use instep_net::HttpOptions;
+use instep_warc::{IDENTICAL_PAYLOAD, NOT_MODIFIED, PayloadDigest, PayloadHasher, WarcHead, WarcKind};
+use resourcesync::DateTime;
+
+use super::{
+    captured::Captured,
+    folder::ArchiveFolder,
+    index,
+    known::{FirstCapture, KnownPayloads},
+    orders::Member,
+};
+
+/// Writes records into the files of an archive.
+pub(super) struct RecordWriter {
+    folder: ArchiveFolder,
+    /// Read from the indexes with the first record.
+    known: Option<KnownPayloads>,
+}
+
+impl RecordWriter {
+    pub(super) fn new(folder: ArchiveFolder) -> Self {
+        Self { folder, known: None }
+    }
+
+    /// Writes an answer, or that it is as before, and the request for it.
+    pub(super) fn exchange(&mut self, captured: Captured) -> io::Result<()> {
+        self.begin()?;
+        let Captured { exchange, body, digest, is_whole } = captured;
+        let (uri, date, response) = (exchange.uri.as_str(), date(exchange.at), id());
+        let mut block = http_head(&status_line(exchange.status), &exchange.headers);
+        let is_ok = exchange.status == StatusCode::OK && body.length() > 0;
+        let first = self.known.as_ref().and_then(|known| known.get(&digest)).filter(|_| is_ok);
+        let head = |kind| {
+            WarcHead::new(kind, &response, &date)
+                .with("WARC-Target-URI", uri)
+                .with("Content-Type", "application/http; msgtype=response")
+        };
+        let is_revisit = first.is_some() || exchange.status == StatusCode::NOT_MODIFIED;
+        let head = match first {
+            Some(first) => head(WarcKind::Revisit)
+                .with("WARC-Profile", IDENTICAL_PAYLOAD)
+                .with("WARC-Payload-Digest", &digest.to_string())
+                .with("WARC-Refers-To-Target-URI", &first.uri)
+                .with("WARC-Refers-To-Date", &first.date),
+            None if is_revisit => head(WarcKind::Revisit).with("WARC-Profile", NOT_MODIFIED),
+            None => head(WarcKind::Response).with("WARC-Payload-Digest", &digest.to_string()),
+        };
+        let head = if is_whole || is_revisit { head } else { head.with("WARC-Truncated", "unspecified") };
+        let mime = exchange.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let status = exchange.status.as_str();
+        let length = if is_revisit { 0 } else { body.length() };
+        let head_length = block.len() as u64;
+        let (file, _) = self.folder.current()?;
+        let mut all: Box<dyn io::Read> = match is_revisit {
+            true => Box::new(io::empty()),
+            false => body.read()?,
+        };
+        let mut block = io::Cursor::new(std::mem::take(&mut block)).chain(&mut all);
+        let written = file.writer.write(&head, head_length + length, &mut block)?;
+        let mime = mime.unwrap_or_default();
+        file.list(|name, at| index::line(&head, mime, status, (name, at.offset, at.length)), written);
+        if is_ok
+            && !is_revisit
+            && let Some(known) = &mut self.known
+        {
+            known.add(digest, FirstCapture { uri: uri.into(), date: date.as_str().into() });
+        }
+        let host = exchange.uri.as_str().split('/').nth(2).unwrap_or_default();
+        let target = exchange.uri.as_str().splitn(4, '/').nth(3).unwrap_or_default().split('#').next();
+        let line =
+            format!("{} /{} HTTP/1.1\r\nhost: {host}\r\n", exchange.method, target.unwrap_or_default());
+        let request = http_head(&line, &exchange.request_headers);
+        let head = WarcHead::new(WarcKind::Request, &id(), &date)
+            .with("WARC-Target-URI", uri)
+            .with("WARC-Concurrent-To", &response)
+            .with("Content-Type", "application/http; msgtype=request");
+        file.writer.write(&head, request.len() as u64, &mut &*request)?;
+        Ok(())
+    }
+
+    /// Writes a member of a package.
+    pub(super) fn member(&mut self, member: Member) -> io::Result<()> {
+        self.begin()?;
+        let (length, digest) = measure(&member.file)?;
+        let mime = member.media_type.as_deref().unwrap_or("application/octet-stream");
+        let head = WarcHead::new(WarcKind::Resource, &id(), &date(member.at))
+            .with("WARC-Target-URI", &member.uri)
+            .with("Content-Type", mime)
+            .with("WARC-Payload-Digest", &digest.to_string());
+        let (file, _) = self.folder.current()?;
+        let written = file.writer.write(&head, length, &mut (&member.file).take(length))?;
+        file.list(|name, at| index::line(&head, mime, "", (name, at.offset, at.length)), written);
+        Ok(())
+    }
+
+    /// Makes everything that was written durable.
+    pub(super) fn keep(&mut self) -> io::Result<()> {
+        self.folder.keep()
+    }
+
+    /// Ends the last file.
+    pub(super) fn close(&mut self) -> io::Result<()> {
+        self.folder.close()
+    }
+
+    /// Learns what the archive has, and begins each file with a record about it.
+    fn begin(&mut self) -> io::Result<()> {
+        if self.known.is_none() {
+            self.known = Some(self.folder.known()?);
+        }
+        let (file, is_new) = self.folder.current()?;
+        if !is_new {
+            return Ok(());
+        }
+        let about = format!(
+            "software: {}\r\nformat: WARC File Format 1.1\r\nconformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
+            HttpOptions::USER_AGENT
+        );
+        let head = WarcHead::new(WarcKind::Warcinfo, &id(), &date(SystemTime::now()))
+            .with("WARC-Filename", &file.name)
+            .with("Content-Type", "application/warc-fields");
+        file.writer.write(&head, about.len() as u64, &mut about.as_bytes()).map(drop)
+    }
+}
+
+/// Returns the number of bytes of a file, and their digest.
+fn measure(mut file: &File) -> io::Result<(u64, PayloadDigest)> {
+    let (mut hasher, mut length, mut buffer) = (PayloadHasher::default(), 0, vec![0; 64 << 10]);
+    file.rewind()?;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            read => {
+                hasher.update(&buffer[..read]);
+                length += read as u64;
+            }
+        }
+    }
+    file.rewind()?;
+    Ok((length, hasher.finish()))
+}
+
+/// Returns a new identifier of a record: a random UUID.
+fn id() -> String {
+    let mut bytes: [u8; 16] = rand::random();
+    (bytes[6], bytes[8]) = (bytes[6] & 0x0f | 0x40, bytes[8] & 0x3f | 0x80);
+    let mut text = String::from("<urn:uuid:");
+    for (place, byte) in bytes.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        let _ = write!(text, "{byte:02x}");
+    }
+    text + ">"
+}
+
+fn date(at: SystemTime) -> String {
+    let seconds = at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    DateTime::from_unix_seconds(i64::try_from(seconds).unwrap_or(i64::MAX)).to_string()
+}
+
+fn status_line(status: StatusCode) -> String {
+    format!("HTTP/1.1 {} {}\r\n", status.as_u16(), status.canonical_reason().unwrap_or_default())
+}
+
+/// Returns the head of a message. The body is recorded without its chunks, so the header that announces them is left out.
+fn http_head(start: &str, headers: &HeaderMap) -> Vec<u8> {
+    let mut head = start.as_bytes().to_vec();
+    let shown = headers.iter().filter(|(name, _)| **name != header::TRANSFER_ENCODING);
+    for (name, value) in shown {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+            head.extend_from_slice(part);
+        }
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}

@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+mod cdxj;
+mod digest;
+mod error;
+mod head;
+mod http;
+mod reader;
+mod writer;
+
+pub use cdxj::{CdxjLine, surt};
+pub use digest::{PayloadDigest, PayloadHasher};
+pub use error::WarcError;
+pub use head::{IDENTICAL_PAYLOAD, NOT_MODIFIED, WarcHead, WarcKind};
+pub use http::{HttpHead, payload};
+pub use reader::{WarcReader, WarcRecord};
+pub use writer::{WarcWriter, WrittenRecord};

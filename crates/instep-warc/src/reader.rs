@@ -1,0 +1,271 @@
+//! The reader: records of any WARC, each a gzip member, several in one, or not compressed at all.
+
+use std::{
+    fmt,
+    io::{self, BufRead, BufReader, Read},
+};
+
+use flate2::bufread::GzDecoder;
+
+use crate::{error::WarcError, head::WarcHead};
+
+/// Bytes of a line of a head. Longer ones are an attack, or no WARC.
+const MOST_LINE: u64 = 64 << 10;
+/// Fields of a head.
+const MOST_FIELDS: usize = 1_000;
+
+/// A record while it is read.
+pub struct WarcRecord<'a> {
+    /// The first byte of the record, or of the gzip member that has it.
+    pub offset: u64,
+    /// Its head.
+    pub head: &'a WarcHead,
+    /// The length of its block in bytes.
+    pub length: u64,
+    /// Its block. What is not read of it is skipped.
+    pub block: &'a mut dyn BufRead,
+}
+
+impl fmt::Debug for WarcRecord<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WarcRecord")
+            .field("offset", &self.offset)
+            .field("head", &self.head)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Receives each record.
+type Take<'t> = &'t mut dyn FnMut(WarcRecord<'_>) -> io::Result<()>;
+
+/// Reads the records of a file one after the other.
+#[derive(Debug)]
+pub struct WarcReader<R> {
+    input: Counted<R>,
+}
+
+impl<R: BufRead> WarcReader<R> {
+    /// Returns a reader that begins at the first byte of a file.
+    pub fn new(input: R) -> Self {
+        Self::at(input, 0)
+    }
+
+    /// Returns a reader of input that begins at a byte of the file.
+    pub fn at(input: R, offset: u64) -> Self {
+        Self { input: Counted { input, count: offset } }
+    }
+
+    /// Returns the byte of the file up to which it was read.
+    pub fn offset(&self) -> u64 {
+        self.input.count
+    }
+
+    /// Passes the next record, or all records of the next gzip member, to `take`. Returns `false` at the end.
+    ///
+    /// # Errors
+    /// If there is no record, only a part of one, or `take` fails.
+    pub fn next(&mut self, take: Take<'_>) -> Result<bool, WarcError> {
+        let offset = self.input.count;
+        let of_input = |source| fault(offset, source);
+        let start = self.input.fill_buf().map_err(of_input)?;
+        match start.first() {
+            None => Ok(false),
+            Some(0x1f) => {
+                let mut member = BufReader::new(GzDecoder::new(&mut self.input));
+                let mut found = false;
+                while read_record(&mut member, offset, take)? {
+                    found = true;
+                }
+                match found {
+                    true => Ok(true),
+                    false => Err(WarcError::Malformed { offset, what: "an empty gzip member".to_owned() }),
+                }
+            }
+            Some(_) => read_record(&mut self.input, offset, take),
+        }
+    }
+}
+
+fn read_record(input: &mut dyn BufRead, offset: u64, take: Take<'_>) -> Result<bool, WarcError> {
+    let malformed = |what: String| WarcError::Malformed { offset, what };
+    let version = loop {
+        match line(input, offset)? {
+            None => return Ok(false),
+            Some(line) if line.is_empty() => {}
+            Some(line) => break line,
+        }
+    };
+    if !version.starts_with("WARC/") {
+        let found: String = version.chars().take(40).collect();
+        return Err(malformed(format!("{found:?} instead of WARC/1.0 or WARC/1.1")));
+    }
+    let mut fields: Vec<(Box<str>, Box<str>)> = Vec::with_capacity(12);
+    loop {
+        let line = line(input, offset)?.ok_or(WarcError::Torn { offset })?;
+        if line.is_empty() {
+            break;
+        }
+        match (line.split_once(':'), fields.last_mut()) {
+            // A value may go on in the next line, which begins with a blank then.
+            (_, Some((_, value))) if line.starts_with([' ', '\t']) => {
+                *value = format!("{value} {}", line.trim()).into();
+            }
+            (Some((name, value)), _) => fields.push((name.trim().into(), value.trim().into())),
+            (None, _) => return Err(malformed(format!("{line:?} is no field"))),
+        }
+        if fields.len() > MOST_FIELDS {
+            return Err(malformed("more than 1,000 fields".to_owned()));
+        }
+    }
+    let length = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Length"));
+    let length = length.and_then(|(_, value)| value.parse().ok());
+    let length: u64 = length.ok_or_else(|| malformed("no Content-Length".to_owned()))?;
+    let head = WarcHead::of_fields(fields);
+    let mut block = input.take(length);
+    take(WarcRecord { offset, head: &head, length, block: &mut block })
+        .map_err(|source| fault(offset, source))?;
+    io::copy(&mut block, &mut io::sink()).map_err(|source| fault(offset, source))?;
+    match block.limit() {
+        0 => Ok(true),
+        _ => Err(WarcError::Torn { offset }),
+    }
+}
+
+/// Returns the next line without its end; `None` if there is nothing more.
+fn line(input: &mut dyn BufRead, offset: u64) -> Result<Option<String>, WarcError> {
+    let mut line = Vec::new();
+    input.take(MOST_LINE).read_until(b'\n', &mut line).map_err(|source| fault(offset, source))?;
+    match line.pop() {
+        None => Ok(None),
+        Some(b'\n') => {
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+            // Fields are UTF-8; what is not is kept readable, because one bad field is no reason to lose a record.
+            Ok(Some(String::from_utf8_lossy(&line).into_owned()))
+        }
+        Some(_) if line.len() as u64 + 1 >= MOST_LINE => {
+            Err(WarcError::Malformed { offset, what: "a line of more than 64 KiB".to_owned() })
+        }
+        Some(_) => Err(WarcError::Torn { offset }),
+    }
+}
+
+fn fault(offset: u64, source: io::Error) -> WarcError {
+    match source.kind() {
+        io::ErrorKind::UnexpectedEof => WarcError::Torn { offset },
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            WarcError::Malformed { offset, what: source.to_string() }
+        }
+        _ => WarcError::Io { offset, source },
+    }
+}
+
+/// Input whose bytes are counted as they are consumed.
+#[derive(Debug)]
+struct Counted<R> {
+    input: R,
+    count: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.count += read as u64;
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.count += amount as u64;
+        self.input.consume(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{WarcKind, WarcWriter};
+
+    fn archive(bodies: &[&[u8]]) -> (Vec<u8>, Vec<u64>) {
+        let mut writer = WarcWriter::new(Vec::new(), 0);
+        let mut offsets = Vec::new();
+        for body in bodies {
+            let head = WarcHead::new(WarcKind::Resource, "<urn:uuid:1>", "2026-01-01T00:00:00Z")
+                .with("WARC-Target-URI", "http://example.com/\r\na");
+            offsets.push(writer.write(&head, body.len() as u64, &mut &**body).unwrap().offset);
+        }
+        (writer.into_inner(), offsets)
+    }
+
+    /// Blocks, each with the offset of its record.
+    type Blocks = Vec<(u64, Vec<u8>)>;
+
+    fn read(file: &[u8]) -> (Blocks, Result<bool, WarcError>) {
+        let (mut found, mut reader) = (Vec::new(), WarcReader::new(file));
+        loop {
+            let next = reader.next(&mut |record| {
+                let mut body = Vec::new();
+                record.block.read_to_end(&mut body)?;
+                found.push((record.offset, body));
+                Ok(())
+            });
+            if !matches!(next, Ok(true)) {
+                return (found, next);
+            }
+        }
+    }
+
+    #[test]
+    fn records_read_back_at_the_offsets_that_were_told() {
+        let large: Vec<u8> =
+            (0..300_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let bodies: [&[u8]; 4] = [b"one", b"", &large, b"WARC/1.1\r\n\r\n"];
+        let (file, offsets) = archive(&bodies);
+        let (found, end) = read(&file);
+        assert!(matches!(end, Ok(false)));
+        let expected: Vec<_> = offsets.iter().copied().zip(bodies.map(<[u8]>::to_vec)).collect();
+        assert_eq!(found, expected);
+        let (last, _) = read(&file[usize::try_from(offsets[3]).unwrap()..]);
+        assert_eq!(last[0].1, bodies[3], "a reader can begin at any record");
+    }
+
+    #[test]
+    fn an_archive_that_is_cut_anywhere_loses_its_last_record_only() {
+        let (file, offsets) = archive(&[b"one", b"two and more of it", b"three"]);
+        for end in 1..file.len() {
+            let whole = offsets[1..].iter().filter(|offset| **offset <= end as u64).count();
+            let (found, result) = read(&file[..end]);
+            assert!(found.len() >= whole, "{end}");
+            if offsets.contains(&(end as u64)) {
+                assert!(matches!(result, Ok(false)), "{end}");
+            } else {
+                let error = result.unwrap_err();
+                assert!(matches!(error, WarcError::Torn { .. }), "{end}: {error}");
+                assert_eq!(error.offset(), offsets[whole], "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn records_that_are_not_compressed_or_share_a_member_are_read() {
+        let plain =
+            b"WARC/1.0\r\nwarc-type: resource\r\nFolded: a\r\n b\r\ncontent-length: 3\r\n\r\none\r\n\r\n\
+                      WARC/1.1\nWARC-Type: odd\nContent-Length: 0\n\n\n\n";
+        let (found, end) = read(plain);
+        assert!(matches!(end, Ok(false)));
+        assert_eq!(found.iter().map(|(_, body)| body.len()).collect::<Vec<_>>(), [3, 0]);
+        let mut gzip = flate2::read::GzEncoder::new(&plain[..], flate2::Compression::fast());
+        let mut whole = Vec::new();
+        gzip.read_to_end(&mut whole).unwrap();
+        assert_eq!(read(&whole).0.len(), 2);
+        for bad in [&b"<html>\n"[..], b"WARC/1.1\r\nno field\r\n\r\n", b"WARC/1.1\r\nWARC-Type: x\r\n\r\n"] {
+            assert!(matches!(read(bad).1, Err(WarcError::Malformed { .. })), "{bad:?}");
+        }
+    }
+}
