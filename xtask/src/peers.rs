@@ -32,6 +32,8 @@ pub const FOR_TESTS: &[Peer] = &[
     ("cpio", "cpio"),
     ("skopeo", "skopeo"),
     ("umoci", "umoci"),
+    ("ruby", "ruby"),
+    ("php", "php-cli"),
     ("zsh", "zsh"),
     ("fish", "fish"),
     ("man", "man-db"),
@@ -54,9 +56,16 @@ pub const FOR_BENCH: &[Peer] = &[
 pub const FOR_INSTRUCTIONS: &[Peer] = &[("nginx", "nginx-light"), ("valgrind", "valgrind")];
 
 /// Packages of the virtual environment: the reference client, its WebSockets, the check of spelling, and referees for
-/// patches.
-const PYTHON: [&str; 5] =
-    ["resync==2.0.1", "websockets==15.0.1", "codespell==2.4.3", "jsonpatch==1.47", "lxml==6.1.3"];
+/// patches, web archives and bags.
+const PYTHON: [&str; 7] = [
+    "resync==2.0.1",
+    "websockets==15.0.1",
+    "codespell==2.4.3",
+    "jsonpatch==1.47",
+    "lxml==6.1.3",
+    "warcio==1.8.1",
+    "bagit==1.9.0",
+];
 
 /// Packages without what they depend on: only their files are used. axe-core, which judges pages by WCAG.
 const FILES: [&str; 1] = ["axe-playwright-python==0.1.8"];

@@ -34,6 +34,8 @@ mod ours;
 mod selecting;
 #[path = "destination/sets.rs"]
 mod sets;
+#[path = "destination/sitemaps.rs"]
+mod sitemaps;
 #[path = "destination/sources.rs"]
 mod sources;
 #[path = "destination/stopping.rs"]

@@ -12,9 +12,10 @@ use crate::{
     command::{
         audit::AuditCommand, catalogue::CatalogueCommand, change::ChangeCommand,
         completions::CompletionsCommand, demo::DemoCommand, exit_codes::ExitCodesCommand,
-        explain::ExplainCommand, explore::ExploreCommand, init::InitCommand, publish::PublishCommand,
-        republish::RepublishCommand, run::RunCommand, serve::ServeCommand, simulate::SimulateCommand,
-        source::SourceCommand, status::StatusCommand, sync::SyncCommand, validate::ValidateCommand,
+        explain::ExplainCommand, explore::ExploreCommand, export::ExportCommand, init::InitCommand,
+        publish::PublishCommand, republish::RepublishCommand, run::RunCommand, serve::ServeCommand,
+        simulate::SimulateCommand, source::SourceCommand, status::StatusCommand, sync::SyncCommand,
+        upgrade_sitemap::UpgradeSitemapCommand, validate::ValidateCommand,
     },
     config::Config,
     exit::Exit,
@@ -56,11 +57,14 @@ pub(crate) enum Command {
     Change(ChangeCommand),
     Catalogue(CatalogueCommand),
     Republish(Box<RepublishCommand>),
+    #[command(name = "upgrade-sitemap")]
+    UpgradeSitemap(UpgradeSitemapCommand),
     Sync(Box<SyncCommand>),
     Audit(Box<AuditCommand>),
     Run(Box<RunCommand>),
     Source(Box<SourceCommand>),
     Status(StatusCommand),
+    Export(ExportCommand),
     Simulate(Box<SimulateCommand>),
     Explore(ExploreCommand),
     Validate(Box<ValidateCommand>),
@@ -93,6 +97,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
             let pick = |command| if let Command::Sync(sync) = command { Some(*sync) } else { None };
             sync.run(config, &|| again(&used, pick), output)
         }
+        Command::UpgradeSitemap(upgrade) => upgrade.run(output),
         Command::Audit(audit) => audit.run(config, output),
         Command::Run(run) => {
             let pick = |command| if let Command::Run(run) = command { Some(*run) } else { None };
@@ -101,6 +106,7 @@ pub(crate) fn run(command: Command, config: &Config, output: &Output) -> anyhow:
         Command::Source(source) => source.run(output),
         Command::Simulate(simulate) => simulate.run(output),
         Command::Status(status) => status.run(output),
+        Command::Export(export) => export.run(output),
         Command::Explore(explore) => explore.run(config, output),
         Command::Validate(validate) => validate.run(config, output),
         Command::Explain(explain) => explain.run(output),

@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Context, bail};
 use instep_source::{Recorded, serve::ADMIN_FILE};
 use resourcesync::{Change, Uri};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
 
 /// Timeout for an answer: longer than the server takes at most.
@@ -67,7 +67,14 @@ impl RunningServer {
     /// Errors: the server does not answer, or refuses.
     pub(crate) fn report(&self, change: &Change, uris: &[Uri]) -> anyhow::Result<Recorded> {
         let item = |uri: &Uri| json!({ "uri": uri.as_str(), "change": change.as_str() });
-        let body = serde_json::to_vec(&uris.iter().map(item).collect::<Vec<_>>())?;
+        self.report_items(&uris.iter().map(item).collect::<Vec<_>>())
+    }
+
+    /// Reports changes in the form of the listener; they are recorded when this returns.
+    ///
+    /// Errors: the server does not answer, or refuses.
+    pub(crate) fn report_items(&self, items: &[impl Serialize]) -> anyhow::Result<Recorded> {
+        let body = serde_json::to_vec(items)?;
         let answer: RecordedCounts = self.ask("/changes", &body, TIMEOUT)?;
         let mut recorded = Recorded::default();
         recorded.sequence = answer.sequence;

@@ -5,6 +5,7 @@
 
 mod advice;
 mod args;
+mod bag;
 mod cli;
 mod command;
 mod config;
@@ -19,6 +20,7 @@ mod resync;
 mod runtime;
 mod service;
 mod simulation;
+mod sitemap;
 mod ui;
 
 use std::{env, process::ExitCode};

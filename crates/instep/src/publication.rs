@@ -38,6 +38,19 @@ pub(crate) fn publish_once(
     wait: WaitArgs,
     output: &Output,
 ) -> anyhow::Result<Exit> {
+    publish_once_and(command, options, wait, output, &|_| Ok(()))
+}
+
+/// Publishes once, does what depends on it, and reports the result for a command.
+///
+/// Errors: those of the publication, and of what follows.
+pub(crate) fn publish_once_and(
+    command: &str,
+    options: &PublishOptions,
+    wait: WaitArgs,
+    output: &Output,
+    then: &dyn Fn(&PublishReport) -> anyhow::Result<()>,
+) -> anyhow::Result<Exit> {
     let is_first = !instep_source::is_published(&options.state);
     let monitor = Publishing::new(*output);
     // A server holds its Source for as long as it runs.
@@ -46,6 +59,7 @@ pub(crate) fn publish_once(
     let report = wait.until_free(&options.state, output, is_served, publish);
     monitor.finish();
     let report = report?;
+    then(&report)?;
     show(output, &report, is_first);
     output.object("summary", summary(command, &report));
     Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })

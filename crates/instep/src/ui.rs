@@ -4,7 +4,7 @@ pub(crate) mod changes;
 pub(crate) mod format;
 mod log;
 pub(crate) mod metrics;
-mod output;
+pub(crate) mod output;
 pub(crate) mod progress;
 pub(crate) mod publishing;
 mod stream;

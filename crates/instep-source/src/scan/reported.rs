@@ -47,6 +47,20 @@ impl ReportedChange {
         Self::Remove { uri }
     }
 
+    /// Reads a change as applications write it: `uri` and `change`, and what is known of the state, named as in a
+    /// manifest.
+    ///
+    /// # Errors
+    /// A sentence about what is wrong.
+    #[cfg(feature = "serve")]
+    pub fn from_json(item: serde_json::Value) -> Result<Self, String> {
+        let listed = crate::content::listed(item)?;
+        Ok(match listed.change {
+            Some(resourcesync::Change::Deleted) => Self::Remove { uri: listed.uri },
+            _ => Self::Add { uri: listed.uri, state: listed.state },
+        })
+    }
+
     fn uri(&self) -> &Uri {
         let (Self::Add { uri, .. } | Self::Remove { uri }) = self;
         uri

@@ -19,7 +19,7 @@ use tokio::{sync::watch, task::spawn_blocking, time::timeout};
 use crate::{
     Error, PublishMonitor, Publisher,
     catalogue::Catalogue,
-    content::{Holdings, listed},
+    content::Holdings,
     live::PublicationRequests,
     scan::{ReportedChange, ScanOptions, record_reported},
     status::Overview,
@@ -163,11 +163,7 @@ fn said(body: &[u8]) -> Result<Vec<ReportedChange>, String> {
         return Err(format!("{} changes; at most {MOST_CHANGES} at once", items.len()));
     }
     let one = |(number, item): (usize, Value)| {
-        let listed = listed(item).map_err(|what| format!("item {number}: {what}"))?;
-        Ok(match listed.change {
-            Some(resourcesync::Change::Deleted) => ReportedChange::Remove { uri: listed.uri },
-            _ => ReportedChange::Add { uri: listed.uri, state: listed.state },
-        })
+        ReportedChange::from_json(item).map_err(|what| format!("item {number}: {what}"))
     };
     items.into_iter().enumerate().map(one).collect()
 }

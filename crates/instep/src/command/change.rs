@@ -1,5 +1,7 @@
 //! `instep change`: an application or its operator reports changed resources.
 
+mod stream;
+
 use std::{
     io::{self, BufRead},
     path::PathBuf,
@@ -36,8 +38,11 @@ pub(crate) struct ChangeCommand {
     state: Option<PathBuf>,
     #[command(flatten)]
     wait: WaitArgs,
+    /// Read changes from standard input until it ends: a JSON object per line, each answered once it is durable
+    #[arg(long)]
+    stdin: bool,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -59,15 +64,18 @@ const EXAMPLES: &str = "\
 Examples:
   instep change add https://example.org/records/17 --dir /srv/data
   instep change remove https://example.org/records/3 https://example.org/records/4
-  psql -qAt -c 'select url from news' | instep change add -";
+  psql -qAt -c 'select url from news' | instep change add -
+  changes-of-my-database | instep change --stdin --dir /srv/data";
 
 impl ChangeCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         let state = folders::state(&self.dir, self.state);
-        let (change, uris) = match self.verb {
-            Verb::Add(uris) => (Kind::Updated, uris.read()?),
-            Verb::Remove(uris) => (Kind::Deleted, uris.read()?),
+        let (change, uris) = match (self.stdin, self.verb) {
+            (true, None) => return stream::run(&state, self.wait, output),
+            (false, Some(Verb::Add(uris))) => (Kind::Updated, uris.read()?),
+            (false, Some(Verb::Remove(uris))) => (Kind::Deleted, uris.read()?),
+            _ => bail!("Say add or remove and the URIs, or --stdin alone"),
         };
         // A server may have started while another run was waited for.
         let (recorded, by) = self.wait.until_free(
@@ -88,7 +96,7 @@ impl ChangeCommand {
         output.object(
             "summary",
             json!({
-                "command": "change", "reported": uris.len(), "created": created, "updated": updated,
+                "command": "change", "reported": uris.len(), "refused": 0, "created": created, "updated": updated,
                 "deleted": deleted, "sequence": sequence, "by": by,
             }),
         );

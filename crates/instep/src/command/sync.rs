@@ -4,11 +4,13 @@ mod relay;
 mod summary;
 mod task;
 
-use std::{cell::Cell, path::PathBuf, sync::Arc, time::Duration};
+use std::{cell::Cell, fs, path::PathBuf, sync::Arc, time::Duration};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
-use instep_destination::{ChangeSink, Durability, MaxDelete, Shutdown, SyncOptions, Verify, Via};
+use instep_destination::{
+    ArchiveOptions, ChangeSink, Durability, LastmodTrust, MaxDelete, Shutdown, SyncOptions, Verify, Via,
+};
 
 use crate::{
     args::{
@@ -25,7 +27,10 @@ use crate::{
     exit::Exit,
     runtime::{self, Hangups, Reload},
     service,
-    ui::{Output, changes::Events},
+    ui::{
+        Output,
+        changes::{Events, Webhook},
+    },
 };
 use relay::Relay;
 use task::{Ended, SyncTask};
@@ -83,6 +88,20 @@ pub(crate) struct SyncCommand {
     /// Run this shell command after each commit, with such lines as its input
     #[arg(long, value_name = "COMMAND", help_heading = OUTPUT, hide_short_help = true)]
     on_change: Option<String>,
+    /// Send the changes of each commit to this URL, signed as Standard Webhooks
+    #[arg(long, value_name = "URL", conflicts_with_all = ["on_change", "events"], requires = "webhook_secret_file",
+        help_heading = OUTPUT, hide_short_help = true)]
+    webhook: Option<String>,
+    /// File with the secret that signs webhooks: whsec_ and Base64
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
+    webhook_secret_file: Option<PathBuf>,
+    /// Also keep what is fetched as WARC files in this folder, with CDXJ indexes
+    #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = OUTPUT, hide_short_help = true)]
+    warc: Option<PathBuf>,
+    /// Begin the next WARC file at this size
+    #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE",
+        help_heading = OUTPUT, hide_short_help = true)]
+    warc_size: u64,
     /// Write metrics of the copy to this file in the Prometheus text format
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     metrics_file: Option<PathBuf>,
@@ -104,6 +123,9 @@ pub(crate) struct SyncCommand {
     /// Sync files to the disk by group, by file, or not at all: group, file or none
     #[arg(long, default_value = "group", value_name = "HOW", help_heading = CHECKING, hide_short_help = true)]
     durability: Durability,
+    /// lastmod without a digest: trust it, or ask the server about each resource
+    #[arg(long, default_value = "trust", value_name = "HOW", help_heading = CHECKING, hide_short_help = true)]
+    lastmod: LastmodTrust,
     /// Refuse a Source whose newest time is older
     #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = CHECKING, hide_short_help = true)]
     max_age: Option<Duration>,
@@ -144,6 +166,13 @@ Examples:
 fn pair(text: &str) -> Result<(String, String), String> {
     let (uri, path) = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
     Ok((uri.to_owned(), path.to_owned()))
+}
+
+/// Returns the receiver of webhooks, if one is named.
+fn webhook(url: Option<String>, secret: Option<PathBuf>) -> anyhow::Result<Option<Events>> {
+    let (Some(url), Some(file)) = (url, secret) else { return Ok(None) };
+    let secret = fs::read_to_string(&file).with_context(|| format!("Cannot read {}", file.display()))?;
+    Ok(Some(Events::Webhook(Webhook::new(&url, &secret)?)))
 }
 
 impl SyncCommand {
@@ -214,6 +243,7 @@ impl SyncCommand {
         options.add_source = self.add_source;
         options.verify = self.verify;
         options.via = self.via;
+        options.lastmod = self.lastmod;
         options.as_of = self.as_of;
         options.all_versions = self.all_versions;
         options.maps = self.map;
@@ -221,8 +251,14 @@ impl SyncCommand {
         options.max_duration = self.max_duration;
         options.max_transfer = self.max_transfer;
         options.max_age = self.max_age;
-        let events = self.events.map(Events::to).or(self.on_change.map(Events::Command));
+        let webhook = webhook(self.webhook, self.webhook_secret_file)?;
+        let events = self.events.map(Events::to).or(self.on_change.map(Events::Command)).or(webhook);
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
+        options.archive = self.warc.map(|dir| {
+            let mut archive = ArchiveOptions::new(dir);
+            archive.file_bytes = self.warc_size;
+            archive
+        });
         options.callbacks = self.callbacks.options();
         options.selection = self.selection.options()?;
         options.access = self.access.options(config)?;

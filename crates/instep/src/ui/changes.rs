@@ -1,5 +1,8 @@
 //! Reports of the changes of a copy: to a file, to standard output or to a command.
 
+mod fields;
+mod webhook;
+
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write},
@@ -8,9 +11,10 @@ use std::{
 };
 
 use instep_destination::{ChangeSink, CopyChange};
-use serde_json::json;
 
 use super::output::typed;
+use fields::fields;
+pub(crate) use webhook::Webhook;
 
 /// The receiver of a JSON line per change.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub(crate) enum Events {
     File(PathBuf),
     /// A command of the shell, which reads the lines from its standard input; it runs once per group of changes.
     Command(String),
+    /// A receiver of webhooks.
+    Webhook(Webhook),
 }
 
 impl Events {
@@ -40,21 +46,9 @@ impl ChangeSink for Events {
             }
             Self::File(path) => append(path, lines.as_bytes()),
             Self::Command(command) => hand_to(command, lines.as_bytes()),
+            Self::Webhook(webhook) => webhook.send(changes),
         }
     }
-}
-
-fn fields(change: &CopyChange) -> serde_json::Value {
-    json!({
-        "sequence": change.sequence,
-        "change": change.change.as_str(),
-        "uri": change.uri,
-        "path": change.path,
-        "bytes": change.length,
-        "hash": change.digests.to_string(),
-        "lastmod": change.lastmod.map(|time| time.to_string()),
-        "datetime": change.datetime.map(|time| time.to_string()),
-    })
 }
 
 /// Appends lines and waits until they are on disk, because the copy forgets the changes after that.

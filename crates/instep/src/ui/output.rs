@@ -153,7 +153,7 @@ fn chain(causes: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns a JSON object in one line, its `type` first.
-pub(super) fn typed(kind: &str, fields: impl Serialize) -> String {
+pub(crate) fn typed(kind: &str, fields: impl Serialize) -> String {
     let mut object = serde_json::Map::from_iter([("type".to_owned(), Value::from(kind))]);
     if let Ok(Value::Object(fields)) = serde_json::to_value(fields) {
         object.extend(fields);

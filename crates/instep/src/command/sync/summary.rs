@@ -30,6 +30,7 @@ pub(super) fn closing(report: &SyncReport) -> String {
         (report.failed, "failed"),
         (report.owed, "pending retry"),
         (report.skipped, "skipped"),
+        (report.unverified, "not verifiable"),
     ] {
         if number > 0 {
             line.push_str(&format!(", {} {what}", count(number)));
@@ -72,6 +73,7 @@ pub(super) fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json:
         "owed": report.owed,
         "skipped": report.skipped,
         "bytes": report.bytes,
+        "unverified": report.unverified,
         "requests": report.requests,
         "seconds": report.elapsed.as_secs_f64(),
         "checkpoint": report.checkpoint.map(|time| time.to_string()),

@@ -1,0 +1,13 @@
+//! What instep writes for its neighbours, read by programs that share no code with it; and what they write, read by instep.
+#![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
+
+#[path = "neighbours/applications.rs"]
+mod applications;
+#[path = "neighbours/bags.rs"]
+mod bags;
+#[path = "neighbours/sitemap.rs"]
+mod sitemap;
+#[path = "neighbours/warc.rs"]
+mod warc;
+#[path = "neighbours/webhooks.rs"]
+mod webhooks;

@@ -1,0 +1,104 @@
+//! `upgrade-sitemap` over Sitemaps as sites write them.
+
+use std::{fs, path::Path};
+
+use instep_testkit::{Run, Server, instep, peers};
+use tempfile::TempDir;
+
+const SPACE: &str = "http://www.sitemaps.org/schemas/sitemap/0.9";
+
+/// A Sitemap as a content management system writes it.
+fn sitemap(base: &str, pages: &[(&str, &str)]) -> String {
+    let entry = |(path, lastmod): &(&str, &str)| {
+        format!(
+            "  <url><loc>{base}{path}</loc><lastmod>{lastmod}</lastmod><n:news>kept &amp; untouched</n:news></url>\n"
+        )
+    };
+    let entries: String = pages.iter().map(entry).collect();
+    format!(
+        "<?xml version='1.0'?>\n<!-- by a CMS -->\n<urlset xmlns='{SPACE}' xmlns:n='urn:news'>\n{entries}</urlset>\n"
+    )
+}
+
+fn upgrade(file: &Path, base: &str) -> Run {
+    Run::of(&mut instep(["upgrade-sitemap", file.to_str().unwrap(), "--base-url", base, "--json"]))
+}
+
+fn figures(run: &Run) -> [u64; 3] {
+    let summary: serde_json::Value = serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap();
+    ["created", "updated", "deleted"].map(|name| summary[name].as_u64().unwrap())
+}
+
+const DAY: &str = "2026-01-01T10:00:00Z";
+
+#[test]
+fn a_sitemap_becomes_a_resource_list_whose_changes_are_followed() {
+    let dir = TempDir::new().unwrap();
+    let site = dir.path().join("site");
+    fs::create_dir(&site).unwrap();
+    let Some([python]) = peers::find(["python3"]) else { return };
+    let server = Server::python(&python, &site).unwrap();
+    let base = server.url();
+    for page in ["a", "b", "c"] {
+        fs::write(site.join(page), format!("page {page}")).unwrap();
+    }
+    let file = site.join("sitemap.xml");
+    let plain = sitemap(&base, &[("a", DAY), ("b", DAY)]);
+    fs::write(&file, &plain).unwrap();
+    assert_eq!(figures(&upgrade(&file, &base).with_code(0)), [2, 0, 0]);
+    let upgraded = fs::read_to_string(&file).unwrap();
+    assert!(
+        upgraded.contains("<n:news>kept &amp; untouched</n:news>") && upgraded.contains("<!-- by a CMS -->")
+    );
+    _ = Run::of(&mut instep(["validate", file.to_str().unwrap()])).with_code(0);
+
+    // Nothing happens twice.
+    assert_eq!(figures(&upgrade(&file, &base).with_code(0)), [0, 0, 0]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), upgraded);
+
+    let copy = dir.path().join("copy");
+    let list = format!("{base}sitemap.xml");
+    let sync = || Run::of(&mut instep(["sync", &list, copy.to_str().unwrap(), "--delete", "--json"]));
+    _ = sync().with_code(0);
+    assert_eq!(fs::read_to_string(copy.join("b")).unwrap(), "page b");
+
+    // The site writes its Sitemap again: a page is new, one changed, one is gone.
+    fs::write(site.join("b"), "page b, changed").unwrap();
+    fs::remove_file(site.join("a")).unwrap();
+    fs::write(&file, sitemap(&base, &[("b", "2026-02-02T10:00:00Z"), ("c", DAY)])).unwrap();
+    assert_eq!(figures(&upgrade(&file, &base).with_code(0)), [1, 1, 1]);
+    let run = sync().with_code(0);
+    let summary: serde_json::Value = serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(summary["strategy"], "changes", "{summary}");
+    assert_eq!(fs::read_to_string(copy.join("b")).unwrap(), "page b, changed");
+    assert!(copy.join("c").is_file() && !copy.join("a").exists());
+}
+
+#[test]
+fn the_sitemaps_of_an_index_become_its_parts() {
+    let dir = TempDir::new().unwrap();
+    let base = "https://example.org/";
+    let index = dir.path().join("index.xml");
+    let member = |name: &str| format!("<sitemap><loc>{base}{name}</loc></sitemap>");
+    let members = format!("{}{}", member("maps/one.xml"), member("two.xml.gz"));
+    fs::write(&index, format!("<sitemapindex xmlns='{SPACE}'>{members}</sitemapindex>")).unwrap();
+    fs::create_dir(dir.path().join("maps")).unwrap();
+    fs::write(dir.path().join("maps/one.xml"), sitemap(base, &[("a", DAY)])).unwrap();
+
+    // A part that is missing would look like deletions.
+    let run = upgrade(&index, base).with_code(2);
+    assert!(run.stderr.contains("two.xml.gz") || run.stdout.contains("two.xml.gz"), "{run:?}");
+
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut gzip, sitemap(base, &[("b", DAY)]).as_bytes()).unwrap();
+    fs::write(dir.path().join("two.xml.gz"), gzip.finish().unwrap()).unwrap();
+    assert_eq!(figures(&upgrade(&index, base).with_code(0)), [2, 0, 0]);
+    let part = fs::read_to_string(dir.path().join("maps/one.xml")).unwrap();
+    assert!(part.contains("rel=\"index\" href=\"https://example.org/index.xml\""), "{part}");
+    for document in ["index.xml", "maps/one.xml", "two.xml.gz"] {
+        _ = Run::of(&mut instep(["validate", dir.path().join(document).to_str().unwrap()])).with_code(0);
+    }
+    if let Some([xmllint]) = peers::find(["xmllint"]) {
+        _ = Run::of(std::process::Command::new(xmllint).arg("--noout").arg(&index)).with_code(0);
+    }
+}

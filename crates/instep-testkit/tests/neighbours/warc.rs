@@ -1,0 +1,206 @@
+//! WARC files of `sync --warc`, read by warcio.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use instep_testkit::{FakeSource, Fault, Layout, Run, Tree, instep, peers};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Prints each record of the files as a line of JSON, and holds each line of their indexes against the record that it leads
+/// to.
+const REFEREE: &str = r#"
+import glob, hashlib, io, json, os, sys
+from warcio.archiveiterator import ArchiveIterator
+captures = 0
+for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.warc.gz"))):
+    with open(path, "rb") as stream:
+        for record in ArchiveIterator(stream, check_digests="raise"):
+            body = record.content_stream().read()
+            headers = record.rec_headers
+            captures += record.rec_type in ("response", "revisit", "resource")
+            print(json.dumps({
+                "type": record.rec_type, "uri": headers.get_header("WARC-Target-URI"),
+                "status": record.http_headers.get_statuscode() if record.http_headers and record.rec_type != "request" else None,
+                "sha256": hashlib.sha256(body).hexdigest(), "length": len(body),
+                "profile": headers.get_header("WARC-Profile"), "refers": headers.get_header("WARC-Refers-To-Target-URI"),
+                "http": dict(record.http_headers.headers) if record.http_headers else None,
+                "file": os.path.basename(path)}))
+lines = 0
+for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.cdxj"))):
+    text = open(path).read().splitlines()
+    assert text == sorted(text), path
+    for line in text:
+        key, time, fields = line.split(" ", 2)
+        fields = json.loads(fields)
+        with open(os.path.join(sys.argv[1], fields["filename"]), "rb") as stream:
+            stream.seek(int(fields["offset"]))
+            member = io.BytesIO(stream.read(int(fields["length"])))
+        records = [(r.rec_headers.get_header("WARC-Target-URI"), r.rec_type) for r in ArchiveIterator(member)]
+        assert [uri for uri, _ in records] == [fields["url"]], (line, records)
+        assert (records[0][1] == "revisit") == (fields.get("mime") == "warc/revisit"), line
+        lines += 1
+assert lines == captures, (lines, captures)
+"#;
+
+/// The records of an archive as warcio reads them; `None` if it is not installed.
+fn records(archive: &Path) -> Option<Vec<Value>> {
+    let [python, _] = peers::find(["python", "warcio"])?;
+    let run = Run::of(Command::new(python).args(["-c", REFEREE]).arg(archive)).with_code(0);
+    Some(run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn sync(source: &FakeSource, dir: &Path, more: &[&str]) -> Run {
+    let (url, copy) = (source.url(""), dir.join("copy").display().to_string());
+    Run::of(instep([&["sync", &url, &copy, "--warc", "archive"], more].concat()).current_dir(dir))
+}
+
+fn of_type<'r>(records: &'r [Value], kind: &str) -> Vec<&'r Value> {
+    records.iter().filter(|record| record["type"] == kind).collect()
+}
+
+/// The digests of the bodies that an archive has of each URI.
+fn bodies(records: &[Value]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut bodies: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for record in
+        records.iter().filter(|record| ["response", "resource"].contains(&record["type"].as_str().unwrap()))
+    {
+        let text = |name: &str| record[name].as_str().unwrap().to_owned();
+        bodies.entry(text("uri")).or_default().insert(text("sha256"));
+    }
+    bodies
+}
+
+fn sha256(file: &Path) -> String {
+    let mut hasher = resourcesync::Hasher::new(&[resourcesync::Algorithm::Sha256]);
+    hasher.update(&fs::read(file).unwrap());
+    let digests = hasher.finish();
+    digests.to_string().trim_start_matches("sha-256:").to_owned()
+}
+
+/// Each file of the copy is in the archive, as it is.
+fn holds_the_copy(source: &FakeSource, dir: &Path, records: &[Value]) {
+    let (bodies, copy) = (bodies(records), dir.join("copy"));
+    for name in Tree::of(&copy).names() {
+        let digest = sha256(&copy.join(name));
+        assert!(bodies.get(&source.url(name)).is_some_and(|of| of.contains(&digest)), "{name}: {bodies:?}");
+    }
+}
+
+#[test]
+fn what_is_fetched_is_archived_as_it_was_on_the_wire() {
+    let dir = TempDir::new().unwrap();
+    let large: Vec<u8> = (0..700_000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let source = FakeSource::start().with_resources([
+        ("a.txt", "one".as_bytes()),
+        ("d/b.txt", b"same"),
+        ("d/c.txt", b"same"),
+    ]);
+    source.put("large.bin", large);
+    source.snapshot();
+    source.fail("a.txt", [Fault::Header("x-shown", "as it came".to_owned())]);
+    source.fail("d/b.txt", [Fault::Status(503)]);
+    _ = sync(&source, dir.path(), &["--via", "list", "--per-host", "1"]).with_code(0);
+    let archive = dir.path().join("archive");
+    let Some(first) = records(&archive) else { return };
+    holds_the_copy(&source, dir.path(), &[first.clone(), expanded(&first)].concat());
+    let of = |records: &[Value], kind: &str, path: &str| {
+        let uri = source.url(path);
+        of_type(records, kind)
+            .into_iter()
+            .filter(|record| record["uri"] == uri.as_str())
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    let [response] = &of(&first, "response", "a.txt")[..] else { panic!("one response: {first:?}") };
+    assert_eq!((&response["status"], &response["http"]["x-shown"]), (&"200".into(), &"as it came".into()));
+    let [request] = &of(&first, "request", "a.txt")[..] else { panic!("one request: {first:?}") };
+    assert!(request["http"]["user-agent"].as_str().unwrap().starts_with("instep/"), "{request}");
+    assert!(!of(&first, "response", "resourcelist.xml").is_empty(), "documents too");
+    // One of two equal bodies is written.
+    let twins = [of(&first, "revisit", "d/b.txt"), of(&first, "revisit", "d/c.txt")].concat();
+    assert_eq!(twins.len(), 1, "{first:?}");
+    assert!(twins[0]["profile"].as_str().unwrap().ends_with("identical-payload-digest"));
+
+    source.put("a.txt", "changed");
+    _ = sync(&source, dir.path(), &[]).with_code(0);
+    let second = records(&archive).unwrap();
+    assert_eq!(of(&second, "response", "a.txt").len(), 2);
+    assert_eq!(of_type(&second, "warcinfo").len(), 1, "the second run goes on with the file");
+    assert!(
+        second
+            .iter()
+            .any(|record| record["type"] == "revisit"
+                && record["uri"] == source.capability_list_url().as_str())
+    );
+}
+
+/// A response for each revisit, as of the record that it refers to.
+fn expanded(records: &[Value]) -> Vec<Value> {
+    let mut found = Vec::new();
+    for revisit in of_type(records, "revisit") {
+        let first =
+            of_type(records, "response").into_iter().find(|record| record["uri"] == revisit["refers"]);
+        if let Some(first) = first {
+            let mut record = first.clone();
+            record["uri"] = revisit["uri"].clone();
+            found.push(record);
+        }
+    }
+    found
+}
+
+#[test]
+fn members_of_a_package_are_resources_and_credentials_stay_out() {
+    let dir = TempDir::new().unwrap();
+    let mut layout = Layout::new();
+    layout.dump = true;
+    let source = FakeSource::start_with(layout)
+        .with_resources((0..5).map(|number| (format!("{number}.txt"), format!("text {number}"))));
+    fs::write(dir.path().join("token"), "secret-token").unwrap();
+    _ = sync(&source, dir.path(), &["--via", "dump", "--bearer-file", "token"]).with_code(0);
+    let archive = dir.path().join("archive");
+    let Some(records) = records(&archive) else { return };
+    holds_the_copy(&source, dir.path(), &records);
+    assert_eq!(of_type(&records, "resource").len(), 5);
+    assert!(!format!("{records:?}").contains("secret-token"));
+}
+
+#[test]
+fn a_killed_run_leaves_an_archive_of_all_that_the_copy_has() {
+    let dir = TempDir::new().unwrap();
+    let source =
+        FakeSource::start().with_resources((0..300).map(|n| (format!("{n:03}.txt"), format!("text {n}"))));
+    source.fail_always("250.txt", Fault::Hold);
+    let (url, copy) = (source.url(""), dir.path().join("copy"));
+    let arguments =
+        ["sync", &url, copy.to_str().unwrap(), "--warc", "archive", "--via", "list", "--per-host", "2"];
+    let mut running = instep(arguments).current_dir(dir.path()).spawn().unwrap();
+    let committed = || Tree::of(&copy).names().len();
+    let began = std::time::Instant::now();
+    while committed() < 50 {
+        assert!(began.elapsed() < Duration::from_secs(120), "nothing is committed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let archive = dir.path().join("archive");
+    let left: Vec<PathBuf> = fs::read_dir(&archive).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let open = left.iter().find(|path| path.extension().is_some_and(|end| end == "open")).unwrap();
+    // As a power failure leaves it: more of a record than of its end.
+    let bytes = fs::read(open).unwrap();
+    fs::write(open, [&bytes[..], &bytes[..40]].concat()).unwrap();
+    let held: Vec<String> = Tree::of(&copy).names().iter().map(|name| (*name).to_string()).collect();
+    source.release();
+    source.heal();
+    _ = sync(&source, dir.path(), &["--via", "list"]).with_code(0);
+    let Some(records) = records(&archive) else { return };
+    assert!(held.len() >= 50);
+    holds_the_copy(&source, dir.path(), &records);
+    assert_eq!(Tree::of(&copy).names().len(), 300);
+}

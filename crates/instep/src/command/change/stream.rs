@@ -1,0 +1,155 @@
+//! Changes from standard input, for as long as it lasts: each line is answered once its change is durable.
+
+use std::{
+    io::{self, BufRead as _},
+    path::Path,
+    sync::mpsc::{self, Receiver},
+    thread,
+};
+
+use instep_source::{Publisher, Recorded, ReportedChange};
+use serde_json::{Value, json};
+
+use super::AT_ONCE;
+use crate::{
+    args::waiting::WaitArgs,
+    exit::Exit,
+    listener::RunningServer,
+    ui::{Output, format::count, output::typed, publishing::Publishing},
+};
+
+/// Lines that are read ahead.
+const AHEAD: usize = 4_000;
+
+/// A line of the input, and its number.
+struct NumberedLine {
+    number: u64,
+    text: io::Result<String>,
+}
+
+/// A change that a line reports, as it was written and as it was understood.
+struct ReadChange {
+    item: Value,
+    change: ReportedChange,
+}
+
+/// The figures of all lines.
+#[derive(Default)]
+struct LineCounts {
+    reported: u64,
+    refused: u64,
+    recorded: Recorded,
+    /// Who recorded the last ones.
+    by: &'static str,
+}
+
+/// Records what the lines of standard input report until it ends. Lines that arrive together are recorded together; the
+/// answers are in the order of the lines.
+///
+/// Errors: standard input cannot be read, or neither a server nor the catalogue takes a change. What was not answered by
+/// then is to be reported again.
+pub(super) fn run(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Result<Exit> {
+    let lines = read_ahead();
+    let mut counts = LineCounts { by: "catalogue", ..LineCounts::default() };
+    while let Ok(first) = lines.recv() {
+        let more = lines.try_iter().take(AT_ONCE - 1);
+        let batch: Vec<NumberedLine> = std::iter::once(first).chain(more).collect();
+        take(batch, state, wait, output, &mut counts)?;
+    }
+    let LineCounts { reported, refused, recorded, by } = counts;
+    output.note(format!("{} lines, {} refused", count(reported), count(refused)));
+    let Recorded { created, updated, deleted, sequence, .. } = recorded;
+    output.object(
+        "summary",
+        json!({
+            "command": "change", "reported": reported, "refused": refused, "created": created, "updated": updated,
+            "deleted": deleted, "sequence": sequence, "by": by,
+        }),
+    );
+    Ok(if refused > 0 { Exit::Problems } else { Exit::Done })
+}
+
+fn read_ahead() -> Receiver<NumberedLine> {
+    let (sender, lines) = mpsc::sync_channel(AHEAD);
+    thread::spawn(move || {
+        for (number, text) in (1..).zip(io::stdin().lock().lines()) {
+            let is_last = text.is_err();
+            if sender.send(NumberedLine { number, text }).is_err() || is_last {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// Records a batch and answers each of its lines.
+fn take(
+    batch: Vec<NumberedLine>,
+    state: &Path,
+    wait: WaitArgs,
+    output: &Output,
+    counts: &mut LineCounts,
+) -> anyhow::Result<()> {
+    let mut answers = Vec::new();
+    let mut read = Vec::new();
+    for NumberedLine { number, text } in batch {
+        let text = text?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        let change = parse(&text);
+        answers.push((number, change.as_ref().err().cloned()));
+        read.extend(change.ok());
+    }
+    let sequence = match read.is_empty() {
+        true => None,
+        false => {
+            let (recorded, by) = record(&read, state, wait, output)?;
+            counts.recorded.add(&recorded);
+            counts.by = by;
+            Some(recorded.sequence)
+        }
+    };
+    for (number, refused) in answers {
+        let sequence = sequence.filter(|_| refused.is_none());
+        counts.reported += 1;
+        counts.refused += u64::from(refused.is_some());
+        output.raw(&typed("acknowledged", json!({ "line": number, "sequence": sequence, "what": refused })));
+    }
+    Ok(())
+}
+
+fn parse(line: &str) -> Result<ReadChange, String> {
+    let item: Value = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+    let change = ReportedChange::from_json(item.clone())?;
+    Ok(ReadChange { item, change })
+}
+
+/// Records changes through the server that has the Source, else in its catalogue.
+fn record(
+    read: &[ReadChange],
+    state: &Path,
+    wait: WaitArgs,
+    output: &Output,
+) -> anyhow::Result<(Recorded, &'static str)> {
+    wait.until_free(
+        state,
+        output,
+        || false,
+        || {
+            if let Some(listener) = RunningServer::find(state)? {
+                let items: Vec<&Value> = read.iter().map(|read| &read.item).collect();
+                match listener.report_items(&items) {
+                    // It ended just now: the catalogue is free, or will be.
+                    Err(_) if RunningServer::find(state)?.is_none() => {}
+                    recorded => return Ok((recorded?, "listener")),
+                }
+            }
+            let monitor = Publishing::new(*output);
+            let changes = read.iter().map(|read| read.change.clone()).collect();
+            let recorded = Publisher::reopen(state)?.record(changes, &monitor)?;
+            monitor.finish();
+            Ok((recorded, "catalogue"))
+        },
+    )
+}

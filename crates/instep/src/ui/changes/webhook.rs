@@ -1,0 +1,137 @@
+//! Changes of a copy as webhooks, by the Standard Webhooks specification: signed, repeated until they are taken.
+
+use std::{
+    fmt, io,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use anyhow::{Context, bail};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::HeaderValue;
+use instep_destination::{AccessOptions, CopyChange, now};
+use instep_net::{Client, HttpError, Request};
+use resourcesync::Uri;
+use ring::hmac;
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+
+use super::fields::fields;
+
+/// The fewest bytes of a secret, as the specification has it.
+const LEAST_SECRET: usize = 24;
+
+/// A receiver of webhooks.
+pub(crate) struct Webhook {
+    url: Uri,
+    key: hmac::Key,
+    client: Client,
+    /// A runtime of its own: whoever hands changes over may be a thread of another one.
+    runtime: Mutex<Runtime>,
+}
+
+impl Webhook {
+    /// Returns the receiver at a URL that shares a secret, `whsec_` and Base64, with the copy.
+    ///
+    /// Errors: the URL or the secret cannot be used.
+    pub(crate) fn new(url: &str, secret: &str) -> anyhow::Result<Self> {
+        let key = secret.trim().strip_prefix("whsec_").map(|key| STANDARD.decode(key));
+        let Some(Ok(key)) = key else {
+            bail!(
+                "The secret of the webhook is not whsec_ followed by Base64: write echo whsec_$(openssl rand -base64 32) to the file"
+            );
+        };
+        if key.len() < LEAST_SECRET {
+            bail!("The secret of the webhook has {} bytes; at least {LEAST_SECRET} are needed", key.len());
+        }
+        let mut http = AccessOptions::default().http_options(url)?;
+        // A receiver that moved is to be named again: a redirect would send the changes to somebody else.
+        http.redirects = 0;
+        let url = Uri::parse(url).with_context(|| format!("{url:?} is not a URL"))?;
+        let runtime = Mutex::new(Builder::new_current_thread().enable_all().build()?);
+        Ok(Self { url, key: hmac::Key::new(hmac::HMAC_SHA256, &key), client: Client::new(http)?, runtime })
+    }
+
+    /// Sends changes as one message, again after transient failures.
+    ///
+    /// Errors: the receiver does not take it. The changes are sent again with the same identifier.
+    pub(super) fn send(&self, changes: &[CopyChange]) -> io::Result<()> {
+        let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return Ok(()) };
+        let changes: Vec<_> = changes.iter().map(fields).collect();
+        let message = json!({
+            "type": "copy.changed", "timestamp": now().to_string(), "data": { "changes": changes },
+        });
+        let body = message.to_string().into_bytes();
+        // What is sent twice has one identifier, so that the receiver can tell.
+        let id = format!("instep-{}-{}", first.sequence, last.sequence);
+        thread::scope(|scope| {
+            let sending = scope.spawn(|| {
+                let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+                runtime.block_on(self.deliver(&id, &body))
+            });
+            sending.join().unwrap_or_else(|_| Err(io::Error::other("the webhook ended early")))
+        })
+    }
+
+    async fn deliver(&self, id: &str, body: &[u8]) -> io::Result<()> {
+        let mut attempts = self.client.attempts();
+        loop {
+            let error = match self.client.send_once(&self.request(id, body)?).await {
+                Ok(answer) if answer.status.is_success() => return Ok(()),
+                Ok(answer) => {
+                    let (uri, status) = (self.url.to_string(), answer.status);
+                    HttpError::Status { uri, status, retry_after: None }
+                }
+                Err(error) => error,
+            };
+            attempts.again(error).await.map_err(io::Error::other)?;
+        }
+    }
+
+    /// Returns the message as one attempt sends it: the signature has the time of the attempt.
+    fn request(&self, id: &str, body: &[u8]) -> io::Result<Request> {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let mut request = Request::post(self.url.clone(), body.to_vec(), "application/json");
+        let signature = self.sign(id, seconds, body);
+        for (name, value) in [
+            ("webhook-id", id.to_owned()),
+            ("webhook-timestamp", seconds.to_string()),
+            ("webhook-signature", signature),
+        ] {
+            request.headers.insert(name, HeaderValue::from_str(&value).map_err(io::Error::other)?);
+        }
+        Ok(request)
+    }
+
+    fn sign(&self, id: &str, seconds: u64, body: &[u8]) -> String {
+        let signed = [format!("{id}.{seconds}.").as_bytes(), body].concat();
+        format!("v1,{}", STANDARD.encode(hmac::sign(&self.key, &signed)))
+    }
+}
+
+impl fmt::Debug for Webhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webhook").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_signed_as_the_specification_shows() {
+        let webhook = Webhook::new("http://127.0.0.1/", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let signature =
+            webhook.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn a_secret_that_protects_nothing_is_refused() {
+        for secret in ["", "secret", "whsec_", "whsec_c2hvcnQ=", "whsec_not base64"] {
+            assert!(Webhook::new("https://example.org/", secret).is_err(), "{secret}");
+        }
+    }
+}
