@@ -26,7 +26,7 @@ use crate::store::StoreError;
 pub(crate) use capture::ArchiveWitness;
 use folder::ArchiveFolder;
 pub use options::ArchiveOptions;
-use orders::{Member, Order, Orders};
+use orders::{ArchiveOrder, ArchivedMember, Orders};
 use writing::RecordWriter;
 
 /// The archive of a run. It ends when it is dropped or closed.
@@ -50,15 +50,15 @@ impl WebArchive {
             let mut result = Ok(());
             while let Ok(order) = orders.recv() {
                 match order {
-                    Order::Exchange(captured) if result.is_ok() => result = writer.exchange(*captured),
-                    Order::Member(member) if result.is_ok() => result = writer.member(member),
-                    Order::Keep(kept) => {
+                    ArchiveOrder::Exchange(captured) if result.is_ok() => result = writer.exchange(*captured),
+                    ArchiveOrder::Member(member) if result.is_ok() => result = writer.member(member),
+                    ArchiveOrder::Keep(kept) => {
                         let now = std::mem::replace(&mut result, Ok(())).and_then(|()| writer.keep());
                         result = now.as_ref().map(drop).map_err(again);
                         let _ = kept.send(now);
                     }
-                    Order::Failed(error) if result.is_ok() => result = Err(error),
-                    Order::Exchange(_) | Order::Member(_) | Order::Failed(_) => {}
+                    ArchiveOrder::Failed(error) if result.is_ok() => result = Err(error),
+                    ArchiveOrder::Exchange(_) | ArchiveOrder::Member(_) | ArchiveOrder::Failed(_) => {}
                 }
             }
             result.and_then(|()| writer.close())
@@ -72,7 +72,12 @@ impl WebArchive {
     /// Adds a member of a package, from a file that holds its bytes.
     pub(crate) fn member(&self, uri: &str, media_type: Option<&str>, file: File) {
         let (uri, media_type) = (uri.to_owned(), media_type.map(str::to_owned));
-        self.orders.send(Order::Member(Member { uri, media_type, file, at: SystemTime::now() }));
+        self.orders.send(ArchiveOrder::Member(ArchivedMember {
+            uri,
+            media_type,
+            file,
+            at: SystemTime::now(),
+        }));
     }
 
     /// Waits until everything that came is on the disk.
@@ -81,7 +86,7 @@ impl WebArchive {
     /// If something of it could not be written.
     pub(crate) fn keep(&self) -> Result<(), StoreError> {
         let (sender, kept) = mpsc::sync_channel(1);
-        self.orders.send(Order::Keep(sender));
+        self.orders.send(ArchiveOrder::Keep(sender));
         let ended = || Err(io::Error::other("the thread that writes has ended"));
         kept.recv().unwrap_or_else(|_| ended()).map_err(|error| self.failed(error))
     }

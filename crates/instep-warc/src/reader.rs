@@ -41,7 +41,7 @@ type Take<'t> = &'t mut dyn FnMut(WarcRecord<'_>) -> io::Result<()>;
 /// Reads the records of a file one after the other.
 #[derive(Debug)]
 pub struct WarcReader<R> {
-    input: Counted<R>,
+    input: CountedInput<R>,
 }
 
 impl<R: BufRead> WarcReader<R> {
@@ -52,7 +52,7 @@ impl<R: BufRead> WarcReader<R> {
 
     /// Returns a reader of input that begins at a byte of the file.
     pub fn at(input: R, offset: u64) -> Self {
-        Self { input: Counted { input, count: offset } }
+        Self { input: CountedInput { input, count: offset } }
     }
 
     /// Returns the byte of the file up to which it was read.
@@ -163,12 +163,12 @@ fn fault(offset: u64, source: io::Error) -> WarcError {
 
 /// Input whose bytes are counted as they are consumed.
 #[derive(Debug)]
-struct Counted<R> {
+struct CountedInput<R> {
     input: R,
     count: u64,
 }
 
-impl<R: BufRead> Read for Counted<R> {
+impl<R: BufRead> Read for CountedInput<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.input.read(buffer)?;
         self.count += read as u64;
@@ -176,7 +176,7 @@ impl<R: BufRead> Read for Counted<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Counted<R> {
+impl<R: BufRead> BufRead for CountedInput<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.input.fill_buf()
     }

@@ -22,6 +22,7 @@ mod service;
 mod simulation;
 mod sitemap;
 mod ui;
+mod web_archive;
 
 use std::{env, process::ExitCode};
 

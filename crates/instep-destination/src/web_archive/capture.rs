@@ -8,7 +8,7 @@ use instep_warc::PayloadHasher;
 
 use super::{
     captured::{Captured, CapturedBody},
-    orders::{Order, Orders},
+    orders::{ArchiveOrder, Orders},
 };
 
 /// Tells an archive what a client does.
@@ -57,13 +57,13 @@ impl BodyWitness for Capturing {
     fn ended(self: Box<Self>, is_whole: bool) {
         let Self { exchange, body, hasher, fault, orders } = *self;
         if let Some(error) = fault {
-            return orders.send(Order::Failed(error));
+            return orders.send(ArchiveOrder::Failed(error));
         }
         // A resource that broke off is asked for again; of other answers the head says it all.
         if !is_whole && exchange.status.is_success() {
             return;
         }
         let captured = Captured { exchange, body, digest: hasher.finish(), is_whole };
-        orders.send(Order::Exchange(Box::new(captured)));
+        orders.send(ArchiveOrder::Exchange(Box::new(captured)));
     }
 }

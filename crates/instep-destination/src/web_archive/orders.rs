@@ -16,9 +16,9 @@ use super::captured::Captured;
 const QUEUE: usize = 32;
 
 /// A piece of work for the thread that writes.
-pub(super) enum Order {
+pub(super) enum ArchiveOrder {
     Exchange(Box<Captured>),
-    Member(Member),
+    Member(ArchivedMember),
     /// A body could not be kept.
     Failed(io::Error),
     /// Everything before is to be on the disk; the result goes here.
@@ -26,7 +26,7 @@ pub(super) enum Order {
 }
 
 /// A member of a package, which has no exchange of its own.
-pub(super) struct Member {
+pub(super) struct ArchivedMember {
     pub(super) uri: String,
     pub(super) media_type: Option<String>,
     pub(super) file: File,
@@ -35,17 +35,17 @@ pub(super) struct Member {
 
 /// The way to the thread that writes, for as long as the archive is open.
 #[derive(Debug)]
-pub(super) struct Orders(Mutex<Option<SyncSender<Order>>>);
+pub(super) struct Orders(Mutex<Option<SyncSender<ArchiveOrder>>>);
 
 impl Orders {
     /// Opens a way.
-    pub(super) fn open() -> (Self, Receiver<Order>) {
+    pub(super) fn open() -> (Self, Receiver<ArchiveOrder>) {
         let (sender, orders) = mpsc::sync_channel(QUEUE);
         (Self(Mutex::new(Some(sender))), orders)
     }
 
     /// Sends an order; it is dropped if the archive is closed.
-    pub(super) fn send(&self, order: Order) {
+    pub(super) fn send(&self, order: ArchiveOrder) {
         let orders = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(orders) = orders {
             let _ = orders.send(order);

@@ -17,7 +17,7 @@ use super::{
     folder::ArchiveFolder,
     index,
     known::{FirstCapture, KnownPayloads},
-    orders::Member,
+    orders::ArchivedMember,
 };
 
 /// Writes records into the files of an archive.
@@ -89,7 +89,7 @@ impl RecordWriter {
     }
 
     /// Writes a member of a package.
-    pub(super) fn member(&mut self, member: Member) -> io::Result<()> {
+    pub(super) fn member(&mut self, member: ArchivedMember) -> io::Result<()> {
         self.begin()?;
         let (length, digest) = measure(&member.file)?;
         let mime = member.media_type.as_deref().unwrap_or("application/octet-stream");

@@ -13,7 +13,9 @@ use instep_testkit::{Run, instep, peers};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// The URL of the files; records of applications lie beside it.
 const BASE: &str = "https://example.org/data/";
+const SITE: &str = "https://example.org/";
 
 fn published(dir: &Path) -> PathBuf {
     let data = dir.join("data");
@@ -48,7 +50,7 @@ fn each_line_is_answered_in_order_once_it_is_durable() {
         serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap()
     };
     let change = |path: &str, kind: &str| {
-        json!({ "uri": format!("{BASE}{path}"), "change": kind, "length": 3 }).to_string()
+        json!({ "uri": format!("{SITE}{path}"), "change": kind, "length": 3 }).to_string()
     };
     // The answer comes while the input goes on.
     let first = ask(change("records/1", "created"));
@@ -67,7 +69,7 @@ fn each_line_is_answered_in_order_once_it_is_durable() {
     assert_eq!(running.wait().unwrap().code(), Some(3), "a line was refused");
     _ = Run::of(&mut instep(["publish", data.to_str().unwrap(), "--base-url", BASE])).with_code(0);
     let expected = [("created", "records/1"), ("created", "records/2"), ("deleted", "records/1")];
-    let expected = expected.map(|(kind, path)| (kind.to_owned(), format!("{BASE}{path}")));
+    let expected = expected.map(|(kind, path)| (kind.to_owned(), format!("{SITE}{path}")));
     assert_eq!(listed(&data), BTreeSet::from(expected));
 }
 
@@ -134,7 +136,7 @@ fn client(language: &str, interpreter: &'static str, file: &str, record: &str) {
     fs::write(&path, program).unwrap();
     let run = Run::of(Command::new(interpreter).arg(&path).current_dir(dir.path())).with_code(0);
     assert!(run.stdout.contains("sequence"), "{run:?}");
-    let uri = format!("{BASE}{record}");
+    let uri = format!("{SITE}{record}");
     let documents = served.data.join(".instep/documents");
     wait_for(&uri, || {
         documents.join("resourcesync/changelist-000001.xml").is_file()

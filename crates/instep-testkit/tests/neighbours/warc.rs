@@ -204,3 +204,69 @@ fn a_killed_run_leaves_an_archive_of_all_that_the_copy_has() {
     holds_the_copy(&source, dir.path(), &records);
     assert_eq!(Tree::of(&copy).names().len(), 300);
 }
+
+#[test]
+fn an_archive_is_published_as_its_resources_were_seen_last() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start().with_resources([
+        ("a.txt", "one"),
+        ("b.txt", "two"),
+        ("q?x=1", "query"),
+        ("gone.txt", "gone"),
+    ]);
+    _ = sync(&source, dir.path(), &["--via", "list"]).with_code(0);
+    source.put("a.txt", "changed");
+    _ = sync(&source, dir.path(), &[]).with_code(0);
+    let archive = dir.path().join("archive");
+    let file = fs::read_dir(&archive)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|end| end == "gz"));
+    let file = file.unwrap();
+    // As another archiver writes it: not compressed, chunked, and about a resource that is gone since.
+    let by_others = |uri: &str, status: &str, block: &str| {
+        let block = format!("HTTP/1.1 {status}\r\nTransfer-Encoding: chunked\r\n\r\n{block}");
+        format!(
+            "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2099-01-01T00:00:00Z\r\n\
+             WARC-Target-URI: <{uri}>\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
+            block.len()
+        )
+    };
+    let others = [
+        by_others(&source.url("gone.txt"), "404 Not Found", ""),
+        by_others(&source.url("new.txt"), "200 OK", "3\r\nnew\r\n0\r\n\r\n"),
+        by_others("http://elsewhere.example.org/", "200 OK", ""),
+    ];
+    fs::write(archive.join("others.warc"), others.concat()).unwrap();
+    let data = dir.path().join("data");
+    fs::create_dir(&data).unwrap();
+    let publish = |code: i32| {
+        let (data, archive) = (data.to_str().unwrap(), archive.to_str().unwrap());
+        Run::of(&mut instep([
+            "publish",
+            data,
+            "--from",
+            archive,
+            "--base-url",
+            &source.url(""),
+            "--dump",
+            "always",
+        ]))
+        .with_code(code)
+    };
+    _ = publish(0);
+    let list = fs::read_to_string(data.join("resourcesync/resourcelist.xml")).unwrap();
+    for (path, is_listed) in
+        [("a.txt", true), ("b.txt", true), ("q?x=1", true), ("new.txt", true), ("gone.txt", false)]
+    {
+        assert_eq!(list.contains(&format!("<loc>{}</loc>", source.url(path))), is_listed, "{path}: {list}");
+    }
+    assert!(!list.contains("elsewhere"));
+    assert!(list.contains(&sha256(&dir.path().join("copy/a.txt"))), "the newest state: {list}");
+
+    // A torn file: what is whole of it counts.
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 30]).unwrap();
+    let run = publish(3);
+    assert!(run.stderr.contains("cut off") && run.stderr.contains("byte"), "{}", run.stderr);
+}

@@ -29,11 +29,14 @@ impl ServingArgs {
     /// Returns the settings for a folder that is served.
     ///
     /// Errors: options that contradict each other, or files they name that cannot be read.
-    pub(crate) fn options(self, folder: &Path, config: &Config) -> anyhow::Result<ServeOptions> {
+    pub(crate) fn options(mut self, folder: &Path, config: &Config) -> anyhow::Result<ServeOptions> {
         let mut options = ServeOptions::new(folder);
         let (documents, dumps) = (options.publish.out.clone(), options.publish.dumps.policy);
         let small_snapshot_every = options.publish.lists.small_snapshot_every;
-        let base_url = self.server.base_url.as_deref().unwrap_or_default();
+        let base_url = &*self.server.base_url.clone().unwrap_or_default();
+        for fault in self.source.unpack(folder, base_url)?.into_iter().flat_map(|unpacked| unpacked.faults) {
+            tracing::warn!("{fault}");
+        }
         options.publish = self.source.options(folder, base_url, documents, dumps, config)?;
         options.publish.lists.small_snapshot_every = small_snapshot_every;
         self.server.apply(&mut options)?;

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use instep_destination::MaxDelete;
+use instep_destination::{Contents, MaxDelete};
 use instep_source::{Archives, DumpPolicy, MaxDeletions, PatchOptions, PublishOptions, Unreadable};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
@@ -17,7 +17,11 @@ use super::{
     sets::{content_from, sets},
     values,
 };
-use crate::{config::Config, pages::STYLESHEET};
+use crate::{
+    config::Config,
+    pages::STYLESHEET,
+    web_archive::{Unpacked, is_web_archive, unpack},
+};
 
 /// The content of a Source and the documents made of it.
 #[derive(Debug, Args)]
@@ -29,7 +33,8 @@ pub(crate) struct SourceArgs {
     /// No files whose path matches; wins over --include
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Take the resources from a CSV or JSON Lines file (- is standard input) or from a copy, not from DIR
+    /// Take the resources from a CSV or JSON Lines file (- is standard input), from a copy, or from a web archive (a WARC
+    /// file or a folder of them), not from DIR
     #[arg(long, value_name = "MANIFEST", hide_short_help = true)]
     from: Option<PathBuf>,
     /// Folder for the documents [default: DIR; serve: DIR/.instep/documents]
@@ -165,6 +170,26 @@ impl SourceArgs {
     /// Returns `true` if a folder for the documents is named.
     pub(crate) fn names_out(&self) -> bool {
         self.out.is_some()
+    }
+
+    /// Unpacks the web archive that `--from` names, so that a manifest stands for it; `None` if it names none.
+    ///
+    /// Errors: the archive cannot be read, or nothing of it can be published at the base URL.
+    pub(crate) fn unpack(&mut self, folder: &Path, base_url: &str) -> anyhow::Result<Option<Unpacked>> {
+        let Some(archive) = self.from.as_ref().map(|from| folder.join(from)) else { return Ok(None) };
+        if !is_web_archive(&archive) || Contents::are_at(&archive) {
+            return Ok(None);
+        }
+        if base_url.is_empty() {
+            bail!(
+                "The resources of {} have URIs of their own; give their beginning as --base-url",
+                archive.display()
+            );
+        }
+        let state = self.state.clone().unwrap_or_else(|| PublishOptions::new(folder, base_url).state);
+        let unpacked = unpack(&archive, base_url, &state)?;
+        self.from = Some(unpacked.manifest.clone());
+        Ok(Some(unpacked))
     }
 
     /// Sets the folder of the catalogue if none is named.

@@ -13,10 +13,11 @@ use crate::{
     exit::Exit,
     publication::publish_once,
     ui::{
-        Output,
+        LineLevel, Output,
         format::{count, counted},
         publishing::{Differences, Publishing},
     },
+    web_archive::Unpacked,
 };
 
 /// Publish a folder: write its documents as files that any web server can serve
@@ -70,7 +71,7 @@ Examples:
 
 impl PublishCommand {
     /// Runs the command.
-    pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
+    pub(crate) fn run(mut self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
         if self.versions {
             bail!(
                 "Prior versions need a server, because plain files cannot answer requests by datetime; use \
@@ -84,15 +85,35 @@ impl PublishCommand {
             bail!("--rebase moves the Source to {new}, but --base-url is {given}");
         }
         let base_url = self.base_url.or(rebased).unwrap_or_default();
+        let unpacked = self.source.unpack(&self.dir, &base_url)?;
+        let has_faults = unpacked.is_some_and(|unpacked| show_faults(&unpacked, output));
         let mut options =
             self.source.options(&self.dir, &base_url, self.dir.clone(), DumpPolicy::Never, config)?;
         options.rebase_from = self.rebase.into_iter().next();
         match (self.host_setup, self.dry_run) {
             (Some(server), _) => show_setup(server, &options, output),
             (None, true) => preview(&options, output),
-            (None, false) => publish_once("publish", &options, self.wait, output),
+            (None, false) => match publish_once("publish", &options, self.wait, output)? {
+                Exit::Done if has_faults => Ok(Exit::Problems),
+                exit => Ok(exit),
+            },
         }
     }
+}
+
+/// Reports what of a web archive cannot be published. Returns `true` if a record cannot be used.
+fn show_faults(unpacked: &Unpacked, output: &Output) -> bool {
+    for fault in &unpacked.faults {
+        output.log(LineLevel::Warn, fault);
+        let archive = unpacked.manifest.display().to_string();
+        output.object("problem", json!({ "subject": archive, "what": fault, "skipped": true }));
+    }
+    if unpacked.elsewhere > 0 {
+        let elsewhere = counted(unpacked.elsewhere, "record");
+        output
+            .note(format!("{elsewhere} of the archive are about resources that are not below the base URL"));
+    }
+    !unpacked.faults.is_empty()
 }
 
 /// Prints what the operator adds to the host so that readers find the Source and nobody reads its state (D13, C17).

@@ -1,9 +1,7 @@
 //! Changes of a copy as webhooks, by the Standard Webhooks specification: signed, repeated until they are taken.
 
 use std::{
-    fmt, io,
-    sync::{Mutex, PoisonError},
-    thread,
+    fmt, io, thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -11,11 +9,11 @@ use anyhow::{Context, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderValue;
 use instep_destination::{AccessOptions, CopyChange, now};
-use instep_net::{Client, HttpError, Request};
+use instep_net::{Client, HttpError, HttpOptions, Request};
 use resourcesync::Uri;
 use ring::hmac;
 use serde_json::json;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 
 use super::fields::fields;
 
@@ -26,9 +24,7 @@ const LEAST_SECRET: usize = 24;
 pub(crate) struct Webhook {
     url: Uri,
     key: hmac::Key,
-    client: Client,
-    /// A runtime of its own: whoever hands changes over may be a thread of another one.
-    runtime: Mutex<Runtime>,
+    http: HttpOptions,
 }
 
 impl Webhook {
@@ -49,8 +45,7 @@ impl Webhook {
         // A receiver that moved is to be named again: a redirect would send the changes to somebody else.
         http.redirects = 0;
         let url = Uri::parse(url).with_context(|| format!("{url:?} is not a URL"))?;
-        let runtime = Mutex::new(Builder::new_current_thread().enable_all().build()?);
-        Ok(Self { url, key: hmac::Key::new(hmac::HMAC_SHA256, &key), client: Client::new(http)?, runtime })
+        Ok(Self { url, key: hmac::Key::new(hmac::HMAC_SHA256, &key), http })
     }
 
     /// Sends changes as one message, again after transient failures.
@@ -66,8 +61,9 @@ impl Webhook {
         // What is sent twice has one identifier, so that the receiver can tell.
         let id = format!("instep-{}-{}", first.sequence, last.sequence);
         thread::scope(|scope| {
+            // A runtime of its own: whoever hands changes over may be a thread of another one.
             let sending = scope.spawn(|| {
-                let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+                let runtime = Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(self.deliver(&id, &body))
             });
             sending.join().unwrap_or_else(|_| Err(io::Error::other("the webhook ended early")))
@@ -75,9 +71,10 @@ impl Webhook {
     }
 
     async fn deliver(&self, id: &str, body: &[u8]) -> io::Result<()> {
-        let mut attempts = self.client.attempts();
+        let client = Client::new(self.http.clone()).map_err(io::Error::other)?;
+        let mut attempts = client.attempts();
         loop {
-            let error = match self.client.send_once(&self.request(id, body)?).await {
+            let error = match client.send_once(&self.request(id, body)?).await {
                 Ok(answer) if answer.status.is_success() => return Ok(()),
                 Ok(answer) => {
                     let (uri, status) = (self.url.to_string(), answer.status);
