@@ -1,12 +1,13 @@
 //! Scheme, host and port, and how they are read from a URI.
 
-use std::{fmt, net::Ipv4Addr};
+use std::{fmt, net::Ipv4Addr, sync::Arc};
 
 /// Scheme, host and port: what a credential belongs to, and what a scope is made of (RFC 6454).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     secure: bool,
-    host: String,
+    /// Shared, because what is asked of a host carries its origin along.
+    host: Arc<str>,
     port: u16,
 }
 
@@ -47,16 +48,16 @@ impl Origin {
             scheme => return Err(OriginError::Scheme { scheme: scheme.unwrap_or_default().to_owned() }),
         };
         let host = uri.host().filter(|host| !host.is_empty()).ok_or(OriginError::NoHost)?;
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let host = host.trim_end_matches('.').to_ascii_lowercase().into();
         let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
         Ok(Self { secure, host, port })
     }
 
     /// Returns `true` if the text of a URI begins with this origin. `false` does not mean that the URI has another
     /// origin: it may be spelled differently.
-    pub(crate) fn begins(&self, uri: &str) -> bool {
+    pub fn begins(&self, uri: &str) -> bool {
         let (scheme, usual) = if self.secure { ("https://", 443) } else { ("http://", 80) };
-        let after = uri.strip_prefix(scheme).and_then(|rest| rest.strip_prefix(self.host.as_str()));
+        let after = uri.strip_prefix(scheme).and_then(|rest| rest.strip_prefix(&*self.host));
         let (port, rest) = match after.map(|after| (after.strip_prefix(':'), after)) {
             Some((Some(port), _)) => port.split_at(port.find('/').unwrap_or(port.len())),
             Some((None, after)) => ("", after),
@@ -85,7 +86,7 @@ impl Origin {
     /// same port, with the same scheme or the step from `http` to `https`.
     pub(crate) fn speaks_for(&self, other: &Self) -> bool {
         let is_sub_domain = || {
-            let head = other.host.strip_suffix(&self.host);
+            let head = other.host.strip_suffix(&*self.host);
             head.is_some_and(|head| head.ends_with('.') && !self.is_address())
         };
         let upgrade = !self.secure && other.secure;

@@ -107,7 +107,8 @@ impl Fetcher {
         // One is always free to receive the next task, and no more are made: a run that fetches nothing needs one.
         while workers.len() < most && queue.has_in_hand(workers.len()).await {
             let (fetcher, queue, outcomes) = (self.clone(), Arc::clone(&queue), outcomes.clone());
-            workers.spawn(async move { fetcher.work(&queue, &outcomes).await });
+            // On the heap from the beginning: a task is moved several times before it runs, and this one has 13 KiB.
+            workers.spawn(Box::pin(async move { fetcher.work(&queue, &outcomes).await }));
         }
         workers.join_all().await;
     }

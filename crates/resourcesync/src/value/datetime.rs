@@ -240,8 +240,15 @@ impl Figures {
     }
 
     /// Appends a number with exactly this many digits, zeros first.
-    fn number(&mut self, value: u32, digits: usize) {
-        (0..digits as u32).rev().for_each(|place| self.byte(b'0' + (value / 10u32.pow(place) % 10) as u8));
+    fn number(&mut self, mut value: u32, digits: usize) {
+        let end = self.length + digits;
+        if let Some(places) = self.bytes.get_mut(self.length..end) {
+            for place in places.iter_mut().rev() {
+                *place = b'0' + (value % 10) as u8;
+                value /= 10;
+            }
+            self.length = end;
+        }
     }
 
     fn as_str(&self) -> &str {

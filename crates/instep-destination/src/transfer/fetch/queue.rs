@@ -17,7 +17,7 @@ const WAITING: usize = 8_192;
 /// The tasks that come through a channel, handed out to workers host by host.
 pub(super) struct TaskQueue<T> {
     tasks: AsyncMutex<Option<mpsc::Receiver<T>>>,
-    waiting: Mutex<HostQueue<T>>,
+    waiting: Mutex<WaitingTasks<T>>,
     /// A transfer ended, so that its host may have another one.
     ended: Notify,
     in_hand: AtomicUsize,
@@ -27,11 +27,29 @@ pub(super) struct TaskQueue<T> {
     enough: CancellationToken,
 }
 
+/// The tasks that wait for their hosts.
+struct WaitingTasks<T> {
+    queue: HostQueue<T>,
+    /// The host of the task that came last: the next one mostly has the same, and comparing is cheaper than parsing.
+    last: Option<Origin>,
+}
+
+impl<T> WaitingTasks<T> {
+    fn push(&mut self, task: T, place: impl Fn(&T) -> &Uri) {
+        let place = place(&task).as_str();
+        if !self.last.as_ref().is_some_and(|last| last.begins(place)) {
+            // URIs without an origin fail at once: they share a line.
+            self.last = Origin::parse(place).ok();
+        }
+        self.queue.push(self.last.clone(), task);
+    }
+}
+
 impl<T> TaskQueue<T> {
     /// Returns a queue that hands out at most `per_host` tasks of one host at a time, and none once `enough` is
     /// cancelled.
     pub(super) fn new(tasks: mpsc::Receiver<T>, per_host: usize, enough: CancellationToken) -> Self {
-        let waiting = Mutex::new(HostQueue::new(per_host));
+        let waiting = Mutex::new(WaitingTasks { queue: HostQueue::new(per_host), last: None });
         Self {
             tasks: AsyncMutex::new(Some(tasks)),
             waiting,
@@ -75,12 +93,12 @@ impl<T> TaskQueue<T> {
                 return None;
             }
             self.take_in(&mut tasks, &place);
-            if let Some(next) = self.waiting().pop() {
+            if let Some(next) = self.waiting().queue.pop() {
                 return Some(next);
             }
             let (is_empty, has_room) = {
                 let waiting = self.waiting();
-                (waiting.is_empty(), waiting.len() < WAITING)
+                (waiting.queue.is_empty(), waiting.queue.len() < WAITING)
             };
             if is_empty && tasks.is_none() {
                 return None;
@@ -96,13 +114,13 @@ impl<T> TaskQueue<T> {
     /// Records that the transfer of a task has ended.
     pub(super) fn done(&self, host: &Option<Origin>) {
         self.in_hand.fetch_sub(1, Relaxed);
-        self.waiting().done(host);
+        self.waiting().queue.done(host);
         self.ended.notify_one();
     }
 
     /// Takes the tasks out of the channel that are there already, as far as there is room.
     fn take_in(&self, tasks: &mut Option<mpsc::Receiver<T>>, place: &impl Fn(&T) -> &Uri) {
-        while self.waiting().len() < WAITING {
+        while self.waiting().queue.len() < WAITING {
             match tasks.as_mut().map(mpsc::Receiver::try_recv) {
                 Some(Ok(task)) => self.add(Some(task), tasks, place),
                 Some(Err(mpsc::error::TryRecvError::Disconnected)) => *tasks = None,
@@ -113,16 +131,12 @@ impl<T> TaskQueue<T> {
 
     fn add(&self, task: Option<T>, tasks: &mut Option<mpsc::Receiver<T>>, place: &impl Fn(&T) -> &Uri) {
         match task {
-            Some(task) => {
-                // URIs without an origin fail at once: they share a line.
-                let host = Origin::parse(place(&task).as_str()).ok();
-                self.waiting().push(host, task);
-            }
+            Some(task) => self.waiting().push(task, place),
             None => *tasks = None,
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HostQueue<T>> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingTasks<T>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
