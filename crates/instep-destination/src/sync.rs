@@ -75,7 +75,7 @@ impl SyncRun<'_> {
         }
         let mut set = self.new_plan(id, true)?;
         self.note_versions(&set)?;
-        let planned = self.plan(found, &mut set).await?;
+        let planned = self.plan_or_retry(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
         self.note_plain_sitemap(&set);
         self.guard(&mut set, planned.inventory)?;

@@ -8,9 +8,7 @@ use crate::{
     Error,
     clock::latest_time,
     documents::Document,
-    plan::{
-        Desired, DesiredPresence, LinksNamed, Mark, Order, Place, Shape, Survey, TimeField, fold, plausible,
-    },
+    plan::{Desired, DesiredPresence, LinksNamed, Mark, Order, Place, Shape, Survey, fold, plausible},
 };
 
 impl Draft {
@@ -58,8 +56,8 @@ impl Draft {
         let mut part = Vec::new();
         // The place of an entry is known within a part only: what comes later in a list of that order is older.
         let most = if shape.order == Order::NewestFirst { Self::PART_OF_NEWEST } else { Self::PART };
-        let by_time = shape.known == 0 && shape.times != TimeField::Position && self.policy.as_of.is_none();
-        let source = PartSource::Changes { by_time };
+        // In a list that was read before the place of an entry tells that it is new, not its time.
+        let tells_times = shape.known == 0 && self.policy.as_of.is_none();
         let (mut ordinal, mut inherited) = (0, None);
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
             ordinal += 1;
@@ -74,6 +72,7 @@ impl Draft {
             } else if !self.in_scope(speaker.as_ref(), &entry.loc) {
                 self.account.unusable += 1;
             } else if let Some(mut desired) = self.desired_after(speaker.as_ref(), &entry, place)? {
+                desired.says_when = tells_times && shape.own_time(&entry).is_some();
                 if place.time.is_none() {
                     // It is not older than its list: no inventory from before that takes it back.
                     self.met_undated = true;
@@ -84,12 +83,12 @@ impl Draft {
                 self.account.excluded += 1;
             }
             if part.len() >= most {
-                self.merge_changes(std::mem::take(&mut part), links, source)?;
+                self.merge_changes(std::mem::take(&mut part), links)?;
             }
         }
         let unusable = entries.entries_read() - ordinal;
         self.report_unusable(document, entries.take_findings(), unusable);
-        self.merge_changes(part, links, source)
+        self.merge_changes(part, links)
     }
 
     /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had
@@ -138,17 +137,12 @@ impl Draft {
         self.policy.condition.is_some() && entry.link_for(&Relation::DescribedBy).is_none()
     }
 
-    fn merge_changes(
-        &mut self,
-        mut part: Vec<Desired>,
-        links: LinksNamed,
-        source: PartSource,
-    ) -> Result<(), Error> {
+    fn merge_changes(&mut self, mut part: Vec<Desired>, links: LinksNamed) -> Result<(), Error> {
         self.account.superseded += fold(&mut part);
-        let Some(most) = self.policy.limit else { return self.merge(part, links, source, None) };
+        let Some(most) = self.policy.limit else { return self.merge(part, links, PartSource::Changes, None) };
         let before = most.saturating_sub(self.inventory.selected);
         let mut room = before;
-        let merged = self.merge(part, links, source, Some(&mut room));
+        let merged = self.merge(part, links, PartSource::Changes, Some(&mut room));
         self.inventory.selected += before - room;
         merged
     }

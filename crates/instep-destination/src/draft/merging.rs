@@ -16,10 +16,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(super) enum PartSource {
     /// A list of changes.
-    Changes {
-        /// `true` if their times tell them from those that were applied, not their places.
-        by_time: bool,
-    },
+    Changes,
     /// An inventory of a time, if it says one.
     Inventory { at: Option<DateTime> },
 }
@@ -36,12 +33,11 @@ impl Draft {
         if self.stop.is_cancelled() {
             return Err(Error::Interrupted);
         }
-        let (inventory, is_undated, by_time) = match source {
-            PartSource::Changes { by_time } => (None, false, by_time),
-            PartSource::Inventory { at } => (at, at.is_none() && self.applied_changes, false),
+        let (inventory, is_undated) = match source {
+            PartSource::Changes => (None, false),
+            PartSource::Inventory { at } => (at, at.is_none() && self.applied_changes),
         };
-        let (set, delete) = (self.set, self.policy.delete);
-        let rules = DecisionRules { set, delete, links, inventory, is_undated, by_time };
+        let rules = DecisionRules { set: self.set, delete: self.policy.delete, links, inventory, is_undated };
         let mut merging = Merging {
             rules,
             pushing: self.actions.pushing()?,

@@ -20,22 +20,12 @@ pub(crate) struct DecisionRules {
     /// `true` if the entries come from an inventory without a time, over changes that were applied: each is as old as
     /// it says.
     pub is_undated: bool,
-    /// `true` if the entries are changes that are told from others by their times: what is held may have come by a
-    /// later one, read after a list that was lost.
-    pub by_time: bool,
 }
 
 impl DecisionRules {
     /// Returns the time for which an entry of an inventory speaks.
     fn time_of(&self, desired: &Desired) -> Option<DateTime> {
         if self.is_undated { desired.metadata.datetime } else { self.inventory }
-    }
-
-    /// Returns `true` if an entry is a change of an earlier time than what is known.
-    fn is_overtaken(&self, desired: &Desired, known: Known<'_>) -> bool {
-        let is_damaged = known.is_damaged && desired.presence != DesiredPresence::Absent;
-        let known = known.held.map_or(known.gone, |held| held.metadata.datetime);
-        self.by_time && !is_damaged && is_later(known, desired.metadata.datetime)
     }
 
     /// Returns `true` if an entry of an inventory is older than a change, or does not say that it is younger.
@@ -130,7 +120,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
     }
     match (desired.presence, known.held) {
         (DesiredPresence::Excluded, _) => Nothing(Rest::Excluded),
-        _ if rules.is_overtaken(desired, known) => Nothing(Rest::HeldIsLater),
+        _ if is_overtaken(desired, known) => Nothing(Rest::HeldIsLater),
         (DesiredPresence::Absent, None) if is_news(desired, known.gone) => Act(ActionKind::Leave),
         (DesiredPresence::Absent, None) => Nothing(Rest::Equal),
         (DesiredPresence::Absent, Some(held)) if rules.delete => Act(removal(held, rules.set)),
@@ -162,6 +152,14 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
             }
         }
     }
+}
+
+/// Returns `true` if an entry is a change of an earlier time than what is known: that may have come by a later list,
+/// while the one of this change was lost (O16).
+fn is_overtaken(desired: &Desired, known: Known<'_>) -> bool {
+    let is_damaged = known.is_damaged && desired.presence != DesiredPresence::Absent;
+    let known = known.held.map_or(known.gone, |held| held.metadata.datetime);
+    desired.says_when && !is_damaged && is_later(known, desired.metadata.datetime)
 }
 
 /// Returns how a set gives up what is held: the file goes when the last set drops it (B16).

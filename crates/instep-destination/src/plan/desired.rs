@@ -51,6 +51,8 @@ pub(crate) struct Desired {
     /// `true` if `facts.datetime` is but the earliest time at which it may have changed, so that the order of reading
     /// decides.
     pub is_undated: bool,
+    /// `true` if it is a change that says its own time, by which it is told from others.
+    pub says_when: bool,
     /// The number of attempts in earlier runs.
     pub attempts: u32,
     /// Other ways to get its bytes; `None` if the entry has only its URI.

@@ -249,7 +249,8 @@ impl Shape {
         }
     }
 
-    fn own_time(&self, entry: &Entry) -> Option<DateTime> {
+    /// Returns the time that an entry says of its change.
+    pub(crate) fn own_time(&self, entry: &Entry) -> Option<DateTime> {
         let own = match self.times {
             TimeField::Datetime => entry.metadata.datetime,
             TimeField::Lastmod => entry.lastmod,

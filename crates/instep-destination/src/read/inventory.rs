@@ -64,8 +64,7 @@ impl Inventory {
         }
         match Self::read(run, found, set, anew).await {
             Err(error) if error.loses_document() && run.options.via == Via::Cheapest => {
-                let held = run.state().checkpoint(set.id)?.and_then(|held| held.datetime);
-                Self::read_dump_instead(run, found, set, held, error).await
+                Self::read_dump_instead(run, found, set, error).await
             }
             read => read,
         }

@@ -4,7 +4,13 @@ use std::collections::BTreeMap;
 
 use resourcesync::{DateTime, Uri};
 
-use crate::{Error, documents::Document, plan::IndexMember, run::SyncRun};
+use crate::{
+    Error,
+    clock::latest_time,
+    documents::Document,
+    plan::{IndexMember, Survey},
+    run::SyncRun,
+};
 
 /// Members of an index that are opened to find out their times; those after them are read when their turn comes.
 const MOST_OPENED: usize = 256;
@@ -33,15 +39,25 @@ pub(super) async fn find_times(
             member.from = root;
         }
         if member.from.is_none() {
-            document.for_each(|entry| {
-                let time = entry.metadata.from.or(entry.metadata.datetime);
-                let is_earlier = |held: &DateTime| time.is_some_and(|time| time.instant() < held.instant());
-                if member.from.as_ref().is_none_or(is_earlier) {
-                    member.from = time.or(member.from);
-                }
-            })?;
+            match first_time(&document) {
+                Err(error) if error.loses_document() => continue,
+                from => member.from = from?,
+            }
         }
         opened.insert(member.uri.clone(), document);
     }
     Ok(opened)
+}
+
+/// Returns the earliest time of an entry: of a package its beginning, of a change the time that it has (DIA-4).
+fn first_time(document: &Document) -> Result<Option<DateTime>, Error> {
+    let mut survey = Survey::new(document.header.metadata.as_ref(), None, Some(latest_time(document.date)));
+    document.for_each(|entry| survey.observe(entry))?;
+    let shape = survey.finish();
+    let mut first: Option<DateTime> = None;
+    document.for_each(|entry| {
+        let time = entry.metadata.from.or(shape.own_time(entry));
+        first = [first, time].into_iter().flatten().min_by_key(DateTime::instant);
+    })?;
+    Ok(first)
 }

@@ -6,6 +6,7 @@ use instep_testkit::{FakeSource, Fault, Layout};
 use crate::{
     sets,
     support::{Copy, three},
+    unsaid::without,
 };
 
 const SECOND_LIST: &str = "changelist-000002.xml";
@@ -131,4 +132,43 @@ fn o18_a_set_that_cannot_be_read_costs_the_audit_of_the_others_nothing() {
     let (audited, heard) = copy.audit();
     let audited = audited.unwrap();
     assert_eq!((audited.failed, audited.missing), (1, 1), "{heard:?}");
+}
+
+#[test]
+fn o16_a_broken_list_of_an_index_without_times_costs_what_it_lists() {
+    let copy = Copy::of_three();
+    copy.source.rewrite("changelist.xml", |text| without(&without(&text, "from"), "until"));
+    copy.source.rewrite(SECOND_LIST, |text| {
+        without(&text, "from").trim_end().trim_end_matches("</urlset>").to_owned()
+    });
+    copy.sync();
+    copy.source.put("a.txt", "in the first list");
+    copy.source.rotate();
+    copy.source.put("b.txt", "in the second list");
+    copy.source.rotate();
+    copy.source.put("d/c.txt", "in the third list");
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!(copy.differences(), ["~ b.txt"]);
+    copy.source.heal();
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o19_what_is_pending_is_tried_although_no_document_can_be_read() {
+    let mut layout = Layout::new();
+    (layout.resource_list, layout.change_index) = (false, false);
+    let copy = Copy::of(FakeSource::start_with(layout));
+    copy.source.put("a.txt", "first");
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.put("a.txt", "second");
+    copy.source.fail("a.txt", [Fault::Status(500), Fault::Status(500)]);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    copy.source.fail_always("changelist.xml", Fault::Status(500));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (3, 0), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!(copy.sync().exit_code(), 4, "nothing is pending, and nothing can be read");
 }

@@ -202,3 +202,49 @@ fn o15_a_change_without_a_time_is_not_taken_back_by_an_inventory_from_before_it(
     assert_eq!(copy.differences(), [""; 0]);
     assert_eq!(audited(&copy), (0, 4));
 }
+
+/// Takes the times out of all entries for a path.
+fn without_times_of(text: &str, path: &str) -> String {
+    let untimed = |entry: &str| match entry.contains(path) {
+        true => without(entry, "datetime"),
+        false => entry.to_owned(),
+    };
+    text.split("<url>").map(untimed).collect::<Vec<_>>().join("<url>")
+}
+
+#[test]
+fn o16_a_change_without_a_time_is_not_taken_for_an_old_one() {
+    let copy = with_one_change_list();
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.put("b.txt", "changed");
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.delete("b.txt");
+    // A list with another beginning is read anew, and the time before these entries is older than what is held.
+    copy.source.rewrite("changelist.xml", |text| without_times_of(&without(&text, "from"), "b.txt"));
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o20_lists_that_were_read_are_told_by_the_times_of_changes_that_stand_in_lastmod() {
+    let copy = Copy::of_three();
+    copy.source.rewrite("changelist.xml", |text| without(&without(&text, "from"), "until"));
+    for number in 1..=3 {
+        let list = format!("changelist-{number:06}.xml");
+        let untimed = |text: String| without(&without(&without(&text, "from"), "until"), "datetime");
+        copy.source.rewrite(&list, untimed);
+    }
+    let delete = |options: &mut instep_destination::SyncOptions| options.delete = true;
+    copy.sync_with(delete);
+    copy.source.delete("b.txt");
+    copy.source.rotate();
+    copy.source.put("b.txt", "again");
+    assert_eq!(copy.sync_with(delete).exit_code(), 0);
+    copy.source.rotate();
+    copy.source.put("a.txt", "changed");
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 0), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}

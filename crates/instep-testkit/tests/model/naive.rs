@@ -42,33 +42,20 @@ impl Knowledge {
 
         // Everything that is published, readable or not.
         let mut whole = self.newest.clone();
-        for inventory in &offer.inventories {
-            let listed: Vec<_> = inventory.parts.iter().collect();
-            note_inventory(&mut whole, inventory.at, &listed, true);
-        }
-        offer.changes.iter().for_each(|part| note(&mut whole, &part.claims));
-
-        for inventory in &offer.inventories {
-            let readable: Vec<_> = inventory.parts.iter().filter(|part| is_whole(part)).collect();
-            let complete = readable.len() == inventory.parts.len();
-            note_inventory(&mut self.newest, inventory.at, &readable, complete);
-        }
-        offer
-            .changes
-            .iter()
-            .filter(|part| is_whole(part))
-            .for_each(|part| note(&mut self.newest, &part.claims));
+        note_offer(&mut whole, offer, &|_| true);
+        note_offer(&mut self.newest, offer, &is_whole);
         let mut archived = self.newest.clone();
-        offer
-            .archived
-            .iter()
-            .filter(|part| is_whole(part))
-            .for_each(|part| note(&mut archived, &part.claims));
-        let archive_counts = bridged && offer.certain && offer.archived.iter().all(is_whole);
+        note_archive(&mut archived, offer, &is_whole);
+        let has_archive = bridged && offer.certain && offer.archived.iter().all(is_whole);
+        // Whoever cannot read the current lists does not know that the archive closes a gap.
+        let archive_counts = has_archive && offer.changes.iter().all(is_whole);
         if archive_counts {
             self.newest.clone_from(&archived);
-            offer.archived.iter().for_each(|part| note(&mut whole, &part.claims));
+            note_archive(&mut whole, offer, &is_whole);
         }
+        // A dump without a time may be older than the list that was applied.
+        let misses_list = offer.inventories.first().is_some_and(|list| !list.parts.iter().all(is_whole));
+        let dump_may_be_old = offer.inventories.len() > 1 && misses_list && !offer.certain;
 
         let gap = !(continuous || archive_counts) || !offer.certain;
         for (resource, claim) in &self.newest {
@@ -80,6 +67,9 @@ impl Knowledge {
                 if differs && (other.time > claim.time || (gap && !offer.certain)) {
                     expected.or.push(other.version);
                 }
+            }
+            if dump_may_be_old {
+                expected.or.push(before.get(resource).and_then(|before| before.version));
             }
             verdict.misses |= whole.get(resource).is_some_and(|whole| whole.version != claim.version);
             // An inventory that is older than what is known, and lists that no longer say why.
@@ -99,7 +89,7 @@ impl Knowledge {
             }
             verdict.resources.insert(*resource, expected);
         }
-        if !offer.certain {
+        if !offer.certain || has_archive {
             // The documents do not tell if the archive closes a gap.
             for (resource, claim) in
                 archived.iter().filter(|(resource, _)| !self.newest.contains_key(resource))
@@ -121,6 +111,26 @@ fn note(newest: &mut BTreeMap<usize, Claim>, claims: &[Claim]) {
         if held.time <= claim.time {
             *held = *claim;
         }
+    }
+}
+
+/// What an offer says, as far as it can be read.
+fn note_offer(newest: &mut BTreeMap<usize, Claim>, offer: &Offer, is_whole: &dyn Fn(&Part) -> bool) {
+    note_inventories(newest, offer, is_whole);
+    offer.changes.iter().filter(|part| is_whole(part)).for_each(|part| note(newest, &part.claims));
+    // What a change created may be gone at the time of an inventory, which then says so.
+    note_inventories(newest, offer, is_whole);
+}
+
+fn note_archive(newest: &mut BTreeMap<usize, Claim>, offer: &Offer, is_whole: &dyn Fn(&Part) -> bool) {
+    offer.archived.iter().filter(|part| is_whole(part)).for_each(|part| note(newest, &part.claims));
+    note_inventories(newest, offer, is_whole);
+}
+
+fn note_inventories(newest: &mut BTreeMap<usize, Claim>, offer: &Offer, is_whole: &dyn Fn(&Part) -> bool) {
+    for inventory in &offer.inventories {
+        let readable: Vec<_> = inventory.parts.iter().filter(|part| is_whole(part)).collect();
+        note_inventory(newest, inventory.at, &readable, readable.len() == inventory.parts.len());
     }
 }
 

@@ -191,6 +191,10 @@ impl Story<'_> {
                     was: phase.before.get(&path).cloned(),
                     served: now[*resource].and_then(|event| event.version).map(bytes),
                     right: expected.version.map(bytes),
+                    later: set
+                        .versions_since(*resource, expected.version)
+                        .map(|version| bytes(version))
+                        .collect(),
                     or: expected.or.iter().map(|version| version.map(bytes)).collect(),
                     is_broken: phase.broken.contains_key(&path),
                     is_kept: !self.source.style.delete,
@@ -246,6 +250,8 @@ struct Resource {
     was: Option<Vec<u8>>,
     served: Option<Vec<u8>>,
     right: Option<Vec<u8>>,
+    /// The states after the right one: a resource that could not be had at first may have come in one of them.
+    later: Vec<Vec<u8>>,
     or: Vec<Option<Vec<u8>>>,
     is_broken: bool,
     is_kept: bool,
@@ -261,7 +267,8 @@ impl Resource {
         if self.is == self.right || self.or.contains(&self.is) || is_surplus {
             return;
         }
-        if outdated && self.is == self.served {
+        if outdated && (self.is == self.served || self.is.as_ref().is_some_and(|is| self.later.contains(is)))
+        {
             return;
         }
         state.unsatisfied = true;

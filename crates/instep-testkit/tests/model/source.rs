@@ -86,6 +86,12 @@ impl Set {
         event.version.is_some() && earlier.next_back().is_none_or(|earlier| earlier.version.is_none())
     }
 
+    /// The versions that a resource got after one of them.
+    pub(crate) fn versions_since(&self, resource: usize, version: Option<u32>) -> impl Iterator<Item = u32> {
+        let events = self.events.iter().filter(move |event| event.resource == resource);
+        events.filter_map(|event| event.version).filter(move |later| version.is_some_and(|one| one < *later))
+    }
+
     pub(crate) fn path(&self, resource: usize) -> String {
         format!("{}d{}/r{resource}.txt", self.folder, resource % 3)
     }

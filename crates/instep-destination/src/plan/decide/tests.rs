@@ -46,8 +46,8 @@ fn presence() -> impl Strategy<Value = DesiredPresence> {
 }
 
 prop_compose! {
-    fn desired()(presence in presence(), metadata in metadata(), ordinal in 0u64..4) -> Desired {
-        Desired { presence, metadata, ordinal, ..Desired::new(uri()) }
+    fn desired()(presence in presence(), metadata in metadata(), ordinal in 0u64..4, says_when in any::<bool>()) -> Desired {
+        Desired { presence, metadata, ordinal, says_when, ..Desired::new(uri()) }
     }
 }
 
@@ -62,12 +62,11 @@ fn action() -> impl Strategy<Value = Action> {
 }
 
 prop_compose! {
-    fn rules()(delete in any::<bool>(), all in any::<bool>(), time in prop::option::of(0i64..6), undated in any::<bool>(), timed in any::<bool>())
+    fn rules()(delete in any::<bool>(), all in any::<bool>(), time in prop::option::of(0i64..6), undated in any::<bool>())
         -> DecisionRules {
         let links = if all { LinksNamed::All } else { LinksNamed::Some };
         let is_undated = undated && time.is_none();
-        let by_time = timed && time.is_none() && !is_undated;
-        DecisionRules { set: SET, delete, links, inventory: time.map(second), is_undated, by_time }
+        DecisionRules { set: SET, delete, links, inventory: time.map(second), is_undated }
     }
 }
 
@@ -113,7 +112,7 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
     }
     let known_time = known.held.map_or(known.gone, |held| held.metadata.datetime);
     let is_wanted_anew = known.is_damaged && desired.presence != DesiredPresence::Absent;
-    if rules.by_time
+    if desired.says_when
         && desired.presence != DesiredPresence::Excluded
         && !is_wanted_anew
         && is_older_than(known_time)

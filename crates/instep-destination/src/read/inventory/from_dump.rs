@@ -1,6 +1,6 @@
 //! The manifests of a Resource Dump as the inventory: where there is no Resource List, or that is lost.
 
-use resourcesync::{Capability, DateTime};
+use resourcesync::Capability;
 
 use super::Inventory;
 use crate::{
@@ -16,12 +16,11 @@ use crate::{
 };
 
 impl Inventory {
-    /// Plans the Resource Dump if the Resource List is lost (B11), unless the copy is of a later state.
+    /// Plans the Resource Dump if the Resource List is lost (O17), unless the inventory that was applied may be a later one.
     pub(super) async fn read_dump_instead(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
-        held: Option<DateTime>,
         lost: Error,
     ) -> Result<Option<Self>, Error> {
         let dump = match Dump::look(run, found).await {
@@ -29,12 +28,19 @@ impl Inventory {
             Ok(Some(dump)) => dump,
             _ => return Err(lost),
         };
-        let is_behind = held.is_some_and(|held| dump.at.is_none_or(|at| at.instant() < held.instant()));
-        let is_known = run.state().checkpoint(set.id)?.is_some() && held.is_none();
-        if is_behind || is_known {
+        let list = found.get(&Capability::ResourceList);
+        let mut applied = None;
+        for uri in list.map(|offer| &offer.uri).into_iter().chain([&dump.uri]) {
+            applied = applied.max(run.state().document(uri)?.and_then(|record| record.at));
+        }
+        let is_known_to_be_later = match (dump.at, applied) {
+            (Some(at), Some(applied)) => applied.instant() <= at.instant(),
+            _ => run.state().checkpoint(set.id)?.is_none(),
+        };
+        if !is_known_to_be_later {
             return Err(lost);
         }
-        if let Some(offer) = found.get(&Capability::ResourceList) {
+        if let Some(offer) = list {
             run.reporter.lost_document(&offer.uri, &lost);
         }
         set.work(Draft::start_over).await?;
