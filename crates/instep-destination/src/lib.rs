@@ -29,6 +29,7 @@ mod store;
 mod sync;
 mod transfer;
 mod versions;
+mod watch;
 mod web_archive;
 
 pub use audit::audit;
@@ -56,4 +57,5 @@ pub use shutdown::Shutdown;
 pub use state::{HeldResource, ResourceMetadata};
 pub use status::status;
 pub use sync::sync;
+pub use watch::ChannelWatch;
 pub use web_archive::ArchiveOptions;

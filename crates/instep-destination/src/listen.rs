@@ -122,6 +122,11 @@ impl Listener {
         channel.is_some_and(|channel| channel.state.is_connected())
     }
 
+    /// Returns `true` if no channel is listened to.
+    pub(crate) fn has_no_channel(&self) -> bool {
+        self.channels.is_empty()
+    }
+
     /// Returns the topics that are subscribed to, each with the rest of its lease.
     pub(crate) fn leases(&self) -> Vec<(Uri, Duration)> {
         self.channels.values().filter_map(|channel| channel.state.lease()).collect()

@@ -1,8 +1,11 @@
 //! A Source as the operator describes it.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use instep_destination::{MaxDelete, Origin};
+use instep_destination::{AccessOptions, Credential, Error, MaxDelete, Origin, Secret, SyncOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::{FleetError, name::SourceName, schedule::Cadence};
@@ -108,6 +111,30 @@ impl SourceDefinition {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Returns the options of a run over the copy in a folder, with the secrets that its files have.
+    pub(crate) fn run_options(&self, dir: &Path, access: &AccessOptions) -> Result<SyncOptions, Error> {
+        let usage = |what: String| Error::Usage { what };
+        let mut options = SyncOptions::new(&self.url, dir);
+        options.delete = self.delete;
+        options.max_delete = self.deletions().map_err(|error| usage(format!("max-delete: {error}")))?;
+        options.selection.include.clone_from(&self.include);
+        options.selection.exclude.clone_from(&self.exclude);
+        options.access = access.clone();
+        options.access.allow_origins.clone_from(&self.allow_origins);
+        let read = |path: &Path| {
+            let text = fs::read_to_string(path);
+            let text = text.map_err(|error| usage(format!("Cannot read {}: {error}", path.display())))?;
+            Ok::<_, Error>(Secret::new(text.trim()))
+        };
+        if let Some(path) = &self.bearer_file {
+            options.access.credentials.push(Credential::Bearer { origin: None, token: read(path)? });
+        }
+        if let Some(path) = &self.netrc_file {
+            options.access.netrc = Some(read(path)?);
+        }
+        Ok(options)
     }
 
     /// Returns the largest number of deletions in one run.

@@ -7,6 +7,7 @@ mod alerting;
 mod look;
 mod operating;
 mod state;
+mod watching;
 
 use std::{
     fmt,
@@ -186,7 +187,10 @@ impl Fleet {
             let outcome = look.await.unwrap_or_else(|error| LookOutcome::broken(&error));
             let ended = fleet.state().finish(&name, outcome, seconds());
             match ended {
-                Ok(Some(source)) => fleet.0.monitor.ended(&source),
+                Ok(Some(source)) => {
+                    fleet.watch(&source);
+                    fleet.0.monitor.ended(&source);
+                }
                 Ok(None) => {}
                 Err(error) => {
                     fleet.0.monitor.note(&format!("The end of a look at {name} is not recorded: {error}"))
@@ -194,6 +198,21 @@ impl Fleet {
             }
             fleet.news();
         });
+    }
+
+    /// Listens to the channels of a Source that is followed, once it was in step.
+    fn watch(&self, source: &FleetSource) {
+        let mut state = self.state();
+        let Some(options) = state.to_watch(source) else { return };
+        let (fleet, name) = (self.clone(), source.definition.name.clone());
+        let news = move || {
+            if fleet.state().push(&name, seconds()) {
+                fleet.news();
+            }
+        };
+        let folder = FleetRecord::own_folder(&state.options().dir);
+        let watch = tokio::spawn(watching::watch(options, folder, news));
+        state.watched(source, watch.abort_handle());
     }
 
     fn tick(&self) -> Result<(), FleetError> {

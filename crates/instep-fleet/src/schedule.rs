@@ -1,4 +1,4 @@
-//! When a Source is due, and which of those that are due is next. PURE.
+//! The schedule: times at which Sources are due, and the order of those that are. PURE.
 
 mod pacing;
 mod queue;

@@ -1,4 +1,4 @@
-//! What is known of a Source now, and its state in a word.
+//! The standing of a Source: everything that is known of it now, and its state in a word.
 
 use std::{fmt, str::FromStr};
 
@@ -25,7 +25,7 @@ impl FleetSource {
     }
 }
 
-/// What the record knows of a Source beside its definition. Times are seconds since 1970, by this machine's clock.
+/// Everything that the record knows of a Source beside its definition. Times are seconds since 1970, by this machine's clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SourceStanding {

@@ -1,14 +1,13 @@
 //! One look at a Source: sized first if it is new, then brought in step.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Mutex,
 };
 
 use instep_destination::{
-    AccessOptions, Client, Credential, Error, ErrorKind, Event, Monitor, Outcome, PlanTotals, Secret,
-    Shutdown, SyncOptions, SyncReport, status, sync,
+    AccessOptions, Client, Error, ErrorKind, Event, Monitor, Outcome, PlanTotals, Shutdown, SyncOptions,
+    SyncReport, status, sync,
 };
 use tokio::task::{JoinError, spawn_blocking};
 
@@ -104,29 +103,10 @@ pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
 }
 
 fn options(task: &LookTask) -> Result<SyncOptions, Error> {
-    let definition = &task.definition;
-    let usage = |what: String| Error::Usage { what };
-    let mut options = SyncOptions::new(&definition.url, &task.dir);
-    options.delete = definition.delete;
-    options.max_delete = definition.deletions().map_err(|error| usage(format!("max-delete: {error}")))?;
-    options.selection.include.clone_from(&definition.include);
-    options.selection.exclude.clone_from(&definition.exclude);
+    let mut options = task.definition.run_options(&task.dir, &task.access)?;
     options.max_transfer = task.grant;
     options.shutdown = task.shutdown.clone();
-    options.access = task.access.clone();
-    options.access.allow_origins.clone_from(&definition.allow_origins);
     options.access.shared = Some(task.client.clone());
-    let read = |path: &Path| {
-        let text = fs::read_to_string(path)
-            .map_err(|error| usage(format!("Cannot read {}: {error}", path.display())))?;
-        Ok::<_, Error>(Secret::new(text.trim()))
-    };
-    if let Some(path) = &definition.bearer_file {
-        options.access.credentials.push(Credential::Bearer { origin: None, token: read(path)? });
-    }
-    if let Some(path) = &definition.netrc_file {
-        options.access.netrc = Some(read(path)?);
-    }
     Ok(options)
 }
 

@@ -1,4 +1,4 @@
-//! What operators ask of a running fleet, and what they see of it. Each action is written into the audit log.
+//! The actions of operators on a running fleet, and their view of it. Each action is written into the audit log.
 
 use std::{path::PathBuf, sync::Arc};
 

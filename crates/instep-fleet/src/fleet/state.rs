@@ -2,12 +2,13 @@
 //! has everything that it decides.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
 
-use instep_destination::{Client, Shutdown, Traffic};
+use instep_destination::{Client, Shutdown, SyncOptions, Traffic};
+use tokio::task::AbortHandle;
 
 use super::look::{LookOutcome, LookTask};
 use crate::{
@@ -21,6 +22,8 @@ use crate::{
     standing::{FleetSource, SourceStanding},
 };
 
+/// Seconds between two looks at a Source that announces one change after the other.
+const BETWEEN_PUSHED: i64 = 2;
 /// The least that a look may transfer when the disk is nearly full.
 const LEAST_GRANT: u64 = 1 << 20;
 
@@ -56,6 +59,10 @@ pub(super) struct FleetState {
     queue: SourceQueue<SourceName>,
     /// The looks under way: what ends them, and the bytes that they may add.
     looks: BTreeMap<SourceName, (Shutdown, u64)>,
+    /// The channels that are listened to, each with the definition that led to them.
+    watches: BTreeMap<SourceName, (SourceDefinition, AbortHandle)>,
+    /// Sources that announced something while they were looked at.
+    pushed: BTreeSet<SourceName>,
     options: FleetOptions,
     client: Client,
     figures: FleetFigures,
@@ -69,6 +76,8 @@ impl FleetState {
             sources: BTreeMap::new(),
             queue: SourceQueue::new(options.runs, options.runs_per_host),
             looks: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            pushed: BTreeSet::new(),
             client: client(&options)?,
             options,
             figures: FleetFigures::default(),
@@ -132,6 +141,15 @@ impl FleetState {
                 ending.request();
             }
         }
+        let sources = &self.sources;
+        self.watches.retain(|name, (definition, watch)| {
+            let known = sources.get(name);
+            let stays = known.is_some_and(|known| known.definition == *definition && !known.standing.paused);
+            if !stays {
+                watch.abort();
+            }
+            stays
+        });
         self.figures.bytes = self.sources.values().map(|source| source.standing.bytes).sum();
         Ok(())
     }
@@ -227,6 +245,9 @@ impl FleetState {
                 at: now,
             })?;
         }
+        if self.pushed.remove(name) && source.standing.failures == 0 {
+            source.standing.due = now.saturating_add(BETWEEN_PUSHED);
+        }
         self.record.write(name, &source.standing)?;
         if outcome.verdict.is_some() {
             self.record.add_look(name, &sample(&source.standing, &outcome, now))?;
@@ -268,6 +289,44 @@ impl FleetState {
         *self.figures.looks.entry(outcome.exit_code).or_default() += 1;
         self.figures.changed += outcome.changed;
         self.figures.transferred += outcome.transferred;
+    }
+
+    /// Returns the options by which the channels of a Source are found; `None` if they are not wanted, or listened to
+    /// already.
+    pub(super) fn to_watch(&self, source: &FleetSource) -> Option<SyncOptions> {
+        let (definition, standing) = (&source.definition, &source.standing);
+        let is_well = standing.success.is_some() && standing.failures == 0 && !standing.paused;
+        let is_watched = self.watches.get(&definition.name).is_some_and(|(_, watch)| !watch.is_finished());
+        if !definition.follow || !is_well || is_watched {
+            return None;
+        }
+        let mut options = definition.run_options(&self.options.dir, &self.options.access).ok()?;
+        options.access.shared = Some(self.client.clone());
+        Some(options)
+    }
+
+    /// Remembers that the channels of a Source are listened to.
+    pub(super) fn watched(&mut self, source: &FleetSource, watch: AbortHandle) {
+        self.watches.insert(source.definition.name.clone(), (source.definition.clone(), watch));
+    }
+
+    /// Makes a Source due because it announced something. Returns `true` if a look may begin.
+    pub(super) fn push(&mut self, name: &SourceName, now: i64) -> bool {
+        if self.looks.contains_key(name) {
+            self.pushed.insert(name.clone());
+            return false;
+        }
+        let Some(source) = self.sources.get(name) else { return false };
+        let mut source = FleetSource::clone(source);
+        // One that announces without end is looked at every few seconds.
+        let earliest = source.standing.ended.unwrap_or(0).saturating_add(BETWEEN_PUSHED);
+        source.standing.due = source.standing.due.min(earliest.max(now));
+        if let Err(error) = self.record.write(name, &source.standing) {
+            tracing::warn!(%name, %error, "an announcement is not recorded");
+        }
+        self.sources.insert(name.clone(), Arc::new(source));
+        self.enqueue(name);
+        true
     }
 
     /// Asks all looks to end.

@@ -1,4 +1,4 @@
-//! What happened: looks at a Source for its trend, actions of operators, and alerts that wait to be sent.
+//! The journal: looks at a Source for its trend, actions of operators, and alerts that wait to be sent.
 
 use rusqlite::params;
 

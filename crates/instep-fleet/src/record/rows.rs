@@ -12,7 +12,7 @@ use crate::{
 const SELECT: &str = "SELECT definition, from_file, added, paused, approved, wanted, due, interval, failures, quarantined,
     sized_resources, sized_bytes, began, ended, exit_code, summary, success, checkpoint, held, bytes, pending, alerted FROM source";
 
-/// Adds a Source that is due at once, or changes its definition and leaves the rest as it is.
+/// Adds a Source that is due at once, or changes its definition: then it is due at once too, by the new one.
 pub(super) fn put(
     connection: &Connection,
     definition: &SourceDefinition,
@@ -26,7 +26,7 @@ pub(super) fn put(
         .prepare_cached(
             "INSERT INTO source (name, definition, folder, from_file, added, due, interval, failures, quarantined)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0)
-             ON CONFLICT (name) DO UPDATE SET definition = ?2, folder = ?3, from_file = ?4
+             ON CONFLICT (name) DO UPDATE SET definition = ?2, folder = ?3, from_file = ?4, due = min(due, ?6)
              WHERE definition <> ?2 OR from_file <> ?4",
         )?
         .execute(params![

@@ -1,4 +1,4 @@
-//! When a Source is due again: by what was found, and by how often it failed. PURE.
+//! The time of the next look at a Source: by what was found, and by how often it failed. PURE.
 
 use serde::{Deserialize, Serialize};
 

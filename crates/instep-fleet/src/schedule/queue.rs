@@ -1,4 +1,4 @@
-//! Which Source is looked at next: fair between Sources, between hosts, and between those that were never visited and
+//! The order in which Sources are looked at: fair between Sources, between hosts, and between those that were never visited and
 //! those that fall behind. PURE.
 
 use std::{

@@ -19,7 +19,7 @@ fn the_dashboard_shows_every_source_and_a_page_for_each() {
     let fleet = FleetFolder::new();
     let source = Running::source(&fleet.data("data", 3));
     fleet.source(&["add", &source.url, "--name", "letters"]).with_code(0);
-    fleet.source(&["add", "https://b.invalid/?<b>", "--name", "paused"]).with_code(0);
+    fleet.source(&["add", "https://b.invalid/?a=1&b='2'", "--name", "paused"]).with_code(0);
     fleet.source(&["pause", "paused"]).with_code(0);
     let run = fleet.start(&[]);
     fleet.wait_for("letters", "in-step");
@@ -42,7 +42,7 @@ fn the_dashboard_shows_every_source_and_a_page_for_each() {
     for part in ["Size over time", "Lag over time", "Last runs", "First sized", "Sign in", "3 resources"] {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }
-    assert!(!get(&run, "/source/paused/").body.contains("<b>"), "names from outside are text");
+    assert!(get(&run, "/source/paused/").body.contains("?a=1&amp;b="), "names from outside are text");
     for path in ["/source/letters/runs", "/source/letters/pending", "/hosts", "/log", "/sign-in"] {
         assert_eq!(get(&run, path).status, 200, "{path}");
     }

@@ -98,3 +98,23 @@ fn a_new_source_is_sized_and_waits_for_approval() {
     fleet.source(&["approve", "a"]).with_code(0);
     fleet.wait_for("a", "in-step");
 }
+
+#[test]
+fn a_followed_source_is_looked_at_when_it_announces_something() {
+    let fleet = FleetFolder::new();
+    let data = fleet.data("data", 1);
+    let source = Running::source(&data);
+    // By time alone it would be looked at once a day.
+    fleet.source(&["add", &source.url, "--name", "a", "--follow", "--every", "24h"]).with_code(0);
+    let _run = fleet.start(&[]);
+    fleet.wait_for("a", "in-step");
+    let copy = fleet.path("fleet/a/new.txt");
+    let mut written = 0;
+    // What is announced before the channel stands is found by the look that its opening leads to.
+    while !copy.exists() {
+        std::fs::write(data.join("new.txt"), format!("{written}")).unwrap();
+        written += 1;
+        assert!(written < 240, "the change never came");
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
+}

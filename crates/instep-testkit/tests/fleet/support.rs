@@ -22,7 +22,7 @@ pub(crate) const TOKEN: &str = "a token that nobody guesses";
 /// A program that says in a line of JSON that it is ready; it ends when dropped.
 pub(crate) struct Running {
     pub(crate) child: Child,
-    /// Where it answers.
+    /// The URL at which it answers.
     pub(crate) url: String,
 }
 

@@ -1,4 +1,4 @@
-//! What cannot be: one clear line, the documented exit code, nothing started.
+//! Wrong turns: one clear line, the documented exit code, nothing started.
 
 use std::fs;
 

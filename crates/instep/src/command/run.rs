@@ -44,7 +44,7 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "HEADER", requires = "listen", help_heading = SERVING, hide_short_help = true)]
     operator_header: Option<HeaderName>,
     /// Sources to look at at the same time
-    #[arg(long, value_name = "N", default_value_t = 32, help_heading = SCHEDULE)]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = looks, help_heading = SCHEDULE)]
     runs: usize,
     /// Sources of one host to look at at the same time
     #[arg(long, value_name = "N", default_value_t = 4, help_heading = SCHEDULE, hide_short_help = true)]
@@ -90,6 +90,12 @@ Examples:
   instep run
   instep run --listen 127.0.0.1:8090 --operators operators.txt
   instep run --fleet /srv/fleet --transfers 64 --bwlimit 50MiB --disk 2TiB";
+
+/// Reads the number of looks at a time. Each has a thread, and needs some of those that are left.
+fn looks(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=256).contains(number));
+    number.ok_or_else(|| format!("{text:?} is not a number from 1 to 256"))
+}
 
 fn mail_address(text: &str) -> Result<String, String> {
     match text.contains('@') && !text.contains(char::is_control) {

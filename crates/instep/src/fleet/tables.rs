@@ -26,6 +26,8 @@ struct SourceTable {
     every: Option<Spanned<String>>,
     at: Option<Spanned<OneOrMore>>,
     #[serde(default)]
+    follow: bool,
+    #[serde(default)]
     delete: bool,
     max_delete: Option<Spanned<CountOrShare>>,
     #[serde(default)]
@@ -128,7 +130,7 @@ fn definition(table: SourceTable) -> Result<SourceDefinition, TableFault> {
         }
         (None, None) => Cadence::Adaptive,
     };
-    definition.delete = table.delete;
+    (definition.follow, definition.delete) = (table.follow, table.delete);
     if let Some(limit) = table.max_delete {
         let text = match limit.get_ref() {
             CountOrShare::Count(count) => count.to_string(),
@@ -164,14 +166,17 @@ mod tests {
     #[test]
     fn a_table_has_everything_that_the_commands_have() {
         let text = "[run]\nlisten = 'x'\n[[source]]\nname = 'letters'\nurl = 'example.org'\ninto = 'l'\nat = ['03:30', '15:00']\n\
-            delete = true\nmax-delete = 500\ninclude = ['*.pdf']\nexclude = ['a']\nallow-origin = ['https://b.example']\n\
+            follow = true\ndelete = true\nmax-delete = 500\ninclude = ['*.pdf']\nexclude = ['a']\nallow-origin = ['https://b.example']\n\
             bearer-file = 'token'\nnetrc-file = 'netrc'\npriority = -2\napprove = true\n\
             [[source]]\nname = 'b'\nurl = 'https://b.example/'\nevery = '1h'\n";
         let read = read(text).unwrap();
         assert_eq!(read[0].url, "https://example.org/");
         assert_eq!(read[0].cadence, Cadence::At { minutes: vec![210, 900] });
         assert_eq!(read[0].max_delete.as_deref(), Some("500"));
-        assert_eq!((read[0].priority, read[0].approve, read[0].delete), (-2, true, true));
+        assert_eq!(
+            (read[0].priority, read[0].approve, read[0].delete, read[0].follow),
+            (-2, true, true, true)
+        );
         assert_eq!(read[1].cadence, Cadence::Every { seconds: 3_600 });
     }
 

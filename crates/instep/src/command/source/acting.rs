@@ -1,4 +1,4 @@
-//! Who acts, and when: what the audit log of a fleet has.
+//! The operator at the command line and the time, for the audit log of a fleet.
 
 use instep_destination::now;
 

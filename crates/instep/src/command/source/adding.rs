@@ -33,6 +33,9 @@ struct NewSourceArgs {
     /// Time of the day for a look, UTC, such as 03:30; several times for several
     #[arg(long, value_name = "TIME", help_heading = SCHEDULE)]
     at: Vec<String>,
+    /// Listen to the channels of the Source too, and look at once when it announces something
+    #[arg(long, help_heading = SCHEDULE)]
+    follow: bool,
     /// Rank among the Sources that are due: each step counts as five minutes of waiting
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, help_heading = SCHEDULE)]
     priority: i8,
@@ -70,6 +73,7 @@ impl NewSourceArgs {
             None if self.at.is_empty() => Cadence::Adaptive,
             None => times_of_day(&self.at).map_err(anyhow::Error::msg)?,
         };
+        definition.follow = self.follow;
         (definition.priority, definition.approve) = (self.priority, self.approve);
         (definition.include, definition.exclude) = (self.include.clone(), self.exclude.clone());
         definition.delete = self.delete;

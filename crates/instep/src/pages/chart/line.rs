@@ -3,11 +3,10 @@
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
-use super::HEIGHT;
-
 /// Points of a chart.
 const POINTS: usize = 240;
-/// The width of a chart in its own units.
+/// The height and the width of a chart in its own units.
+const HEIGHT: u64 = 1_000;
 const WIDTH: usize = 1_000;
 
 /// Draws samples, the oldest first; the axis ends at `least` or higher. Of neighbours that share a point the largest is

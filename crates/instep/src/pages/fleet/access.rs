@@ -1,4 +1,4 @@
-//! Who may act on a fleet: operators with a token, and those whom a proxy in front has signed in. Everybody who reaches
+//! Access to the actions on a fleet: for operators with a token, and those whom a proxy in front has signed in. Everybody who reaches
 //! the pages may read them.
 
 use std::{

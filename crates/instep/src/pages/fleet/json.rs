@@ -29,6 +29,7 @@ pub(crate) fn source_object(source: &FleetSource, now: i64) -> Value {
         "running_since": text(source.running),
         "every_seconds": every,
         "at": at,
+        "follow": definition.follow,
         "delete": definition.delete,
         "priority": definition.priority,
         "approve": definition.approve,

@@ -10,7 +10,7 @@ const MOST: usize = 100;
 /// The most Sources of an answer of the API.
 const MOST_OF_API: usize = 1_000;
 
-/// What is asked for, as the query of an address has it.
+/// The selection that is asked for, as the query of an address has it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct SourceQuery {
