@@ -64,7 +64,6 @@ fn each_line_is_answered_in_order_once_it_is_durable() {
     let second = ask(change("records/2", "updated"));
     assert!(second["sequence"].as_u64() > first["sequence"].as_u64(), "{first} {second}");
     ask(change("records/1", "deleted"));
-    drop(ask);
     drop(input);
     assert_eq!(running.wait().unwrap().code(), Some(3), "a line was refused");
     _ = Run::of(&mut instep(["publish", data.to_str().unwrap(), "--base-url", BASE])).with_code(0);

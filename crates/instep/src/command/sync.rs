@@ -172,7 +172,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 fn webhook(url: Option<String>, secret: Option<PathBuf>) -> anyhow::Result<Option<Events>> {
     let (Some(url), Some(file)) = (url, secret) else { return Ok(None) };
     let secret = fs::read_to_string(&file).with_context(|| format!("Cannot read {}", file.display()))?;
-    Ok(Some(Events::Webhook(Webhook::new(&url, &secret)?)))
+    Ok(Some(Events::Webhook(Box::new(Webhook::new(&url, &secret)?))))
 }
 
 impl SyncCommand {

@@ -26,7 +26,7 @@ pub(crate) enum Events {
     /// A command of the shell, which reads the lines from its standard input; it runs once per group of changes.
     Command(String),
     /// A receiver of webhooks.
-    Webhook(Webhook),
+    Webhook(Box<Webhook>),
 }
 
 impl Events {
