@@ -55,9 +55,9 @@ pub const FOR_BENCH: &[Peer] = &[
 
 pub const FOR_INSTRUCTIONS: &[Peer] = &[("nginx", "nginx-light"), ("valgrind", "valgrind")];
 
-/// Packages of the virtual environment: the reference client, its WebSockets, the check of spelling, and referees for
-/// patches, web archives and bags.
-const PYTHON: [&str; 7] = [
+/// Packages of the virtual environment: the reference client, its WebSockets, the check of spelling, referees for
+/// patches, schemas, web archives and bags, and a harvester.
+const PYTHON: [&str; 8] = [
     "resync==2.0.1",
     "websockets==15.0.1",
     "codespell==2.4.3",
@@ -65,6 +65,7 @@ const PYTHON: [&str; 7] = [
     "lxml==6.1.3",
     "warcio==1.8.1",
     "bagit==1.9.0",
+    "sickle==0.7.0",
 ];
 
 /// Packages without what they depend on: only their files are used. axe-core, which judges pages by WCAG.

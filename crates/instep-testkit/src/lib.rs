@@ -7,12 +7,14 @@ mod clock;
 pub mod generate;
 pub mod peers;
 mod program;
+mod repository;
 mod server;
 mod source;
 mod tree;
 
 pub use clock::TestClock;
 pub use program::{Run, instep};
+pub use repository::{FakeRecord, FakeRepository, RepositoryFault, RepositoryLayout};
 pub use server::{Server, free_port};
 pub use source::{FakeSource, Fault, Layout, Page, ReceivedRequest};
 pub use tree::{Tree, compare};

@@ -5,6 +5,7 @@ pub(crate) mod callbacks;
 pub(crate) mod channels;
 pub(crate) mod folders;
 pub(crate) mod headings;
+pub(crate) mod origin;
 pub(crate) mod rules;
 pub(crate) mod selection;
 pub(crate) mod server;

@@ -155,7 +155,7 @@ impl AccessArgs {
 }
 
 /// Reads the `[credentials]` table: per origin, what is sent to it.
-fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
+pub(crate) fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
     let Some(table) = config.shared("credentials") else { return Ok(Vec::new()) };
     let table = table.as_table().context("[credentials] must be a table with an origin as each key")?;
     let of_origin = |(origin, value): (&String, &Value)| {

@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::bail;
 use clap::Args;
+use instep_oai::{OaiGateway, RepositoryOptions};
 use instep_source::{VersionOptions, serve::ServeOptions};
 
 use super::{
@@ -49,6 +50,18 @@ pub(crate) struct ServerArgs {
     /// Do not answer batches, which are many resources in one request
     #[arg(long, hide_short_help = true)]
     no_batch: bool,
+    /// Also answer OAI-PMH 2.0 at `oai` below the base URL: each resource that is XML is a record
+    #[arg(long)]
+    oai: bool,
+    /// Name of the repository [default: the host]
+    #[arg(long, value_name = "NAME", requires = "oai", hide_short_help = true)]
+    oai_name: Option<String>,
+    /// Address of the repository's administrator [default: postmaster of the host]
+    #[arg(long, value_name = "EMAIL", requires = "oai", hide_short_help = true)]
+    oai_email: Option<String>,
+    /// Records in one response
+    #[arg(long, default_value_t = 500, value_name = "N", requires = "oai", hide_short_help = true)]
+    oai_part: usize,
     /// Keep prior versions and serve them (Memento); stores all resources a second time
     #[arg(long, help_heading = VERSIONS)]
     versions: bool,
@@ -82,6 +95,12 @@ impl ServerArgs {
         options.live.interval = self.interval;
         options.batches = !self.no_batch;
         options.pages = Some(Arc::new(SourcePages::default()));
+        if self.oai {
+            let mut repository = RepositoryOptions::default();
+            (repository.name, repository.admin_email) = (self.oai_name, self.oai_email);
+            repository.part = self.oai_part;
+            options.gateways.push(Arc::new(OaiGateway::new(&options.publish.state, repository)));
+        }
         options.publish.versions = self.versions.then(|| {
             let mut versions = VersionOptions::default();
             (versions.count, versions.age) = (self.versions_count, self.versions_age);

@@ -1,16 +1,14 @@
 //! `[[set]]` of `instep.toml`: several sets of resources in one Source.
 
-use std::{
-    path::{Component, Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, bail};
 use instep_source::{Content, SetOptions};
 use resourcesync::Uri;
 use serde::Deserialize;
 
-use crate::{config::Config, copy::CopyContent};
+use super::origin::{OriginArgs, OriginPlace};
+use crate::config::Config;
 
 /// A `[[set]]` table.
 #[derive(Debug, Deserialize)]
@@ -20,8 +18,11 @@ struct Table {
     name: String,
     /// A folder, relative to the folder that is published.
     content: Option<PathBuf>,
-    /// A manifest, CSV or JSON Lines; or the folder of a copy.
+    /// A manifest, CSV or JSON Lines; the folder of a copy; or the URL of a repository.
     from: Option<PathBuf>,
+    /// Fetches the full texts that the records of a repository name.
+    #[serde(default)]
+    full_text: bool,
     /// The URI at which the folder is served; by default its place below the base URL.
     prefix: Option<String>,
     #[serde(default)]
@@ -36,23 +37,17 @@ struct Table {
 /// Returns the sets that the configuration names; `None` if it names none.
 ///
 /// Errors: a table with a missing, unknown or wrong key.
-pub(crate) fn sets(config: &Config, root: &Path) -> anyhow::Result<Option<Vec<SetOptions>>> {
+pub(crate) fn sets(
+    config: &Config,
+    root: &Path,
+    origins: &OriginArgs,
+) -> anyhow::Result<Option<Vec<SetOptions>>> {
     let Some(value) = config.shared("set") else { return Ok(None) };
     let place = || format!("{}: [[set]]", config.path().display());
     let tables: Vec<Table> = value.clone().try_into().with_context(place)?;
-    let sets = tables.into_iter().map(|table| set(table, root)).collect::<Result<Vec<_>, _>>();
+    let sets =
+        tables.into_iter().map(|table| set(table, root, origins, config)).collect::<Result<Vec<_>, _>>();
     sets.map(Some).with_context(place)
-}
-
-/// Returns content that is named instead of a folder: a manifest, or a copy that is published again.
-///
-/// Errors: a copy that cannot be opened.
-pub(crate) fn content_from(path: PathBuf, root: &Path, prefix: Option<String>) -> anyhow::Result<Content> {
-    let folder = root.join(&path);
-    if folder.is_dir() {
-        return Ok(Arc::new(CopyContent::open(&folder)?).into_content(prefix));
-    }
-    Ok(Content::Manifest { path, root: root.to_owned() })
 }
 
 /// Returns the place of a folder below the base URL; `None` for the published folder itself and for folders outside
@@ -72,7 +67,7 @@ fn below(folder: &Path) -> Option<String> {
     (!prefix.is_empty()).then_some(prefix)
 }
 
-fn set(table: Table, root: &Path) -> anyhow::Result<SetOptions> {
+fn set(table: Table, root: &Path, origins: &OriginArgs, config: &Config) -> anyhow::Result<SetOptions> {
     let mut set = SetOptions::new();
     set.content = match (table.content, table.from) {
         (folder, None) => {
@@ -82,7 +77,11 @@ fn set(table: Table, root: &Path) -> anyhow::Result<SetOptions> {
                 prefix: table.prefix.or_else(|| below(&folder)),
             }]
         }
-        (None, Some(path)) => vec![content_from(path, root, table.prefix)?],
+        (None, Some(from)) => {
+            let place =
+                OriginPlace { root, prefix: table.prefix, set: &table.name, full_texts: table.full_text };
+            vec![origins.content(from, place, config)?]
+        }
         (Some(_), Some(_)) => bail!("{}: set either content or from, not both", table.name),
     };
     set.name = table.name;

@@ -13,8 +13,9 @@ use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
     headings::{DOCUMENTS, PACKAGES, WHAT_TO_PUBLISH},
+    origin::{OriginArgs, OriginPlace},
     rules::Rules,
-    sets::{content_from, sets},
+    sets::sets,
     values,
 };
 use crate::{
@@ -33,10 +34,12 @@ pub(crate) struct SourceArgs {
     /// No files whose path matches; wins over --include
     #[arg(long, value_name = "PATTERN")]
     exclude: Vec<String>,
-    /// Take the resources from a CSV or JSON Lines file (- is standard input), from a copy, or from a web archive (a WARC
-    /// file or a folder of them), not from DIR
-    #[arg(long, value_name = "MANIFEST", hide_short_help = true)]
+    /// Take the resources from a CSV or JSON Lines file (- is standard input), a copy, a web archive (a WARC file or a folder
+    /// of them) or an OAI-PMH repository (`oai+https://...`), not from DIR
+    #[arg(long, value_name = "ORIGIN", hide_short_help = true)]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    origins: OriginArgs,
     /// Folder for the documents [default: DIR; serve: DIR/.instep/documents]
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DOCUMENTS)]
     out: Option<PathBuf>,
@@ -214,10 +217,11 @@ impl SourceArgs {
             bail!("{} is not a folder. Give the folder whose files are the resources", folder.display());
         }
         let mut options = PublishOptions::new(folder, base_url);
-        if let Some(sets) = sets(config, folder)? {
+        if let Some(sets) = sets(config, folder, &self.origins)? {
             options.sets = sets;
         } else if let Some(path) = self.from {
-            options.sets[0].content = vec![content_from(path, folder, None)?];
+            let place = OriginPlace { root: folder, prefix: None, set: "", full_texts: false };
+            options.sets[0].content = vec![self.origins.content(path, place, config)?];
         }
         let rules = Rules::read(config)?;
         for set in &mut options.sets {

@@ -1,0 +1,14 @@
+//! A Source as a repository: OAI-PMH over its resources that are XML.
+
+mod arguments;
+mod follow;
+mod format;
+mod gateway;
+mod index;
+mod item;
+mod lists;
+mod token;
+mod verbs;
+mod xml;
+
+pub use gateway::{OaiGateway, RepositoryOptions};

@@ -1,0 +1,156 @@
+//! The index follows the catalogue: by the change log, or by all resources where that does not reach back.
+
+use instep_source::{
+    catalogue::{Resource, Snapshot},
+    serve::SourceView,
+};
+use resourcesync::{Change, DateTime};
+
+use super::{
+    gateway::AnswerError,
+    index::{NewRecord, RepositoryIndex},
+    item::{ItemNames, is_xml, metadata, set_spec},
+};
+
+/// Names of the numbers that say how far the index has followed.
+const SEQUENCE: &str = "sequence";
+const BASELINED: &str = "baselined";
+/// Names of the numbers of a pass over all resources that is under way.
+const PASS: &str = "pass";
+const PASS_SEQUENCE: &str = "pass-sequence";
+const PASS_BASELINED: &str = "pass-baselined";
+/// The key behind which the pass goes on.
+const PASS_KEY: &str = "pass-key";
+
+impl RepositoryIndex {
+    /// Follows the catalogue by at most so many resources; returns the state of the catalogue that the index now shows, or
+    /// `None` if it has to follow further.
+    ///
+    /// # Errors
+    /// If catalogue or index fail.
+    pub(super) fn follow(&mut self, view: &SourceView, most: usize) -> Result<Option<Snapshot>, AnswerError> {
+        let snapshot = view.snapshot()?;
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let followed = self.follow_in_transaction(view, &snapshot, most);
+        self.connection.execute_batch(if followed.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        Ok(followed?.then_some(snapshot))
+    }
+
+    fn follow_in_transaction(
+        &self,
+        view: &SourceView,
+        snapshot: &Snapshot,
+        most: usize,
+    ) -> Result<bool, AnswerError> {
+        let head = snapshot.head();
+        let (last, forgotten) = (signed(head.sequence), signed(head.forgotten));
+        let is_passing = self.number(PASS_SEQUENCE)?.is_some();
+        let sequence = self.number(SEQUENCE)?;
+        // The resources of a new set are in no change log.
+        let reaches_back = sequence.is_some_and(|sequence| sequence >= forgotten && sequence <= last)
+            && self.number(BASELINED)? == Some(signed(head.baselined));
+        if is_passing || !reaches_back {
+            if !is_passing {
+                self.set_number(PASS, Some(self.number(PASS)?.unwrap_or(0) + 1))?;
+                self.set_number(PASS_SEQUENCE, Some(last))?;
+                self.set_number(PASS_BASELINED, Some(signed(head.baselined)))?;
+                self.connection.execute("DELETE FROM meta WHERE name = ?1", [PASS_KEY])?;
+            }
+            if !self.pass(view, snapshot, most)? {
+                return Ok(false);
+            }
+        }
+        let from = self.number(SEQUENCE)?.unwrap_or(0);
+        let mut reached = from;
+        for change in snapshot.changes(u64::MAX, from.unsigned_abs()).take(most) {
+            let change = change.map_err(instep_source::Error::from)?;
+            reached = signed(change.sequence);
+            let datestamp = change.datetime.instant().0;
+            let resource = match change.change {
+                Change::Deleted => None,
+                _ => view.resource(snapshot, change.uri.as_str())?,
+            };
+            match resource {
+                Some(resource) => self.index(view, &resource, datestamp, 0)?,
+                None => self.delete(change.uri.as_str(), datestamp)?,
+            }
+        }
+        self.set_number(SEQUENCE, Some(reached))?;
+        Ok(reached == last)
+    }
+
+    /// Goes on with a pass over all resources; returns `true` at its end.
+    fn pass(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
+        let pass = self.number(PASS)?.unwrap_or(0);
+        let now = snapshot.at().instant().0;
+        // At first nobody has harvested anything, so any datestamp is right; later, changes are news.
+        let is_first = pass == 1;
+        let mut statement = self.connection.prepare("SELECT value FROM meta WHERE name = ?1")?;
+        let mut rows = statement.query([PASS_KEY])?;
+        let mut key: Vec<u8> = rows.next()?.map(|row| row.get(0)).transpose()?.unwrap_or_default();
+        drop(rows);
+        let mut count = 0;
+        for resource in snapshot.resources_after(u64::MAX, &key).take(most) {
+            let resource = resource.map_err(instep_source::Error::from)?;
+            key.clone_from(&resource.key);
+            count += 1;
+            let datestamp = if is_first { first_datestamp(&resource, now) } else { now };
+            self.index(view, &resource, datestamp, pass)?;
+        }
+        if count == most {
+            self.connection
+                .execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", rusqlite::params![PASS_KEY, key])?;
+            return Ok(false);
+        }
+        self.delete_unseen(pass, now)?;
+        self.set_number(SEQUENCE, self.number(PASS_SEQUENCE)?)?;
+        self.set_number(BASELINED, self.number(PASS_BASELINED)?)?;
+        self.set_number(PASS_SEQUENCE, None)?;
+        Ok(true)
+    }
+
+    fn index(
+        &self,
+        view: &SourceView,
+        resource: &Resource,
+        datestamp: i64,
+        pass: i64,
+    ) -> Result<(), AnswerError> {
+        let uri = resource.uri.as_str();
+        if !is_xml(&resource.state) {
+            return Ok(self.delete(uri, datestamp)?);
+        }
+        let ItemNames { identifier, prefix, mut sets } = ItemNames::of(uri, &resource.state);
+        let own = view.sets().iter().enumerate().filter(|(number, _)| resource.sets >> number & 1 == 1);
+        sets.extend(own.filter(|(_, name)| !name.is_empty()).map(|(_, name)| set_spec(name)));
+        let digest = resource.state.digests.strongest().and_then(|digest| digest.bytes());
+        let pass = if pass == 0 { self.number(PASS)?.unwrap_or(0) } else { pass };
+        let mut new =
+            NewRecord { identifier: &identifier, format: "", uri, datestamp, sets: &sets, digest, pass };
+        if self.is_current(&new)? {
+            return Ok(());
+        }
+        match metadata(view, resource) {
+            Ok(Some((_, document))) => {
+                new.format = prefix.as_deref().unwrap_or(&document.prefix);
+                Ok(self.put(&new, &document)?)
+            }
+            Ok(None) => Ok(self.delete(uri, datestamp)?),
+            Err(error) => {
+                tracing::warn!(uri, %error, "cannot be read, and is no record until it changes");
+                Ok(self.delete(uri, datestamp)?)
+            }
+        }
+    }
+}
+
+/// Returns the time since which a resource is as it is, as far as that is known: never later than now.
+fn first_datestamp(resource: &Resource, now: i64) -> i64 {
+    let seconds = |time: Option<DateTime>| time.map(|time| time.instant().0);
+    let known = seconds(resource.history.since).max(seconds(resource.state.lastmod));
+    known.map_or(now, |known| known.clamp(0, now))
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,172 @@
+//! The route of a repository, and its way from a request to a response.
+
+use std::{
+    io,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use http::{Method, StatusCode, header};
+use instep_source::serve::{Gateway, SourceView};
+use instep_store::{database::DatabaseError, error_chain};
+use tokio::task::spawn_blocking;
+
+use super::{
+    arguments::{OaiRequest, pairs},
+    index::RepositoryIndex,
+    lists::Answers,
+    xml,
+};
+use crate::datestamp::Granularity;
+
+/// The path below the base URL.
+const PATH: &str = "oai";
+/// Bytes of the arguments of a POST.
+const MOST_ARGUMENTS: usize = 64 << 10;
+/// Resources by which the index follows the catalogue before it lets others in.
+const STEP: usize = 1_000;
+/// The time for which a request waits until the index has followed; after that it is to be sent again.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Seconds after which such a request is to be sent again.
+const RETRY_AFTER: &str = "5";
+
+/// Options of a repository.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RepositoryOptions {
+    /// Its name; `None` for the host's.
+    pub name: Option<String>,
+    /// The address of its administrator; `None` for the postmaster of the host.
+    pub admin_email: Option<String>,
+    /// Records in one response; 500.
+    pub part: usize,
+}
+
+impl Default for RepositoryOptions {
+    fn default() -> Self {
+        Self { name: None, admin_email: None, part: 500 }
+    }
+}
+
+/// OAI-PMH 2.0 over the resources of a Source that are XML, at `oai` below its base URL.
+///
+/// A resource that was harvested keeps the identifier and the format it had; any other one has its URI, and the format of
+/// its root element. A record's datestamp is the time at which the change was published.
+#[derive(Debug)]
+pub struct OaiGateway {
+    state: PathBuf,
+    options: RepositoryOptions,
+}
+
+impl OaiGateway {
+    /// Returns a repository whose index lies in the state folder of the Source.
+    pub fn new(state: impl Into<PathBuf>, options: RepositoryOptions) -> Self {
+        Self { state: state.into(), options }
+    }
+}
+
+impl Gateway for OaiGateway {
+    fn routes(&self, source: &Arc<SourceView>) -> io::Result<Router> {
+        let index = RepositoryIndex::open(&self.state).map_err(io::Error::other)?;
+        let base_url = source.place().uri(PATH).into_string();
+        let answerer = Answerer {
+            view: Arc::clone(source),
+            index: Mutex::new(index),
+            base_url,
+            options: self.options.clone(),
+        };
+        Ok(Router::new().route(&format!("/{PATH}"), get(answer).post(answer)).with_state(Arc::new(answerer)))
+    }
+}
+
+/// A reason why a request cannot be answered now.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AnswerError {
+    /// The Source cannot be read.
+    #[error(transparent)]
+    Source(#[from] instep_source::Error),
+    /// The index fails.
+    #[error("the index of records fails")]
+    Database(#[from] rusqlite::Error),
+    /// The file of the index cannot be opened.
+    #[error(transparent)]
+    State(#[from] DatabaseError),
+    /// The disk fails.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The file of a record cannot be read now.
+    #[error("the file of the record cannot be read")]
+    Unreadable,
+    /// The index has to follow the catalogue further.
+    #[error("the index of records is being made")]
+    Behind,
+}
+
+/// The state behind the route.
+struct Answerer {
+    view: Arc<SourceView>,
+    index: Mutex<RepositoryIndex>,
+    base_url: String,
+    options: RepositoryOptions,
+}
+
+async fn answer(State(answerer): State<Arc<Answerer>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let query = match head.method {
+        Method::POST => match to_bytes(body, MOST_ARGUMENTS).await {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(_) => return StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        },
+        _ => head.uri.query().unwrap_or_default().to_owned(),
+    };
+    match spawn_blocking(move || answerer.respond(&query)).await {
+        Ok(Ok(text)) => {
+            ([(header::CONTENT_TYPE, "text/xml; charset=utf-8")], Body::from(text)).into_response()
+        }
+        Ok(Err(error)) => {
+            match error {
+                AnswerError::Behind => tracing::info!("a harvester is asked to come back: {error}"),
+                _ => tracing::error!("a harvester cannot be answered: {}", error_chain(&error)),
+            }
+            (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, RETRY_AFTER)]).into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+impl Answerer {
+    fn respond(&self, query: &str) -> Result<String, AnswerError> {
+        let began = Instant::now();
+        loop {
+            let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+            // The clock of a response is that of the state it shows: who begins the next list there misses nothing.
+            if let Some(snapshot) = index.follow(&self.view, STEP)? {
+                let arguments = pairs(query);
+                let date = Granularity::Second.write(snapshot.at().instant().0);
+                let answers = Answers {
+                    view: &self.view,
+                    index: &index,
+                    snapshot: &snapshot,
+                    part: self.options.part.max(1),
+                };
+                let result = match OaiRequest::read(&arguments, &index.key) {
+                    Ok(request) => answers.answer(request, &self.base_url, &self.options)?,
+                    Err(fault) => Err(fault),
+                };
+                return Ok(xml::response(&date, &self.base_url, &arguments, result));
+            }
+            drop(index);
+            if began.elapsed() > PATIENCE {
+                return Err(AnswerError::Behind);
+            }
+        }
+    }
+}

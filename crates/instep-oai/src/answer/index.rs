@@ -1,0 +1,241 @@
+//! The records of a Source by identifier, format and datestamp. SQLite; made from the catalogue, and able to be made anew.
+
+use std::path::Path;
+
+use instep_store::database::Schema;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::{arguments::Selection, format::MetadataDocument, gateway::AnswerError};
+
+/// The name of the file in the state folder of the Source.
+const FILE: &str = "oai.db";
+
+const SCHEMA: Schema = Schema {
+    // "roai"
+    application_id: 0x726f_6169,
+    steps: &[TABLES],
+    settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;
+               PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864;",
+    has_unnumbered_files: false,
+};
+
+const TABLES: &str = "
+CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+CREATE TABLE record (
+    number INTEGER PRIMARY KEY, identifier TEXT NOT NULL, format TEXT NOT NULL, uri TEXT NOT NULL,
+    datestamp INTEGER NOT NULL, is_deleted INTEGER NOT NULL, sets TEXT NOT NULL, digest BLOB, pass INTEGER NOT NULL,
+    UNIQUE (identifier, format)
+);
+CREATE INDEX record_uri ON record (uri);
+CREATE INDEX record_listed ON record (format, datestamp, number);
+CREATE TABLE format (prefix TEXT NOT NULL PRIMARY KEY, namespace TEXT NOT NULL, schema TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE spec (name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
+";
+
+const COLUMNS: &str = "number, identifier, format, uri, datestamp, is_deleted, sets";
+
+/// A record as lists have it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct IndexedRecord {
+    pub(super) number: i64,
+    pub(super) identifier: String,
+    pub(super) format: String,
+    pub(super) uri: String,
+    /// Seconds since 1970.
+    pub(super) datestamp: i64,
+    pub(super) is_deleted: bool,
+    /// Its sets, with a blank before and after each.
+    sets: String,
+}
+
+impl IndexedRecord {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            number: row.get(0)?,
+            identifier: row.get(1)?,
+            format: row.get(2)?,
+            uri: row.get(3)?,
+            datestamp: row.get(4)?,
+            is_deleted: row.get(5)?,
+            sets: row.get(6)?,
+        })
+    }
+
+    /// Returns its sets.
+    pub(super) fn sets(&self) -> Vec<&str> {
+        self.sets.split_ascii_whitespace().collect()
+    }
+}
+
+/// A record that is put into the index.
+pub(super) struct NewRecord<'a> {
+    pub(super) identifier: &'a str,
+    pub(super) format: &'a str,
+    pub(super) uri: &'a str,
+    pub(super) datestamp: i64,
+    pub(super) sets: &'a [String],
+    pub(super) digest: Option<&'a [u8]>,
+    pub(super) pass: i64,
+}
+
+/// The index, and the key that signs tokens.
+#[derive(Debug)]
+pub(super) struct RepositoryIndex {
+    pub(super) connection: Connection,
+    pub(super) key: [u8; 32],
+}
+
+impl RepositoryIndex {
+    /// Opens the index in the state folder of a Source, or makes an empty one.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub(super) fn open(state: &Path) -> Result<Self, AnswerError> {
+        std::fs::create_dir_all(state)?;
+        let connection = SCHEMA.open(&state.join(FILE))?;
+        connection.execute(
+            "INSERT OR IGNORE INTO meta VALUES ('key', ?1)",
+            [rand::random::<[u8; 32]>().as_slice()],
+        )?;
+        let key = connection.query_row("SELECT value FROM meta WHERE name = 'key'", [], |row| row.get(0))?;
+        Ok(Self { connection, key })
+    }
+
+    /// Returns the number under a name; `None` if there is none.
+    pub(super) fn number(&self, name: &str) -> rusqlite::Result<Option<i64>> {
+        let mut statement = self.connection.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
+        statement.query_row([name], |row| row.get(0)).optional()
+    }
+
+    /// Keeps a number under a name.
+    pub(super) fn set_number(&self, name: &str, value: Option<i64>) -> rusqlite::Result<()> {
+        match value {
+            Some(value) => self
+                .connection
+                .execute("INSERT OR REPLACE INTO meta VALUES (?1, ?2)", params![name, value])?,
+            None => self.connection.execute("DELETE FROM meta WHERE name = ?1", [name])?,
+        };
+        Ok(())
+    }
+
+    /// Returns `true` if a resource is a record already, in this state and with these names; it counts as seen then.
+    pub(super) fn is_current(&self, new: &NewRecord<'_>) -> rusqlite::Result<bool> {
+        let sql =
+            "UPDATE record SET pass = ?1 WHERE uri = ?2 AND identifier = ?3 AND sets = ?4 AND digest IS ?5
+                   AND digest IS NOT NULL AND is_deleted = 0";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        Ok(statement.execute(params![new.pass, new.uri, new.identifier, written(new.sets), new.digest])? > 0)
+    }
+
+    /// Puts a record, in the place of any other that its resource was.
+    pub(super) fn put(&self, new: &NewRecord<'_>, document: &MetadataDocument) -> rusqlite::Result<()> {
+        let is_known = "UPDATE record SET is_deleted = 1, datestamp = ?4
+                        WHERE uri = ?1 AND is_deleted = 0 AND NOT (identifier = ?2 AND format = ?3)";
+        let mut statement = self.connection.prepare_cached(is_known)?;
+        statement.execute(params![new.uri, new.identifier, new.format, new.datestamp])?;
+        let put = "INSERT INTO record (identifier, format, uri, datestamp, is_deleted, sets, digest, pass)
+                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)
+                   ON CONFLICT (identifier, format) DO UPDATE SET uri = ?3, datestamp = max(datestamp, ?4), is_deleted = 0,
+                   sets = ?5, digest = ?6, pass = ?7";
+        self.connection.prepare_cached(put)?.execute(params![
+            new.identifier,
+            new.format,
+            new.uri,
+            new.datestamp,
+            written(new.sets),
+            new.digest,
+            new.pass
+        ])?;
+        let mut format =
+            self.connection.prepare_cached("INSERT OR IGNORE INTO format VALUES (?1, ?2, ?3)")?;
+        format.execute(params![new.format, document.namespace, document.schema])?;
+        let mut spec = self.connection.prepare_cached("INSERT OR IGNORE INTO spec VALUES (?1)")?;
+        for set in new.sets {
+            // A set belongs to those whose names its own begins with.
+            let ends = set.match_indices(':').map(|(end, _)| end).chain([set.len()]);
+            ends.map(|end| &set[..end]).try_for_each(|set| spec.execute([set]).map(drop))?;
+        }
+        Ok(())
+    }
+
+    /// Notes that a resource is a record no longer.
+    pub(super) fn delete(&self, uri: &str, datestamp: i64) -> rusqlite::Result<()> {
+        let sql = "UPDATE record SET is_deleted = 1, datestamp = max(datestamp, ?2) WHERE uri = ?1 AND is_deleted = 0";
+        self.connection.prepare_cached(sql)?.execute(params![uri, datestamp])?;
+        Ok(())
+    }
+
+    /// Notes that all records are gone that a pass over all resources has not seen.
+    pub(super) fn delete_unseen(&self, pass: i64, datestamp: i64) -> rusqlite::Result<()> {
+        let sql = "UPDATE record SET is_deleted = 1, datestamp = max(datestamp, ?2) WHERE pass <> ?1 AND is_deleted = 0";
+        self.connection.execute(sql, [pass, datestamp])?;
+        Ok(())
+    }
+
+    /// Returns the first datestamp; `None` if there is no record.
+    pub(super) fn earliest(&self) -> rusqlite::Result<Option<i64>> {
+        self.connection.query_row("SELECT min(datestamp) FROM record", [], |row| row.get(0))
+    }
+
+    /// Returns the formats of an item, or of all: prefix, namespace, schema.
+    pub(super) fn formats(
+        &self,
+        identifier: Option<&str>,
+    ) -> rusqlite::Result<Vec<(String, String, String)>> {
+        let sql = "SELECT prefix, namespace, schema FROM format WHERE ?1 IS NULL OR EXISTS
+                   (SELECT 1 FROM record WHERE identifier = ?1 AND format = prefix AND is_deleted = 0) ORDER BY prefix";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.query_map([identifier], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+    }
+
+    /// Returns the names of all sets.
+    pub(super) fn sets(&self) -> rusqlite::Result<Vec<String>> {
+        self.connection
+            .prepare_cached("SELECT name FROM spec ORDER BY name")?
+            .query_map([], |row| row.get(0))?
+            .collect()
+    }
+
+    /// Returns the records of an item, deleted ones too.
+    pub(super) fn item(&self, identifier: &str) -> rusqlite::Result<Vec<IndexedRecord>> {
+        let sql = format!("SELECT {COLUMNS} FROM record WHERE identifier = ?1 ORDER BY format");
+        self.connection.prepare_cached(&sql)?.query_map([identifier], IndexedRecord::read)?.collect()
+    }
+
+    /// Returns records of a list behind a datestamp and number, in the order of both; `most` of them.
+    pub(super) fn list(
+        &self,
+        selection: &Selection,
+        after: (i64, i64),
+        most: usize,
+    ) -> rusqlite::Result<Vec<IndexedRecord>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM record WHERE format = ?1 AND (datestamp, number) > (?2, ?3) AND datestamp <= ?4
+             AND (?5 IS NULL OR instr(sets, ' ' || ?5 || ' ') OR instr(sets, ' ' || ?5 || ':'))
+             ORDER BY datestamp, number LIMIT ?6"
+        );
+        let (until, set) = (selection.until.unwrap_or(i64::MAX), &selection.set);
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let rows = statement.query_map(
+            params![selection.format, after.0, after.1, until, set, most as i64],
+            IndexedRecord::read,
+        )?;
+        rows.collect()
+    }
+
+    /// Returns the number of records of a list.
+    pub(super) fn count(&self, selection: &Selection) -> rusqlite::Result<u64> {
+        let sql = "SELECT count(*) FROM record WHERE format = ?1 AND datestamp >= ?2 AND datestamp <= ?3
+                   AND (?4 IS NULL OR instr(sets, ' ' || ?4 || ' ') OR instr(sets, ' ' || ?4 || ':'))";
+        let (from, until) = (selection.from.unwrap_or(i64::MIN), selection.until.unwrap_or(i64::MAX));
+        let count: i64 = self
+            .connection
+            .prepare_cached(sql)?
+            .query_row(params![selection.format, from, until, selection.set], |row| row.get(0))?;
+        Ok(count.unsigned_abs())
+    }
+}
+
+fn written(sets: &[String]) -> String {
+    if sets.is_empty() { String::new() } else { format!(" {} ", sets.join(" ")) }
+}

@@ -1,0 +1,116 @@
+//! A resource as a record: its identifier, its sets, its metadata.
+
+use std::io::Read as _;
+
+use instep_source::{
+    catalogue::{Resource, ResourceState},
+    serve::SourceView,
+};
+use resourcesync::{Decoded, Relation};
+use url::Url;
+
+use super::format::MetadataDocument;
+
+/// The largest metadata of a record.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// The names by which harvesters know a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ItemNames {
+    /// That of the repository it was harvested from, else its URI.
+    pub(super) identifier: String,
+    /// The format that it had there; `None` if it was not harvested.
+    pub(super) prefix: Option<String>,
+    pub(super) sets: Vec<String>,
+}
+
+impl ItemNames {
+    /// Returns the names of a resource: those that its links to a repository have, else its URI.
+    pub(super) fn of(uri: &str, state: &ResourceState) -> Self {
+        let (mut identifier, mut prefix, mut sets) = (None, None, Vec::new());
+        for link in &state.links {
+            let href = link.href.as_str();
+            match link.rel {
+                Relation::Via if href.contains("verb=GetRecord") => {
+                    identifier = argument(href, "identifier");
+                    prefix = argument(href, "metadataPrefix");
+                }
+                Relation::Collection if href.contains("verb=ListRecords") => {
+                    sets.extend(argument(href, "set").filter(|set| is_set(set)));
+                }
+                _ => {}
+            }
+        }
+        Self { identifier: identifier.unwrap_or_else(|| uri.to_owned()), prefix, sets }
+    }
+}
+
+fn argument(url: &str, name: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    url.query_pairs().find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
+}
+
+/// Returns `true` for a text that can be a `setSpec`.
+fn is_set(text: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
+    text.split(':').all(|part| !part.is_empty() && part.bytes().all(allowed))
+}
+
+/// Returns the name of a set of the Source as a `setSpec`.
+pub(super) fn set_spec(name: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    name.chars().map(|c| if allowed(c) { c } else { '-' }).collect()
+}
+
+/// Returns `true` if the media type of a resource is XML.
+pub(super) fn is_xml(state: &ResourceState) -> bool {
+    let essence =
+        state.media_type.as_ref().map_or("", |media_type| media_type.essence()).to_ascii_lowercase();
+    matches!(essence.as_str(), "application/xml" | "text/xml") || essence.ends_with("+xml")
+}
+
+/// Reads the metadata of a resource; `None` if it is none.
+///
+/// # Errors
+/// If its file cannot be read.
+pub(super) fn metadata(
+    view: &SourceView,
+    resource: &Resource,
+) -> std::io::Result<Option<(String, MetadataDocument)>> {
+    if resource.state.length.is_some_and(|length| length > MOST_BYTES) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    view.open(resource)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let is_read = Decoded::new(&bytes[..]).and_then(|all| all.take(MOST_BYTES + 1).read_to_end(&mut decoded));
+    if is_read.is_err() || decoded.len() as u64 > MOST_BYTES {
+        return Ok(None);
+    }
+    let Ok(text) = String::from_utf8(decoded) else { return Ok(None) };
+    Ok(MetadataDocument::read(&text).map(|document| (text, document)))
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{Link, Uri};
+
+    use super::*;
+
+    #[test]
+    fn a_harvested_record_keeps_its_identifier_and_any_other_resource_has_its_uri() {
+        let mut state = ResourceState::new();
+        assert_eq!(ItemNames::of("http://x/a.xml", &state).identifier, "http://x/a.xml");
+        let link = |rel, href: &str| Link::new(rel, Uri::parse(href).unwrap());
+        state.links = vec![
+            link(Relation::Via, "https://r/oai?verb=GetRecord&identifier=oai%3Ar%3A1&metadataPrefix=mods"),
+            link(Relation::Collection, "https://r/oai?verb=ListRecords&metadataPrefix=mods&set=a%3Ab"),
+            link(Relation::Collection, "https://r/oai?verb=ListRecords&metadataPrefix=mods&set=a%20b"),
+            link(Relation::Collection, "https://r/all"),
+        ];
+        let names = ItemNames::of("http://x/a.xml", &state);
+        assert_eq!(names.identifier, "oai:r:1");
+        assert_eq!((names.prefix.as_deref(), names.sets), (Some("mods"), vec!["a:b".to_owned()]));
+        assert_eq!(set_spec("a b/c"), "a-b-c");
+    }
+}

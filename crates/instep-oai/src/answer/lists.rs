@@ -1,0 +1,133 @@
+//! Lists of records, part by part.
+
+use instep_source::{catalogue::Snapshot, serve::SourceView};
+
+use super::{
+    arguments::{Begin, OaiFault, Selection},
+    gateway::AnswerError,
+    index::{IndexedRecord, RepositoryIndex},
+    item::metadata,
+    token::ListToken,
+    xml::Writer,
+};
+use crate::datestamp::Granularity;
+
+/// Bytes after which a part ends, whatever is left of its records.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Answers from the index and the files of a Source.
+pub(super) struct Answers<'a> {
+    pub(super) view: &'a SourceView,
+    pub(super) index: &'a RepositoryIndex,
+    pub(super) snapshot: &'a Snapshot,
+    /// Records in a part.
+    pub(super) part: usize,
+}
+
+impl Answers<'_> {
+    /// Writes a part of a list.
+    pub(super) fn list(
+        &self,
+        with_metadata: bool,
+        begin: Begin,
+    ) -> Result<Result<Writer, OaiFault>, AnswerError> {
+        let (selection, mut after, cursor, size) = match begin {
+            Begin::First(selection) => {
+                if let Some(fault) = self.fault_of(&selection)? {
+                    return Ok(Err(fault));
+                }
+                let size = self.index.count(&selection)?;
+                let after = (selection.from.map_or(i64::MIN, |from| from.saturating_sub(1)), i64::MAX);
+                (selection, after, 0, size)
+            }
+            Begin::Token(token) => {
+                let ListToken { format, set, from, until, after, cursor, size, .. } = token;
+                (Selection { format, set, from, until }, after, cursor, size)
+            }
+        };
+        let verb = if with_metadata { "ListRecords" } else { "ListIdentifiers" };
+        let mut writer = Writer::default();
+        writer.open(verb);
+        let (mut written, mut has_more) = (0, true);
+        while has_more && written < self.part && writer.len() < MOST_BYTES {
+            let wanted = self.part - written;
+            let mut records = self.index.list(&selection, after, wanted + 1)?;
+            has_more = records.len() > wanted;
+            records.truncate(wanted);
+            let mut records = records.into_iter();
+            for record in records.by_ref() {
+                after = (record.datestamp, record.number);
+                written += usize::from(self.record(&mut writer, &record, with_metadata)?);
+                if writer.len() >= MOST_BYTES {
+                    break;
+                }
+            }
+            has_more |= records.next().is_some();
+        }
+        if written == 0 {
+            return Ok(Err(OaiFault::new("noRecordsMatch", "No record matches the request")));
+        }
+        if has_more {
+            let Selection { format, set, from, until } = selection;
+            let next = cursor + written as u64;
+            let token = ListToken { with_metadata, format, set, from, until, after, cursor: next, size };
+            writer.token(Some(&token.write(&self.index.key)), cursor, size);
+        } else if cursor > 0 {
+            writer.token(None, cursor, size);
+        }
+        writer.close(verb);
+        Ok(Ok(writer))
+    }
+
+    fn fault_of(&self, selection: &Selection) -> Result<Option<OaiFault>, AnswerError> {
+        let formats = self.index.formats(None)?;
+        if !formats.iter().any(|(prefix, ..)| *prefix == selection.format) {
+            let message = format!("There are no records in the format {:?}", selection.format);
+            return Ok(Some(OaiFault::new("cannotDisseminateFormat", message)));
+        }
+        Ok(match &selection.set {
+            Some(_) if self.index.sets()?.is_empty() => {
+                Some(OaiFault::new("noSetHierarchy", "This repository has no sets"))
+            }
+            _ => None,
+        })
+    }
+
+    /// Writes a record, or its header; returns `false` if its file cannot be read now, so that it is left out.
+    pub(super) fn record(
+        &self,
+        writer: &mut Writer,
+        record: &IndexedRecord,
+        with_metadata: bool,
+    ) -> Result<bool, AnswerError> {
+        let datestamp = Granularity::Second.write(record.datestamp);
+        let header = |writer: &mut Writer| {
+            writer.header(&record.identifier, &datestamp, &record.sets(), record.is_deleted);
+        };
+        if !with_metadata {
+            header(writer);
+            return Ok(true);
+        }
+        let found = match record.is_deleted {
+            true => None,
+            false => {
+                let resource = self.view.resource(self.snapshot, &record.uri)?;
+                let read = resource.map(|resource| metadata(self.view, &resource)).transpose();
+                let Some((text, document)) = read.ok().flatten().flatten() else {
+                    tracing::warn!(uri = record.uri, "cannot be read, and is left out of a list of records");
+                    return Ok(false);
+                };
+                Some((text, document.root))
+            }
+        };
+        writer.open("record");
+        header(writer);
+        if let Some((text, root)) = found {
+            writer.open("metadata");
+            writer.raw(&text[root]);
+            writer.close("metadata");
+        }
+        writer.close("record");
+        Ok(true)
+    }
+}

@@ -1,0 +1,113 @@
+//! The verbs that are no lists of records.
+
+use super::{
+    arguments::{OaiFault, OaiRequest},
+    gateway::{AnswerError, RepositoryOptions},
+    lists::Answers,
+    xml::Writer,
+};
+use crate::datestamp::Granularity;
+
+impl Answers<'_> {
+    /// Answers a request.
+    pub(super) fn answer(
+        &self,
+        request: OaiRequest,
+        base_url: &str,
+        options: &RepositoryOptions,
+    ) -> Result<Result<Writer, OaiFault>, AnswerError> {
+        match request {
+            OaiRequest::Identify => self.identify(base_url, options).map(Ok),
+            OaiRequest::ListSets => self.sets(),
+            OaiRequest::ListMetadataFormats { identifier } => self.formats(identifier.as_deref()),
+            OaiRequest::GetRecord { identifier, format } => self.get(&identifier, &format),
+            OaiRequest::List { with_metadata, begin } => self.list(with_metadata, begin),
+        }
+    }
+
+    fn identify(&self, base_url: &str, options: &RepositoryOptions) -> Result<Writer, AnswerError> {
+        let earliest = self.index.earliest()?.unwrap_or_else(|| self.snapshot.at().instant().0);
+        let host = base_url
+            .split("://")
+            .nth(1)
+            .and_then(|rest| rest.split(['/', ':']).next())
+            .unwrap_or("localhost");
+        let email = || match host.contains('.') {
+            true => format!("postmaster@{host}"),
+            false => format!("postmaster@{host}.invalid"),
+        };
+        let mut writer = Writer::default();
+        writer.open("Identify");
+        writer.text("repositoryName", options.name.as_deref().unwrap_or(host));
+        writer.text("baseURL", base_url);
+        writer.text("protocolVersion", "2.0");
+        writer.text("adminEmail", &options.admin_email.clone().unwrap_or_else(email));
+        writer.text("earliestDatestamp", &Granularity::Second.write(earliest));
+        writer.text("deletedRecord", "persistent");
+        writer.text("granularity", Granularity::Second.as_str());
+        writer.close("Identify");
+        Ok(writer)
+    }
+
+    fn sets(&self) -> Result<Result<Writer, OaiFault>, AnswerError> {
+        let sets = self.index.sets()?;
+        if sets.is_empty() {
+            return Ok(Err(OaiFault::new("noSetHierarchy", "This repository has no sets")));
+        }
+        let mut writer = Writer::default();
+        writer.open("ListSets");
+        for set in &sets {
+            writer.open("set");
+            writer.text("setSpec", set);
+            writer.text("setName", set);
+            writer.close("set");
+        }
+        writer.close("ListSets");
+        Ok(Ok(writer))
+    }
+
+    fn formats(&self, identifier: Option<&str>) -> Result<Result<Writer, OaiFault>, AnswerError> {
+        if let Some(identifier) = identifier
+            && self.index.item(identifier)?.is_empty()
+        {
+            return Ok(Err(unknown(identifier)));
+        }
+        let formats = self.index.formats(identifier)?;
+        if formats.is_empty() {
+            return Ok(Err(OaiFault::new("noMetadataFormats", "There are no records in any format")));
+        }
+        let mut writer = Writer::default();
+        writer.open("ListMetadataFormats");
+        for (prefix, namespace, schema) in &formats {
+            writer.open("metadataFormat");
+            writer.text("metadataPrefix", prefix);
+            writer.text("schema", schema);
+            writer.text("metadataNamespace", namespace);
+            writer.close("metadataFormat");
+        }
+        writer.close("ListMetadataFormats");
+        Ok(Ok(writer))
+    }
+
+    fn get(&self, identifier: &str, format: &str) -> Result<Result<Writer, OaiFault>, AnswerError> {
+        let records = self.index.item(identifier)?;
+        if records.is_empty() {
+            return Ok(Err(unknown(identifier)));
+        }
+        let Some(record) = records.iter().find(|record| record.format == format) else {
+            let message = format!("{identifier} is not there in the format {format:?}");
+            return Ok(Err(OaiFault::new("cannotDisseminateFormat", message)));
+        };
+        let mut writer = Writer::default();
+        writer.open("GetRecord");
+        if !self.record(&mut writer, record, true)? {
+            return Err(AnswerError::Unreadable);
+        }
+        writer.close("GetRecord");
+        Ok(Ok(writer))
+    }
+}
+
+fn unknown(identifier: &str) -> OaiFault {
+    OaiFault::new("idDoesNotExist", format!("{identifier:?} is no identifier of this repository"))
+}

@@ -1,0 +1,89 @@
+//! Responses as they are written (OAI-PMH §3.2). PURE.
+
+use std::fmt::Write as _;
+
+use quick_xml::escape::escape;
+
+use super::arguments::OaiFault;
+
+/// The begin of each response.
+const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\" \
+    xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
+    xsi:schemaLocation=\"http://www.openarchives.org/OAI/2.0/ http://www.openarchives.org/OAI/2.0/OAI-PMH.xsd\">\n";
+
+/// A response that is being written.
+#[derive(Debug, Default)]
+pub(super) struct Writer(String);
+
+impl Writer {
+    /// Writes an element with a text.
+    pub(super) fn text(&mut self, name: &str, text: &str) {
+        // A text cannot refuse to be written to.
+        let _ = writeln!(self.0, "<{name}>{}</{name}>", escape(text));
+    }
+
+    /// Writes a start tag.
+    pub(super) fn open(&mut self, name: &str) {
+        let _ = writeln!(self.0, "<{name}>");
+    }
+
+    /// Writes an end tag.
+    pub(super) fn close(&mut self, name: &str) {
+        let _ = writeln!(self.0, "</{name}>");
+    }
+
+    /// Writes an element as it is.
+    pub(super) fn raw(&mut self, element: &str) {
+        self.0.push_str(element);
+        self.0.push('\n');
+    }
+
+    /// Returns the number of bytes written.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Writes a header.
+    pub(super) fn header(&mut self, identifier: &str, datestamp: &str, sets: &[&str], is_deleted: bool) {
+        self.0.push_str(if is_deleted { "<header status=\"deleted\">" } else { "<header>" });
+        self.text("identifier", identifier);
+        self.text("datestamp", datestamp);
+        sets.iter().for_each(|set| self.text("setSpec", set));
+        self.close("header");
+    }
+
+    /// Writes the token of the next part; an empty one ends a list that came in parts.
+    pub(super) fn token(&mut self, token: Option<&str>, cursor: u64, size: u64) {
+        let token = token.unwrap_or_default();
+        let _ = writeln!(
+            self.0,
+            "<resumptionToken completeListSize=\"{size}\" cursor=\"{cursor}\">{token}</resumptionToken>"
+        );
+    }
+}
+
+/// Returns a whole response: what a request brought, or its fault.
+pub(super) fn response(
+    date: &str,
+    base_url: &str,
+    arguments: &[(String, String)],
+    result: Result<Writer, OaiFault>,
+) -> String {
+    let mut text = BEGIN.to_owned();
+    let _ = write!(text, "<responseDate>{date}</responseDate>\n<request");
+    if !result.as_ref().is_err_and(OaiFault::is_about_arguments) {
+        for (name, value) in arguments {
+            let _ = write!(text, " {name}=\"{}\"", escape(value.as_str()));
+        }
+    }
+    let _ = writeln!(text, ">{}</request>", escape(base_url));
+    match result {
+        Ok(writer) => text.push_str(&writer.0),
+        Err(fault) => {
+            let _ =
+                writeln!(text, "<error code=\"{}\">{}</error>", fault.code, escape(fault.message.as_str()));
+        }
+    }
+    text.push_str("</OAI-PMH>\n");
+    text
+}

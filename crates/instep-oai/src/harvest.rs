@@ -1,0 +1,138 @@
+//! A harvest: who the repository is, each list to its end, what is gone, full texts. [`Harvest::run`] owns that order.
+
+mod circle;
+mod error;
+mod folder;
+mod full_texts;
+mod identity;
+mod list;
+mod requests;
+mod shelf;
+
+use std::{
+    path::Path,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use instep_net::Client;
+use instep_source::{PublishMonitor, PublishProblem};
+use instep_store::LockError;
+
+pub(crate) use error::HarvestError;
+use folder::HarvestFolder;
+use identity::Identity;
+use requests::Repository;
+use shelf::Shelf;
+pub(crate) use shelf::{ShelfKind, ShelfView, Shelved};
+
+use crate::RepositoryUrl;
+
+/// Options of harvesting a repository.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct HarvestOptions {
+    /// Fetches the full texts that records name.
+    pub full_texts: bool,
+    /// The interval of harvests of a Source that is served; 1 h.
+    pub every: Duration,
+    /// The interval at which the records that are held are compared with those of a repository that does not keep track
+    /// of deletions; 24 h. A repository that keeps track for a while is compared after seven times this.
+    pub inventory_every: Duration,
+}
+
+impl Default for HarvestOptions {
+    fn default() -> Self {
+        let hour = Duration::from_secs(3_600);
+        Self { full_texts: false, every: hour, inventory_every: 24 * hour }
+    }
+}
+
+/// The outcome of a harvest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HarvestReport {
+    /// Records that lists had.
+    pub(crate) seen: u64,
+    /// Records and full texts that are held in another state now, or no longer.
+    pub(crate) changed: u64,
+    /// Records and full texts that are left out for a fault.
+    pub(crate) lost: u64,
+    /// Bytes of the metadata seen.
+    pub(crate) bytes: u64,
+}
+
+/// A harvest that is under way.
+pub(crate) struct Harvest<'a> {
+    repository: Repository,
+    options: &'a HarvestOptions,
+    folder: HarvestFolder,
+    shelf: Shelf,
+    monitor: &'a dyn PublishMonitor,
+    /// Returns `true` when nobody waits for the harvest any more.
+    ends: &'a dyn Fn() -> bool,
+    report: HarvestReport,
+}
+
+impl<'a> Harvest<'a> {
+    /// Opens the folder and the state of a harvest; `None` if another process harvests into the folder now.
+    ///
+    /// # Errors
+    /// If the folder or the state cannot be opened.
+    pub(crate) fn open(
+        url: &RepositoryUrl,
+        client: Client,
+        place: &Path,
+        options: &'a HarvestOptions,
+        monitor: &'a dyn PublishMonitor,
+        ends: &'a dyn Fn() -> bool,
+    ) -> Result<Option<Self>, HarvestError> {
+        let mut folder = match HarvestFolder::open(place) {
+            Ok(folder) => folder,
+            Err(LockError::Held { .. }) => return Ok(None),
+            Err(error) => return Err(std::io::Error::other(error).into()),
+        };
+        let mut shelf = Shelf::open(place)?;
+        shelf.settle(&mut folder)?;
+        let repository = Repository { url: url.clone(), client };
+        Ok(Some(Self { repository, options, folder, shelf, monitor, ends, report: HarvestReport::default() }))
+    }
+
+    /// Harvests what is new since the last time, or everything the first time.
+    ///
+    /// # Errors
+    /// If a list cannot be read to its end. What was read until then is held, and the next harvest goes on from there.
+    pub(crate) async fn run(&mut self) -> Result<HarvestReport, HarvestError> {
+        let key = self.repository.url.key();
+        if self.shelf.key()?.as_deref() != Some(&key) {
+            self.shelf.begin_anew(&key)?;
+        }
+        let mut identity = Identity::ask(&self.repository).await?;
+        let formats = self.repository.url.formats.clone();
+        for format in &formats {
+            self.list(format, &mut identity).await?;
+            if !(self.ends)() && self.inventory_is_due(format, &identity)? {
+                self.take_inventory(format, &mut identity).await?;
+            }
+        }
+        if (self.ends)() {
+            return Ok(self.report);
+        }
+        let mut commit = self.shelf.begin(&mut self.folder)?;
+        commit.keep_formats(&formats)?;
+        commit.finish(None)?;
+        if self.options.full_texts {
+            self.fetch_full_texts().await?;
+        }
+        Ok(self.report)
+    }
+
+    fn lost(&mut self, subject: impl Into<String>, what: impl Into<String>) {
+        self.report.lost += 1;
+        self.monitor.problem(&PublishProblem::skipped(subject, what));
+    }
+}
+
+/// Returns the time of this machine in seconds since 1970.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,61 @@
+//! The reasons why a harvest ends early.
+
+use std::io;
+
+use instep_net::HttpError;
+use instep_store::database::DatabaseError;
+
+use crate::response::ProtocolError;
+
+/// A reason why a harvest cannot go on. What was harvested until then stays, and the next harvest goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HarvestError {
+    /// A request failed for good, or its answers are no OAI-PMH.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The repository refuses the request.
+    #[error("{url} answers {}{}", error.code, message(&error.message))]
+    Refused {
+        /// The request.
+        url: String,
+        /// The error that it reports.
+        error: ProtocolError,
+    },
+    /// The list comes back to a part that was there before.
+    #[error("the list of {format} repeats itself after {records} records: {url}")]
+    Circle {
+        /// The format.
+        format: String,
+        /// Records until then.
+        records: u64,
+        /// The request that brought the part again.
+        url: String,
+    },
+    /// The list has parts without records, one after the other.
+    #[error("the list of {format} goes on without records: {url}")]
+    Empty {
+        /// The format.
+        format: String,
+        /// The last request.
+        url: String,
+    },
+    /// The token expired again and again, without a new record in between.
+    #[error("the repository takes none of its own resumption tokens back: {url}")]
+    Tokens {
+        /// The last request.
+        url: String,
+    },
+    /// The state of the harvest fails.
+    #[error("the state of the harvest fails")]
+    Database(#[from] rusqlite::Error),
+    /// The file of the state cannot be opened.
+    #[error(transparent)]
+    State(#[from] DatabaseError),
+    /// The folder of the records fails.
+    #[error("the folder of the records fails")]
+    Io(#[from] io::Error),
+}
+
+fn message(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}

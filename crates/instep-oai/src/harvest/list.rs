@@ -1,0 +1,295 @@
+//! One list to its end, part by part: each part and the token of the next are committed together.
+
+use instep_source::{PublishPhase, PublishProblem, PublishProgress};
+
+use super::{
+    Harvest, HarvestError,
+    circle::Circle,
+    identity::{DeletionPolicy, Identity},
+    now,
+    shelf::{ListPosition, Taken},
+};
+use crate::{
+    datestamp::{Granularity, seconds},
+    response::{OaiRecord, OaiResponse},
+};
+
+/// The seconds by which a list begins before the one before it did: records get their datestamps before they can be seen.
+const OVERLAP: i64 = 600;
+/// The seconds by which the next list begins before this one if the repository has neither a clock nor a record.
+const UNKNOWN_CLOCK: i64 = 86_400;
+/// Parts without a record that are read one after the other.
+const MOST_EMPTY: u32 = 1_000;
+/// Times that a list begins again at the same datestamp.
+const MOST_EXPIRED: u32 = 3;
+
+/// The verb of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listing {
+    Records,
+    Identifiers,
+}
+
+impl Listing {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Records => "ListRecords",
+            Self::Identifiers => "ListIdentifiers",
+        }
+    }
+}
+
+/// The consequence of an error that a repository reports for a list.
+enum Answered {
+    /// There are no more records.
+    End,
+    /// The request is to be sent in another form.
+    Again,
+}
+
+impl Harvest<'_> {
+    /// Reads the list of a format: what is new since the last one, or everything.
+    pub(super) async fn list(&mut self, format: &str, identity: &mut Identity) -> Result<(), HarvestError> {
+        let mut at = self.shelf.position(format)?;
+        if !at.is_open {
+            let run = self.shelf.next_run()?;
+            at = ListPosition {
+                run,
+                is_open: true,
+                is_whole: at.next_from.is_none(),
+                is_ordered: true,
+                began_from: at.next_from,
+                next_from: at.next_from,
+                inventoried_at: at.inventoried_at,
+                ..ListPosition::default()
+            };
+        }
+        if !self.parts(format, Listing::Records, &mut at, identity).await? {
+            return Ok(());
+        }
+        let mut commit = self.shelf.begin(&mut self.folder)?;
+        if at.is_whole {
+            if !at.has_losses {
+                self.report.changed += commit.remove_unseen(format, at.run)?;
+            }
+            at.inventoried_at = Some(now());
+        }
+        at.is_open = false;
+        at.token = None;
+        let begun = at.started_at.map(|started| started - OVERLAP);
+        at.next_from = begun.or(at.reached_at).or(at.next_from).or_else(|| Some(now() - UNKNOWN_CLOCK));
+        commit.finish(Some((format, &at)))
+    }
+
+    /// Returns `true` if the repository does not list deletions, and the last comparison is too long ago.
+    pub(super) fn inventory_is_due(&self, format: &str, identity: &Identity) -> Result<bool, HarvestError> {
+        let every = i64::try_from(self.options.inventory_every.as_secs()).unwrap_or(i64::MAX);
+        let every = match identity.deletions {
+            DeletionPolicy::Persistent => return Ok(false),
+            DeletionPolicy::Transient => every.saturating_mul(7),
+            DeletionPolicy::No => every,
+        };
+        let last = self.shelf.position(format)?.inventoried_at;
+        Ok(last.is_none_or(|last| now().saturating_sub(last) >= every))
+    }
+
+    /// Compares what is held with the identifiers of all records: what is not among them is gone. If there are records that
+    /// are not held, the next list reads everything.
+    pub(super) async fn take_inventory(
+        &mut self,
+        format: &str,
+        identity: &mut Identity,
+    ) -> Result<(), HarvestError> {
+        let held = self.shelf.position(format)?;
+        let mut at = ListPosition { run: self.shelf.next_run()?, is_whole: true, ..ListPosition::default() };
+        if !self.parts(format, Listing::Identifiers, &mut at, identity).await? {
+            return Ok(());
+        }
+        let after = ListPosition {
+            run: at.run,
+            next_from: held.next_from.filter(|_| !at.has_losses),
+            inventoried_at: Some(now()),
+            ..held
+        };
+        let mut commit = self.shelf.begin(&mut self.folder)?;
+        self.report.changed += commit.remove_unseen(format, at.run)?;
+        commit.finish(Some((format, &after)))?;
+        match at.has_losses {
+            true => Box::pin(self.list(format, identity)).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Reads the parts of a list from where it stands; returns `false` if it ended early because nobody waits.
+    async fn parts(
+        &mut self,
+        format: &str,
+        listing: Listing,
+        at: &mut ListPosition,
+        identity: &mut Identity,
+    ) -> Result<bool, HarvestError> {
+        let (mut circle, mut empty) = (Circle::default(), 0);
+        let (mut expired, mut begun_again_from) = (0, None);
+        loop {
+            if (self.ends)() {
+                return Ok(false);
+            }
+            let arguments = self.arguments(format, at, identity);
+            let arguments: Vec<(&str, &str)> =
+                arguments.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let (response, url) = self.repository.ask(listing.verb(), &arguments).await?;
+            // Also when nothing is new: the next list begins by the clock of the repository, never by that of this machine.
+            at.started_at = at.started_at.or_else(|| seconds(&response.date));
+            if !response.errors.is_empty() && response.records.is_empty() {
+                match self.answered(&response, &url, at, identity)? {
+                    // The record with the last datestamp was there a moment ago.
+                    Answered::End if at.is_ordered && begun_again_from == Some(at.began_from) => {
+                        (at.is_ordered, at.began_from) = (false, at.next_from);
+                        circle = Circle::default();
+                    }
+                    Answered::End => return Ok(true),
+                    Answered::Again => {
+                        let is_further = begun_again_from.replace(at.began_from) != Some(at.began_from);
+                        expired = if is_further { 0 } else { expired + 1 };
+                        if expired == MOST_EXPIRED {
+                            return Err(HarvestError::Tokens { url });
+                        }
+                        circle = Circle::default();
+                    }
+                }
+                continue;
+            }
+            if circle.is_closed_by(&response) && response.token.is_some() {
+                return Err(HarvestError::Circle {
+                    format: format.to_owned(),
+                    records: self.report.seen,
+                    url,
+                });
+            }
+            empty = if response.records.is_empty() { empty + 1 } else { 0 };
+            if empty > MOST_EMPTY {
+                return Err(HarvestError::Empty { format: format.to_owned(), url });
+            }
+            self.part(format, listing, &response, &url, at)?;
+            if !response.is_whole {
+                // What came is held; without its end nobody knows whether there is a token.
+                let what =
+                    "the response breaks off; the next harvest asks for the rest of the list".to_owned();
+                let error = crate::response::ProtocolError { code: "half a list".to_owned(), message: what };
+                return Err(HarvestError::Refused { url, error });
+            }
+            if at.token.is_none() {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn arguments(&self, format: &str, at: &ListPosition, identity: &Identity) -> Vec<(&'static str, String)> {
+        if let Some(token) = &at.token {
+            return vec![("resumptionToken", token.clone())];
+        }
+        let url = &self.repository.url;
+        let mut arguments = vec![("metadataPrefix", format.to_owned())];
+        arguments.extend(url.set.clone().map(|set| ("set", set)));
+        // Both limits have the same granularity, or are refused.
+        let is_day = url.until.as_ref().is_some_and(|until| !until.contains('T'));
+        let granularity = if is_day { Granularity::Day } else { identity.granularity };
+        let from = at.began_from.map(|from| from.max(identity.earliest.unwrap_or(from)));
+        arguments.extend(
+            from.map(|from| granularity.write(from)).or_else(|| url.from.clone()).map(|from| ("from", from)),
+        );
+        arguments.extend(url.until.clone().map(|until| ("until", until)));
+        arguments
+    }
+
+    /// Decides what an error means for the list.
+    fn answered(
+        &self,
+        response: &OaiResponse,
+        url: &str,
+        at: &mut ListPosition,
+        identity: &mut Identity,
+    ) -> Result<Answered, HarvestError> {
+        let has = |code: &str| response.errors.iter().any(|error| error.code.eq_ignore_ascii_case(code));
+        if has("noRecordsMatch") {
+            return Ok(Answered::End);
+        }
+        if at.token.is_some() && (has("badResumptionToken") || has("badArgument")) {
+            at.token = None;
+            at.began_from = if at.is_ordered { at.reached_at.or(at.began_from) } else { at.began_from };
+            return Ok(Answered::Again);
+        }
+        if has("badArgument") && at.began_from.is_some() && identity.granularity == Granularity::Second {
+            identity.granularity = Granularity::Day;
+            return Ok(Answered::Again);
+        }
+        let error = response.errors[0].clone();
+        Err(HarvestError::Refused { url: url.to_owned(), error })
+    }
+
+    /// Commits a part of a list with the place after it.
+    fn part(
+        &mut self,
+        format: &str,
+        listing: Listing,
+        response: &OaiResponse,
+        url: &str,
+        at: &mut ListPosition,
+    ) -> Result<(), HarvestError> {
+        for fault in &response.faults {
+            let subject = format!("{} in {url}", fault.record);
+            match fault.is_lost && listing == Listing::Records {
+                true => {
+                    at.has_losses = true;
+                    self.lost(subject, &fault.what);
+                }
+                false => self.monitor.problem(&PublishProblem::warning(subject, &fault.what)),
+            }
+        }
+        let mut unusable = Vec::new();
+        let mut commit = self.shelf.begin(&mut self.folder)?;
+        for record in &response.records {
+            if let Some(what) = unusable_because(record, listing) {
+                unusable.push((record.identifier.clone(), what));
+                continue;
+            }
+            if let Some(datestamp) = seconds(&record.datestamp) {
+                at.is_ordered &= at.reached_at.is_none_or(|reached| reached <= datestamp);
+                at.reached_at = at.reached_at.max(Some(datestamp));
+            } else {
+                at.is_ordered = false;
+            }
+            match listing {
+                Listing::Records => {
+                    let taken = commit.take(format, record, at.run, self.options.full_texts)?;
+                    self.report.changed += u64::from(taken != Taken::Same);
+                }
+                // In this list the records that are not held count as losses.
+                Listing::Identifiers => at.has_losses |= !commit.note(format, record, at.run)?,
+            }
+            self.report.bytes += record.metadata.as_ref().map_or(0, |metadata| metadata.len() as u64);
+        }
+        self.report.seen += response.records.len() as u64;
+        at.has_losses |= !unusable.is_empty();
+        if response.is_whole {
+            at.token.clone_from(&response.token);
+        }
+        commit.finish((listing == Listing::Records).then_some((format, &*at)))?;
+        for (identifier, what) in unusable {
+            let subject = if identifier.is_empty() { "a record".to_owned() } else { identifier };
+            self.lost(format!("{subject} in {url}"), what);
+        }
+        let (seen, bytes) = (self.report.seen, self.report.bytes);
+        self.monitor.progress(PublishProgress::new(PublishPhase::Scan, seen, bytes));
+        Ok(())
+    }
+}
+
+/// Returns the reason why a record cannot be held; `None` if it can.
+fn unusable_because(record: &OaiRecord, listing: Listing) -> Option<&'static str> {
+    if record.identifier.is_empty() {
+        return Some("has no identifier");
+    }
+    let is_empty = listing == Listing::Records && !record.is_deleted && record.metadata.is_none();
+    is_empty.then_some("has no metadata and is not deleted")
+}

@@ -1,0 +1,91 @@
+//! Requests to a repository, and the responses that come back.
+
+use std::io::Read as _;
+
+use instep_net::{Client, HttpError, Request, Response};
+use resourcesync::{Decoded, Uri};
+
+use super::HarvestError;
+use crate::{
+    RepositoryUrl,
+    response::{NotOai, OaiResponse},
+};
+
+/// The largest response. A part of a list has some megabytes.
+const MOST_BYTES: usize = 512 << 20;
+/// Further attempts when an answer is no OAI-PMH, or breaks off: a page about maintenance comes and goes.
+const RETRIES: u32 = 3;
+
+/// A repository that answers requests.
+#[derive(Debug)]
+pub(crate) struct Repository {
+    pub(crate) url: RepositoryUrl,
+    pub(crate) client: Client,
+}
+
+impl Repository {
+    /// Sends a request, again after transient failures, and returns the response with the URL of the request. A response
+    /// that breaks off each time is returned as far as it came.
+    ///
+    /// # Errors
+    /// If no attempt brings OAI-PMH.
+    pub(crate) async fn ask(
+        &self,
+        verb: &str,
+        arguments: &[(&str, &str)],
+    ) -> Result<(OaiResponse, String), HarvestError> {
+        let url = self.url.request(verb, arguments);
+        let mut attempts = self.client.attempts().at_most(RETRIES);
+        loop {
+            let broken = match self.ask_once(&url).await {
+                Ok(response) if response.is_whole => return Ok((response, url)),
+                Ok(response) => Ok(response),
+                Err(error) => Err(error),
+            };
+            let wrong = |what: &str| HttpError::Transfer {
+                uri: url.clone(),
+                source: Box::new(NotOai(what.to_owned())),
+            };
+            match broken {
+                Ok(response) => {
+                    if attempts.again(wrong("the response breaks off")).await.is_err() {
+                        return Ok((response, url));
+                    }
+                }
+                Err(error) => attempts.again(error).await?,
+            }
+        }
+    }
+
+    async fn ask_once(&self, url: &str) -> Result<OaiResponse, HttpError> {
+        let uri = Uri::parse(url).map_err(|error| HttpError::Option { what: format!("{url}: {error}") })?;
+        let mut response = self.client.send(&Request::document(uri)).await?;
+        let status = response.status;
+        let text = read(&mut response, url).await?;
+        match OaiResponse::parse(&text) {
+            Ok(response) => Ok(response),
+            // Some repositories report the errors of the protocol with a status of HTTP; others answer a page.
+            Err(_) if !status.is_success() => {
+                Err(HttpError::Status { uri: url.to_owned(), status, retry_after: None })
+            }
+            Err(not_oai) => Err(HttpError::Transfer { uri: url.to_owned(), source: Box::new(not_oai) }),
+        }
+    }
+}
+
+/// Returns the body as text: decompressed, and in the encoding that it declares. What is not of the encoding becomes
+/// U+FFFD.
+async fn read(response: &mut Response, url: &str) -> Result<String, HttpError> {
+    let failed = |what: String| HttpError::Transfer { uri: url.to_owned(), source: Box::new(NotOai(what)) };
+    let too_long = || failed(format!("the response has more than {} MiB", MOST_BYTES >> 20));
+    let body = response.body.read_up_to(MOST_BYTES).await?.ok_or_else(too_long)?;
+    let mut bytes = Vec::with_capacity(body.len());
+    let decoded = Decoded::new(&body[..])
+        .and_then(|decoded| decoded.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes));
+    decoded.map_err(|error| failed(format!("the response cannot be decompressed: {error}")))?;
+    if bytes.len() > MOST_BYTES {
+        return Err(too_long());
+    }
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}

@@ -1,0 +1,379 @@
+//! One commit of a harvest: records and the place in their list together, files before it, names after it.
+
+use instep_store::StagedName;
+use ring::digest::{SHA256, digest};
+use rusqlite::{Connection, params};
+
+use super::{
+    super::{HarvestError, folder::HarvestFolder},
+    ListPosition, Shelf, ShelfKind, position,
+};
+use crate::{
+    datestamp::seconds,
+    full_text::full_texts,
+    name::{name_of, name_of_file},
+    response::OaiRecord,
+};
+
+/// The effect of a record on what is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Nothing has changed.
+    Same,
+    /// It is held now, or in another state.
+    Changed,
+    /// It is held no longer.
+    Removed,
+}
+
+/// A group of changes that becomes durable as one.
+///
+/// Files are written first, and made durable; then the state says what is held; then what replaces a file gets its name.
+/// A crash in between is settled with the next start: the state names the files that wait in staging, and those that go.
+pub(crate) struct Commit<'a> {
+    connection: &'a Connection,
+    folder: &'a mut HarvestFolder,
+    placing: Vec<(StagedName, String)>,
+    leaving: Vec<String>,
+}
+
+impl Shelf {
+    /// Settles what a killed harvest left: files that were to be placed are placed, others removed.
+    ///
+    /// # Errors
+    /// If disk or state fail.
+    pub(crate) fn settle(&mut self, folder: &mut HarvestFolder) -> Result<(), HarvestError> {
+        let mut statement = self.connection.prepare("SELECT number, path FROM placing ORDER BY number")?;
+        let placing = statement.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))?;
+        let placing: Vec<(i64, String)> = placing.collect::<Result<_, _>>()?;
+        for (number, path) in placing {
+            folder.place(StagedName::from(number.unsigned_abs()), &path)?;
+        }
+        let mut statement = self.connection.prepare("SELECT path FROM leaving")?;
+        let leaving: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for path in leaving {
+            folder.remove(&path)?;
+        }
+        folder.clear_staging()?;
+        Ok(())
+    }
+
+    /// Begins a group of changes.
+    ///
+    /// # Errors
+    /// If the state fails.
+    pub(crate) fn begin<'a>(&'a mut self, folder: &'a mut HarvestFolder) -> Result<Commit<'a>, HarvestError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE; DELETE FROM placing; DELETE FROM leaving;")?;
+        Ok(Commit { connection: &self.connection, folder, placing: Vec::new(), leaving: Vec::new() })
+    }
+}
+
+impl Commit<'_> {
+    /// Takes a record of a list.
+    ///
+    /// # Errors
+    /// If disk or state fail.
+    pub(crate) fn take(
+        &mut self,
+        format: &str,
+        record: &OaiRecord,
+        run: i64,
+        with_full_texts: bool,
+    ) -> Result<Taken, HarvestError> {
+        let name = name_of(&record.identifier);
+        let path = format!("records/{format}/{name}.xml");
+        let about = format!("about/{format}/{name}.xml");
+        let held = self.held(&path)?;
+        // A list that has a record twice has it in two states; the older one is none of the record any more.
+        let is_older = held.as_ref().is_some_and(|held| {
+            held.run == run
+                && seconds(&held.datestamp).is_some_and(|at| seconds(&record.datestamp) < Some(at))
+        });
+        if is_older {
+            return Ok(Taken::Same);
+        }
+        let Some(metadata) = record.metadata.as_ref().filter(|_| !record.is_deleted) else {
+            return Ok(match self.remove_item(format, &record.identifier)? {
+                true => Taken::Removed,
+                false => Taken::Same,
+            });
+        };
+        let mut taken = self.keep((&path, ShelfKind::Record), format, record, metadata, run, held)?;
+        let held = self.held(&about)?;
+        match &record.about {
+            Some(about_text) => {
+                let kept = self.keep((&about, ShelfKind::About), format, record, about_text, run, held)?;
+                taken = if kept == Taken::Same { taken } else { Taken::Changed };
+            }
+            None if held.is_some() => {
+                self.remove(&about)?;
+                taken = Taken::Changed;
+            }
+            None => {}
+        }
+        if with_full_texts && taken == Taken::Changed {
+            self.owe_full_texts(format, record, metadata, &name)?;
+        }
+        Ok(taken)
+    }
+
+    /// Notes that a list of identifiers has a record; returns `false` if it is not held in this state.
+    ///
+    /// # Errors
+    /// If disk or state fail.
+    pub(crate) fn note(&mut self, format: &str, record: &OaiRecord, run: i64) -> Result<bool, HarvestError> {
+        if record.is_deleted {
+            self.remove_item(format, &record.identifier)?;
+            return Ok(true);
+        }
+        let path = format!("records/{format}/{}.xml", name_of(&record.identifier));
+        let Some(held) = self.held(&path)? else { return Ok(false) };
+        self.connection
+            .prepare_cached("UPDATE resource SET run = ?2 WHERE path = ?1")?
+            .execute(params![path, run])?;
+        Ok(seconds(&held.datestamp) >= seconds(&record.datestamp))
+    }
+
+    /// Removes the records of a format that a list did not have; returns their number.
+    ///
+    /// # Errors
+    /// If disk or state fail.
+    pub(crate) fn remove_unseen(&mut self, format: &str, run: i64) -> Result<u64, HarvestError> {
+        let mut removed = 0;
+        let mut after = String::new();
+        loop {
+            let sql = "SELECT path, identifier FROM resource
+                       WHERE kind = 0 AND format = ?1 AND run < ?2 AND path > ?3 ORDER BY path LIMIT 512";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let unseen =
+                statement.query_map(params![format, run, after], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let unseen: Vec<(String, String)> = unseen.collect::<Result<_, _>>()?;
+            let Some((last, _)) = unseen.last() else { return Ok(removed) };
+            after.clone_from(last);
+            for (_, identifier) in &unseen {
+                removed += u64::from(self.remove_item(format, identifier)?);
+            }
+        }
+    }
+
+    /// Removes everything of the formats that are not harvested any more.
+    ///
+    /// # Errors
+    /// If disk or state fail.
+    pub(crate) fn keep_formats(&mut self, formats: &[String]) -> Result<(), HarvestError> {
+        let mut statement = self.connection.prepare("SELECT format FROM list")?;
+        let known: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for format in known.iter().filter(|format| !formats.contains(format)) {
+            self.remove_unseen(format, i64::MAX)?;
+            self.connection.execute("DELETE FROM list WHERE format = ?1", [format])?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a full text that was fetched and staged.
+    ///
+    /// # Errors
+    /// If the state fails.
+    pub(crate) fn keep_text(&mut self, path: &str, text: FetchedText) -> Result<(), HarvestError> {
+        self.connection.execute(
+            "UPDATE resource SET length = ?2, digest = ?3, media_type = ?4, etag = ?5, modified = ?6, run = 1
+             WHERE path = ?1",
+            params![path, text.length as i64, text.digest, text.media_type, text.etag, text.modified],
+        )?;
+        self.place(text.staged, path)
+    }
+
+    /// Notes that a full text is still as it is held.
+    ///
+    /// # Errors
+    /// If the state fails.
+    pub(crate) fn text_is_current(&mut self, path: &str) -> Result<(), HarvestError> {
+        self.connection.execute("UPDATE resource SET run = 1 WHERE path = ?1", [path])?;
+        Ok(())
+    }
+
+    /// Removes a full text that is not there any more.
+    ///
+    /// # Errors
+    /// If the state fails.
+    pub(crate) fn remove_text(&mut self, path: &str) -> Result<(), HarvestError> {
+        self.remove(path)
+    }
+
+    /// Ends the group: it is durable when this returns, with the place in a list if there is one.
+    ///
+    /// # Errors
+    /// If disk or state fail; then nothing of it is held.
+    pub(crate) fn finish(self, list: Option<(&str, &ListPosition)>) -> Result<(), HarvestError> {
+        if let Some((format, at)) = list {
+            position::write(self.connection, format, at)?;
+        }
+        // The names that the commit before gave become durable here too, before the state forgets them.
+        self.folder.sync()?;
+        self.connection.execute_batch("COMMIT")?;
+        for (number, path) in &self.placing {
+            self.folder.place(*number, path)?;
+        }
+        for path in &self.leaving {
+            self.folder.remove(path)?;
+        }
+        Ok(())
+    }
+
+    fn held(&self, path: &str) -> rusqlite::Result<Option<HeldRow>> {
+        let sql =
+            "SELECT digest, coalesce(datestamp, ''), coalesce(sets, ''), run FROM resource WHERE path = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([path])?;
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(HeldRow { digest: row.get(0)?, datestamp: row.get(1)?, sets: row.get(2)?, run: row.get(3)? })
+        };
+        rows.next()?.map(read).transpose()
+    }
+
+    fn keep(
+        &mut self,
+        (path, kind): (&str, ShelfKind),
+        format: &str,
+        record: &OaiRecord,
+        bytes: &[u8],
+        run: i64,
+        held: Option<HeldRow>,
+    ) -> Result<Taken, HarvestError> {
+        let digest = digest(&SHA256, bytes);
+        let sets = record.sets.join(" ");
+        let is_same_text = held.as_ref().is_some_and(|held| held.digest.as_deref() == Some(digest.as_ref()));
+        let is_same = is_same_text && held.as_ref().is_some_and(|held| held.sets == sets);
+        if is_same_text {
+            self.connection
+                .prepare_cached("UPDATE resource SET datestamp = ?2, sets = ?3, run = ?4 WHERE path = ?1")?
+                .execute(params![path, record.datestamp, sets, run])?;
+            return Ok(if is_same { Taken::Same } else { Taken::Changed });
+        }
+        if held.is_none() && !self.leaving.iter().any(|leaving| leaving == path) {
+            // Nobody knows the name yet, so the file can be written under it.
+            self.folder.write(path, bytes)?;
+        } else {
+            let number = self.folder.stage(bytes)?;
+            self.place(number, path)?;
+        }
+        self.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO resource
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'application/xml', NULL, ?7, ?8, ?9, NULL, NULL)",
+            )?
+            .execute(params![
+                path,
+                kind.number(),
+                format,
+                record.identifier,
+                bytes.len() as i64,
+                digest.as_ref(),
+                record.datestamp,
+                sets,
+                run
+            ])?;
+        Ok(Taken::Changed)
+    }
+
+    /// Notes the full texts that a record names, to be fetched, and removes those that it does not name any more.
+    fn owe_full_texts(
+        &mut self,
+        format: &str,
+        record: &OaiRecord,
+        metadata: &[u8],
+        name: &str,
+    ) -> Result<(), HarvestError> {
+        let mut paths: Vec<String> = Vec::new();
+        for uri in full_texts(metadata) {
+            let file = name_of_file(uri.as_str());
+            let mut path = format!("files/{name}/{file}");
+            if paths.contains(&path) {
+                path = format!("files/{name}/{}-{file}", paths.len() + 1);
+            }
+            self.connection
+                .prepare_cached(
+                    "INSERT INTO resource VALUES (?1, ?2, ?3, ?4, NULL, NULL, NULL, ?5, NULL, NULL, 0, NULL, NULL)
+                     ON CONFLICT (path) DO UPDATE SET run = 0, etag = CASE WHEN url = ?5 THEN etag END,
+                     modified = CASE WHEN url = ?5 THEN modified END, url = ?5",
+                )?
+                .execute(params![path, ShelfKind::FullText.number(), format, record.identifier, uri.as_str()])?;
+            paths.push(path);
+        }
+        for path in self.full_texts_of(format, &record.identifier)? {
+            if !paths.contains(&path) {
+                self.remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn full_texts_of(&self, format: &str, identifier: &str) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT path FROM resource WHERE identifier = ?1 AND format = ?2 AND kind = 2";
+        self.connection.prepare_cached(sql)?.query_map([identifier, format], |row| row.get(0))?.collect()
+    }
+
+    /// Removes a record in one format, with everything that is held because of it.
+    fn remove_item(&mut self, format: &str, identifier: &str) -> Result<bool, HarvestError> {
+        let sql = "SELECT path FROM resource WHERE identifier = ?1 AND format = ?2";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let paths = statement.query_map([identifier, format], |row| row.get(0))?;
+        let paths: Vec<String> = paths.collect::<Result<_, _>>()?;
+        for path in &paths {
+            self.remove(path)?;
+        }
+        Ok(!paths.is_empty())
+    }
+
+    fn remove(&mut self, path: &str) -> Result<(), HarvestError> {
+        self.connection.prepare_cached("DELETE FROM resource WHERE path = ?1")?.execute([path])?;
+        self.connection.prepare_cached("INSERT OR IGNORE INTO leaving VALUES (?1)")?.execute([path])?;
+        if self.placing.iter().any(|(_, placing)| placing == path) {
+            self.connection.execute("DELETE FROM placing WHERE path = ?1", [path])?;
+            self.placing.retain(|(_, placing)| placing != path);
+        }
+        self.leaving.push(path.to_owned());
+        Ok(())
+    }
+
+    fn place(&mut self, number: StagedName, path: &str) -> Result<(), HarvestError> {
+        if self.leaving.iter().any(|leaving| leaving == path) {
+            // The same list takes the record away and brings it again.
+            self.connection.execute("DELETE FROM leaving WHERE path = ?1", [path])?;
+            self.leaving.retain(|leaving| leaving != path);
+        }
+        self.connection
+            .prepare_cached("INSERT INTO placing VALUES (?1, ?2)")?
+            .execute(params![number.get() as i64, path])?;
+        self.placing.push((number, path.to_owned()));
+        Ok(())
+    }
+}
+
+impl Drop for Commit<'_> {
+    fn drop(&mut self) {
+        // A group that was not finished; after a finished one there is no transaction.
+        if !self.connection.is_autocommit() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+/// A row of a resource, as far as a new state is compared with it.
+struct HeldRow {
+    digest: Option<Vec<u8>>,
+    datestamp: String,
+    sets: String,
+    run: i64,
+}
+
+/// A full text in staging.
+#[derive(Debug)]
+pub(crate) struct FetchedText {
+    pub(crate) staged: StagedName,
+    pub(crate) length: u64,
+    pub(crate) digest: Vec<u8>,
+    pub(crate) media_type: Option<String>,
+    pub(crate) etag: Option<String>,
+    pub(crate) modified: Option<String>,
+}

@@ -1,0 +1,89 @@
+//! The place in a list, which outlives the process.
+
+use rusqlite::{Connection, params};
+
+use super::Shelf;
+
+/// The place in the list of one format.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ListPosition {
+    /// The number of the list: a resource that it had carries this number.
+    pub(crate) run: i64,
+    /// `true` while the list is not at its end.
+    pub(crate) is_open: bool,
+    /// `true` if the list has all records: what it does not have is gone.
+    pub(crate) is_whole: bool,
+    /// The token of the next part; `None` if the list is asked for from its begin, or from `reached_at`.
+    pub(crate) token: Option<String>,
+    /// The datestamp that the list begins at; `None` if it has no limit.
+    pub(crate) began_from: Option<i64>,
+    /// The time of its first response by the repository's clock.
+    pub(crate) started_at: Option<i64>,
+    /// The largest datestamp that it has had.
+    pub(crate) reached_at: Option<i64>,
+    /// `true` while its datestamps only grow, so that a list that lost its token can go on from the last.
+    pub(crate) is_ordered: bool,
+    /// `true` if records were left out for a fault: then nothing is gone because it was not seen.
+    pub(crate) has_losses: bool,
+    /// The datestamp that the next list begins at; `None` before the first one was complete.
+    pub(crate) next_from: Option<i64>,
+    /// The last time at which all records that are held were compared with those of the repository.
+    pub(crate) inventoried_at: Option<i64>,
+}
+
+impl Shelf {
+    /// Returns the place in the list of a format.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn position(&self, format: &str) -> rusqlite::Result<ListPosition> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT run, is_open, is_whole, token, began_from, started_at, reached_at, is_ordered, has_losses, next_from,
+             inventoried_at FROM list WHERE format = ?1",
+        )?;
+        let mut rows = statement.query([format])?;
+        let Some(row) = rows.next()? else { return Ok(ListPosition::default()) };
+        Ok(ListPosition {
+            run: row.get(0)?,
+            is_open: row.get(1)?,
+            is_whole: row.get(2)?,
+            token: row.get(3)?,
+            began_from: row.get(4)?,
+            started_at: row.get(5)?,
+            reached_at: row.get(6)?,
+            is_ordered: row.get(7)?,
+            has_losses: row.get(8)?,
+            next_from: row.get(9)?,
+            inventoried_at: row.get(10)?,
+        })
+    }
+
+    /// Returns a number that no list has had.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn next_run(&self) -> rusqlite::Result<i64> {
+        self.connection.query_row("SELECT coalesce(max(run), 0) + 1 FROM list", [], |row| row.get(0))
+    }
+}
+
+pub(super) fn write(connection: &Connection, format: &str, at: &ListPosition) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT OR REPLACE INTO list VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?;
+    statement.execute(params![
+        format,
+        at.run,
+        at.is_open,
+        at.is_whole,
+        at.token,
+        at.began_from,
+        at.started_at,
+        at.reached_at,
+        at.is_ordered,
+        at.has_losses,
+        at.next_from,
+        at.inventoried_at
+    ])?;
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! An element of a response that becomes a document of its own.
+
+use quick_xml::events::BytesStart;
+
+use super::namespaces::{InScope, declared};
+
+/// The prefixes that an element and its content use, and those that they declare.
+#[derive(Debug, Default)]
+pub(crate) struct Fragment {
+    used: Vec<String>,
+    /// The prefixes declared on the element itself.
+    on_root: Vec<String>,
+    /// The prefixes declared further down.
+    below: Vec<String>,
+    /// For each open element: `true` if it, or one around it, declares a default namespace.
+    defaults: Vec<bool>,
+}
+
+impl Fragment {
+    /// Takes a start tag.
+    ///
+    /// # Errors
+    /// A sentence, if the tag is not well-formed.
+    pub(crate) fn open(&mut self, tag: &BytesStart<'_>) -> Result<(), String> {
+        let text: &str = tag;
+        let has_attributes = text.len() > tag.name().as_ref().len();
+        let own = if text.contains("xmlns") { declared(tag) } else { Vec::new() };
+        let is_root = self.defaults.is_empty();
+        let has_default =
+            self.defaults.last().copied().unwrap_or(false) || own.iter().any(|(prefix, _)| prefix.is_empty());
+        for (prefix, _) in own {
+            if is_root { self.on_root.push(prefix) } else { self.below.push(prefix) }
+        }
+        match tag.name().as_ref().split_once(':') {
+            Some((prefix, _)) => self.uses(prefix),
+            None if !has_default => self.uses(""),
+            None => {}
+        }
+        if has_attributes {
+            for attribute in tag.attributes() {
+                let attribute = attribute.map_err(|error| error.to_string())?;
+                let key: &str = attribute.key.as_ref();
+                if let Some((prefix, _)) = key.split_once(':')
+                    && !matches!(prefix, "xmlns" | "xml")
+                {
+                    self.uses(prefix);
+                }
+                check_value(&attribute.value)?;
+            }
+        }
+        self.defaults.push(has_default);
+        Ok(())
+    }
+
+    /// Takes an end tag.
+    pub(crate) fn close(&mut self) {
+        self.defaults.pop();
+    }
+
+    fn uses(&mut self, prefix: &str) {
+        if !self.used.iter().any(|used| used == prefix) {
+            self.used.push(prefix.to_owned());
+        }
+    }
+
+    /// Returns the declarations that the element needs from around it.
+    ///
+    /// # Errors
+    /// A sentence, if a prefix is declared nowhere.
+    fn missing(&self, scope: &InScope) -> Result<String, String> {
+        let mut attributes = String::new();
+        for prefix in self.used.iter().filter(|prefix| !self.on_root.contains(prefix)) {
+            match scope.attribute(prefix) {
+                Some(attribute) => attributes.push_str(&attribute),
+                // Without a default namespace around it, an element without a prefix is in none.
+                None if prefix.is_empty() || self.below.contains(prefix) => {}
+                None => return Err(format!("the prefix {prefix} is declared nowhere")),
+            }
+        }
+        Ok(attributes)
+    }
+
+    /// Appends an element, given as it was written, so that it can stand alone.
+    ///
+    /// # Errors
+    /// A sentence, if a prefix is declared nowhere.
+    pub(crate) fn append(&self, element: &str, scope: &InScope, to: &mut Vec<u8>) -> Result<(), String> {
+        let missing = self.missing(scope)?;
+        let name = element[1..].find(|c: char| c.is_ascii_whitespace() || c == '>' || c == '/');
+        let name_end = name.map_or(element.len(), |end| end + 1);
+        to.reserve(element.len() + missing.len() + 1);
+        to.extend_from_slice(&element.as_bytes()[..name_end]);
+        to.extend_from_slice(missing.as_bytes());
+        to.extend_from_slice(&element.as_bytes()[name_end..]);
+        to.push(b'\n');
+        Ok(())
+    }
+}
+
+/// Checks what the tokenizer of attributes leaves to its user.
+fn check_value(value: &str) -> Result<(), String> {
+    if value.contains('<') {
+        return Err("an attribute has a <".to_owned());
+    }
+    match value.contains('&') {
+        true => quick_xml::escape::unescape(value).map(drop).map_err(|error| error.to_string()),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,62 @@
+//! The namespace declarations around a part of a response, which the part needs when it stands alone.
+
+use quick_xml::events::BytesStart;
+
+/// Prefixes that repositories use without declaring them, and what they mean by them.
+const WELL_KNOWN: [(&str, &str); 5] = [
+    ("xsi", "http://www.w3.org/2001/XMLSchema-instance"),
+    ("dc", "http://purl.org/dc/elements/1.1/"),
+    ("dcterms", "http://purl.org/dc/terms/"),
+    ("oai_dc", "http://www.openarchives.org/OAI/2.0/oai_dc/"),
+    ("xlink", "http://www.w3.org/1999/xlink"),
+];
+
+/// Declarations in scope: prefix (empty for the default namespace) and the value as it was written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InScope(Vec<(String, String)>);
+
+impl InScope {
+    /// Adds the declarations of a start tag.
+    pub(crate) fn enter(&mut self, tag: &BytesStart<'_>) {
+        self.0.extend(declared(tag));
+    }
+
+    /// Returns the number of declarations, to come back to.
+    pub(crate) fn mark(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Drops what was declared since a mark.
+    pub(crate) fn leave(&mut self, mark: usize) {
+        self.0.truncate(mark);
+    }
+
+    /// Returns the declaration of a prefix as an attribute; `None` if nobody knows it.
+    pub(crate) fn attribute(&self, prefix: &str) -> Option<String> {
+        let declared = self.0.iter().rev().find(|(name, _)| name == prefix).map(|(_, value)| value.as_str());
+        let known = || WELL_KNOWN.iter().find(|(name, _)| *name == prefix).map(|(_, uri)| *uri);
+        let value = declared.or_else(known)?.replace('"', "&quot;");
+        Some(match prefix {
+            "" => format!(" xmlns=\"{value}\""),
+            _ => format!(" xmlns:{prefix}=\"{value}\""),
+        })
+    }
+}
+
+/// The declarations of a start tag.
+pub(crate) fn declared(tag: &BytesStart<'_>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for attribute in tag.attributes().with_checks(false).flatten() {
+        let key: &str = attribute.key.as_ref();
+        let prefix = match key.strip_prefix("xmlns") {
+            Some("") => "",
+            Some(rest) => match rest.strip_prefix(':') {
+                Some(prefix) => prefix,
+                None => continue,
+            },
+            None => continue,
+        };
+        found.push((prefix.to_owned(), attribute.value.into_owned()));
+    }
+    found
+}

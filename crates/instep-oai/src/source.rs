@@ -1,0 +1,290 @@
+//! A repository as the content of a Source: its records are resources, with links to what belongs to them.
+
+use std::{
+    io,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Instant,
+};
+
+use instep_net::{Client, HttpError, HttpOptions};
+use instep_source::{ChangeReporter, PublishMonitor, PublishProblem, ResourceState, Supplied, Supplier};
+use instep_store::error_chain;
+use resourcesync::{DateTime, Link, MediaType, Relation, Uri};
+
+use crate::{
+    HarvestOptions, RepositoryUrl,
+    harvest::{Harvest, HarvestError, HarvestReport, ShelfKind, ShelfView, Shelved},
+};
+
+/// Problems of a harvest in the background that are kept until the next scan.
+const MOST_PROBLEMS: usize = 1_000;
+
+/// A repository that a Source publishes.
+///
+/// The first harvest is made before the first publication. A Source that is served harvests in the background from then
+/// on, and publishes what has changed when that is done.
+#[derive(Debug)]
+pub struct HarvestedRepository {
+    shared: Arc<SharedRepository>,
+}
+
+struct SharedRepository {
+    url: RepositoryUrl,
+    folder: PathBuf,
+    options: HarvestOptions,
+    http: HttpOptions,
+    view: Mutex<Option<ShelfView>>,
+    reporter: OnceLock<ChangeReporter>,
+    background: Mutex<Background>,
+    ends: AtomicBool,
+}
+
+/// The harvests beside a Source that is served.
+#[derive(Debug, Default)]
+struct Background {
+    is_running: bool,
+    /// The time of the next one; `None` for at once.
+    due: Option<Instant>,
+}
+
+impl HarvestedRepository {
+    /// Returns a repository whose records are kept in a folder, which is made if it does not exist.
+    ///
+    /// # Errors
+    /// If a network option cannot be used.
+    pub fn new(
+        url: RepositoryUrl,
+        folder: impl Into<PathBuf>,
+        options: HarvestOptions,
+        http: HttpOptions,
+    ) -> Result<Self, HttpError> {
+        // Options that cannot be used are refused now, not with the first harvest.
+        Client::new(http.clone())?;
+        let shared = SharedRepository {
+            url,
+            folder: folder.into(),
+            options,
+            http,
+            view: Mutex::default(),
+            reporter: OnceLock::new(),
+            background: Mutex::default(),
+            ends: AtomicBool::new(false),
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+}
+
+impl Drop for HarvestedRepository {
+    fn drop(&mut self) {
+        self.shared.ends.store(true, Ordering::Relaxed);
+    }
+}
+
+impl SharedRepository {
+    fn harvest(
+        &self,
+        monitor: &dyn PublishMonitor,
+        ends: &dyn Fn() -> bool,
+    ) -> Result<HarvestReport, HarvestError> {
+        let ends = || ends() || self.ends.load(Ordering::Relaxed);
+        // Connections belong to the runtime that opened them, so each harvest has a client of its own.
+        let client = Client::new(self.http.clone())?;
+        let opened = Harvest::open(&self.url, client, &self.folder, &self.options, monitor, &ends)?;
+        let Some(mut harvest) = opened else { return Ok(HarvestReport::default()) };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(harvest.run())
+    }
+
+    /// Harvests, and reports a failure as a problem if there is something to publish all the same.
+    fn refresh(&self, monitor: &dyn PublishMonitor, ends: &dyn Fn() -> bool) -> io::Result<HarvestReport> {
+        match self.harvest(monitor, ends) {
+            Ok(report) => Ok(report),
+            Err(error) if self.is_complete()? => {
+                let what = format!(
+                    "{}; what was harvested before stays published, and the next harvest goes on from there",
+                    error_chain(&error)
+                );
+                monitor.problem(&PublishProblem::skipped(&self.url.base, what));
+                Ok(HarvestReport { lost: 1, ..HarvestReport::default() })
+            }
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    fn is_complete(&self) -> io::Result<bool> {
+        match &*self.view()? {
+            Some(view) => view.is_complete(&self.url.formats).map_err(io::Error::other),
+            None => Ok(false),
+        }
+    }
+
+    /// Returns the state, which is opened as soon as there is one.
+    fn view(&self) -> io::Result<MutexGuard<'_, Option<ShelfView>>> {
+        let mut view = lock(&self.view);
+        if view.is_none() {
+            *view = ShelfView::open(&self.folder).map_err(io::Error::other)?;
+        }
+        Ok(view)
+    }
+
+    /// Harvests on a thread of its own if it is time, and lets everything be scanned if that changed anything.
+    fn harvest_beside(self: &Arc<Self>, reporter: &ChangeReporter) {
+        let mut background = lock(&self.background);
+        if background.is_running || background.due.is_some_and(|due| Instant::now() < due) {
+            return;
+        }
+        background.is_running = true;
+        drop(background);
+        let (shared, reporter) = (Arc::clone(self), reporter.clone());
+        thread::spawn(move || {
+            let problems = KeptProblems::default();
+            let report = shared.refresh(&problems, &|| false);
+            let mut background = lock(&shared.background);
+            background.is_running = false;
+            background.due = Some(Instant::now() + shared.options.every);
+            drop(background);
+            problems.log();
+            if report.is_ok_and(|report| report.changed > 0) {
+                reporter.everything();
+            }
+        });
+    }
+
+    fn supplied(
+        &self,
+        view: &ShelfView,
+        shelved: &Shelved,
+        has_companions: bool,
+    ) -> rusqlite::Result<Supplied> {
+        let mut state = ResourceState::new();
+        state.length = shelved.length;
+        state.digests = shelved.digests.clone();
+        state.media_type = shelved.media_type.as_deref().map(MediaType::new);
+        state.links = self.links(shelved);
+        let mut supplied = Supplied::new(shelved.path.as_str(), state);
+        if has_companions {
+            let companions = view.companions(shelved)?;
+            supplied.siblings = companions.iter().filter_map(|other| sibling(shelved, other)).collect();
+        }
+        Ok(supplied)
+    }
+
+    /// Returns the links of a resource to the repository: the record or file there, and the sets.
+    fn links(&self, shelved: &Shelved) -> Vec<Link> {
+        let record = [("identifier", shelved.identifier.as_str()), ("metadataPrefix", &shelved.format)];
+        let via = match (&shelved.url, shelved.kind) {
+            (Some(url), _) => url.clone(),
+            (None, _) => self.url.request("GetRecord", &record),
+        };
+        let mut links = Vec::with_capacity(1 + shelved.sets.len());
+        if let Ok(via) = Uri::parse(&via) {
+            let mut link = Link::new(Relation::Via, via);
+            link.modified = DateTime::parse(&shelved.datestamp).ok();
+            links.push(link);
+        }
+        if shelved.kind == ShelfKind::Record {
+            for set in &shelved.sets {
+                let url =
+                    self.url.request("ListRecords", &[("metadataPrefix", &shelved.format), ("set", set)]);
+                links.extend(Uri::parse(&url).ok().map(|url| Link::new(Relation::Collection, url)));
+            }
+        }
+        links
+    }
+}
+
+/// Returns the link from one resource of an item to another.
+fn sibling(from: &Shelved, to: &Shelved) -> Option<(Link, Vec<u8>)> {
+    use ShelfKind::{About, FullText, Record};
+    let is_same_format = from.format == to.format;
+    let rel = match (from.kind, to.kind) {
+        (Record, Record) => Relation::Alternate,
+        (Record, About) if is_same_format => Relation::DescribedBy,
+        (About, Record) if is_same_format => Relation::Describes,
+        (Record, FullText) => Relation::Describes,
+        (FullText, Record) => Relation::DescribedBy,
+        _ => return None,
+    };
+    let mut link = Link::new(rel, Uri::default());
+    link.media_type = to.media_type.as_deref().map(MediaType::new);
+    Some((link, to.path.as_bytes().to_vec()))
+}
+
+impl Supplier for HarvestedRepository {
+    fn folder(&self) -> &Path {
+        &self.shared.folder
+    }
+
+    fn refresh(&self, monitor: &dyn PublishMonitor, ends: &dyn Fn() -> bool) -> io::Result<u64> {
+        match self.shared.reporter.get() {
+            Some(reporter) if self.shared.is_complete()? => {
+                self.shared.harvest_beside(reporter);
+                Ok(0)
+            }
+            _ => Ok(self.shared.refresh(monitor, ends)?.lost),
+        }
+    }
+
+    fn each(&self, take: &mut dyn FnMut(Supplied) -> ControlFlow<()>) -> io::Result<()> {
+        let Some(view) = ShelfView::open(&self.shared.folder).map_err(io::Error::other)? else {
+            return Ok(());
+        };
+        let companions = ShelfView::open(&self.shared.folder).map_err(io::Error::other)?;
+        let companions = companions.as_ref().unwrap_or(&view);
+        let has_companions = view.has_companions().map_err(io::Error::other)?;
+        let listed = view.each(&mut |shelved| {
+            Ok(take(self.shared.supplied(companions, &shelved, has_companions)?).is_continue())
+        });
+        listed.map_err(io::Error::other)
+    }
+
+    fn at(&self, path: &[u8]) -> io::Result<Option<Supplied>> {
+        let Ok(path) = std::str::from_utf8(path) else { return Ok(None) };
+        let view = self.shared.view()?;
+        let Some(view) = &*view else { return Ok(None) };
+        let found = view.at(path).map_err(io::Error::other)?;
+        found.map(|shelved| self.shared.supplied(view, &shelved, true)).transpose().map_err(io::Error::other)
+    }
+
+    fn watch(&self, changes: ChangeReporter) {
+        // One Source publishes a repository, so this is set once.
+        let _ = self.shared.reporter.set(changes);
+    }
+}
+
+impl std::fmt::Debug for SharedRepository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedRepository").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// The problems of a harvest in the background, for the log.
+#[derive(Debug, Default)]
+struct KeptProblems(Mutex<Vec<PublishProblem>>);
+
+impl KeptProblems {
+    fn log(&self) {
+        for problem in lock(&self.0).drain(..) {
+            tracing::warn!("{}: {}", problem.subject, problem.what);
+        }
+    }
+}
+
+impl PublishMonitor for KeptProblems {
+    fn problem(&self, problem: &PublishProblem) {
+        let mut kept = lock(&self.0);
+        if kept.len() < MOST_PROBLEMS {
+            kept.push(problem.clone());
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,121 @@
+//! Options for resources that come from elsewhere: a manifest, a copy, a repository.
+
+use std::{
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use anyhow::Context;
+use clap::Args;
+use instep_destination::AccessOptions;
+use instep_oai::{HarvestOptions, HarvestedRepository, RepositoryUrl};
+use instep_source::{Content, Supply};
+
+use super::{access::credentials, headings::WHAT_TO_PUBLISH, values};
+use crate::{config::Config, copy::CopyContent};
+
+/// The treatment of what resources come from.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = WHAT_TO_PUBLISH)]
+pub(crate) struct OriginArgs {
+    /// Also fetch the full texts that harvested records name
+    #[arg(long, hide_short_help = true)]
+    full_text: bool,
+    /// Fetch full texts from this origin too, such as `https://files.example.org`; the repository's own host is allowed
+    #[arg(long, value_name = "ORIGIN", hide_short_help = true)]
+    full_text_from: Vec<String>,
+    /// Time between two harvests of a repository while serving; `publish` harvests each time
+    #[arg(long, default_value = "1h", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
+    harvest_every: Duration,
+    /// Time between two comparisons of all records with a repository that lists no deletions
+    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION", hide_short_help = true)]
+    inventory_every: Duration,
+}
+
+/// The place of a set's content: a folder on disk, and the URI that it is served at.
+pub(crate) struct OriginPlace<'a> {
+    /// The folder that is published.
+    pub(crate) root: &'a Path,
+    /// The prefix of the URIs; `None` for the base URL.
+    pub(crate) prefix: Option<String>,
+    /// The name of the set; empty for the only one.
+    pub(crate) set: &'a str,
+    /// `true` if the set asks for full texts.
+    pub(crate) full_texts: bool,
+}
+
+impl OriginArgs {
+    /// Returns content that is named instead of a folder: a manifest, a copy that is published again, or a repository.
+    ///
+    /// Errors: a copy that cannot be opened, or a URL that is none of a repository.
+    pub(crate) fn content(
+        &self,
+        from: PathBuf,
+        place: OriginPlace<'_>,
+        config: &Config,
+    ) -> anyhow::Result<Content> {
+        if let Some(url) = from.to_str().filter(|text| RepositoryUrl::is_meant(text)) {
+            return self.repository(&RepositoryUrl::parse(url)?, place, config);
+        }
+        let folder = place.root.join(&from);
+        if folder.is_dir() {
+            return Ok(Arc::new(CopyContent::open(&folder)?).into_content(place.prefix));
+        }
+        Ok(Content::Manifest { path: from, root: place.root.to_owned() })
+    }
+
+    fn repository(
+        &self,
+        url: &RepositoryUrl,
+        place: OriginPlace<'_>,
+        config: &Config,
+    ) -> anyhow::Result<Content> {
+        let mut access = AccessOptions::default();
+        access.credentials = credentials(config)?;
+        access.allow_origins.clone_from(&self.full_text_from);
+        let http = access.http_options(&url.base).with_context(|| url.base.clone())?;
+        let mut options = HarvestOptions::default();
+        options.full_texts = self.full_text || place.full_texts;
+        options.every = self.harvest_every;
+        options.inventory_every = self.inventory_every;
+        let prefix = place
+            .prefix
+            .or_else(|| Some(place.set).filter(|set| !set.is_empty()).map(|set| format!("{set}/")));
+        let folder =
+            place.root.join(prefix.as_deref().and_then(plain_folder).unwrap_or_else(|| place.set.into()));
+        std::fs::create_dir_all(&folder).with_context(|| format!("Cannot make {}", folder.display()))?;
+        let source = HarvestedRepository::new(url.clone(), folder, options, http)?;
+        Ok(Content::Supplied { supply: Supply(Arc::new(source)), prefix })
+    }
+}
+
+/// Returns the folder that a prefix is served from by any web server; `None` for a prefix elsewhere, or one with escapes.
+fn plain_folder(prefix: &str) -> Option<PathBuf> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
+    let path = Path::new(prefix);
+    let is_below = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(name) if !name.as_encoded_bytes().starts_with(b".")));
+    (prefix.bytes().all(is_plain) && is_below).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_folder;
+
+    #[test]
+    fn records_lie_where_a_web_server_finds_them() {
+        for (prefix, folder) in [
+            ("museum/", Some("museum/")),
+            ("a/b", Some("a/b")),
+            ("https://example.org/x/", None),
+            ("../x/", None),
+            ("/x/", None),
+            (".instep/", None),
+            ("a%20b/", None),
+        ] {
+            assert_eq!(plain_folder(prefix).as_deref(), folder.map(std::path::Path::new), "{prefix}");
+        }
+    }
+}
