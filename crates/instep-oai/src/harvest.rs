@@ -20,9 +20,9 @@ use instep_store::LockError;
 
 pub(crate) use error::HarvestError;
 use folder::HarvestFolder;
-use identity::Identity;
+use identity::RepositoryIdentity;
 use requests::Repository;
-use shelf::Shelf;
+use shelf::HarvestShelf;
 pub(crate) use shelf::{ShelfKind, ShelfView, Shelved};
 
 use crate::RepositoryUrl;
@@ -65,7 +65,7 @@ pub(crate) struct Harvest<'a> {
     repository: Repository,
     options: &'a HarvestOptions,
     folder: HarvestFolder,
-    shelf: Shelf,
+    shelf: HarvestShelf,
     monitor: &'a dyn PublishMonitor,
     /// Returns `true` when nobody waits for the harvest any more.
     ends: &'a dyn Fn() -> bool,
@@ -90,7 +90,7 @@ impl<'a> Harvest<'a> {
             Err(LockError::Held { .. }) => return Ok(None),
             Err(error) => return Err(std::io::Error::other(error).into()),
         };
-        let mut shelf = Shelf::open(place)?;
+        let mut shelf = HarvestShelf::open(place)?;
         shelf.settle(&mut folder)?;
         let repository = Repository { url: url.clone(), client };
         Ok(Some(Self { repository, options, folder, shelf, monitor, ends, report: HarvestReport::default() }))
@@ -105,7 +105,7 @@ impl<'a> Harvest<'a> {
         if self.shelf.key()?.as_deref() != Some(&key) {
             self.shelf.begin_anew(&key)?;
         }
-        let mut identity = Identity::ask(&self.repository).await?;
+        let mut identity = RepositoryIdentity::ask(&self.repository).await?;
         let formats = self.repository.url.formats.clone();
         for format in &formats {
             self.list(format, &mut identity).await?;

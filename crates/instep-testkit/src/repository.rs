@@ -1,111 +1,17 @@
 //! An OAI-PMH repository on a loopback port that does as it is told.
 
 mod answer;
+mod layout;
 
 use std::{
-    collections::VecDeque,
     io::{BufRead as _, BufReader, Write as _},
     net::{TcpListener, TcpStream},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
-/// A record of a [`FakeRepository`], in each of its formats.
-#[derive(Clone, Debug, Default)]
-pub struct FakeRecord {
-    /// Its identifier.
-    pub identifier: String,
-    /// Its datestamp, as it is written; lists are in the order of the records, not of these.
-    pub datestamp: String,
-    /// `true` if it is listed as deleted.
-    pub is_deleted: bool,
-    /// Its sets.
-    pub sets: Vec<String>,
-    /// The content of `metadata`.
-    pub metadata: String,
-    /// The content of `about`; none if empty.
-    pub about: String,
-}
-
-impl FakeRecord {
-    /// Returns a record in Dublin Core, with a title and an identifier.
-    pub fn new(identifier: &str, datestamp: &str, title: &str) -> Self {
-        let metadata = format!(
-            "<oai_dc:dc xmlns:oai_dc=\"http://www.openarchives.org/OAI/2.0/oai_dc/\" \
-             xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><dc:title>{title}</dc:title></oai_dc:dc>"
-        );
-        Self {
-            identifier: identifier.to_owned(),
-            datestamp: datestamp.to_owned(),
-            metadata,
-            ..Self::default()
-        }
-    }
-}
-
-/// A fault of one answer.
-#[derive(Clone, Debug)]
-pub enum RepositoryFault {
-    /// This status, with this header and a page.
-    Status(u16, &'static str),
-    /// Another body.
-    Body(String),
-    /// Each occurrence of a text in the right answer is another one.
-    Replace(String, String),
-    /// The right answer ends after this text.
-    EndAfter(String),
-    /// An error of the protocol.
-    Error(&'static str),
-    /// Nothing; the connection is closed.
-    Close,
-}
-
-/// The content and the manners of a [`FakeRepository`].
-#[derive(Clone, Debug)]
-pub struct RepositoryLayout {
-    /// The records, in the order of lists.
-    pub records: Vec<FakeRecord>,
-    /// The formats; each record has its metadata in all of them.
-    pub formats: Vec<String>,
-    /// Records in one response.
-    pub part: usize,
-    /// The text of `granularity`; datestamps in requests are compared as texts of its length.
-    pub granularity: String,
-    /// The text of `deletedRecord`.
-    pub deleted_record: String,
-    /// The clock.
-    pub now: String,
-    /// Compresses answers for those who accept that.
-    pub gzip: bool,
-    /// Files beside the repository: path and media type and bytes.
-    pub files: Vec<(String, String, String)>,
-}
-
-impl Default for RepositoryLayout {
-    fn default() -> Self {
-        Self {
-            records: Vec::new(),
-            formats: vec!["oai_dc".to_owned()],
-            part: 10,
-            granularity: "YYYY-MM-DDThh:mm:ssZ".to_owned(),
-            deleted_record: "persistent".to_owned(),
-            now: "2026-02-01T00:00:00Z".to_owned(),
-            gzip: false,
-            files: Vec::new(),
-        }
-    }
-}
-
-#[derive(Default)]
-struct RepositoryState {
-    layout: RepositoryLayout,
-    /// The part of a query without escapes, and the faults of the next answers to such requests.
-    faults: Vec<(String, VecDeque<RepositoryFault>)>,
-    log: Vec<String>,
-    /// Tokens that were given out before this many expiries are not known any more.
-    expiries: u32,
-    has_ended: bool,
-}
+use layout::RepositoryState;
+pub use layout::{FakeRecord, RepositoryFault, RepositoryLayout};
 
 /// An OAI-PMH repository that answers correctly over whatever records it is given, logs what it is asked, and
 /// misbehaves where a test asks for that. It ends when dropped.

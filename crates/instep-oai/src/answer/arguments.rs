@@ -25,7 +25,7 @@ impl OaiFault {
 
 /// The part of the records that a list has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Selection {
+pub(super) struct RecordSelection {
     pub(super) format: String,
     pub(super) set: Option<String>,
     /// The first second that is wanted.
@@ -37,7 +37,7 @@ pub(super) struct Selection {
 /// The begin of a list, or a token of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Begin {
-    First(Selection),
+    First(RecordSelection),
     Token(ListToken),
 }
 
@@ -131,7 +131,7 @@ fn bad_token() -> OaiFault {
     OaiFault::new("badResumptionToken", "This token is none of this repository's, or of another verb")
 }
 
-fn selection(format: String, mut given: BTreeMap<&str, String>) -> Result<Selection, OaiFault> {
+fn selection(format: String, mut given: BTreeMap<&str, String>) -> Result<RecordSelection, OaiFault> {
     let (from, until) = (given.remove("from"), given.remove("until"));
     if let (Some(from), Some(until)) = (&from, &until)
         && from.len() != until.len()
@@ -145,7 +145,7 @@ fn selection(format: String, mut given: BTreeMap<&str, String>) -> Result<Select
     {
         return Err(bad("from is later than until"));
     }
-    Ok(Selection { format, set: given.remove("set"), from, until })
+    Ok(RecordSelection { format, set: given.remove("set"), from, until })
 }
 
 /// Returns the first and the last second of a datestamp.

@@ -7,7 +7,7 @@ use instep_source::{
 use resourcesync::{Change, DateTime};
 
 use super::{
-    gateway::AnswerError,
+    error::AnswerError,
     index::{NewRecord, RepositoryIndex},
     item::{ItemNames, is_xml, metadata, set_spec},
 };

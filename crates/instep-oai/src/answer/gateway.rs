@@ -16,13 +16,15 @@ use axum::{
 };
 use http::{Method, StatusCode, header};
 use instep_source::serve::{Gateway, SourceView};
-use instep_store::{database::DatabaseError, error_chain};
+use instep_store::error_chain;
 use tokio::task::spawn_blocking;
 
 use super::{
     arguments::{OaiRequest, pairs},
+    error::AnswerError,
     index::RepositoryIndex,
     lists::Answers,
+    options::RepositoryOptions,
     xml,
 };
 use crate::datestamp::Granularity;
@@ -37,24 +39,6 @@ const STEP: usize = 1_000;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Seconds after which such a request is to be sent again.
 const RETRY_AFTER: &str = "5";
-
-/// Options of a repository.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RepositoryOptions {
-    /// Its name; `None` for the host's.
-    pub name: Option<String>,
-    /// The address of its administrator; `None` for the postmaster of the host.
-    pub admin_email: Option<String>,
-    /// Records in one response; 500.
-    pub part: usize,
-}
-
-impl Default for RepositoryOptions {
-    fn default() -> Self {
-        Self { name: None, admin_email: None, part: 500 }
-    }
-}
 
 /// OAI-PMH 2.0 over the resources of a Source that are XML, at `oai` below its base URL.
 ///
@@ -85,29 +69,6 @@ impl Gateway for OaiGateway {
         };
         Ok(Router::new().route(&format!("/{PATH}"), get(answer).post(answer)).with_state(Arc::new(answerer)))
     }
-}
-
-/// A reason why a request cannot be answered now.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum AnswerError {
-    /// The Source cannot be read.
-    #[error(transparent)]
-    Source(#[from] instep_source::Error),
-    /// The index fails.
-    #[error("the index of records fails")]
-    Database(#[from] rusqlite::Error),
-    /// The file of the index cannot be opened.
-    #[error(transparent)]
-    State(#[from] DatabaseError),
-    /// The disk fails.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// The file of a record cannot be read now.
-    #[error("the file of the record cannot be read")]
-    Unreadable,
-    /// The index has to follow the catalogue further.
-    #[error("the index of records is being made")]
-    Behind,
 }
 
 /// The state behind the route.

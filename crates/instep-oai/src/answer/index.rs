@@ -5,7 +5,7 @@ use std::path::Path;
 use instep_store::database::Schema;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{arguments::Selection, format::MetadataDocument, gateway::AnswerError};
+use super::{arguments::RecordSelection, error::AnswerError, format::MetadataDocument};
 
 /// The name of the file in the state folder of the Source.
 const FILE: &str = "oai.db";
@@ -205,7 +205,7 @@ impl RepositoryIndex {
     /// Returns records of a list behind a datestamp and number, in the order of both; `most` of them.
     pub(super) fn list(
         &self,
-        selection: &Selection,
+        selection: &RecordSelection,
         after: (i64, i64),
         most: usize,
     ) -> rusqlite::Result<Vec<IndexedRecord>> {
@@ -224,7 +224,7 @@ impl RepositoryIndex {
     }
 
     /// Returns the number of records of a list.
-    pub(super) fn count(&self, selection: &Selection) -> rusqlite::Result<u64> {
+    pub(super) fn count(&self, selection: &RecordSelection) -> rusqlite::Result<u64> {
         let sql = "SELECT count(*) FROM record WHERE format = ?1 AND datestamp >= ?2 AND datestamp <= ?3
                    AND (?4 IS NULL OR instr(sets, ' ' || ?4 || ' ') OR instr(sets, ' ' || ?4 || ':'))";
         let (from, until) = (selection.from.unwrap_or(i64::MIN), selection.until.unwrap_or(i64::MAX));

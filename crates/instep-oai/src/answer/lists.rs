@@ -3,12 +3,12 @@
 use instep_source::{catalogue::Snapshot, serve::SourceView};
 
 use super::{
-    arguments::{Begin, OaiFault, Selection},
-    gateway::AnswerError,
+    arguments::{Begin, OaiFault, RecordSelection},
+    error::AnswerError,
     index::{IndexedRecord, RepositoryIndex},
     item::metadata,
     token::ListToken,
-    xml::Writer,
+    xml::ResponseWriter,
 };
 use crate::datestamp::Granularity;
 
@@ -30,7 +30,7 @@ impl Answers<'_> {
         &self,
         with_metadata: bool,
         begin: Begin,
-    ) -> Result<Result<Writer, OaiFault>, AnswerError> {
+    ) -> Result<Result<ResponseWriter, OaiFault>, AnswerError> {
         let (selection, mut after, cursor, size) = match begin {
             Begin::First(selection) => {
                 if let Some(fault) = self.fault_of(&selection)? {
@@ -42,11 +42,11 @@ impl Answers<'_> {
             }
             Begin::Token(token) => {
                 let ListToken { format, set, from, until, after, cursor, size, .. } = token;
-                (Selection { format, set, from, until }, after, cursor, size)
+                (RecordSelection { format, set, from, until }, after, cursor, size)
             }
         };
         let verb = if with_metadata { "ListRecords" } else { "ListIdentifiers" };
-        let mut writer = Writer::default();
+        let mut writer = ResponseWriter::default();
         writer.open(verb);
         let (mut written, mut has_more) = (0, true);
         while has_more && written < self.part && writer.len() < MOST_BYTES {
@@ -68,7 +68,7 @@ impl Answers<'_> {
             return Ok(Err(OaiFault::new("noRecordsMatch", "No record matches the request")));
         }
         if has_more {
-            let Selection { format, set, from, until } = selection;
+            let RecordSelection { format, set, from, until } = selection;
             let next = cursor + written as u64;
             let token = ListToken { with_metadata, format, set, from, until, after, cursor: next, size };
             writer.token(Some(&token.write(&self.index.key)), cursor, size);
@@ -79,7 +79,7 @@ impl Answers<'_> {
         Ok(Ok(writer))
     }
 
-    fn fault_of(&self, selection: &Selection) -> Result<Option<OaiFault>, AnswerError> {
+    fn fault_of(&self, selection: &RecordSelection) -> Result<Option<OaiFault>, AnswerError> {
         let formats = self.index.formats(None)?;
         if !formats.iter().any(|(prefix, ..)| *prefix == selection.format) {
             let message = format!("There are no records in the format {:?}", selection.format);
@@ -96,12 +96,12 @@ impl Answers<'_> {
     /// Writes a record, or its header; returns `false` if its file cannot be read now, so that it is left out.
     pub(super) fn record(
         &self,
-        writer: &mut Writer,
+        writer: &mut ResponseWriter,
         record: &IndexedRecord,
         with_metadata: bool,
     ) -> Result<bool, AnswerError> {
         let datestamp = Granularity::Second.write(record.datestamp);
-        let header = |writer: &mut Writer| {
+        let header = |writer: &mut ResponseWriter| {
             writer.header(&record.identifier, &datestamp, &record.sets(), record.is_deleted);
         };
         if !with_metadata {

@@ -2,9 +2,10 @@
 
 use super::{
     arguments::{OaiFault, OaiRequest},
-    gateway::{AnswerError, RepositoryOptions},
+    error::AnswerError,
     lists::Answers,
-    xml::Writer,
+    options::RepositoryOptions,
+    xml::ResponseWriter,
 };
 use crate::datestamp::Granularity;
 
@@ -15,7 +16,7 @@ impl Answers<'_> {
         request: OaiRequest,
         base_url: &str,
         options: &RepositoryOptions,
-    ) -> Result<Result<Writer, OaiFault>, AnswerError> {
+    ) -> Result<Result<ResponseWriter, OaiFault>, AnswerError> {
         match request {
             OaiRequest::Identify => self.identify(base_url, options).map(Ok),
             OaiRequest::ListSets => self.sets(),
@@ -25,7 +26,7 @@ impl Answers<'_> {
         }
     }
 
-    fn identify(&self, base_url: &str, options: &RepositoryOptions) -> Result<Writer, AnswerError> {
+    fn identify(&self, base_url: &str, options: &RepositoryOptions) -> Result<ResponseWriter, AnswerError> {
         let earliest = self.index.earliest()?.unwrap_or_else(|| self.snapshot.at().instant().0);
         let host = base_url
             .split("://")
@@ -36,7 +37,7 @@ impl Answers<'_> {
             true => format!("postmaster@{host}"),
             false => format!("postmaster@{host}.invalid"),
         };
-        let mut writer = Writer::default();
+        let mut writer = ResponseWriter::default();
         writer.open("Identify");
         writer.text("repositoryName", options.name.as_deref().unwrap_or(host));
         writer.text("baseURL", base_url);
@@ -49,12 +50,12 @@ impl Answers<'_> {
         Ok(writer)
     }
 
-    fn sets(&self) -> Result<Result<Writer, OaiFault>, AnswerError> {
+    fn sets(&self) -> Result<Result<ResponseWriter, OaiFault>, AnswerError> {
         let sets = self.index.sets()?;
         if sets.is_empty() {
             return Ok(Err(OaiFault::new("noSetHierarchy", "This repository has no sets")));
         }
-        let mut writer = Writer::default();
+        let mut writer = ResponseWriter::default();
         writer.open("ListSets");
         for set in &sets {
             writer.open("set");
@@ -66,7 +67,7 @@ impl Answers<'_> {
         Ok(Ok(writer))
     }
 
-    fn formats(&self, identifier: Option<&str>) -> Result<Result<Writer, OaiFault>, AnswerError> {
+    fn formats(&self, identifier: Option<&str>) -> Result<Result<ResponseWriter, OaiFault>, AnswerError> {
         if let Some(identifier) = identifier
             && self.index.item(identifier)?.is_empty()
         {
@@ -76,7 +77,7 @@ impl Answers<'_> {
         if formats.is_empty() {
             return Ok(Err(OaiFault::new("noMetadataFormats", "There are no records in any format")));
         }
-        let mut writer = Writer::default();
+        let mut writer = ResponseWriter::default();
         writer.open("ListMetadataFormats");
         for (prefix, namespace, schema) in &formats {
             writer.open("metadataFormat");
@@ -89,7 +90,7 @@ impl Answers<'_> {
         Ok(Ok(writer))
     }
 
-    fn get(&self, identifier: &str, format: &str) -> Result<Result<Writer, OaiFault>, AnswerError> {
+    fn get(&self, identifier: &str, format: &str) -> Result<Result<ResponseWriter, OaiFault>, AnswerError> {
         let records = self.index.item(identifier)?;
         if records.is_empty() {
             return Ok(Err(unknown(identifier)));
@@ -98,7 +99,7 @@ impl Answers<'_> {
             let message = format!("{identifier} is not there in the format {format:?}");
             return Ok(Err(OaiFault::new("cannotDisseminateFormat", message)));
         };
-        let mut writer = Writer::default();
+        let mut writer = ResponseWriter::default();
         writer.open("GetRecord");
         if !self.record(&mut writer, record, true)? {
             return Err(AnswerError::Unreadable);

@@ -13,9 +13,9 @@ const BEGIN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<OAI-PMH xmlns=
 
 /// A response that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Writer(String);
+pub(super) struct ResponseWriter(String);
 
-impl Writer {
+impl ResponseWriter {
     /// Writes an element with a text.
     pub(super) fn text(&mut self, name: &str, text: &str) {
         // A text cannot refuse to be written to.
@@ -67,7 +67,7 @@ pub(super) fn response(
     date: &str,
     base_url: &str,
     arguments: &[(String, String)],
-    result: Result<Writer, OaiFault>,
+    result: Result<ResponseWriter, OaiFault>,
 ) -> String {
     let mut text = BEGIN.to_owned();
     let _ = write!(text, "<responseDate>{date}</responseDate>\n<request");

@@ -20,7 +20,7 @@ const AT_ONCE: usize = 8;
 const GROUP: usize = 64;
 
 /// The answer for one full text.
-enum Fetched {
+enum TextAnswer {
     New(FetchedText),
     Current,
     /// It is not there any more.
@@ -70,12 +70,12 @@ impl Harvest<'_> {
         let mut commit = self.shelf.begin(&mut self.folder)?;
         for (owed, fetched) in answers {
             match fetched {
-                Ok(Fetched::New(text)) => {
+                Ok(TextAnswer::New(text)) => {
                     self.report.changed += 1;
                     commit.keep_text(&owed.path, text)?;
                 }
-                Ok(Fetched::Current) => commit.text_is_current(&owed.path)?,
-                Ok(Fetched::Gone(what)) => {
+                Ok(TextAnswer::Current) => commit.text_is_current(&owed.path)?,
+                Ok(TextAnswer::Gone(what)) => {
                     self.report.changed += u64::from(owed.is_held);
                     commit.remove_text(&owed.path)?;
                     lost.push((owed, what));
@@ -99,8 +99,8 @@ async fn fetch(
     repository: &Repository,
     folder: &HarvestFolder,
     owed: &OwedText,
-) -> Result<Fetched, HarvestError> {
-    let Ok(uri) = Uri::parse(&owed.url) else { return Ok(Fetched::Gone("is no URI".to_owned())) };
+) -> Result<TextAnswer, HarvestError> {
+    let Ok(uri) = Uri::parse(&owed.url) else { return Ok(TextAnswer::Gone("is no URI".to_owned())) };
     let mut request = Request::get(uri);
     // A record is text of strangers: it leads to its own host and those that the operator allows.
     request.speaker = Origin::parse(&repository.url.base).ok();
@@ -120,11 +120,11 @@ async fn fetch_once(
     repository: &Repository,
     folder: &HarvestFolder,
     request: &Request,
-) -> Result<Fetched, HarvestError> {
+) -> Result<TextAnswer, HarvestError> {
     let mut response = repository.client.send_once(request).await?;
     match response.status.as_u16() {
-        304 => return Ok(Fetched::Current),
-        404 | 410 => return Ok(Fetched::Gone(format!("is not there: {}", response.status))),
+        304 => return Ok(TextAnswer::Current),
+        404 | 410 => return Ok(TextAnswer::Gone(format!("is not there: {}", response.status))),
         200..300 => {}
         _ => {
             let (uri, status) = (request.uri.to_string(), response.status);
@@ -136,7 +136,7 @@ async fn fetch_once(
         .as_deref()
         .is_some_and(|media_type| media_type.to_ascii_lowercase().starts_with("text/html"))
     {
-        return Ok(Fetched::Gone("is a web page, not a full text".to_owned()));
+        return Ok(TextAnswer::Gone("is a web page, not a full text".to_owned()));
     }
     let etag = response.header(http::header::ETAG).map(str::to_owned);
     let modified = response.header(http::header::LAST_MODIFIED).map(str::to_owned);
@@ -157,5 +157,5 @@ async fn fetch_once(
         }
     }
     let digest = digest.finish().as_ref().to_vec();
-    Ok(Fetched::New(FetchedText { staged, length, digest, media_type, etag, modified }))
+    Ok(TextAnswer::New(FetchedText { staged, length, digest, media_type, etag, modified }))
 }

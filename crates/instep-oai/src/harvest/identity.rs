@@ -19,14 +19,14 @@ pub(crate) enum DeletionPolicy {
 
 /// The answer to `Identify`, as far as a harvest depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct RepositoryIdentity {
     pub(crate) granularity: Granularity,
     pub(crate) deletions: DeletionPolicy,
     /// The first datestamp; some repositories refuse an earlier one.
     pub(crate) earliest: Option<i64>,
 }
 
-impl Identity {
+impl RepositoryIdentity {
     /// Asks a repository who it is.
     ///
     /// # Errors

@@ -5,9 +5,9 @@ use instep_source::{PublishPhase, PublishProblem, PublishProgress};
 use super::{
     Harvest, HarvestError,
     circle::Circle,
-    identity::{DeletionPolicy, Identity},
+    identity::{DeletionPolicy, RepositoryIdentity},
     now,
-    shelf::{ListPosition, Taken},
+    shelf::{ListPosition, RecordEffect},
 };
 use crate::{
     datestamp::{Granularity, seconds},
@@ -25,12 +25,12 @@ const MOST_EXPIRED: u32 = 3;
 
 /// The verb of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Listing {
+enum ListVerb {
     Records,
     Identifiers,
 }
 
-impl Listing {
+impl ListVerb {
     fn verb(self) -> &'static str {
         match self {
             Self::Records => "ListRecords",
@@ -49,7 +49,11 @@ enum Answered {
 
 impl Harvest<'_> {
     /// Reads the list of a format: what is new since the last one, or everything.
-    pub(super) async fn list(&mut self, format: &str, identity: &mut Identity) -> Result<(), HarvestError> {
+    pub(super) async fn list(
+        &mut self,
+        format: &str,
+        identity: &mut RepositoryIdentity,
+    ) -> Result<(), HarvestError> {
         let mut at = self.shelf.position(format)?;
         if !at.is_open {
             let run = self.shelf.next_run()?;
@@ -64,7 +68,7 @@ impl Harvest<'_> {
                 ..ListPosition::default()
             };
         }
-        if !self.parts(format, Listing::Records, &mut at, identity).await? {
+        if !self.parts(format, ListVerb::Records, &mut at, identity).await? {
             return Ok(());
         }
         let mut commit = self.shelf.begin(&mut self.folder)?;
@@ -82,7 +86,11 @@ impl Harvest<'_> {
     }
 
     /// Returns `true` if the repository does not list deletions, and the last comparison is too long ago.
-    pub(super) fn inventory_is_due(&self, format: &str, identity: &Identity) -> Result<bool, HarvestError> {
+    pub(super) fn inventory_is_due(
+        &self,
+        format: &str,
+        identity: &RepositoryIdentity,
+    ) -> Result<bool, HarvestError> {
         let every = i64::try_from(self.options.inventory_every.as_secs()).unwrap_or(i64::MAX);
         let every = match identity.deletions {
             DeletionPolicy::Persistent => return Ok(false),
@@ -98,11 +106,11 @@ impl Harvest<'_> {
     pub(super) async fn take_inventory(
         &mut self,
         format: &str,
-        identity: &mut Identity,
+        identity: &mut RepositoryIdentity,
     ) -> Result<(), HarvestError> {
         let held = self.shelf.position(format)?;
         let mut at = ListPosition { run: self.shelf.next_run()?, is_whole: true, ..ListPosition::default() };
-        if !self.parts(format, Listing::Identifiers, &mut at, identity).await? {
+        if !self.parts(format, ListVerb::Identifiers, &mut at, identity).await? {
             return Ok(());
         }
         let after = ListPosition {
@@ -124,9 +132,9 @@ impl Harvest<'_> {
     async fn parts(
         &mut self,
         format: &str,
-        listing: Listing,
+        listing: ListVerb,
         at: &mut ListPosition,
-        identity: &mut Identity,
+        identity: &mut RepositoryIdentity,
     ) -> Result<bool, HarvestError> {
         let (mut circle, mut empty) = (Circle::default(), 0);
         let (mut expired, mut begun_again_from) = (0, None);
@@ -184,7 +192,12 @@ impl Harvest<'_> {
         }
     }
 
-    fn arguments(&self, format: &str, at: &ListPosition, identity: &Identity) -> Vec<(&'static str, String)> {
+    fn arguments(
+        &self,
+        format: &str,
+        at: &ListPosition,
+        identity: &RepositoryIdentity,
+    ) -> Vec<(&'static str, String)> {
         if let Some(token) = &at.token {
             return vec![("resumptionToken", token.clone())];
         }
@@ -208,7 +221,7 @@ impl Harvest<'_> {
         response: &OaiResponse,
         url: &str,
         at: &mut ListPosition,
-        identity: &mut Identity,
+        identity: &mut RepositoryIdentity,
     ) -> Result<Answered, HarvestError> {
         let has = |code: &str| response.errors.iter().any(|error| error.code.eq_ignore_ascii_case(code));
         if has("noRecordsMatch") {
@@ -231,14 +244,14 @@ impl Harvest<'_> {
     fn part(
         &mut self,
         format: &str,
-        listing: Listing,
+        listing: ListVerb,
         response: &OaiResponse,
         url: &str,
         at: &mut ListPosition,
     ) -> Result<(), HarvestError> {
         for fault in &response.faults {
             let subject = format!("{} in {url}", fault.record);
-            match fault.is_lost && listing == Listing::Records {
+            match fault.is_lost && listing == ListVerb::Records {
                 true => {
                     at.has_losses = true;
                     self.lost(subject, &fault.what);
@@ -260,12 +273,12 @@ impl Harvest<'_> {
                 at.is_ordered = false;
             }
             match listing {
-                Listing::Records => {
+                ListVerb::Records => {
                     let taken = commit.take(format, record, at.run, self.options.full_texts)?;
-                    self.report.changed += u64::from(taken != Taken::Same);
+                    self.report.changed += u64::from(taken != RecordEffect::Same);
                 }
                 // In this list the records that are not held count as losses.
-                Listing::Identifiers => at.has_losses |= !commit.note(format, record, at.run)?,
+                ListVerb::Identifiers => at.has_losses |= !commit.note(format, record, at.run)?,
             }
             self.report.bytes += record.metadata.as_ref().map_or(0, |metadata| metadata.len() as u64);
         }
@@ -274,7 +287,7 @@ impl Harvest<'_> {
         if response.is_whole {
             at.token.clone_from(&response.token);
         }
-        commit.finish((listing == Listing::Records).then_some((format, &*at)))?;
+        commit.finish((listing == ListVerb::Records).then_some((format, &*at)))?;
         for (identifier, what) in unusable {
             let subject = if identifier.is_empty() { "a record".to_owned() } else { identifier };
             self.lost(format!("{subject} in {url}"), what);
@@ -286,10 +299,10 @@ impl Harvest<'_> {
 }
 
 /// Returns the reason why a record cannot be held; `None` if it can.
-fn unusable_because(record: &OaiRecord, listing: Listing) -> Option<&'static str> {
+fn unusable_because(record: &OaiRecord, listing: ListVerb) -> Option<&'static str> {
     if record.identifier.is_empty() {
         return Some("has no identifier");
     }
-    let is_empty = listing == Listing::Records && !record.is_deleted && record.metadata.is_none();
+    let is_empty = listing == ListVerb::Records && !record.is_deleted && record.metadata.is_none();
     is_empty.then_some("has no metadata and is not deleted")
 }

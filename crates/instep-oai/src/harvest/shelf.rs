@@ -2,6 +2,7 @@
 
 mod kept;
 mod position;
+mod texts;
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,9 @@ use resourcesync::{Algorithm, Digest, Digests};
 use rusqlite::{Connection, Row};
 
 use super::HarvestError;
-pub(crate) use kept::{FetchedText, Taken};
+pub(crate) use kept::RecordEffect;
 pub(crate) use position::ListPosition;
+pub(crate) use texts::FetchedText;
 
 /// The name of the file in the harvest's own folder.
 pub(crate) const STATE: &str = ".instep/harvest/harvest.db";
@@ -200,11 +202,11 @@ impl ShelfView {
 
 /// The state of a harvest, as the harvest itself writes it.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct HarvestShelf {
     connection: Connection,
 }
 
-impl Shelf {
+impl HarvestShelf {
     /// Opens the state below a folder, or makes it.
     ///
     /// # Errors

@@ -1,18 +1,17 @@
 //! The way through a response: events of XML in, records out; after damage it goes on at the next record.
 
-use std::ops::Range;
-
-use memchr::{memchr_iter, memmem};
+use memchr::memmem;
 use quick_xml::{
     Reader,
-    escape::resolve_predefined_entity,
-    events::{BytesRef, BytesStart, Event},
+    events::{BytesStart, Event},
 };
 
 use super::{
-    Fragment, NotOai, OaiRecord, OaiResponse, ProtocolError, RecordFault,
+    fragment::Fragment,
     namespaces::InScope,
-    repair::{is_allowed, repaired},
+    parts::{NotOai, OaiRecord, OaiResponse},
+    repair::is_allowed,
+    tags::{character, header_alone, is_deleted, local, protocol_error, reader},
 };
 
 /// The declaration that begins each document.
@@ -23,18 +22,28 @@ const AROUND_ABOUT: (&[u8], &[u8]) =
 const BREAKS_OFF: &str = "the response breaks off";
 
 /// A reader of one response.
-pub(super) struct Walk<'t> {
-    text: &'t str,
+pub(super) struct ResponseReader<'t> {
+    pub(super) text: &'t str,
     /// The offset at which the reader began.
-    base: usize,
-    reader: Reader<&'t [u8]>,
-    scope: InScope,
-    has_root: bool,
-    response: OaiResponse,
+    pub(super) base: usize,
+    pub(super) reader: Reader<&'t [u8]>,
+    pub(super) scope: InScope,
+    pub(super) has_root: bool,
+    pub(super) response: OaiResponse,
+}
+
+impl OaiResponse {
+    /// Reads a response.
+    ///
+    /// # Errors
+    /// If it is no OAI-PMH at all.
+    pub(crate) fn parse(text: &str) -> Result<Self, NotOai> {
+        ResponseReader::new(text).response()
+    }
 }
 
 /// Damage that ends a record, or the list.
-struct Damage {
+pub(super) struct Damage {
     /// The offset of the record; `None` if the damage is outside of records.
     record: Option<usize>,
     what: String,
@@ -46,7 +55,7 @@ impl From<String> for Damage {
     }
 }
 
-impl<'t> Walk<'t> {
+impl<'t> ResponseReader<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         // Warnings of PHP come before the document.
         let start = memmem::find(text.as_bytes(), b"<OAI-PMH").unwrap_or(0);
@@ -77,7 +86,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Reads the next part; returns `false` at the end.
-    fn part(&mut self) -> Result<bool, Damage> {
+    pub(super) fn part(&mut self) -> Result<bool, Damage> {
         let start = self.position();
         match self.event()? {
             Event::Start(tag) => self.element(&tag, start)?,
@@ -323,76 +332,6 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    /// Reads a damaged record again with its usual faults repaired, and keeps it or the fault.
-    fn repair(&mut self, at: Range<usize>, what: String) {
-        let damaged = &self.text[at];
-        let text = repaired(damaged);
-        let mut again = Walk {
-            text: &text,
-            base: 0,
-            reader: reader(&text),
-            scope: self.scope.clone(),
-            has_root: true,
-            response: OaiResponse::default(),
-        };
-        let found = again.part();
-        match (found, again.response.records.pop()) {
-            (Ok(true), Some(record)) => {
-                let what = format!("{what}; the characters in question were replaced");
-                self.response.faults.push(RecordFault {
-                    record: record.identifier.clone(),
-                    what,
-                    is_lost: false,
-                });
-                self.response.records.push(record);
-            }
-            _ => {
-                let record = identifier_in(damaged)
-                    .unwrap_or_else(|| format!("record {}", self.response.records.len() + 1));
-                let what = format!("cannot be read: {what}");
-                self.response.faults.push(RecordFault { record, what, is_lost: true });
-            }
-        }
-    }
-
-    /// Returns the offset of the next record, header or token at or after an offset.
-    fn next_part(&self, from: usize) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        let after = bytes.get(from..)?;
-        memchr_iter(b'<', after).map(|at| from + at).find(|at| {
-            let rest = &self.text[at + 1..];
-            match element_name(rest) {
-                "resumptionToken" => true,
-                "record" => rest.split_once('>').is_some_and(|(_, inside)| {
-                    inside
-                        .trim_start()
-                        .strip_prefix('<')
-                        .is_some_and(|inside| element_name(inside) == "header")
-                }),
-                // In a list of identifiers there is nothing around a header.
-                "header" => self.is_header_alone(*at),
-                _ => false,
-            }
-        })
-    }
-
-    fn is_header_alone(&self, at: usize) -> bool {
-        let before = self.text[..at].trim_end();
-        let tag = before.rsplit_once('<').map_or("", |(_, tag)| tag);
-        element_name(tag) != "record"
-    }
-
-    fn not_oai(&self) -> NotOai {
-        let start = self.text.trim_start().get(..512).unwrap_or(self.text.trim_start()).to_ascii_lowercase();
-        NotOai(match start {
-            _ if start.is_empty() => "the response is empty".to_owned(),
-            _ if start.contains("<html") || start.contains("<!doctype html") => {
-                "the response is a web page, not OAI-PMH".to_owned()
-            }
-            _ => "the response is not OAI-PMH".to_owned(),
-        })
-    }
-
     fn position(&self) -> usize {
         self.base + self.reader.buffer_position() as usize
     }
@@ -400,66 +339,4 @@ impl<'t> Walk<'t> {
     fn event(&mut self) -> Result<Event<'t>, String> {
         self.reader.read_event().map_err(|error| error.to_string())
     }
-}
-
-fn reader(text: &str) -> Reader<&[u8]> {
-    let mut reader = Reader::from_str(text);
-    let config = reader.config_mut();
-    config.check_comments = true;
-    // After damage the reader begins in the middle: the ends of what is around it come without their starts.
-    config.allow_unmatched_ends = true;
-    reader
-}
-
-fn local<'a>(tag: &'a BytesStart<'_>) -> &'a str {
-    let name = tag.name().into_inner();
-    name.rsplit_once(':').map_or(name, |(_, local)| local)
-}
-
-/// Returns the name without prefix at the begin of a tag, of which the `<` is gone.
-fn element_name(tag: &str) -> &str {
-    let end =
-        tag.find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/')).unwrap_or(tag.len().min(64));
-    let name = tag.get(..end).unwrap_or_default();
-    name.rsplit_once(':').map_or(name, |(_, local)| local)
-}
-
-fn attribute(tag: &BytesStart<'_>, name: &str) -> String {
-    let found =
-        tag.attributes().with_checks(false).flatten().find(|attribute| attribute.key.as_ref() == name);
-    found.map_or(String::new(), |attribute| attribute.value.trim().to_owned())
-}
-
-fn is_deleted(tag: &BytesStart<'_>) -> bool {
-    attribute(tag, "status").eq_ignore_ascii_case("deleted")
-}
-
-fn header_alone(tag: &BytesStart<'_>) -> OaiRecord {
-    OaiRecord { is_deleted: is_deleted(tag), ..OaiRecord::default() }
-}
-
-fn protocol_error(tag: &BytesStart<'_>, message: String) -> ProtocolError {
-    ProtocolError { code: attribute(tag, "code"), message }
-}
-
-/// Returns the text of a reference.
-fn character(reference: &BytesRef<'_>) -> Result<String, String> {
-    let name: &str = reference;
-    if let Some(text) = resolve_predefined_entity(name) {
-        return Ok(text.to_owned());
-    }
-    match reference.resolve_char_ref() {
-        Ok(Some(character)) if is_allowed(character) => Ok(character.to_string()),
-        Ok(None) => Err(format!("the entity {name} is declared nowhere")),
-        _ => Err(format!("&{name}; is no character of XML")),
-    }
-}
-
-/// Returns the text of the first identifier in a damaged record.
-fn identifier_in(damaged: &str) -> Option<String> {
-    let (_, rest) = damaged.split_once("identifier>")?;
-    let identifier = rest.split('<').next()?.trim();
-    let is_sane =
-        !identifier.is_empty() && identifier.len() <= 1_000 && !identifier.contains(char::is_control);
-    is_sane.then(|| identifier.to_owned())
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, io::Write as _};
 
-use super::{FakeRecord, RepositoryFault, RepositoryLayout, RepositoryState};
+use super::layout::{FakeRecord, RepositoryFault, RepositoryState};
 
 /// Returns the answer to a request, as it is sent; `None` closes the connection.
 pub(super) fn answer(
@@ -174,15 +174,4 @@ fn write(record: &FakeRecord, verb: &str) -> String {
     let metadata = if record.is_deleted { String::new() } else { format!("<metadata>{metadata}</metadata>") };
     let about = if about.is_empty() { String::new() } else { format!("<about>{about}</about>") };
     format!("<record>{header}{metadata}{about}</record>\n")
-}
-
-impl RepositoryLayout {
-    /// Returns the record with an identifier, to be changed.
-    ///
-    /// # Panics
-    /// If there is none.
-    pub fn record(&mut self, identifier: &str) -> &mut FakeRecord {
-        let found = self.records.iter_mut().find(|record| record.identifier == identifier);
-        found.expect("a record with this identifier")
-    }
 }

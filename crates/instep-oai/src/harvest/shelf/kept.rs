@@ -6,18 +6,13 @@ use rusqlite::{Connection, params};
 
 use super::{
     super::{HarvestError, folder::HarvestFolder},
-    ListPosition, Shelf, ShelfKind, position,
+    HarvestShelf, ListPosition, ShelfKind, position,
 };
-use crate::{
-    datestamp::seconds,
-    full_text::full_texts,
-    name::{name_of, name_of_file},
-    response::OaiRecord,
-};
+use crate::{datestamp::seconds, name::name_of, response::OaiRecord};
 
 /// The effect of a record on what is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum RecordEffect {
     /// Nothing has changed.
     Same,
     /// It is held now, or in another state.
@@ -30,14 +25,14 @@ pub(crate) enum Taken {
 ///
 /// Files are written first, and made durable; then the state says what is held; then what replaces a file gets its name.
 /// A crash in between is settled with the next start: the state names the files that wait in staging, and those that go.
-pub(crate) struct Commit<'a> {
-    connection: &'a Connection,
+pub(crate) struct HarvestCommit<'a> {
+    pub(super) connection: &'a Connection,
     folder: &'a mut HarvestFolder,
     placing: Vec<(StagedName, String)>,
     leaving: Vec<String>,
 }
 
-impl Shelf {
+impl HarvestShelf {
     /// Settles what a killed harvest left: files that were to be placed are placed, others removed.
     ///
     /// # Errors
@@ -62,13 +57,16 @@ impl Shelf {
     ///
     /// # Errors
     /// If the state fails.
-    pub(crate) fn begin<'a>(&'a mut self, folder: &'a mut HarvestFolder) -> Result<Commit<'a>, HarvestError> {
+    pub(crate) fn begin<'a>(
+        &'a mut self,
+        folder: &'a mut HarvestFolder,
+    ) -> Result<HarvestCommit<'a>, HarvestError> {
         self.connection.execute_batch("BEGIN IMMEDIATE; DELETE FROM placing; DELETE FROM leaving;")?;
-        Ok(Commit { connection: &self.connection, folder, placing: Vec::new(), leaving: Vec::new() })
+        Ok(HarvestCommit { connection: &self.connection, folder, placing: Vec::new(), leaving: Vec::new() })
     }
 }
 
-impl Commit<'_> {
+impl HarvestCommit<'_> {
     /// Takes a record of a list.
     ///
     /// # Errors
@@ -79,7 +77,7 @@ impl Commit<'_> {
         record: &OaiRecord,
         run: i64,
         with_full_texts: bool,
-    ) -> Result<Taken, HarvestError> {
+    ) -> Result<RecordEffect, HarvestError> {
         let name = name_of(&record.identifier);
         let path = format!("records/{format}/{name}.xml");
         let about = format!("about/{format}/{name}.xml");
@@ -90,12 +88,12 @@ impl Commit<'_> {
                 && seconds(&held.datestamp).is_some_and(|at| seconds(&record.datestamp) < Some(at))
         });
         if is_older {
-            return Ok(Taken::Same);
+            return Ok(RecordEffect::Same);
         }
         let Some(metadata) = record.metadata.as_ref().filter(|_| !record.is_deleted) else {
             return Ok(match self.remove_item(format, &record.identifier)? {
-                true => Taken::Removed,
-                false => Taken::Same,
+                true => RecordEffect::Removed,
+                false => RecordEffect::Same,
             });
         };
         let mut taken = self.keep((&path, ShelfKind::Record), format, record, metadata, run, held)?;
@@ -103,15 +101,15 @@ impl Commit<'_> {
         match &record.about {
             Some(about_text) => {
                 let kept = self.keep((&about, ShelfKind::About), format, record, about_text, run, held)?;
-                taken = if kept == Taken::Same { taken } else { Taken::Changed };
+                taken = if kept == RecordEffect::Same { taken } else { RecordEffect::Changed };
             }
             None if held.is_some() => {
                 self.remove(&about)?;
-                taken = Taken::Changed;
+                taken = RecordEffect::Changed;
             }
             None => {}
         }
-        if with_full_texts && taken == Taken::Changed {
+        if with_full_texts && taken == RecordEffect::Changed {
             self.owe_full_texts(format, record, metadata, &name)?;
         }
         Ok(taken)
@@ -170,36 +168,6 @@ impl Commit<'_> {
         Ok(())
     }
 
-    /// Keeps a full text that was fetched and staged.
-    ///
-    /// # Errors
-    /// If the state fails.
-    pub(crate) fn keep_text(&mut self, path: &str, text: FetchedText) -> Result<(), HarvestError> {
-        self.connection.execute(
-            "UPDATE resource SET length = ?2, digest = ?3, media_type = ?4, etag = ?5, modified = ?6, run = 1
-             WHERE path = ?1",
-            params![path, text.length as i64, text.digest, text.media_type, text.etag, text.modified],
-        )?;
-        self.place(text.staged, path)
-    }
-
-    /// Notes that a full text is still as it is held.
-    ///
-    /// # Errors
-    /// If the state fails.
-    pub(crate) fn text_is_current(&mut self, path: &str) -> Result<(), HarvestError> {
-        self.connection.execute("UPDATE resource SET run = 1 WHERE path = ?1", [path])?;
-        Ok(())
-    }
-
-    /// Removes a full text that is not there any more.
-    ///
-    /// # Errors
-    /// If the state fails.
-    pub(crate) fn remove_text(&mut self, path: &str) -> Result<(), HarvestError> {
-        self.remove(path)
-    }
-
     /// Ends the group: it is durable when this returns, with the place in a list if there is one.
     ///
     /// # Errors
@@ -239,7 +207,7 @@ impl Commit<'_> {
         bytes: &[u8],
         run: i64,
         held: Option<HeldRow>,
-    ) -> Result<Taken, HarvestError> {
+    ) -> Result<RecordEffect, HarvestError> {
         let digest = digest(&SHA256, bytes);
         let sets = record.sets.join(" ");
         let is_same_text = held.as_ref().is_some_and(|held| held.digest.as_deref() == Some(digest.as_ref()));
@@ -248,7 +216,7 @@ impl Commit<'_> {
             self.connection
                 .prepare_cached("UPDATE resource SET datestamp = ?2, sets = ?3, run = ?4 WHERE path = ?1")?
                 .execute(params![path, record.datestamp, sets, run])?;
-            return Ok(if is_same { Taken::Same } else { Taken::Changed });
+            return Ok(if is_same { RecordEffect::Same } else { RecordEffect::Changed });
         }
         if held.is_none() && !self.leaving.iter().any(|leaving| leaving == path) {
             // Nobody knows the name yet, so the file can be written under it.
@@ -273,44 +241,7 @@ impl Commit<'_> {
                 sets,
                 run
             ])?;
-        Ok(Taken::Changed)
-    }
-
-    /// Notes the full texts that a record names, to be fetched, and removes those that it does not name any more.
-    fn owe_full_texts(
-        &mut self,
-        format: &str,
-        record: &OaiRecord,
-        metadata: &[u8],
-        name: &str,
-    ) -> Result<(), HarvestError> {
-        let mut paths: Vec<String> = Vec::new();
-        for uri in full_texts(metadata) {
-            let file = name_of_file(uri.as_str());
-            let mut path = format!("files/{name}/{file}");
-            if paths.contains(&path) {
-                path = format!("files/{name}/{}-{file}", paths.len() + 1);
-            }
-            self.connection
-                .prepare_cached(
-                    "INSERT INTO resource VALUES (?1, ?2, ?3, ?4, NULL, NULL, NULL, ?5, NULL, NULL, 0, NULL, NULL)
-                     ON CONFLICT (path) DO UPDATE SET run = 0, etag = CASE WHEN url = ?5 THEN etag END,
-                     modified = CASE WHEN url = ?5 THEN modified END, url = ?5",
-                )?
-                .execute(params![path, ShelfKind::FullText.number(), format, record.identifier, uri.as_str()])?;
-            paths.push(path);
-        }
-        for path in self.full_texts_of(format, &record.identifier)? {
-            if !paths.contains(&path) {
-                self.remove(&path)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn full_texts_of(&self, format: &str, identifier: &str) -> rusqlite::Result<Vec<String>> {
-        let sql = "SELECT path FROM resource WHERE identifier = ?1 AND format = ?2 AND kind = 2";
-        self.connection.prepare_cached(sql)?.query_map([identifier, format], |row| row.get(0))?.collect()
+        Ok(RecordEffect::Changed)
     }
 
     /// Removes a record in one format, with everything that is held because of it.
@@ -325,7 +256,7 @@ impl Commit<'_> {
         Ok(!paths.is_empty())
     }
 
-    fn remove(&mut self, path: &str) -> Result<(), HarvestError> {
+    pub(super) fn remove(&mut self, path: &str) -> Result<(), HarvestError> {
         self.connection.prepare_cached("DELETE FROM resource WHERE path = ?1")?.execute([path])?;
         self.connection.prepare_cached("INSERT OR IGNORE INTO leaving VALUES (?1)")?.execute([path])?;
         if self.placing.iter().any(|(_, placing)| placing == path) {
@@ -336,7 +267,7 @@ impl Commit<'_> {
         Ok(())
     }
 
-    fn place(&mut self, number: StagedName, path: &str) -> Result<(), HarvestError> {
+    pub(super) fn place(&mut self, number: StagedName, path: &str) -> Result<(), HarvestError> {
         if self.leaving.iter().any(|leaving| leaving == path) {
             // The same list takes the record away and brings it again.
             self.connection.execute("DELETE FROM leaving WHERE path = ?1", [path])?;
@@ -350,7 +281,7 @@ impl Commit<'_> {
     }
 }
 
-impl Drop for Commit<'_> {
+impl Drop for HarvestCommit<'_> {
     fn drop(&mut self) {
         // A group that was not finished; after a finished one there is no transaction.
         if !self.connection.is_autocommit() {
@@ -365,15 +296,4 @@ struct HeldRow {
     datestamp: String,
     sets: String,
     run: i64,
-}
-
-/// A full text in staging.
-#[derive(Debug)]
-pub(crate) struct FetchedText {
-    pub(crate) staged: StagedName,
-    pub(crate) length: u64,
-    pub(crate) digest: Vec<u8>,
-    pub(crate) media_type: Option<String>,
-    pub(crate) etag: Option<String>,
-    pub(crate) modified: Option<String>,
 }

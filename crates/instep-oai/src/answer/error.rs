@@ -1,0 +1,28 @@
+//! The reasons why a request of a harvester is not answered.
+
+use std::io;
+
+use instep_store::database::DatabaseError;
+
+/// A reason why a request cannot be answered now.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AnswerError {
+    /// The Source cannot be read.
+    #[error(transparent)]
+    Source(#[from] instep_source::Error),
+    /// The index fails.
+    #[error("the index of records fails")]
+    Database(#[from] rusqlite::Error),
+    /// The file of the index cannot be opened.
+    #[error(transparent)]
+    State(#[from] DatabaseError),
+    /// The disk fails.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The file of a record cannot be read now.
+    #[error("the file of the record cannot be read")]
+    Unreadable,
+    /// The index has to follow the catalogue further.
+    #[error("the index of records is being made")]
+    Behind,
+}

@@ -1,0 +1,74 @@
+//! Tags and references of a response.
+
+use quick_xml::{
+    Reader,
+    escape::resolve_predefined_entity,
+    events::{BytesRef, BytesStart},
+};
+
+use super::{
+    parts::{OaiRecord, ProtocolError},
+    repair::is_allowed,
+};
+
+pub(super) fn reader(text: &str) -> Reader<&[u8]> {
+    let mut reader = Reader::from_str(text);
+    let config = reader.config_mut();
+    config.check_comments = true;
+    // After damage the reader begins in the middle: the ends of what is around it come without their starts.
+    config.allow_unmatched_ends = true;
+    reader
+}
+
+pub(super) fn local<'a>(tag: &'a BytesStart<'_>) -> &'a str {
+    let name = tag.name().into_inner();
+    name.rsplit_once(':').map_or(name, |(_, local)| local)
+}
+
+/// Returns the name without prefix at the begin of a tag, of which the `<` is gone.
+pub(super) fn element_name(tag: &str) -> &str {
+    let end =
+        tag.find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/')).unwrap_or(tag.len().min(64));
+    let name = tag.get(..end).unwrap_or_default();
+    name.rsplit_once(':').map_or(name, |(_, local)| local)
+}
+
+fn attribute(tag: &BytesStart<'_>, name: &str) -> String {
+    let found =
+        tag.attributes().with_checks(false).flatten().find(|attribute| attribute.key.as_ref() == name);
+    found.map_or(String::new(), |attribute| attribute.value.trim().to_owned())
+}
+
+pub(super) fn is_deleted(tag: &BytesStart<'_>) -> bool {
+    attribute(tag, "status").eq_ignore_ascii_case("deleted")
+}
+
+pub(super) fn header_alone(tag: &BytesStart<'_>) -> OaiRecord {
+    OaiRecord { is_deleted: is_deleted(tag), ..OaiRecord::default() }
+}
+
+pub(super) fn protocol_error(tag: &BytesStart<'_>, message: String) -> ProtocolError {
+    ProtocolError { code: attribute(tag, "code"), message }
+}
+
+/// Returns the text of a reference.
+pub(super) fn character(reference: &BytesRef<'_>) -> Result<String, String> {
+    let name: &str = reference;
+    if let Some(text) = resolve_predefined_entity(name) {
+        return Ok(text.to_owned());
+    }
+    match reference.resolve_char_ref() {
+        Ok(Some(character)) if is_allowed(character) => Ok(character.to_string()),
+        Ok(None) => Err(format!("the entity {name} is declared nowhere")),
+        _ => Err(format!("&{name}; is no character of XML")),
+    }
+}
+
+/// Returns the text of the first identifier in a damaged record.
+pub(super) fn identifier_in(damaged: &str) -> Option<String> {
+    let (_, rest) = damaged.split_once("identifier>")?;
+    let identifier = rest.split('<').next()?.trim();
+    let is_sane =
+        !identifier.is_empty() && identifier.len() <= 1_000 && !identifier.contains(char::is_control);
+    is_sane.then(|| identifier.to_owned())
+}
