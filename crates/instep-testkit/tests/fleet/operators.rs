@@ -18,9 +18,9 @@ fn cookie(run: &Running) -> String {
 fn the_dashboard_shows_every_source_and_a_page_for_each() {
     let fleet = FleetFolder::new();
     let source = Running::source(&fleet.data("data", 3));
-    fleet.source(&["add", &source.url, "--name", "letters"]).with_code(0);
-    fleet.source(&["add", "https://b.invalid/?a=1&b='2'", "--name", "paused"]).with_code(0);
-    fleet.source(&["pause", "paused"]).with_code(0);
+    fleet.ends(&["add", &source.url, "--name", "letters"], 0);
+    fleet.ends(&["add", "https://b.invalid/?a=1&b='2'", "--name", "paused"], 0);
+    fleet.ends(&["pause", "paused"], 0);
     let run = fleet.start(&[]);
     fleet.wait_for("letters", "in-step");
     let page = get(&run, "/").body;
@@ -59,7 +59,7 @@ fn the_dashboard_shows_every_source_and_a_page_for_each() {
 fn only_operators_act_and_only_from_the_page_itself() {
     let fleet = FleetFolder::new();
     let source = Running::source(&fleet.data("data", 1));
-    fleet.source(&["add", &source.url, "--name", "a"]).with_code(0);
+    fleet.ends(&["add", &source.url, "--name", "a"], 0);
     let run = fleet.start(&[]);
     fleet.wait_for("a", "in-step");
     let wrong = ask(&run, "POST /sign-in", &[FORM], "token=wrong");
@@ -120,7 +120,7 @@ fn alerts_reach_the_webhook_once() {
     });
     let fleet = FleetFolder::new();
     let nobody = format!("http://127.0.0.1:{}/", instep_testkit::free_port().unwrap());
-    fleet.source(&["add", &nobody, "--name", "nobody", "--every", "1s"]).with_code(0);
+    fleet.ends(&["add", &nobody, "--name", "nobody", "--every", "1s"], 0);
     let _run = fleet.start(&["--alert-webhook", &webhook, "--alert-after", "1", "--quarantine-after", "2"]);
     let first = alerts.recv_timeout(Duration::from_secs(120)).unwrap();
     assert!(

@@ -15,14 +15,14 @@ fn many_sources_are_kept_current_whatever_happens_to_one_of_them() {
     let configured =
         format!("[[source]]\nname = \"one\"\nurl = \"{}\"\nevery = \"1s\"\ndelete = true\n", one.url);
     fleet.configure(&configured);
-    fleet.source(&["add", &two.url, "--name", "two"]).with_code(0);
-    fleet.source(&["add", &nobody, "--name", "nobody"]).with_code(0);
-    fleet.source(&["add", &three.url, "--name", "paused"]).with_code(0);
-    fleet.source(&["pause", "paused"]).with_code(0);
+    fleet.ends(&["add", &two.url, "--name", "two"], 0);
+    fleet.ends(&["add", &nobody, "--name", "nobody"], 0);
+    fleet.ends(&["add", &three.url, "--name", "paused"], 0);
+    fleet.ends(&["pause", "paused"], 0);
     fs::write(fleet.path("list.csv"), format!("name,url\nthree,{}\nagain,{}\n", three.url, two.url)).unwrap();
     let imported = fleet.source(&["import", "list.csv"]).with_code(0);
     assert!(imported.stdout.contains("0 Sources added; 2 URLs there already"), "{}", imported.stdout);
-    fleet.source(&["remove", "two"]).with_code(0);
+    fleet.ends(&["remove", "two"], 0);
     let imported = fleet.source(&["import", "list.csv"]).with_code(0);
     assert!(imported.stdout.contains("1 Source added; 1 URL there already"), "{}", imported.stdout);
 
@@ -34,7 +34,7 @@ fn many_sources_are_kept_current_whatever_happens_to_one_of_them() {
     let failing = fleet.wait_for("nobody", "failing");
     assert_eq!(failing["exit_code"], 4, "{failing}");
     assert!(!fleet.path("fleet/paused").exists());
-    fleet.source(&["resume", "paused"]).with_code(0);
+    fleet.ends(&["resume", "paused"], 0);
     fleet.wait_for("paused", "in-step");
 
     // SIGHUP brings one more Source; a file that cannot be used changes nothing.
@@ -53,7 +53,7 @@ fn many_sources_are_kept_current_whatever_happens_to_one_of_them() {
     let run = fleet.start(&[]);
     let copy = fleet.path("fleet/one");
     let mut changed = 0;
-    while !(copy.join("new.txt").exists() && !copy.join("0.txt").exists()) {
+    while !copy.join("new.txt").exists() || copy.join("0.txt").exists() {
         changed += 1;
         assert!(changed < 2_400, "the change never came");
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -76,12 +76,12 @@ fn a_source_in_quarantine_recovers_when_an_operator_asks() {
     source.put("a.txt", "abc");
     source.snapshot();
     source.fail_always("capabilitylist.xml", Fault::Status(404));
-    fleet.source(&["add", &source.capability_list_url(), "--name", "a"]).with_code(0);
+    fleet.ends(&["add", &source.capability_list_url(), "--name", "a"], 0);
     let _run = fleet.start(&["--quarantine-after", "1"]);
     let shown = fleet.wait_for("a", "quarantined");
     assert_eq!(shown["failures"], 1, "{shown}");
     source.heal();
-    fleet.source(&["run", "a"]).with_code(0);
+    fleet.ends(&["run", "a"], 0);
     let shown = fleet.wait_for("a", "in-step");
     assert_eq!((&shown["held"], &shown["failures"]), (&1.into(), &0.into()), "{shown}");
 }
@@ -90,12 +90,12 @@ fn a_source_in_quarantine_recovers_when_an_operator_asks() {
 fn a_new_source_is_sized_and_waits_for_approval() {
     let fleet = FleetFolder::new();
     let source = Running::source(&fleet.data("data", 3));
-    fleet.source(&["add", &source.url, "--name", "a", "--approve"]).with_code(0);
+    fleet.ends(&["add", &source.url, "--name", "a", "--approve"], 0);
     let _run = fleet.start(&[]);
     let shown = fleet.wait_for("a", "waiting");
     assert_eq!((&shown["sized_resources"], &shown["held"]), (&3.into(), &0.into()), "{shown}");
     assert!(!fleet.path("fleet/a").exists());
-    fleet.source(&["approve", "a"]).with_code(0);
+    fleet.ends(&["approve", "a"], 0);
     fleet.wait_for("a", "in-step");
 }
 
@@ -105,14 +105,14 @@ fn a_followed_source_is_looked_at_when_it_announces_something() {
     let data = fleet.data("data", 1);
     let source = Running::source(&data);
     // By time alone it would be looked at once a day.
-    fleet.source(&["add", &source.url, "--name", "a", "--follow", "--every", "24h"]).with_code(0);
+    fleet.ends(&["add", &source.url, "--name", "a", "--follow", "--every", "24h"], 0);
     let _run = fleet.start(&[]);
     fleet.wait_for("a", "in-step");
     let copy = fleet.path("fleet/a/new.txt");
     let mut written = 0;
     // What is announced before the channel stands is found by the look that its opening leads to.
     while !copy.exists() {
-        std::fs::write(data.join("new.txt"), format!("{written}")).unwrap();
+        fs::write(data.join("new.txt"), format!("{written}")).unwrap();
         written += 1;
         assert!(written < 240, "the change never came");
         std::thread::sleep(std::time::Duration::from_millis(500));

@@ -36,7 +36,7 @@ impl Running {
         });
         // Whatever else is printed is read, or the program would wait for a reader.
         std::thread::spawn(move || lines.for_each(drop));
-        Self { child, url: ready.expect("the program is ready") }
+        Self { child, url: ready.unwrap() }
     }
 
     /// Serves a folder as a Source.
@@ -112,6 +112,11 @@ impl FleetFolder {
     pub(crate) fn source(&self, words: &[&str]) -> Run {
         let words: Vec<_> = ["source"].iter().chain(words).copied().collect();
         Run::of(&mut self.command(&words))
+    }
+
+    /// Runs `instep source` and asserts that it ends with a code.
+    pub(crate) fn ends(&self, words: &[&str], code: i32) {
+        drop(self.source(words).with_code(code));
     }
 
     /// Starts `instep run` with a dashboard.

@@ -29,14 +29,14 @@ fn a_configuration_that_cannot_be_used_is_one_line_with_its_place() {
 #[test]
 fn a_source_is_named_once_over_file_and_commands() {
     let fleet = FleetFolder::new();
-    fleet.source(&["add", "https://a.example/", "--name", "a"]).with_code(0);
+    fleet.ends(&["add", "https://a.example/", "--name", "a"], 0);
     let twice = fleet.source(&["add", "https://b.example/", "--name", "a"]).with_code(2);
     assert!(twice.stderr.contains("There is a Source a already"), "{}", twice.stderr);
     fleet.configure("[[source]]\nname = \"a\"\nurl = \"https://a.example/\"\n");
     let run = Run::of(&mut fleet.command(&["run"])).with_code(2);
     assert!(run.stderr.contains("it was added by instep source"), "{}", run.stderr);
     for words in [["show", "b"], ["pause", "b"], ["add", "nonsense://x"]] {
-        fleet.source(&words).with_code(2);
+        fleet.ends(&words, 2);
     }
     fs::write(fleet.path("list"), "https://c.example/\nnonsense\n").unwrap();
     let import = fleet.source(&["import", "list"]).with_code(2);
@@ -53,8 +53,8 @@ fn a_fleet_has_one_process_and_a_newer_record_is_left_alone() {
     drop(run);
     let record = fleet.path("fleet/.instep/fleet.sqlite");
     rusqlite::Connection::open(&record).unwrap().pragma_update(None, "user_version", 99).unwrap();
-    Run::of(&mut fleet.command(&["run"])).with_code(10);
-    fleet.source(&["list"]).with_code(10);
+    drop(Run::of(&mut fleet.command(&["run"])).with_code(10));
+    fleet.ends(&["list"], 10);
     let nowhere = FleetFolder::new();
-    nowhere.source(&["list"]).with_code(8);
+    nowhere.ends(&["list"], 8);
 }
