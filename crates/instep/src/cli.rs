@@ -153,14 +153,11 @@ fn definition() -> clap::Command {
         _ => arg,
     };
     let hide_out = |arg: Arg| arg.hide_short_help(true);
-    // Only `serve` always listens.
-    let no_default = |arg: Arg| arg.help("Address and port to serve it at; port 0 for any free one");
     command
         .mut_subcommand("sync", |sync| {
             let pages = "With --follow: address of pages about the copy; with --republish of the Source";
             sync.mut_args(hide_serving).mut_arg("listen", |arg| arg.help(pages))
         })
-        .mut_subcommand("republish", |republish| republish.mut_arg("listen", no_default))
         .mut_subcommand("serve", |serve| serve.mut_arg("out", hide_out))
         .arg(help_option())
         .arg(version_option())

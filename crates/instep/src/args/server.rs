@@ -20,7 +20,7 @@ const LISTEN: &str = "127.0.0.1:8080";
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = SERVING)]
 pub(crate) struct ServerArgs {
-    /// Address and port; port 0 for any free one [default: 127.0.0.1:8080]
+    /// Address and port; port 0 for any free one [default of serve: 127.0.0.1:8080]
     #[arg(long, alias = "addr", value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
     /// URL under which clients reach the server [default: http://ADDRESS]
