@@ -130,6 +130,11 @@ fn d16_every_line_of_every_command_follows_the_schema() {
     run(&["audit", &url, "copy"]);
     run(&["explore", &url]);
     run(&["republish", "copy", "--base-url", base]);
+    fs::write(folder.join("sources"), format!("{url}\n")).unwrap();
+    run(&["source", "add", base, "--name", "a"]);
+    run(&["source", "pause", "a"]);
+    run(&["source", "import", "sources"]);
+    run(&["source", "list"]);
     for name in [
         "change",
         "error",
@@ -141,11 +146,15 @@ fn d16_every_line_of_every_command_follows_the_schema() {
         "plan",
         "ready",
         "rule",
+        "source",
+        "source action",
+        "source added",
         "status",
         "summary of audit",
         "summary of catalogue restore",
         "summary of publish --dry-run",
         "summary of republish",
+        "summary of source import",
         "summary of sync",
         "tree",
     ] {
@@ -177,7 +186,7 @@ fn d16_what_takes_its_time_follows_the_schema_too() {
             let value: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
             let name = definition(&value).unwrap_or_else(|| panic!("no definition fits {line}"));
             found |= name == until;
-            if found && name == "round" {
+            if found && ["round", "look"].contains(&name.as_str()) {
                 break;
             }
         }
@@ -196,5 +205,7 @@ fn d16_what_takes_its_time_follows_the_schema_too() {
     std::thread::spawn(move || lines.for_each(drop));
     let url = ready["url"].as_str().unwrap();
     check(&mut instep(folder, &["sync", url, "followed", "--follow", "--poll", "100ms"]), "round");
+    drop(instep(folder, &["source", "add", url]).status().unwrap());
+    check(&mut instep(folder, &["run"]), "look");
     check(&mut instep(folder, &["demo"]), "summary of demo");
 }
