@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 
-use crate::run::{checked, is_installed, root, target};
+use crate::run::{cargo, checked, is_installed, root, target};
 
 /// A program and the Debian package it comes in.
 type Peer = (&'static str, &'static str);
@@ -56,8 +56,8 @@ pub const FOR_BENCH: &[Peer] = &[
 pub const FOR_INSTRUCTIONS: &[Peer] = &[("nginx", "nginx-light"), ("valgrind", "valgrind")];
 
 /// Packages of the virtual environment: the reference client, its WebSockets, the check of spelling, referees for
-/// patches, schemas, web archives and bags, and a harvester.
-const PYTHON: [&str; 8] = [
+/// patches, schemas, web archives and bags, a harvester, and object storage.
+const PYTHON: [&str; 9] = [
     "resync==2.0.1",
     "websockets==15.0.1",
     "codespell==2.4.3",
@@ -66,7 +66,12 @@ const PYTHON: [&str; 8] = [
     "warcio==1.8.1",
     "bagit==1.9.0",
     "sickle==0.7.0",
+    "moto[server]==5.1.17",
 ];
+
+/// A second object storage, which unlike the first one checks signatures. It needs a newer Rust than the workspace, so
+/// it is no dependency.
+const CARGO: [&str; 5] = ["s3s-fs", "--version", "0.14.1", "--features", "binary"];
 
 /// Packages without what they depend on: only their files are used. axe-core, which judges pages by WCAG.
 const FILES: [&str; 1] = ["axe-playwright-python==0.1.8"];
@@ -112,6 +117,18 @@ pub fn install_python() {
     match filled {
         Ok(()) => drop(fs::write(environment.join("complete"), wanted)),
         Err(error) => eprintln!("not installed: {} ({error:#})", wanted.replace('\n', ", ")),
+    }
+}
+
+/// Builds the peers that come from crates, into `target/peers-of-cargo`.
+pub fn install_from_crates() {
+    let root = target().join("peers-of-cargo");
+    if root.join("bin").join(CARGO[0]).is_file() {
+        return;
+    }
+    let mut install = cargo(&["install", "--quiet", "--locked", "--debug", "--root"]);
+    if let Err(error) = checked(install.arg(root).args(CARGO)) {
+        eprintln!("not installed: {} ({error:#})", CARGO[0]);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
 pub fn run(long: bool) -> Result<()> {
     peers::install(peers::FOR_TESTS);
     peers::install_python();
+    peers::install_from_crates();
     fs::create_dir_all(target())?;
     let left_out = target().join("left-out.txt");
     fs::write(&left_out, "")?;

@@ -31,7 +31,9 @@ pub struct Request {
     pub if_range: Option<Box<str>>,
     /// The moment whose state is wanted (`Accept-Datetime`, RFC 7089).
     pub moment: Option<Box<str>>,
-    /// The content to send and its media type, which make the request a POST.
+    /// The method; `None` for POST with content and GET without.
+    pub method: Option<Method>,
+    /// The content to send and its media type.
     pub content: Option<(Bytes, &'static str)>,
     /// Further headers. A redirect to another origin does not get them.
     pub headers: HeaderMap,
@@ -48,6 +50,7 @@ impl Request {
             range: None,
             if_range: None,
             moment: None,
+            method: None,
             content: None,
             headers: HeaderMap::new(),
         }
@@ -63,6 +66,13 @@ impl Request {
         Self { content: Some((content.into(), media_type)), ..Self::get(uri) }
     }
 
+    /// Returns a request of any method, with headers that are sent to the URI's own origin only: for protocols over HTTP
+    /// that sign what they send.
+    pub fn of(method: Method, uri: Uri, headers: HeaderMap, content: Option<Bytes>) -> Self {
+        let content = content.map(|content| (content, "application/octet-stream"));
+        Self { method: Some(method), headers, content, ..Self::get(uri) }
+    }
+
     /// Makes the request on behalf of a document of an origin.
     #[must_use]
     pub fn on_behalf_of(self, speaker: Origin) -> Self {
@@ -70,7 +80,8 @@ impl Request {
     }
 
     pub(crate) fn method(&self) -> Method {
-        if self.content.is_some() { Method::POST } else { Method::GET }
+        let usual = if self.content.is_some() { Method::POST } else { Method::GET };
+        self.method.clone().unwrap_or(usual)
     }
 
     /// Returns the headers as they are sent to the URI's own origin, or to another one after a redirect.

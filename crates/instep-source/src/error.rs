@@ -72,6 +72,18 @@ pub enum Error {
         /// Their names below it.
         names: Vec<String>,
     },
+    /// Object storage failed. What is delivered is consistent; the next publication goes on there.
+    #[error("The documents are made; {delivered} of {total} are delivered to {place}: {what}")]
+    Delivery {
+        /// The bucket and the prefix in it.
+        place: String,
+        /// The documents that were delivered.
+        delivered: usize,
+        /// The documents that were to be delivered.
+        total: usize,
+        /// The reason, and what to do.
+        what: String,
+    },
     /// The Source ended before the publication was complete. What was recorded stays, and the next one goes on there.
     #[error("The publication was stopped before it was complete")]
     Stopped,
@@ -209,7 +221,7 @@ impl Error {
         match self {
             Self::Options { .. } | Self::Manifest { .. } => ErrorKind::Usage,
             Self::Locked { .. } => ErrorKind::Locked,
-            Self::Write { .. } | Self::Catalogue { .. } => ErrorKind::Storage,
+            Self::Write { .. } | Self::Catalogue { .. } | Self::Delivery { .. } => ErrorKind::Storage,
             Self::NewerCatalogue { .. } => ErrorKind::NewerState,
             Self::DeletionsRefused { .. }
             | Self::UnreadableRefused { .. }

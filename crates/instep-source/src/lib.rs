@@ -17,6 +17,7 @@ mod live;
 mod monitor;
 #[cfg(feature = "notify")]
 pub mod notify;
+mod objects;
 mod options;
 mod publish;
 mod records;
@@ -38,6 +39,7 @@ pub use monitor::{
     LeftOut, LeftOutCounts, NoMonitor, PublishEvents, PublishMonitor, PublishPhase, PublishProblem,
     PublishProgress, RecordingMonitor,
 };
+pub use objects::ObjectPlace;
 #[cfg(feature = "patch")]
 pub use options::PatchOptions;
 pub use options::{

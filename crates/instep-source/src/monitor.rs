@@ -71,6 +71,8 @@ pub enum PublishPhase {
     Pack,
     /// Puts documents in place.
     Commit,
+    /// Delivers documents to object storage.
+    Deliver,
 }
 
 /// The progress of a phase.

@@ -14,6 +14,8 @@ use std::{
 
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
+use crate::objects::ObjectPlace;
+
 pub use guard::{DeletionGuard, MaxDeletions, Unreadable};
 pub use lists::{Archives, ListOptions, Rotation};
 pub use packages::{DumpOptions, DumpPolicy};
@@ -31,6 +33,8 @@ pub struct PublishOptions {
     pub sets: Vec<SetOptions>,
     /// The folder for documents: `resourcesync/`, `.well-known/resourcesync` and `robots.txt` are written below it.
     pub out: PathBuf,
+    /// The object storage that the documents are delivered to once they are in `out`; `None` if readers find them there.
+    pub deliver_to: Option<ObjectPlace>,
     /// The folder of the catalogue and the lock; created with mode 0700.
     pub state: PathBuf,
     /// The digests to compute.
@@ -82,6 +86,7 @@ impl PublishOptions {
             base_url: base_url.into(),
             sets: vec![SetOptions::folder(folder)],
             out: folder.to_owned(),
+            deliver_to: None,
             state: folder.join(".instep"),
             hash: vec![Algorithm::Sha256],
             described_by: None,

@@ -1,8 +1,9 @@
-//! A publication: scan, record, render, place, announce. [`Publisher::run`] owns that order; the rooms below take one
+//! A publication: scan, record, render, place, deliver, announce. [`Publisher::run`] owns that order; the rooms below take one
 //! step each and know nothing of the others.
 
 mod backup;
 mod context;
+mod delivery;
 mod dumps;
 mod foreign;
 mod lock;
@@ -66,6 +67,7 @@ pub fn publish(options: &PublishOptions, monitor: &dyn PublishMonitor) -> Result
     if let Some(job) = publisher.dump_job()? {
         let placed = publisher.place_dumps(job.build(monitor)?, monitor)?;
         report.documents.extend(placed.documents);
+        report.delivered += placed.delivered;
         report.elapsed += placed.elapsed;
     }
     Ok(report)
@@ -259,7 +261,7 @@ impl Publisher {
     ///
     /// Each step leaves a state from which the next run continues: recorded changes wait in the catalogue until they
     /// are rendered; documents are staged until all of them are durable; the catalogue knows what is being put in
-    /// place, so that an interruption there is noticed and repaired. Changes are announced last, when every reader
+    /// place, so that an interruption there is noticed and repaired, and what object storage still lacks. Changes are announced last, when every reader
     /// who follows the announcement finds the documents.
     pub(crate) fn run(
         &mut self,
@@ -284,6 +286,7 @@ impl Publisher {
         report.skipped += rendered.omitted;
         report.elapsed = began.elapsed();
         monitor_changes(&rendered.before.published, &snapshot, monitor)?;
+        report.delivered = self.context.deliver(monitor)?;
         announce.announce(self, &report)?;
         Ok(report)
     }

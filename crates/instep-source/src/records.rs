@@ -8,6 +8,7 @@
 
 mod moment;
 mod opened;
+mod outbox;
 mod published;
 mod rules;
 mod span;
@@ -20,6 +21,7 @@ use crate::catalogue::{Catalogue, CatalogueError, Snapshot};
 
 pub(crate) use moment::Moment;
 pub(crate) use opened::OpenedWith;
+pub(crate) use outbox::{DeliveryStep, Outbox, UndeliveredDocument};
 pub(crate) use published::{
     ArchiveSummary, ArchivedChangeDump, ArchivedDocuments, ArchivedSnapshot, PublishedChangeDump,
     PublishedChangeLists, PublishedChangePackage, PublishedDocument, PublishedPackage, PublishedResourceDump,
@@ -32,6 +34,8 @@ pub(crate) use span::Span;
 pub(crate) const PUBLISHED: RecordKind<PublishedSource> = RecordKind::new("published", 1);
 /// The publication that is being put in place. It exists only while that happens, or after an interruption.
 pub(crate) const PLACING: RecordKind<PublishedSource> = RecordKind::new("placing", 1);
+/// What is still to be delivered to object storage; absent until something is delivered there.
+pub(crate) const OUTBOX: RecordKind<Outbox> = RecordKind::new("outbox", 1);
 /// The documents in the archives of a set, whose name is the part.
 pub(crate) const ARCHIVE: RecordKind<ArchivedDocuments> = RecordKind::new("archive:", 1);
 /// The options that the Source was opened with last.

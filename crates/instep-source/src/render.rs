@@ -10,6 +10,7 @@ mod change_dump;
 mod change_list;
 mod entry;
 mod fit;
+mod headers;
 mod host;
 mod packages;
 mod pages;
@@ -29,6 +30,7 @@ mod tests;
 
 pub(crate) use entry::{change_entry, resource_entry};
 pub(crate) use fit::{Fitting, Omissions};
+pub(crate) use headers::{cache_control, is_immutable, media_type};
 pub(crate) use host::host_setup;
 pub use host::{HostSetup, Redirect};
 pub(crate) use place::{

@@ -48,11 +48,14 @@ pub fn left_out(missing: &str) {
     }
 }
 
-/// In the virtual environment of the peers, else in the path.
+/// Among the peers that were installed for the tests, else in the path.
 fn locate(program: &str) -> Option<PathBuf> {
     let target = target();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = [target.join("peers/bin")].into_iter().chain(std::env::split_paths(&path));
+    let folders = ["peers/bin", "peers-of-cargo/bin"]
+        .map(|folder| target.join(folder))
+        .into_iter()
+        .chain(std::env::split_paths(&path));
     let folders = folders.chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
     folders.map(|folder| folder.join(program)).find(|file| file.is_file())
 }

@@ -44,11 +44,11 @@ impl Server {
     /// Starts a command that will listen on a port, and waits until it does.
     ///
     /// # Errors
-    /// When it ends, or does not listen within ten seconds.
+    /// When it ends, or does not listen within a minute.
     pub fn start(command: &mut Command, port: u16) -> io::Result<Self> {
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut server = Self { child: quiet.spawn()?, port };
-        for _ in 0..1000 {
+        for _ in 0..6000 {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 return Ok(server);
             }

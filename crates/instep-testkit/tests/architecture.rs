@@ -256,6 +256,6 @@ fn connections_are_opened_in_one_place() {
             && !name.starts_with("instep-testkit/")
             && !name.starts_with("instep/src")
     };
-    let words = ["TcpStream::connect", "lookup_host", "HttpConnector", "hyper_rustls"];
+    let words = ["TcpStream::connect", "lookup_host", "HttpConnector::new", "hyper_rustls"];
     assert_none(&lines_with(&words, elsewhere), "a connection is opened outside of instep-net");
 }

@@ -7,12 +7,15 @@ mod pages;
 mod sandbox;
 #[path = "book/servers.rs"]
 mod servers;
+#[path = "book/storage.rs"]
+mod storage;
 
 use std::{collections::BTreeSet, process::Command};
 
 use instep_testkit::{Run, free_port, instep};
 use pages::{commands, linked, links, mentioned, root, text};
 use sandbox::Sandbox;
+use storage::Storage;
 
 /// The address of the files of the project.
 const FORGE: &str = "https://github.com/instep-sync/instep/blob/main/";
@@ -21,7 +24,8 @@ const FORGE: &str = "https://github.com/instep-sync/instep/blob/main/";
 fn run(page: &str) {
     let commands = commands(&text(page));
     assert!(!commands.is_empty(), "{page} shows no command");
-    Sandbox::new().run(page, &commands);
+    let Some(storage) = Storage::wanted_by(&commands) else { return };
+    Sandbox::new(storage).run(page, &commands);
 }
 
 /// A test for each page that shows commands.
@@ -50,6 +54,7 @@ pages! {
     the_commands_about_web_servers_run: "docs/how-to/web-server.md",
     the_commands_about_static_hosting_run: "docs/how-to/static-hosting.md",
     the_commands_about_fleets_run: "docs/how-to/fleet.md",
+    the_commands_about_object_storage_run: "docs/how-to/object-storage.md",
     the_commands_about_backups_run: "docs/how-to/backup.md",
     the_commands_about_rotation_run: "docs/how-to/rotation.md",
     the_commands_about_moving_run: "docs/how-to/move.md",

@@ -115,6 +115,9 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         SourceError::DocumentsInTheWay { .. } => Some(
             "Move them away, write the documents to another folder with --out, or replace them with --overwrite-documents",
         ),
+        SourceError::Delivery { .. } => {
+            Some("Mend it and run the command again: it goes on with what is not delivered yet")
+        }
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
         SourceError::Read { .. } => Some("Check that the path is right, and that you may read what is there"),
         SourceError::Write { .. } => {

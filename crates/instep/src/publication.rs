@@ -60,7 +60,7 @@ pub(crate) fn publish_once_and(
     monitor.finish();
     let report = report?;
     then(&report)?;
-    show(output, &report, is_first);
+    show(output, options, &report, is_first);
     output.object("summary", summary(command, &report));
     Ok(if report.skipped > 0 { Exit::Problems } else { Exit::Done })
 }
@@ -120,7 +120,7 @@ pub(crate) fn serve_until_signal(
     Ok(signals.exit())
 }
 
-fn show(output: &Output, report: &PublishReport, is_first: bool) {
+fn show(output: &Output, options: &PublishOptions, report: &PublishReport, is_first: bool) {
     let state = if report.is_nothing_new() { "Nothing new" } else { "Published" };
     let changes = format!(
         "+{} ~{} -{} ={}",
@@ -136,6 +136,9 @@ fn show(output: &Output, report: &PublishReport, is_first: bool) {
         bytes(report.bytes),
         elapsed(report.elapsed)
     ));
+    if let Some(place) = options.deliver_to.as_ref().filter(|_| report.delivered > 0) {
+        output.closing(format!("Delivered to {place}: {}", counted(report.delivered, "document")));
+    }
     output.closing(format!("Source Description: {}", report.source_description));
     show_left_out(output, report.left_out);
     if let Some(kept) = report.kept_states {
@@ -150,7 +153,7 @@ fn show(output: &Output, report: &PublishReport, is_first: bool) {
             ));
         }
     }
-    if is_first {
+    if is_first && options.deliver_to.is_none() {
         output.note("Next: set up the host once; add --host-setup nginx, apache or caddy to see how");
     }
 }
@@ -190,6 +193,7 @@ fn summary(command: &str, report: &PublishReport) -> serde_json::Value {
         "resources": report.resources,
         "bytes": report.bytes,
         "documents": report.documents,
+        "delivered": report.delivered,
         "kept_states": report.kept_states.map(|kept| json!({ "states": kept.states, "bytes": kept.bytes })),
         "at": report.at.to_string(),
         "completed": report.completed.to_string(),

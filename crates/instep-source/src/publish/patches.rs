@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{self, Read, Write},
+    path::Path,
 };
 
 #[cfg(feature = "patch")]
@@ -51,6 +52,8 @@ impl SourceContext {
                     }
                 }
             }
+            let outbox = self.owing(&sink.in_order(), &[], &Default::default())?;
+            self.catalogue.set_meta(outbox.into_iter().collect())?;
             sink.commit(&[])?;
             self.catalogue.set_patches(made, PATCHED.write(&tried))?;
         }
@@ -69,11 +72,22 @@ impl SourceContext {
             let entry = entry.map_err(Error::read(&folder))?;
             let number = entry.file_name().to_str().and_then(|name| name.parse::<u64>().ok());
             // One folder more stays, for readers of a list that has just gone.
-            if number.is_some_and(|number| (number + 2) * FOLDER <= first) {
+            if let Some(number) = number.filter(|number| (number + 2) * FOLDER <= first) {
+                self.owe_removal(&entry.path(), number)?;
                 fs::remove_dir_all(entry.path()).map_err(Error::write(entry.path()))?;
             }
         }
         Ok(())
+    }
+
+    /// Records that the patches of a folder, which is about to be taken away, are to be removed where they were delivered.
+    fn owe_removal(&self, folder: &Path, number: u64) -> Result<(), Error> {
+        let names = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let names = names.map_err(Error::read(folder))?;
+        let names = names.iter().filter_map(|entry| entry.file_name().into_string().ok());
+        let names: Vec<_> = names.map(|name| format!("{DOCUMENTS}/{PATCHES}/{number:06}/{name}")).collect();
+        let outbox = self.owing(&[], &names, &Default::default())?;
+        Ok(self.catalogue.set_meta(outbox.into_iter().collect())?)
     }
 }
 

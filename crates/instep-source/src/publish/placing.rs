@@ -37,7 +37,8 @@ impl SourceContext {
             expired.extend(published::twins(&self.catalogue.snapshot()?, &before.published)?);
         }
         monitor.phase(PublishPhase::Commit);
-        published::begin(&self.catalogue, next)?;
+        let outbox = self.owing(&sink.in_order(), &expired, &before.published)?;
+        published::begin(&self.catalogue, next, outbox)?;
         let placed = sink.commit(&expired)?;
         // The announcement still reads the changes that this publication adds: drop only what was not needed before it.
         let needed = needed::needed_after(&before.published).unwrap_or(0);

@@ -44,9 +44,13 @@ pub(super) fn sets(snapshot: &Snapshot) -> Result<Vec<String>, Error> {
     Ok(load(snapshot)?.published.sets.into_keys().collect())
 }
 
-/// Records what is about to be put in place.
-pub(super) fn begin(catalogue: &Catalogue, next: &PublishedSource) -> Result<(), Error> {
-    Ok(catalogue.set_meta(vec![PLACING.write(next)])?)
+/// Records what is about to be put in place, and with it what is to be delivered then.
+pub(super) fn begin(
+    catalogue: &Catalogue,
+    next: &PublishedSource,
+    outbox: Option<NamedValue>,
+) -> Result<(), Error> {
+    Ok(catalogue.set_meta([PLACING.write(next)].into_iter().chain(outbox).collect())?)
 }
 
 /// Records that it is in place, and forgets the changes up to `needed`. Archives are kept apart, and only those are

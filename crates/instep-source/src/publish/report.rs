@@ -29,6 +29,8 @@ pub struct PublishReport {
     pub left_out: LeftOutCounts,
     /// Names, below `out`, of the documents and packages written, in the order they were put in place.
     pub documents: Vec<String>,
+    /// Documents that were delivered to object storage, or removed there.
+    pub delivered: u64,
     /// Resources of the Source.
     pub resources: u64,
     /// Bytes of these resources.
@@ -57,6 +59,7 @@ impl PublishReport {
             skipped: 0,
             left_out: LeftOutCounts::default(),
             documents: Vec::new(),
+            delivered: 0,
             resources: 0,
             bytes: 0,
             at,
@@ -78,8 +81,8 @@ impl PublishReport {
         self.unchanged = self.resources.saturating_sub(self.created + self.updated);
     }
 
-    /// Returns `true` if nothing was recorded or written.
+    /// Returns `true` if nothing was recorded, written or delivered.
     pub fn is_nothing_new(&self) -> bool {
-        self.created + self.updated + self.deleted == 0 && self.documents.is_empty()
+        self.created + self.updated + self.deleted + self.delivered == 0 && self.documents.is_empty()
     }
 }

@@ -5,8 +5,8 @@ use std::{fmt::Debug, fs, path::Path};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
-    ALGORITHMS, ARCHIVE, CONTENT, FORMER_BASE_URLS, OPENED_WITH, PATCHED, PLACING, PUBLISHED, RecordKind,
-    SETS, STATES_KEPT, VERSIONED,
+    ALGORITHMS, ARCHIVE, CONTENT, FORMER_BASE_URLS, OPENED_WITH, OUTBOX, PATCHED, PLACING, PUBLISHED,
+    RecordKind, SETS, STATES_KEPT, VERSIONED,
 };
 use crate::{
     Error,
@@ -37,6 +37,7 @@ fn is_read_and_written<T: Serialize + DeserializeOwned + Debug + PartialEq>(reco
 fn each_version_of_each_record_is_read_for_ever() {
     is_read_and_written(&PUBLISHED);
     is_read_and_written(&PLACING);
+    is_read_and_written(&OUTBOX);
     is_read_and_written(&ARCHIVE);
     is_read_and_written(&OPENED_WITH);
     is_read_and_written(&SETS);

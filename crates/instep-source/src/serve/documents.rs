@@ -10,6 +10,7 @@ use http::HeaderValue;
 use instep_store::RootFolder;
 
 use super::{files::FileProvider, representation::Description};
+use crate::render::{cache_control, media_type};
 
 /// Documents, whose names decide on their headers.
 #[derive(Debug)]
@@ -40,11 +41,7 @@ impl FileProvider for DocumentFolder {
     }
 
     fn cache_control(&self, name: &[u8]) -> HeaderValue {
-        HeaderValue::from_static(if is_immutable(name) {
-            "public, max-age=31536000, immutable"
-        } else {
-            "public, max-age=0, must-revalidate"
-        })
+        HeaderValue::from_static(cache_control(name))
     }
 
     fn is_for_documents(&self) -> bool {
@@ -52,50 +49,9 @@ impl FileProvider for DocumentFolder {
     }
 }
 
-fn media_type(name: &[u8]) -> &'static str {
-    match name.rsplit(|byte| *byte == b'.').next() {
-        Some(b"xml" | b"well-known/resourcesync") => "application/xml",
-        Some(b"xsl") => "application/xslt+xml",
-        Some(b"zip") => "application/zip",
-        Some(b"html") => "text/html; charset=utf-8",
-        Some(b"txt") => "text/plain; charset=utf-8",
-        Some(b"gz") => "application/gzip",
-        Some(b"json-patch") => "application/json-patch+json",
-        Some(b"xml-patch") => "application/patch-ops-error+xml",
-        Some(b"vcdiff") => "application/vcdiff",
-        _ => "application/octet-stream",
-    }
-}
-
-/// Returns `true` if a name carries the moment of its snapshot (`20261121T140000`), so that its bytes never change.
-fn is_immutable(name: &[u8]) -> bool {
-    const MOMENT: usize = "20261121T140000".len();
-    name.windows(MOMENT).any(|window| {
-        window.iter().enumerate().all(|(place, byte)| match place {
-            8 => *byte == b'T',
-            _ => byte.is_ascii_digit(),
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_tell_type_and_lifetime() {
-        let table: [(&[u8], &str, bool); 6] = [
-            (b".well-known/resourcesync", "application/xml", false),
-            (b"resourcesync/resourcelist.xml", "application/xml", false),
-            (b"resourcesync/resourcelist-20261121T140000.000001Z-0001.xml", "application/xml", true),
-            (b"resourcesync/changelist-000001.xml", "application/xml", false),
-            (b"resourcesync/dump-20261121T140000Z-0001.zip", "application/zip", true),
-            (b"robots.txt", "text/plain; charset=utf-8", false),
-        ];
-        for (name, expected, immutable) in table {
-            assert_eq!((media_type(name), is_immutable(name)), (expected, immutable));
-        }
-    }
 
     #[test]
     fn documents_own_their_folder_and_the_well_known_one() {

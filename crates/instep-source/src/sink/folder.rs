@@ -86,6 +86,13 @@ impl FolderSink {
         self.staged.iter().map(|staged| staged.name.as_str())
     }
 
+    /// Returns what is staged with its ranks, in the order in which it is put in place.
+    pub(crate) fn in_order(&self) -> Vec<(Rank, &str)> {
+        let mut staged: Vec<_> = self.staged.iter().map(|one| (one.rank, one.name.as_str())).collect();
+        staged.sort_by_key(|(rank, _)| *rank);
+        staged
+    }
+
     /// Opens the folder and an empty staging in it.
     fn open(&mut self) -> Result<&OpenFolder, Error> {
         if self.open.is_none() {

@@ -10,15 +10,18 @@ use std::{
 use instep_testkit::{Run, free_port, instep};
 use tempfile::TempDir;
 
+use crate::storage::Storage;
+
 /// Folders in place of `/srv` and of the working directory, and a Source in place of `https://example.org/`.
 pub(crate) struct Sandbox {
     folder: TempDir,
     ports: [u16; 3],
     source: Child,
+    storage: Storage,
 }
 
 impl Sandbox {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(storage: Storage) -> Self {
         let folder = TempDir::new().unwrap();
         let ports = [(); 3].map(|()| free_port().unwrap());
         for parent in ["srv/data", "data", "source"] {
@@ -33,7 +36,7 @@ impl Sandbox {
         let listen = format!("127.0.0.1:{}", ports[0]);
         let mut source = instep(["serve", "source", "--quiet", "--listen", &listen]);
         let source = source.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
-        Self { folder, ports, source }
+        Self { folder, ports, source, storage }
     }
 
     /// Runs the commands in a shell that ends with the first one that fails.
@@ -63,7 +66,8 @@ impl Sandbox {
     /// Puts the places of this sandbox into a command.
     fn place(&self, command: &str) -> String {
         let srv = format!("{}/srv/", self.folder.path().display());
-        command
+        self.storage
+            .place(command)
             .replace("cargo run --release --", "instep")
             .replace("https://example.org/", &format!("http://127.0.0.1:{}/", self.ports[0]))
             .replace("127.0.0.1:8080", &format!("127.0.0.1:{}", self.ports[1]))

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::bail;
 use clap::Args;
 use instep_source::serve::ServeOptions;
 
@@ -30,6 +31,11 @@ impl ServingArgs {
     ///
     /// Errors: options that contradict each other, or files they name that cannot be read.
     pub(crate) fn options(mut self, folder: &Path, config: &Config) -> anyhow::Result<ServeOptions> {
+        if self.source.is_delivered() {
+            bail!(
+                "A server serves the documents itself, and delivers none to object storage; use instep publish --out s3://..."
+            );
+        }
         let mut options = ServeOptions::new(folder);
         let (documents, dumps) = (options.publish.out.clone(), options.publish.dumps.policy);
         let small_snapshot_every = options.publish.lists.small_snapshot_every;

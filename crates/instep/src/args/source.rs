@@ -8,7 +8,9 @@ use std::{
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use instep_destination::{Contents, MaxDelete};
-use instep_source::{Archives, DumpPolicy, MaxDeletions, PatchOptions, PublishOptions, Unreadable};
+use instep_source::{
+    Archives, DumpPolicy, MaxDeletions, ObjectPlace, PatchOptions, PublishOptions, Unreadable,
+};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
@@ -23,6 +25,9 @@ use crate::{
     pages::STYLESHEET,
     web_archive::{Unpacked, is_web_archive, unpack},
 };
+
+/// The folder in the state for documents that are delivered to object storage.
+const DELIVERED_DOCUMENTS: &str = "documents";
 
 /// The content of a Source and the documents made of it.
 #[derive(Debug, Args)]
@@ -40,9 +45,12 @@ pub(crate) struct SourceArgs {
     from: Option<PathBuf>,
     #[command(flatten)]
     origins: OriginArgs,
-    /// Folder for the documents [default: DIR; serve: DIR/.instep/documents]
-    #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DOCUMENTS)]
-    out: Option<PathBuf>,
+    /// Folder for the documents, or s3://BUCKET/PREFIX for object storage [default: DIR; serve: DIR/.instep/documents]
+    #[arg(long, value_parser = place_of_documents, value_name = "DIR", help_heading = DOCUMENTS)]
+    out: Option<DocumentsOut>,
+    /// URL of the object storage of --out, if it is not that of AWS [default: AWS_ENDPOINT_URL]
+    #[arg(long, value_name = "URL", help_heading = DOCUMENTS, hide_short_help = true)]
+    endpoint_url: Option<String>,
     /// Folder for the catalogue [default: DIR/.instep]
     #[arg(long, value_parser = values::path, value_name = "DIR", help_heading = DOCUMENTS, hide_short_help = true)]
     state: Option<PathBuf>,
@@ -160,6 +168,20 @@ enum DumpChoice {
     Never,
 }
 
+/// The place of the documents.
+#[derive(Clone, Debug)]
+enum DocumentsOut {
+    Folder(PathBuf),
+    Objects(ObjectPlace),
+}
+
+fn place_of_documents(text: &str) -> Result<DocumentsOut, String> {
+    match ObjectPlace::is_meant(text) {
+        true => ObjectPlace::parse(text).map(DocumentsOut::Objects).map_err(|error| error.to_string()),
+        false => values::path(text).map(DocumentsOut::Folder),
+    }
+}
+
 fn algorithm(text: &str) -> Result<Algorithm, String> {
     match Algorithm::parse(text.trim()) {
         Algorithm::Other(name) => {
@@ -193,6 +215,11 @@ impl SourceArgs {
         let unpacked = unpack(&archive, base_url, &state)?;
         self.from = Some(unpacked.manifest.clone());
         Ok(Some(unpacked))
+    }
+
+    /// Returns `true` if the documents go to object storage.
+    pub(crate) fn is_delivered(&self) -> bool {
+        matches!(self.out, Some(DocumentsOut::Objects(_)))
     }
 
     /// Sets the folder of the catalogue if none is named.
@@ -230,14 +257,24 @@ impl SourceArgs {
             set.exclude.extend(self.exclude.iter().cloned());
             set.described_by = set.described_by.take().or_else(|| self.set_describedby.clone());
         }
-        options.out =
-            self.out.unwrap_or_else(|| match (documents.strip_prefix(&options.state), &self.state) {
-                (Ok(inside), Some(state)) => state.join(inside),
-                _ => documents.clone(),
-            });
+        let documents = match (documents.strip_prefix(&options.state), &self.state) {
+            (Ok(inside), Some(state)) => state.join(inside),
+            _ => documents,
+        };
         if let Some(state) = self.state {
             options.state = state;
         }
+        (options.out, options.deliver_to) = match self.out {
+            // They are made in a folder of their own, and delivered from there.
+            Some(DocumentsOut::Objects(place)) => (options.state.join(DELIVERED_DOCUMENTS), Some(place)),
+            Some(DocumentsOut::Folder(folder)) => (folder, None),
+            None => (documents, None),
+        };
+        options.deliver_to = match (options.deliver_to, self.endpoint_url) {
+            (Some(place), Some(endpoint)) => Some(place.at(endpoint)),
+            (None, Some(_)) => bail!("--endpoint-url needs --out s3://BUCKET/PREFIX"),
+            (place, None) => place,
+        };
         options.hash = self.hash;
         options.described_by = self.describedby;
         options.spec_version = self.spec_version;

@@ -67,6 +67,7 @@ Examples:
   instep publish /srv/data --base-url https://example.org/data/ --dry-run
   instep publish /srv/data --base-url https://example.org/ --exclude 'drafts/**' --hash md5,sha-256
   instep publish /srv/data --base-url https://example.org/data/ --host-setup nginx
+  instep publish /srv/data --base-url https://data.example.org/ --out s3://data.example.org
   instep publish /mnt/readonly --base-url https://example.org/ --out /srv/documents --state /var/lib/instep";
 
 impl PublishCommand {

@@ -107,6 +107,7 @@ impl PublishMonitor for Publishing {
             PublishPhase::Write => "writing documents",
             PublishPhase::Pack => "building packages",
             PublishPhase::Commit => "moving documents into place",
+            PublishPhase::Deliver => "delivering documents",
             _ => "working",
         });
         self.bar.set_message("");

@@ -1,0 +1,120 @@
+//! Failures of object storage in one line: what is wrong, and what to do.
+
+use instep_store::error_chain;
+use object_store::Error;
+
+use super::ObjectPlace;
+
+/// The most characters of an answer that is not understood.
+const SHOWN: usize = 300;
+
+/// Returns what a failure means. Services say it with a code; what has none is shown as it is.
+pub(super) fn sentence(error: &Error, place: &ObjectPlace) -> String {
+    let chain = error_chain(error);
+    let bucket = place.bucket();
+    match element(&chain, "Code").unwrap_or_default() {
+        "NoSuchBucket" => return format!("there is no bucket {bucket}; make it, or correct its name"),
+        "InvalidAccessKeyId" | "NotSignedUp" => {
+            return "the access key is not known there; check AWS_ACCESS_KEY_ID".to_owned();
+        }
+        "SignatureDoesNotMatch" => {
+            return "the secret key is wrong; check AWS_SECRET_ACCESS_KEY".to_owned();
+        }
+        "ExpiredToken" | "InvalidToken" => {
+            return "the session token has expired or is wrong; check AWS_SESSION_TOKEN".to_owned();
+        }
+        "RequestTimeTooSkewed" => return "the clock of this machine is wrong; set it".to_owned(),
+        "AuthorizationHeaderMalformed" | "PermanentRedirect" | "IllegalLocationConstraintException" => {
+            return other_region(bucket, element(&chain, "Region"));
+        }
+        "AccessDenied" | "AllAccessDisabled" | "AccountProblem" => return denied(bucket),
+        _ => {}
+    }
+    if chain.contains("169.254.") {
+        return "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned();
+    }
+    match error {
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => denied(bucket),
+        _ if chain.contains("redirect without LOCATION") => other_region(bucket, None),
+        _ => shortened(innermost(error)),
+    }
+}
+
+fn denied(bucket: &str) -> String {
+    format!(
+        "these credentials may not read and write in the bucket {bucket}; allow s3:ListBucket, s3:GetObject, \
+         s3:PutObject and s3:DeleteObject"
+    )
+}
+
+fn other_region(bucket: &str, region: Option<&str>) -> String {
+    let is_in =
+        region.map_or_else(|| "in another region".to_owned(), |region| format!("in the region {region}"));
+    let region = region.unwrap_or("its region");
+    format!("the bucket {bucket} is {is_in}; set AWS_REGION to {region}")
+}
+
+/// Returns the text of an element of the answer.
+fn element<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = answer.split_once(&format!("<{name}>"))?;
+    Some(rest.split_once("</")?.0)
+}
+
+/// Returns the failure without the layers around it that say nothing of their own: from our own client on, or from the
+/// answer of the service.
+fn innermost(error: &Error) -> String {
+    let causes =
+        std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
+    let own = causes.clone().find(|cause| cause.is::<instep_net::HttpError>());
+    let answer = causes.clone().find(|cause| cause.to_string().starts_with("Server returned"));
+    own.or(answer).or_else(|| causes.last()).map(error_chain).unwrap_or_default()
+}
+
+fn shortened(text: String) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(code: &str, more: &str) -> String {
+        let source =
+            format!("400 Bad Request: <Error><Code>{code}</Code><Message>No</Message>{more}</Error>");
+        let error = Error::Generic { store: "S3", source: source.into() };
+        sentence(&error, &ObjectPlace::parse("s3://library/docs").unwrap())
+    }
+
+    #[test]
+    fn each_failure_that_operators_meet_is_one_clear_line() {
+        for (code, more, expected) in [
+            ("NoSuchBucket", "", "no bucket library"),
+            ("InvalidAccessKeyId", "<AWSAccessKeyId>7391</AWSAccessKeyId>", "check AWS_ACCESS_KEY_ID"),
+            ("SignatureDoesNotMatch", "<StringToSign>7391</StringToSign>", "check AWS_SECRET_ACCESS_KEY"),
+            ("ExpiredToken", "", "check AWS_SESSION_TOKEN"),
+            ("AccessDenied", "", "allow s3:ListBucket"),
+            ("AuthorizationHeaderMalformed", "<Region>eu-west-1</Region>", "set AWS_REGION to eu-west-1"),
+            ("PermanentRedirect", "", "set AWS_REGION"),
+            ("RequestTimeTooSkewed", "", "clock"),
+            ("SlowDown", "", "SlowDown"),
+        ] {
+            let said = said(code, more);
+            assert!(
+                said.contains(expected) && !said.contains('\n') && !said.contains("7391"),
+                "{code}: {said}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_machine_without_credentials_is_told_what_to_set() {
+        let source = "Error performing PUT http://169.254.169.254/latest/api/token";
+        let error = Error::Generic { store: "S3", source: source.into() };
+        let place = ObjectPlace::parse("s3://library").unwrap();
+        assert!(sentence(&error, &place).contains("set AWS_ACCESS_KEY_ID"));
+    }
+}

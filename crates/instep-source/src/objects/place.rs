@@ -1,0 +1,133 @@
+//! A place in object storage: a bucket, and a prefix in it.
+
+use std::fmt;
+#[cfg(feature = "objects")]
+use std::sync::Arc;
+
+#[cfg(feature = "objects")]
+use object_store::ObjectStore;
+
+use crate::Error;
+
+/// The scheme of the URLs of places.
+const SCHEME: &str = "s3://";
+
+/// A bucket and a prefix in it: `s3://bucket/prefix`. Credentials are no part of it; they come from the environment
+/// (`AWS_ACCESS_KEY_ID` and its companions), each time that it is used.
+#[derive(Clone, Debug)]
+pub struct ObjectPlace {
+    bucket: String,
+    prefix: String,
+    endpoint: Option<String>,
+    #[cfg(feature = "objects")]
+    store: Option<Arc<dyn ObjectStore>>,
+}
+
+impl ObjectPlace {
+    /// Returns `true` for text that is meant as such a place.
+    pub fn is_meant(text: &str) -> bool {
+        text.starts_with(SCHEME)
+    }
+
+    /// Parses `s3://bucket` or `s3://bucket/prefix`.
+    ///
+    /// # Errors
+    /// If it has no bucket, or a prefix that no URL has as a path: with empty segments, `.` or `..`.
+    pub fn parse(url: &str) -> Result<Self, Error> {
+        let wrong = |what: &str| Error::option("out", format!("{url:?} {what}; write s3://bucket/prefix"));
+        let rest = url.strip_prefix(SCHEME).ok_or_else(|| wrong("is no place in object storage"))?;
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        if bucket.is_empty() || !bucket.bytes().all(is_allowed) {
+            return Err(wrong("names no bucket"));
+        }
+        let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+        let is_segment = |segment: &str| {
+            !matches!(segment, "" | "." | "..")
+                && segment.bytes().all(|byte| byte == b'=' || is_allowed(byte))
+        };
+        if !prefix.is_empty() && !prefix.split('/').all(is_segment) {
+            return Err(wrong(
+                "has a prefix with other characters than letters, digits, '.', '-', '_', '=' and '/'",
+            ));
+        }
+        Ok(Self {
+            bucket: bucket.to_owned(),
+            prefix: prefix.to_owned(),
+            endpoint: None,
+            #[cfg(feature = "objects")]
+            store: None,
+        })
+    }
+
+    /// Uses another service than that of AWS, by its `http` or `https` URL; without it `AWS_ENDPOINT_URL` says which.
+    #[must_use]
+    pub fn at(self, endpoint: impl Into<String>) -> Self {
+        Self { endpoint: Some(endpoint.into()), ..self }
+    }
+
+    /// Uses a store that the application has opened, of whatever kind; the bucket is only a name then.
+    #[cfg(feature = "objects")]
+    #[must_use]
+    pub fn in_store(self, store: Arc<dyn ObjectStore>) -> Self {
+        Self { store: Some(store), ..self }
+    }
+
+    /// Returns the name of the bucket.
+    pub fn bucket(&self) -> &str {
+        &self.bucket
+    }
+
+    /// Returns the prefix, without slashes at its ends.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    #[cfg(feature = "objects")]
+    pub(super) fn endpoint(&self) -> Option<&str> {
+        self.endpoint.as_deref()
+    }
+
+    #[cfg(feature = "objects")]
+    pub(super) fn store(&self) -> Option<Arc<dyn ObjectStore>> {
+        self.store.clone()
+    }
+}
+
+impl fmt::Display for ObjectPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.prefix.is_empty() { "" } else { "/" };
+        write!(f, "{SCHEME}{}{separator}{}", self.bucket, self.prefix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ObjectPlace;
+
+    #[test]
+    fn a_place_is_a_bucket_and_a_prefix() {
+        for (url, bucket, prefix, shown) in [
+            ("s3://data", "data", "", "s3://data"),
+            ("s3://data/", "data", "", "s3://data"),
+            ("s3://data.example.org/a/b/", "data.example.org", "a/b", "s3://data.example.org/a/b"),
+        ] {
+            let place = ObjectPlace::parse(url).unwrap();
+            assert_eq!((place.bucket(), place.prefix()), (bucket, prefix));
+            assert_eq!(place.to_string(), shown);
+        }
+        for wrong in [
+            "",
+            "data",
+            "s3://",
+            "s3:///a",
+            "s3://a b/",
+            "s3://a/../b",
+            "s3://a//b",
+            "s3://a/b?c",
+            "s3://k:s@a/",
+        ] {
+            assert!(ObjectPlace::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Delivers the documents in place to object storage, in the order in which readers may see them there.
+//!
+//! What is to be delivered is recorded before documents are put in place, and struck out once it is delivered: a
+//! delivery that fails or is killed goes on with the next publication.
+
+mod steps;
+
+use std::{
+    cmp::Reverse,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use instep_store::RootFolder;
+
+use super::context::SourceContext;
+use crate::{
+    Error, PublishMonitor, PublishPhase, PublishProgress,
+    catalogue::NamedValue,
+    objects::{Bucket, ObjectPlace},
+    records::{DeliveryStep, OUTBOX, Outbox, PublishedSource, UndeliveredDocument},
+    render::is_immutable,
+    sink::Rank,
+};
+
+/// Documents that are delivered together, where their order does not matter.
+const GROUP: usize = 64;
+
+/// The longest time for which a delivery is not recorded: a killed one delivers this much again.
+const RECORDED_EVERY: Duration = Duration::from_secs(1);
+
+impl SourceContext {
+    /// Returns the record that these documents, in the order in which they are put in place, and these removals are to
+    /// be delivered; `None` if nothing ever is.
+    pub(super) fn owing(
+        &self,
+        placed: &[(Rank, &str)],
+        removed: &[String],
+        before: &PublishedSource,
+    ) -> Result<Option<NamedValue>, Error> {
+        let Some(mut outbox) = OUTBOX.read(&self.catalogue)? else { return Ok(None) };
+        match &self.options.deliver_to {
+            Some(place) if outbox.place == place.to_string() => {
+                let is_new = |name: &str| !before.documents.contains_key(name);
+                let placed = placed.iter().map(|(rank, name)| steps::placed(*rank, name, is_new(name)));
+                outbox.add(placed.chain(removed.iter().map(|name| steps::removed(name))).collect());
+            }
+            // What is put in place now goes elsewhere.
+            _ => outbox.everything = true,
+        }
+        Ok(Some(OUTBOX.write(&outbox)))
+    }
+
+    /// Delivers what is not delivered yet. Returns the number of documents.
+    ///
+    /// # Errors
+    /// If object storage fails, or has objects of others at the names of documents.
+    pub(super) fn deliver(&self, monitor: &dyn PublishMonitor) -> Result<u64, Error> {
+        let Some(place) = &self.options.deliver_to else { return Ok(0) };
+        let outbox = self.outbox(place)?;
+        if outbox.documents.is_empty() {
+            return Ok(0);
+        }
+        monitor.phase(PublishPhase::Deliver);
+        let total = outbox.documents.len();
+        let mut delivery = PlannedDelivery::new(outbox, self.out())?;
+        let delivered = delivery.run(self, place, monitor);
+        self.keep_outbox(&delivery.outbox())?;
+        delivered.map(|()| total as u64).map_err(|failure| match failure {
+            DeliveryFailure::Storage(what) => {
+                let delivered = total - delivery.len();
+                Error::Delivery { place: place.to_string(), delivered, total, what }
+            }
+            DeliveryFailure::Other(error) => error,
+        })
+    }
+
+    /// Returns what is to be delivered to a place. Of a place that is new, or of which nothing is known, that is every
+    /// document of the folder.
+    fn outbox(&self, place: &ObjectPlace) -> Result<Outbox, Error> {
+        let known = OUTBOX.read(&self.catalogue)?.unwrap_or_default();
+        if known.place == place.to_string() && !known.everything {
+            return Ok(known);
+        }
+        let mark = if known.mark.is_empty() {
+            steps::mark(&self.policy.place, self.catalogue.now())
+        } else {
+            known.mark
+        };
+        let documents = steps::all_in(self.out())?;
+        let outbox = Outbox { place: place.to_string(), mark, everything: false, documents };
+        self.keep_outbox(&outbox)?;
+        Ok(outbox)
+    }
+
+    fn keep_outbox(&self, outbox: &Outbox) -> Result<(), Error> {
+        Ok(self.catalogue.set_meta(vec![OUTBOX.write(outbox)])?)
+    }
+}
+
+/// The reason why a delivery ended early.
+enum DeliveryFailure {
+    /// Object storage, in one line.
+    Storage(String),
+    /// Anything else.
+    Other(Error),
+}
+
+impl From<String> for DeliveryFailure {
+    fn from(what: String) -> Self {
+        Self::Storage(what)
+    }
+}
+
+impl From<Error> for DeliveryFailure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// A delivery under way: what is left of it.
+struct PlannedDelivery {
+    folder: RootFolder,
+    record: Outbox,
+    puts: Vec<UndeliveredDocument>,
+    removals: Vec<UndeliveredDocument>,
+}
+
+impl PlannedDelivery {
+    /// Puts what is in the folder, and removes what is not: the folder is what was published.
+    fn new(mut record: Outbox, folder: &Path) -> Result<Self, Error> {
+        let root = RootFolder::open(folder).map_err(Error::read(folder))?;
+        let documents = std::mem::take(&mut record.documents);
+        let is_there =
+            |document: &UndeliveredDocument| root.kind(&document.name).is_ok_and(|kind| kind.is_some());
+        let (puts, mut removals): (_, Vec<_>) = documents.into_iter().partition(is_there);
+        // What refers to others goes before them.
+        removals.sort_by_key(|document| Reverse(steps::step_of(&document.name)));
+        Ok(Self { folder: root, record, puts, removals })
+    }
+
+    fn len(&self) -> usize {
+        self.puts.len() + self.removals.len()
+    }
+
+    /// Returns the record of what is left.
+    fn outbox(&self) -> Outbox {
+        let documents = self.puts.iter().chain(&self.removals).cloned().collect();
+        Outbox { documents, ..self.record.clone() }
+    }
+
+    fn run(
+        &mut self,
+        source: &SourceContext,
+        place: &ObjectPlace,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<(), DeliveryFailure> {
+        let bucket = Bucket::open(place, &self.record.mark)?;
+        if !source.options.overwrite_documents {
+            self.refuse_overwriting(&bucket, place)?;
+        }
+        let (total, mut bytes, mut recorded) = (self.len(), 0, Instant::now());
+        while self.len() > 0 {
+            if self.puts.is_empty() {
+                let first = steps::step_of(&self.removals[0].name);
+                let alike = self.removals.iter().take(GROUP);
+                let group = alike.take_while(|document| steps::step_of(&document.name) == first).count();
+                let names: Vec<_> = names(&self.removals[..group]).collect();
+                bucket.remove(&names)?;
+                self.removals.drain(..group);
+            } else {
+                let group = together(&self.puts);
+                let names: Vec<_> = names(&self.puts[..group]).collect();
+                bytes += bucket.put(&names, &|name| self.folder.entry(name))?;
+                self.puts.drain(..group);
+            }
+            let done = (total - self.len()) as u64;
+            monitor.progress(PublishProgress::new(PublishPhase::Deliver, done, bytes));
+            if recorded.elapsed() >= RECORDED_EVERY {
+                source.keep_outbox(&self.outbox())?;
+                recorded = Instant::now();
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to replace objects that this Source did not write (C15). Names that carry a moment or a digest are
+    /// nobody else's.
+    fn refuse_overwriting(&self, bucket: &Bucket, place: &ObjectPlace) -> Result<(), DeliveryFailure> {
+        let new = self.puts.iter().filter(|document| document.is_new);
+        let asked: Vec<_> =
+            new.map(|new| new.name.as_str()).filter(|name| !is_immutable(name.as_bytes())).collect();
+        let names = bucket.foreign(&asked)?;
+        match names.is_empty() {
+            true => Ok(()),
+            false => Err(Error::DocumentsInTheWay { folder: place.to_string().into(), names }.into()),
+        }
+    }
+}
+
+/// Returns the number of documents, from the first one on, that may be delivered in any order.
+fn together(documents: &[UndeliveredDocument]) -> usize {
+    let first = documents.first().map(|document| document.step).filter(|step| *step <= DeliveryStep::Part);
+    let alike = documents.iter().take_while(|document| Some(document.step) == first);
+    alike.take(GROUP).count().max(1)
+}
+
+fn names(documents: &[UndeliveredDocument]) -> impl Iterator<Item = &str> {
+    documents.iter().map(|document| document.name.as_str())
+}
