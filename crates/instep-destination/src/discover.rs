@@ -1,5 +1,6 @@
 //! From any URL to the Source's capabilities. Resources are not fetched here.
 
+mod activity;
 mod climb;
 mod error;
 mod explore;

@@ -73,7 +73,7 @@ pub struct SyncOptions {
     pub changes: Option<Arc<dyn ChangeSink>>,
     /// The address at which hubs reach this Destination while it follows; it subscribes to no hub if `None`.
     pub callbacks: Option<CallbackOptions>,
-    /// Where each exchange is kept as WARC too; nowhere if `None`.
+    /// The archive in which each exchange is kept as WARC too; none if `None`.
     pub archive: Option<ArchiveOptions>,
     /// Options of access to the network.
     pub access: AccessOptions,

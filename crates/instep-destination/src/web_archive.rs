@@ -1,4 +1,4 @@
-//! What is fetched, kept as WARC files beside the copy: each exchange as it was on the wire, and the members of packages.
+//! Everything that is fetched, kept as WARC files beside the copy: each exchange as it was on the wire, and the members of packages.
 //!
 //! A thread of its own writes, in the order in which bodies end. A group of the copy is committed only when what brought
 //! it is on the disk here, so that a crash loses nothing of the archive that the copy has.

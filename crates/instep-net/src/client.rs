@@ -1,8 +1,7 @@
 //! The client: sends requests, follows redirects, judges answers.
 
 use std::{
-    error::Error as StdError,
-    fmt, io,
+    fmt,
     net::IpAddr,
     sync::{
         Arc,
@@ -34,6 +33,7 @@ use crate::{
     retry,
     stream::Stream,
     traffic::Traffic,
+    unconnected::connect_failure,
     witness::Exchange,
 };
 
@@ -392,38 +392,4 @@ fn is_followed(request: &Request, status: StatusCode) -> bool {
         301..=303 => request.content.is_none(),
         _ => false,
     }
-}
-
-/// Finds the reason of a failed connection in the chain of its causes.
-fn connect_failure(uri: &Uri, source: BoxError) -> HttpError {
-    if let Some(reason) = cause::<Refusal>(&*source) {
-        return refused(uri, reason.clone());
-    }
-    // A certificate that is wrong, or an option that cannot be used, stays so.
-    let transient = cause::<rustls::Error>(&*source).is_none() && cause::<HttpError>(&*source).is_none();
-    // Who does not know TLS may end the connection at its first bytes.
-    let ended = causes(&*source)
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::UnexpectedEof);
-    let failure = cause::<rustls::Error>(&*source).and_then(ProtocolFailure::of);
-    let source = match failure.or(ended.then_some(ProtocolFailure::NotTls)) {
-        Some(failure) => failure.into(),
-        None => source,
-    };
-    HttpError::Connect { uri: uri.to_string(), transient, source }
-}
-
-/// Returns the first error of a type in a chain.
-fn cause<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
-    causes(error).find_map(|error| error.downcast_ref())
-}
-
-/// Returns the errors of a chain. An `io::Error` hides the one that it wraps, so it is looked into.
-fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&error| {
-        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            Some(wrapped) => Some(wrapped as &(dyn StdError + 'static)),
-            None => error.source(),
-        }
-    })
 }

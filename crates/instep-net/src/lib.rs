@@ -26,6 +26,7 @@ mod scope;
 mod stream;
 mod tls;
 mod traffic;
+mod unconnected;
 mod validators;
 mod witness;
 

@@ -1,4 +1,4 @@
-//! What goes over the wire, told to whoever archives it.
+//! Exchanges as they go over the wire, told to whoever archives them.
 
 use std::{fmt, time::SystemTime};
 

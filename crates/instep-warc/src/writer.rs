@@ -12,6 +12,10 @@ use crate::head::WarcHead;
 /// Bytes that are read and compressed at a time.
 const STEP: usize = 64 << 10;
 
+/// Records of so few bytes are stored in their gzip member as they are: to compress one costs more time than it saves
+/// space.
+const SMALL: usize = 1_024;
+
 /// Two line ends after each block (WARC 1.1 §4).
 const END: &[u8] = b"\r\n\r\n";
 
@@ -49,13 +53,19 @@ impl<W: Write> WarcWriter<W> {
     /// If the block has another length, or writing fails. Then the file may end within the record.
     pub fn write(&mut self, head: &WarcHead, length: u64, block: &mut dyn Read) -> io::Result<WrittenRecord> {
         let offset = self.offset;
-        self.compress.reset();
         self.crc.reset();
         // No name, no time, no system: the same records are the same bytes.
         self.member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
         let mut text = std::mem::take(&mut self.block);
         let mut start = Vec::with_capacity(512);
         head.write(length, &mut start);
+        if let Some(small) =
+            usize::try_from(length).ok().filter(|length| start.len() + length + END.len() <= SMALL)
+        {
+            self.block = text;
+            return self.store(start, small, block, offset);
+        }
+        self.compress.reset();
         self.deflate(&start, FlushCompress::None)?;
         let mut left = length;
         while left > 0 {
@@ -72,6 +82,32 @@ impl<W: Write> WarcWriter<W> {
         }
         self.block = text;
         self.deflate(END, FlushCompress::Finish)?;
+        self.end(offset)
+    }
+
+    /// Writes a small record: one block that is stored (RFC 1951 §3.2.4).
+    fn store(
+        &mut self,
+        mut record: Vec<u8>,
+        length: usize,
+        block: &mut dyn Read,
+        offset: u64,
+    ) -> io::Result<WrittenRecord> {
+        let begin = record.len();
+        record.resize(begin + length, 0);
+        block.read_exact(&mut record[begin..])?;
+        record.extend_from_slice(END);
+        let stored = u16::try_from(record.len()).map_err(io::Error::other)?;
+        self.crc.update(&record);
+        self.member.push(1);
+        self.member.extend_from_slice(&stored.to_le_bytes());
+        self.member.extend_from_slice(&(!stored).to_le_bytes());
+        self.member.extend_from_slice(&record);
+        self.end(offset)
+    }
+
+    /// Ends a member with its check sum and its length.
+    fn end(&mut self, offset: u64) -> io::Result<WrittenRecord> {
         self.member.extend_from_slice(&self.crc.sum().to_le_bytes());
         self.member.extend_from_slice(&self.crc.amount().to_le_bytes());
         self.put()?;

@@ -3,6 +3,7 @@
 //! The libraries do the work. This crate turns options into their settings, and their events and reports into text
 //! for people or JSON lines for programs.
 
+mod activities;
 mod advice;
 mod args;
 mod bag;

@@ -23,7 +23,7 @@ const MANIFEST: &str = "resources.jsonl";
 pub(crate) struct Unpacked {
     /// The manifest of its resources.
     pub(crate) manifest: PathBuf,
-    /// What could not be used, each with its file and the byte where it begins.
+    /// Records that could not be used, each with its file and the byte where it begins.
     pub(crate) faults: Vec<String>,
     /// Resources that are not below the base URL.
     pub(crate) elsewhere: u64,

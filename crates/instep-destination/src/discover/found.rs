@@ -55,6 +55,8 @@ pub struct CapabilitySet {
     pub capabilities: BTreeMap<Capability, Offer>,
     /// Further entries of a capability (AMB-B34): channels alone may have several.
     pub(crate) further: Vec<(Capability, Offer)>,
+    /// Its documents were made of others, and are not there at their URIs.
+    pub(crate) is_translated: bool,
 }
 
 impl CapabilitySet {

@@ -6,7 +6,7 @@ use http::header;
 use instep_net::{HttpError, Origin};
 use resourcesync::{ReadError, SyntaxErrorKind, Uri, discovery};
 
-use super::{DiscoverError, Discovered, Trouble, Way, climb};
+use super::{DiscoverError, Discovered, Trouble, Way, activity, climb};
 use crate::{
     documents::{DocumentError, Documents, Download},
     error::error_chain,
@@ -101,6 +101,10 @@ impl<'a> Search<'a> {
         let uri = download.uri.clone();
         let document = match download.document() {
             Ok(document) => document,
+            Err(_) if activity::is_collection(&download) => {
+                let found = activity::read(asked_for, way, download, self.documents).await;
+                return Ok(self.sight(&uri, found));
+            }
             Err(source) => {
                 self.note(&uri, &source);
                 if is_meant_as_document(&source, &download) {
@@ -110,12 +114,19 @@ impl<'a> Search<'a> {
             }
         };
         match climb::from(asked_for, document, way, self.documents, self.sets).await {
-            Ok(found) => Ok(Sight::Found(found)),
             Err(error @ DiscoverError::NoSuchSet { .. }) => Err(error),
+            found => Ok(self.sight(&uri, found)),
+        }
+    }
+
+    /// Keeps the reason why a document cannot be used, for the end of the search.
+    fn sight(&mut self, uri: &Uri, found: Result<Discovered, DiscoverError>) -> Sight {
+        match found {
+            Ok(found) => Sight::Found(found),
             Err(error) => {
-                self.note(&uri, &error);
+                self.note(uri, &error);
                 self.invalid.get_or_insert(error);
-                Ok(Sight::Nothing)
+                Sight::Nothing
             }
         }
     }

@@ -57,6 +57,14 @@ pub enum DocumentError {
         #[source]
         source: io::Error,
     },
+    /// It arrived and is no collection of activities, or a damaged one.
+    #[error("{uri} cannot be read as a collection of activities: {what}")]
+    Activities {
+        /// The collection or its page.
+        uri: String,
+        /// The fault.
+        what: String,
+    },
     /// It arrived and is not a document.
     #[error("{uri} cannot be read as a document")]
     Read {
@@ -71,6 +79,13 @@ pub enum DocumentError {
 impl DocumentError {
     /// Returns `true` if it arrived and cannot be used, rather than not arriving.
     pub fn is_invalid(&self) -> bool {
-        matches!(self, Self::TooLarge { .. } | Self::TooMany { .. } | Self::Coding { .. } | Self::Read { .. })
+        matches!(
+            self,
+            Self::TooLarge { .. }
+                | Self::TooMany { .. }
+                | Self::Coding { .. }
+                | Self::Activities { .. }
+                | Self::Read { .. }
+        )
     }
 }

@@ -37,6 +37,7 @@ impl From<DocumentError> for Error {
             | DocumentError::TooMany { ref uri, .. }
             | DocumentError::File { ref uri }
             | DocumentError::Coding { ref uri, .. }
+            | DocumentError::Activities { ref uri, .. }
             | DocumentError::Read { ref uri, .. } => {
                 Self::InvalidDocument { url: uri.clone(), what: error_chain(&error) }
             }

@@ -120,7 +120,9 @@ impl Inventory {
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<(), Error> {
-        let Some(offer) = found.get(&Capability::ResourceList) else { return Ok(()) };
+        let Some(offer) = found.get(&Capability::ResourceList).filter(|_| !found.is_translated) else {
+            return Ok(());
+        };
         let Some(read) = set.records.iter().find(|record| record.uri == offer.uri).cloned() else {
             return Ok(());
         };

@@ -1,8 +1,8 @@
-//! Where an archive lies.
+//! The place of an archive.
 
 use std::path::PathBuf;
 
-/// Where exchanges are kept as WARC.
+/// The place where exchanges are kept as WARC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchiveOptions {

@@ -1,4 +1,4 @@
-//! What a killed run left of a file: its whole records stay.
+//! Files that a killed run left: their whole records stay.
 
 use std::{fs, io, path::Path};
 

@@ -201,10 +201,11 @@ impl SourceArgs {
     ///
     /// Errors: the archive cannot be read, or nothing of it can be published at the base URL.
     pub(crate) fn unpack(&mut self, folder: &Path, base_url: &str) -> anyhow::Result<Option<Unpacked>> {
-        let Some(archive) = self.from.as_ref().map(|from| folder.join(from)) else { return Ok(None) };
-        if !is_web_archive(&archive) || Contents::are_at(&archive) {
+        let Some(from) = &self.from else { return Ok(None) };
+        let mut places = [from.clone(), folder.join(from)].into_iter();
+        let Some(archive) = places.find(|place| is_web_archive(place) && !Contents::are_at(place)) else {
             return Ok(None);
-        }
+        };
         if base_url.is_empty() {
             bail!(
                 "The resources of {} have URIs of their own; give their beginning as --base-url",

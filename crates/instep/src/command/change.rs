@@ -19,9 +19,7 @@ use crate::{
     listener::RunningServer,
     ui::{Output, format::count, publishing::Publishing},
 };
-
-/// Changes per request or transaction.
-const AT_ONCE: usize = 1_000;
+use stream::AT_ONCE;
 
 /// Report resources as added, changed or removed
 ///

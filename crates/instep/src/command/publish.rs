@@ -8,10 +8,16 @@ use instep_source::{DumpPolicy, PublishOptions};
 use serde_json::json;
 
 use crate::{
-    args::{headings::WHAT_TO_PUBLISH, source::SourceArgs, values, waiting::WaitArgs},
+    activities,
+    args::{
+        headings::{DOCUMENTS, WHAT_TO_PUBLISH},
+        source::SourceArgs,
+        values,
+        waiting::WaitArgs,
+    },
     config::Config,
     exit::Exit,
-    publication::publish_once,
+    publication::publish_once_and,
     ui::{
         LineLevel, Output,
         format::{count, counted},
@@ -39,6 +45,9 @@ pub(crate) struct PublishCommand {
     /// Show what would be published; write nothing
     #[arg(short = 'n', long, help_heading = WHAT_TO_PUBLISH)]
     dry_run: bool,
+    /// Also write the changes as a collection of activities (IIIF Change Discovery); its objects have this type
+    #[arg(long, value_name = "TYPE", help_heading = DOCUMENTS, hide_short_help = true)]
+    activities: Option<String>,
     #[command(flatten)]
     source: SourceArgs,
     #[command(flatten)]
@@ -94,10 +103,15 @@ impl PublishCommand {
         match (self.host_setup, self.dry_run) {
             (Some(server), _) => show_setup(server, &options, output),
             (None, true) => preview(&options, output),
-            (None, false) => match publish_once("publish", &options, self.wait, output)? {
-                Exit::Done if has_faults => Ok(Exit::Problems),
-                exit => Ok(exit),
-            },
+            (None, false) => {
+                match publish_once_and("publish", &options, self.wait, output, &|_| match &self.activities {
+                    Some(kind) => activities::write(&options.out, &base_url, kind).map(drop),
+                    None => Ok(()),
+                })? {
+                    Exit::Done if has_faults => Ok(Exit::Problems),
+                    exit => Ok(exit),
+                }
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ const END: &str = "<!--/instep-->";
 /// The namespace of ResourceSync.
 const TERMS: &str = "http://www.openarchives.org/rs/terms/";
 
-/// What a Sitemap says once it is a Resource List.
+/// The words that make a Resource List of a Sitemap.
 pub(super) struct Addition<'a> {
     /// The Capability List.
     pub(super) up: &'a str,

@@ -172,7 +172,7 @@ impl States {
     }
 }
 
-/// What is published may be read by everybody.
+/// Lets everybody read a file, because it is published.
 fn readable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     file.set_permissions(std::fs::Permissions::from_mode(0o644))

@@ -10,13 +10,15 @@ use std::{
 use instep_source::{Publisher, Recorded, ReportedChange};
 use serde_json::{Value, json};
 
-use super::AT_ONCE;
 use crate::{
     args::waiting::WaitArgs,
     exit::Exit,
     listener::RunningServer,
     ui::{Output, format::count, output::typed, publishing::Publishing},
 };
+
+/// Changes per request or transaction.
+pub(super) const AT_ONCE: usize = 1_000;
 
 /// Lines that are read ahead.
 const AHEAD: usize = 4_000;
@@ -39,7 +41,7 @@ struct LineCounts {
     reported: u64,
     refused: u64,
     recorded: Recorded,
-    /// Who recorded the last ones.
+    /// The recorder of the last ones: a server, or this command.
     by: &'static str,
 }
 

@@ -1,0 +1,116 @@
+//! Collections of activities (IIIF Change Discovery 1.0), read as a Source: their activities become a Change List, or at
+//! level 0, where nobody says when, a Resource List.
+
+mod page;
+
+use std::collections::BTreeSet;
+
+use instep_net::Origin;
+use resourcesync::{Capability, Change, Uri};
+
+use super::{CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way};
+use crate::documents::{Document, Documents, Download};
+use page::{Activity, CollectionPage, parse};
+
+/// Pages of a collection that are read.
+const MOST_PAGES: usize = 20_000;
+
+/// Returns `true` if a body is a collection of activities, or a page of one.
+pub(super) fn is_collection(download: &Download) -> bool {
+    let is_json = download.media_type().is_some_and(|of| of == "application/json" || of.ends_with("+json"));
+    is_json && parse(download).is_ok_and(|page| page.is_collection())
+}
+
+/// Reads a collection, its pages from the last to the first, as clients of the specification do.
+///
+/// # Errors
+/// If a page cannot be had or read: changes before it would be unknown, and nobody would know.
+pub(super) async fn read(
+    asked_for: &Uri,
+    way: Way,
+    first: Download,
+    documents: &Documents,
+) -> Result<Discovered, DiscoverError> {
+    let invalid = |uri: &Uri, source| DiscoverError::Invalid { uri: uri.clone(), source };
+    let uri = first.uri.clone();
+    let speaker = Origin::parse(uri.as_str()).ok();
+    let mut page = parse(&first).map_err(|source| invalid(&uri, source))?;
+    let (mut at, mut seen, mut pages) = (uri.clone(), BTreeSet::from([uri.clone()]), Vec::new());
+    let mut troubles = Vec::new();
+    loop {
+        let CollectionPage { activities, before, unusable, .. } = page;
+        for what in unusable {
+            troubles.push(Trouble::new(&at, what));
+        }
+        pages.push(activities);
+        let Some(next) = before else { break };
+        if !seen.insert(next.clone()) || seen.len() > MOST_PAGES {
+            troubles.push(Trouble::new(&next, "the pages go in a circle, or are too many"));
+            break;
+        }
+        let download =
+            documents.get(&next, speaker.as_ref()).await.map_err(|source| invalid(&next, source))?;
+        page = parse(&download).map_err(|source| invalid(&next, source))?;
+        at = next;
+    }
+    // In the order of time: the last page was read first.
+    let activities = pages.into_iter().rev().flatten();
+    let (capability, text) = translate(activities);
+    let document = documents.keep(&uri, text.as_bytes()).map_err(|source| invalid(&uri, source))?;
+    Ok(found(asked_for, way, (capability, document), troubles))
+}
+
+fn found(
+    asked_for: &Uri,
+    way: Way,
+    (capability, document): (Capability, Document),
+    troubles: Vec<Trouble>,
+) -> Discovered {
+    let mut offer = Offer::new(document.uri.clone(), Vec::new());
+    offer.document = Some(document);
+    let mut set = CapabilitySet { asked_for: Some(asked_for.clone()), ..CapabilitySet::default() };
+    set.is_translated = true;
+    set.capabilities.insert(capability, offer);
+    Discovered {
+        source_description: None,
+        sets: vec![set],
+        other_sets: Vec::new(),
+        way,
+        troubles,
+        crawl_delay: None,
+    }
+}
+
+/// Returns the document that says the same as activities in the order of time.
+fn translate(activities: impl Iterator<Item = Activity>) -> (Capability, String) {
+    let mut activities: Vec<Activity> = activities.collect();
+    let is_timed = activities.iter().any(|activity| activity.time.is_some());
+    let capability = if is_timed { Capability::ChangeList } else { Capability::ResourceList };
+    let mut text = String::from(
+        "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" xmlns:rs=\"http://www.openarchives.org/rs/terms/\">",
+    );
+    // A publisher keeps at least the last activity of each object, whenever that was: nothing before is missing.
+    let from = if is_timed { " from=\"1970-01-01T00:00:00Z\"" } else { "" };
+    text.push_str(&format!("<rs:md capability=\"{}\"{from}/>", capability.as_str()));
+    if !is_timed {
+        // Level 0 names objects; the one that is named last counts, and those that are gone are not named.
+        let mut named = BTreeSet::new();
+        activities.reverse();
+        activities
+            .retain(|activity| named.insert(activity.object.clone()) && activity.change != Change::Deleted);
+    }
+    for Activity { object, change, time } in activities {
+        let loc = object.as_str().replace('&', "&amp;").replace('<', "&lt;");
+        text.push_str(&format!("<url><loc>{loc}</loc>"));
+        if is_timed {
+            let time = time.map(|time| format!(" datetime=\"{time}\"")).unwrap_or_default();
+            text.push_str(&format!("<rs:md change=\"{}\"{time}/>", change.as_str()));
+        }
+        text.push_str("</url>");
+    }
+    text.push_str("</urlset>");
+    (capability, text)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! One page of a collection of activities.
+
+use resourcesync::{Change, DateTime, Uri};
+use serde_json::Value;
+
+use crate::documents::{DocumentError, Download};
+
+/// Bytes of a page.
+const MOST_BYTES: usize = 32 << 20;
+
+/// An activity: something that was done with one object.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Activity {
+    pub(super) object: Uri,
+    pub(super) change: Change,
+    /// The time at which it was done; `None` at level 0.
+    pub(super) time: Option<DateTime>,
+}
+
+/// A page, or the collection itself, which has no activities of its own.
+#[derive(Debug, Default)]
+pub(super) struct CollectionPage {
+    kind: String,
+    /// The activities in the order of time.
+    pub(super) activities: Vec<Activity>,
+    /// The page with the activities before these; of a collection, its last page.
+    pub(super) before: Option<Uri>,
+    /// Activities that could not be used, and why.
+    pub(super) unusable: Vec<String>,
+}
+
+impl CollectionPage {
+    pub(super) fn is_collection(&self) -> bool {
+        matches!(&*self.kind, "OrderedCollection" | "OrderedCollectionPage")
+    }
+}
+
+/// Reads a page.
+///
+/// # Errors
+/// If it is no JSON, or not of activities.
+pub(super) fn parse(download: &Download) -> Result<CollectionPage, DocumentError> {
+    let wrong = |what: String| DocumentError::Activities { uri: download.uri.as_str().to_owned(), what };
+    let text = download.start(MOST_BYTES + 1).map_err(|error| wrong(error.to_string()))?;
+    if text.len() > MOST_BYTES {
+        return Err(wrong(format!("more than {MOST_BYTES} bytes")));
+    }
+    let json: Value = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    let page = page_of(&json, &download.uri);
+    match page.is_collection() {
+        true => Ok(page),
+        false => {
+            Err(wrong(format!("the type is {:?}, not OrderedCollection or OrderedCollectionPage", page.kind)))
+        }
+    }
+}
+
+fn page_of(json: &Value, base: &Uri) -> CollectionPage {
+    let mut page = CollectionPage {
+        kind: json["type"].as_str().unwrap_or_default().to_owned(),
+        ..CollectionPage::default()
+    };
+    let leads_to = if page.kind == "OrderedCollection" { &json["last"] } else { &json["prev"] };
+    page.before = id(leads_to).and_then(|id| base.resolve(id).ok());
+    for (number, item) in json["orderedItems"].as_array().into_iter().flatten().enumerate() {
+        match activities(item, base) {
+            Ok(activities) => page.activities.extend(activities),
+            Err(what) => page.unusable.push(format!("activity {number}: {what}")),
+        }
+    }
+    page
+}
+
+/// Returns an identifier, which may stand alone or in an object.
+fn id(value: &Value) -> Option<&str> {
+    value.as_str().or_else(|| value["id"].as_str())
+}
+
+/// Returns what one activity says. To move is to delete here and to create there.
+fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
+    let kind = item["type"].as_str().unwrap_or("Update");
+    let uri = |value: &Value, name: &str| {
+        let id = id(value).ok_or_else(|| format!("no {name}"))?;
+        base.resolve(id).map_err(|error| format!("{name} {id:?}: {error}"))
+    };
+    let time = match item["endTime"].as_str() {
+        Some(text) => Some(DateTime::parse(text).map_err(|error| format!("endTime {text:?}: {error}"))?),
+        None => None,
+    };
+    let activity = |object: Uri, change: Change| Activity { object, change, time };
+    Ok(match kind {
+        "Create" => vec![activity(uri(&item["object"], "object")?, Change::Created)],
+        "Update" | "Add" => vec![activity(uri(&item["object"], "object")?, Change::Updated)],
+        "Delete" | "Remove" => vec![activity(uri(&item["object"], "object")?, Change::Deleted)],
+        "Move" => vec![
+            activity(uri(&item["object"], "object")?, Change::Deleted),
+            activity(uri(&item["target"], "target")?, Change::Created),
+        ],
+        // What follows names everything anew, and says the same as what came before.
+        "Refresh" => Vec::new(),
+        other => return Err(format!("the type {other:?} is not known")),
+    })
+}
+
+#[cfg(test)]
+pub(super) fn page_of_text(text: &str) -> CollectionPage {
+    let base = Uri::parse("https://example.org/activity/page-0").unwrap_or_default();
+    page_of(&serde_json::from_str(text).unwrap_or_default(), &base)
+}

@@ -1,0 +1,68 @@
+//! Activities as the text of IIIF Change Discovery 1.0 shows them.
+
+use super::{page::page_of_text, *};
+
+fn changes(text: &str) -> Vec<(String, String, Option<String>)> {
+    let page = page_of_text(text);
+    let said = |activity: Activity| {
+        let time = activity.time.map(|time| time.to_string());
+        (activity.change.as_str().to_owned(), activity.object.as_str().to_owned(), time)
+    };
+    page.activities.into_iter().map(said).collect()
+}
+
+fn own(change: &str, object: &str, time: Option<&str>) -> (String, String, Option<String>) {
+    (change.to_owned(), format!("https://example.org/iiif/{object}/manifest"), time.map(str::to_owned))
+}
+
+#[test]
+fn a_collection_leads_to_its_last_page() {
+    let page = page_of_text(
+        r#"{"@context": "http://iiif.io/api/discovery/1/context.json", "id": "https://example.org/activity/all-changes",
+            "type": "OrderedCollection", "totalItems": 21456,
+            "first": {"id": "https://example.org/activity/page-0", "type": "OrderedCollectionPage"},
+            "last": {"id": "https://example.org/activity/page-214", "type": "OrderedCollectionPage"}}"#,
+    );
+    assert!(page.is_collection() && page.activities.is_empty());
+    assert_eq!(page.before.unwrap().as_str(), "https://example.org/activity/page-214");
+}
+
+#[test]
+fn level_0_names_objects_and_the_last_word_counts() {
+    let text = r#"{"type": "OrderedCollectionPage", "orderedItems": [
+        {"type": "Update", "object": {"id": "https://example.org/iiif/1/manifest", "type": "Manifest"}},
+        {"type": "Update", "object": {"id": "https://example.org/iiif/2/manifest?a&b", "type": "Manifest"}},
+        {"type": "Update", "object": {"id": "https://example.org/iiif/1/manifest", "type": "Manifest"}}]}"#;
+    let (capability, document) = translate(page_of_text(text).activities.into_iter());
+    assert_eq!(capability, Capability::ResourceList);
+    assert_eq!(document.matches("<loc>").count(), 2, "{document}");
+    assert!(document.contains("manifest?a&amp;b") && !document.contains("change="), "{document}");
+}
+
+#[test]
+fn levels_1_and_2_are_changes_in_the_order_of_time() {
+    let text = r#"{"type": "OrderedCollectionPage", "prev": {"id": "page-1", "type": "OrderedCollectionPage"}, "orderedItems": [
+        {"type": "Create", "object": {"id": "https://example.org/iiif/1/manifest", "type": "Manifest"}, "endTime": "2017-09-20T00:00:00Z"},
+        {"type": "Update", "object": {"id": "https://example.org/iiif/2/manifest", "type": "Manifest"}, "endTime": "2017-09-21T00:00:00Z"},
+        {"type": "Refresh", "startTime": "2017-09-22T00:00:00Z"},
+        {"type": "Move", "object": {"id": "https://example.org/iiif/2/manifest"}, "target": {"id": "https://example.org/iiif/3/manifest"},
+         "endTime": "2017-09-23T00:00:00Z"},
+        {"type": "Invite", "object": {"id": "https://example.org/iiif/9/manifest"}},
+        {"type": "Delete", "object": {"id": "https://example.org/iiif/1/manifest", "type": "Manifest"}, "endTime": "2017-09-24T00:00:00Z"}]}"#;
+    assert_eq!(
+        changes(text),
+        [
+            own("created", "1", Some("2017-09-20T00:00:00Z")),
+            own("updated", "2", Some("2017-09-21T00:00:00Z")),
+            own("deleted", "2", Some("2017-09-23T00:00:00Z")),
+            own("created", "3", Some("2017-09-23T00:00:00Z")),
+            own("deleted", "1", Some("2017-09-24T00:00:00Z")),
+        ]
+    );
+    let page = page_of_text(text);
+    assert_eq!(page.before.as_ref().unwrap().as_str(), "https://example.org/activity/page-1");
+    assert_eq!(page.unusable.len(), 1, "{:?}", page.unusable);
+    let (capability, document) = translate(page.activities.into_iter());
+    assert_eq!(capability, Capability::ChangeList);
+    assert!(document.contains("from=\"1970-01-01T00:00:00Z\""), "{document}");
+}

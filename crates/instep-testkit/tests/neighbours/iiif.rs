@@ -1,0 +1,142 @@
+//! Collections of activities (IIIF Change Discovery 1.0): read as a Source, and written beside one.
+
+use std::fs;
+
+use instep_testkit::{FakeSource, Page, Run, Server, Tree, instep, peers};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn serve_json(source: &FakeSource, path: &str, json: &Value) {
+    source.serve(
+        path,
+        Page::from(json.to_string()).with_header("content-type", "application/ld+json; charset=utf-8"),
+    );
+}
+
+/// Serves a collection of these pages, each with its activities: their type, object and time.
+fn serve_collection(source: &FakeSource, pages: &[&[(&str, &str, &str)]]) {
+    let page_url = |number: usize| source.url(&format!("activity/page-{number}"));
+    let mut collection = json!({ "@context": "http://iiif.io/api/discovery/1/context.json", "id": source.url("activity/all"), "type": "OrderedCollection" });
+    collection["last"] = json!({ "id": page_url(pages.len() - 1), "type": "OrderedCollectionPage" });
+    serve_json(source, "activity/all", &collection);
+    for (number, activities) in pages.iter().enumerate() {
+        let activity = |(kind, object, time): &(&str, &str, &str)| {
+            let mut activity =
+                json!({ "type": kind, "object": { "id": source.url(object), "type": "Manifest" } });
+            if !time.is_empty() {
+                activity["endTime"] = (*time).into();
+            }
+            activity
+        };
+        let items: Vec<Value> = activities.iter().map(activity).collect();
+        let mut page =
+            json!({ "id": page_url(number), "type": "OrderedCollectionPage", "orderedItems": items });
+        if number > 0 {
+            page["prev"] = json!({ "id": page_url(number - 1), "type": "OrderedCollectionPage" });
+        }
+        serve_json(source, &format!("activity/page-{number}"), &page);
+    }
+}
+
+fn sync(source: &FakeSource, dir: &TempDir) -> Run {
+    let copy = dir.path().join("copy").display().to_string();
+    Run::of(&mut instep(["sync", &source.url("activity/all"), &copy, "--delete", "--max-delete", "100%"]))
+}
+
+fn manifest(source: &FakeSource, number: u32, text: &str) {
+    serve_json(source, &format!("iiif/{number}/manifest"), &json!({ "label": text }));
+}
+
+#[test]
+fn a_collection_with_times_is_followed_by_its_activities() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start();
+    (1..=3).for_each(|number| manifest(&source, number, "first"));
+    let first = [
+        ("Create", "iiif/1/manifest", "2026-01-01T00:00:00Z"),
+        ("Create", "iiif/2/manifest", "2026-01-01T00:00:01Z"),
+    ];
+    let second = [("Create", "iiif/3/manifest", "2026-01-01T00:00:02Z")];
+    serve_collection(&source, &[&first, &second]);
+    let run = sync(&source, &dir).with_code(0);
+    let copy = dir.path().join("copy");
+    assert_eq!(Tree::of(&copy).names().len(), 3, "{run:?}");
+
+    manifest(&source, 2, "second");
+    source.forget_requests();
+    let third = [
+        ("Create", "iiif/3/manifest", "2026-01-01T00:00:02Z"),
+        ("Update", "iiif/2/manifest", "2026-01-02T00:00:00Z"),
+        ("Delete", "iiif/1/manifest", "2026-01-02T00:00:01Z"),
+    ];
+    serve_collection(&source, &[&first, &third]);
+    let run = sync(&source, &dir).with_code(0);
+    assert!(!copy.join("iiif/1/manifest").exists(), "{run:?}");
+    assert!(fs::read_to_string(copy.join("iiif/2/manifest")).unwrap().contains("second"), "{run:?}");
+    assert_eq!(source.requests_for("iiif/1/manifest"), 0);
+    assert_eq!(source.requests_for("iiif/2/manifest"), 1);
+}
+
+#[test]
+fn a_collection_without_times_is_an_inventory() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start();
+    (1..=3).for_each(|number| manifest(&source, number, "first"));
+    let all = [
+        ("Update", "iiif/1/manifest", ""),
+        ("Update", "iiif/2/manifest", ""),
+        ("Update", "iiif/3/manifest", ""),
+    ];
+    serve_collection(&source, &[&all[..2], &all[1..]]);
+    _ = sync(&source, &dir).with_code(0);
+    let copy = dir.path().join("copy");
+    assert_eq!(Tree::of(&copy).names().len(), 3);
+    manifest(&source, 1, "second");
+    serve_collection(&source, &[&all[..2]]);
+    let run = sync(&source, &dir).with_code(0);
+    assert!(fs::read_to_string(copy.join("iiif/1/manifest")).unwrap().contains("second"), "{run:?}");
+    assert!(!copy.join("iiif/3/manifest").exists(), "{run:?}");
+}
+
+#[test]
+fn a_source_writes_a_collection_that_brings_a_copy_in_step() {
+    let Some([python]) = peers::find(["python3"]) else { return };
+    let dir = TempDir::new().unwrap();
+    let data = dir.path().join("data");
+    fs::create_dir(&data).unwrap();
+    for name in ["a.json", "b.json", "c.json"] {
+        fs::write(data.join(name), format!("{{\"label\":\"{name}\"}}")).unwrap();
+    }
+    let server = Server::python(&python, &data).unwrap();
+    let base = server.url();
+    let publish = || {
+        let arguments = ["publish", data.to_str().unwrap(), "--base-url", &base, "--activities", "Manifest"];
+        _ = Run::of(&mut instep(arguments)).with_code(0);
+        let collection: Value =
+            serde_json::from_slice(&fs::read(data.join("resourcesync/activities/collection.json")).unwrap())
+                .unwrap();
+        collection["totalItems"].as_u64().unwrap()
+    };
+    assert_eq!(publish(), 3);
+    let copy = dir.path().join("copy");
+    let collection = format!("{base}resourcesync/activities/collection.json");
+    let sync =
+        || _ = Run::of(&mut instep(["sync", &collection, copy.to_str().unwrap(), "--delete"])).with_code(0);
+    sync();
+    assert_eq!(Tree::of(&copy).names().len(), 3);
+    fs::write(data.join("a.json"), "{\"label\":\"changed\"}").unwrap();
+    fs::remove_file(data.join("b.json")).unwrap();
+    publish();
+    sync();
+    assert_eq!(fs::read_to_string(copy.join("a.json")).unwrap(), "{\"label\":\"changed\"}");
+    assert!(!copy.join("b.json").exists());
+    // What did not change keeps its time, and is not asked for again.
+    let again = Run::of(&mut instep(["sync", &collection, copy.to_str().unwrap(), "--json"])).with_code(0);
+    let summary: Value = serde_json::from_str(again.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((&summary["updated"], &summary["bytes"]), (&json!(0), &json!(0)), "{summary}");
+    let page: Value =
+        serde_json::from_slice(&fs::read(data.join("resourcesync/activities/page-0.json")).unwrap()).unwrap();
+    let items = page["orderedItems"].as_array().unwrap();
+    let times: Vec<_> = items.iter().map(|item| item["endTime"].as_str().unwrap()).collect();
+    assert!(times.is_sorted() && items.last().unwrap()["object"]["type"] == "Manifest", "{page}");
+}

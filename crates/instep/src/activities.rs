@@ -1,0 +1,182 @@
+//! The changes of a Source as a collection of activities (IIIF Change Discovery 1.0, level 2): made of its published lists,
+//! the newest activity of each resource, in the order of time.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+use resourcesync::{Change, DateTime, DocumentReader, Entry, Form, ReadOptions};
+use serde_json::{Value, json};
+
+/// The folder of the collection beside the lists, and the collection in it.
+const FOLDER: &str = "resourcesync/activities";
+const COLLECTION: &str = "collection.json";
+
+/// Activities of a page.
+const PAGE: usize = 1_000;
+
+const CONTEXT: &str = "http://iiif.io/api/discovery/1/context.json";
+
+/// The newest activity of a resource; each takes some 200 bytes of memory.
+struct NewestActivity {
+    time: DateTime,
+    change: Change,
+}
+
+/// Writes the collection of a Source whose documents lie in `out`, served at `base_url`. `kind` is the type of its objects.
+/// Only files that change are written, the pages before the collection. Returns their number.
+///
+/// Errors: a list cannot be read, or a file not written.
+pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<usize> {
+    let slash = if base_url.ends_with('/') { "" } else { "/" };
+    let base_url = format!("{base_url}{slash}");
+    let former = former(&out.join(FOLDER));
+    let mut activities = BTreeMap::new();
+    let lists = out.join("resourcesync");
+    each(&lists.join("resourcelist.xml"), (out, &base_url), &mut |entry, at| {
+        // A file may say that it was changed later than anybody saw it.
+        let time = entry.lastmod.filter(|time| at.is_none_or(|at| time.instant() <= at.instant())).or(at);
+        // A list that is renewed does not make its resources new.
+        let known = former.get(entry.loc.as_str()).filter(|known| known.change != Change::Deleted);
+        match (known, time) {
+            (Some(known), _) => note(&mut activities, entry.loc.as_str(), known.time, known.change.clone()),
+            (None, Some(time)) => note(&mut activities, entry.loc.as_str(), time, Change::Updated),
+            (None, None) => {}
+        }
+    })?;
+    each(&lists.join("changelist.xml"), (out, &base_url), &mut |entry, _| {
+        if let (Some(change), Some(time)) = (&entry.metadata.change, entry.metadata.datetime) {
+            note(&mut activities, entry.loc.as_str(), time, change.clone());
+        }
+    })?;
+    // Deletions that no Change List names any more.
+    for (uri, gone) in former.iter().filter(|(_, known)| known.change == Change::Deleted) {
+        note(&mut activities, uri, gone.time, Change::Deleted);
+    }
+    let mut activities: Vec<(String, NewestActivity)> = activities.into_iter().collect();
+    activities.sort_by(|(one, a), (other, b)| a.time.instant().cmp(&b.time.instant()).then(one.cmp(other)));
+    place(&out.join(FOLDER), &format!("{base_url}{FOLDER}/"), kind, &activities)
+}
+
+fn note(activities: &mut BTreeMap<String, NewestActivity>, uri: &str, time: DateTime, change: Change) {
+    let known = activities.get(uri);
+    if known.is_none_or(|known| known.time.instant() <= time.instant()) {
+        activities.insert(uri.to_owned(), NewestActivity { time, change });
+    }
+}
+
+/// Returns the activities that the pages have now; none if there are no pages.
+fn former(folder: &Path) -> BTreeMap<String, NewestActivity> {
+    let mut found = BTreeMap::new();
+    for number in 0.. {
+        let Ok(page) = fs::read(folder.join(page_name(number))) else { break };
+        let page: Value = serde_json::from_slice(&page).unwrap_or_default();
+        for item in page["orderedItems"].as_array().into_iter().flatten() {
+            let change = match item["type"].as_str() {
+                Some("Create") => Change::Created,
+                Some("Delete") => Change::Deleted,
+                _ => Change::Updated,
+            };
+            let time = item["endTime"].as_str().and_then(|time| DateTime::parse(time).ok());
+            if let (Some(uri), Some(time)) = (item["object"]["id"].as_str(), time) {
+                found.insert(uri.to_owned(), NewestActivity { time, change });
+            }
+        }
+    }
+    found
+}
+
+fn page_name(number: usize) -> String {
+    format!("page-{number}.json")
+}
+
+/// Passes each entry of a list, or of the lists of an index, with the time of the list. One that is not there has none.
+fn each(
+    path: &Path,
+    (out, base_url): (&Path, &str),
+    take: &mut dyn FnMut(&Entry, Option<DateTime>),
+) -> anyhow::Result<()> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file.with_context(|| format!("Cannot read {}", path.display()))?,
+    };
+    let mut reader = DocumentReader::open(BufReader::new(file), ReadOptions::new())?;
+    let (form, at) = (reader.header().form, reader.header().metadata.as_ref().and_then(|root| root.at));
+    let (mut entry, mut members) = (Entry::default(), Vec::new());
+    while reader.read_entry(&mut entry)? {
+        match (form, entry.loc.as_str().strip_prefix(base_url)) {
+            (Form::List, _) => take(&entry, at),
+            (Form::Index, Some(name)) => members.push(out.join(name)),
+            (Form::Index, None) => {}
+        }
+    }
+    members.iter().try_for_each(|member: &PathBuf| each(member, (out, base_url), take))
+}
+
+fn place(
+    folder: &Path,
+    base: &str,
+    kind: &str,
+    activities: &[(String, NewestActivity)],
+) -> anyhow::Result<usize> {
+    fs::create_dir_all(folder).with_context(|| format!("Cannot write {}", folder.display()))?;
+    let pages: Vec<_> = activities.chunks(PAGE).collect();
+    let last = pages.len().saturating_sub(1);
+    let leads_to = |number: usize| json!({ "id": format!("{base}{}", page_name(number)), "type": "OrderedCollectionPage" });
+    let collection_id = format!("{base}{COLLECTION}");
+    let mut written = 0;
+    for (number, page) in pages.iter().enumerate() {
+        let items: Vec<Value> = page.iter().map(|(uri, activity)| item(uri, activity, kind)).collect();
+        let mut json = json!({
+            "@context": CONTEXT, "id": format!("{base}{}", page_name(number)), "type": "OrderedCollectionPage",
+            "partOf": { "id": collection_id, "type": "OrderedCollection" }, "startIndex": number * PAGE,
+        });
+        if number > 0 {
+            json["prev"] = leads_to(number - 1);
+        }
+        if number < last {
+            json["next"] = leads_to(number + 1);
+        }
+        json["orderedItems"] = items.into();
+        written += usize::from(replace(&folder.join(page_name(number)), &json)?);
+    }
+    let mut json = json!({
+        "@context": CONTEXT, "id": collection_id, "type": "OrderedCollection", "totalItems": activities.len(),
+    });
+    if !pages.is_empty() {
+        (json["first"], json["last"]) = (leads_to(0), leads_to(last));
+    }
+    written += usize::from(replace(&folder.join(COLLECTION), &json)?);
+    // Pages of a collection that was longer.
+    let mut number = pages.len();
+    while fs::remove_file(folder.join(page_name(number))).is_ok() {
+        number += 1;
+    }
+    Ok(written)
+}
+
+fn item(uri: &str, activity: &NewestActivity, kind: &str) -> Value {
+    let what = match activity.change {
+        Change::Created => "Create",
+        Change::Deleted => "Delete",
+        _ => "Update",
+    };
+    json!({ "type": what, "object": { "id": uri, "type": kind }, "endTime": activity.time.to_string() })
+}
+
+/// Writes a file unless it has these bytes. Whoever reads it meanwhile has the old one or the new one.
+fn replace(path: &Path, json: &Value) -> anyhow::Result<bool> {
+    let text = format!("{json}\n");
+    if fs::read(path).is_ok_and(|held| held == text.as_bytes()) {
+        return Ok(false);
+    }
+    let failed = || format!("Cannot write {}", path.display());
+    let new = path.with_extension("json.new");
+    fs::write(&new, text).with_context(failed)?;
+    fs::rename(&new, path).with_context(failed)?;
+    Ok(true)
+}
