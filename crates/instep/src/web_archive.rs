@@ -1,5 +1,6 @@
 //! The resources of a web archive as content of a Source: the newest state of each, unpacked, with a manifest of them.
 
+mod documents;
 mod states;
 
 use std::{

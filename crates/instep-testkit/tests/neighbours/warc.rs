@@ -262,6 +262,7 @@ fn an_archive_is_published_as_its_resources_were_seen_last() {
         assert_eq!(list.contains(&format!("<loc>{}</loc>", source.url(path))), is_listed, "{path}: {list}");
     }
     assert!(!list.contains("elsewhere"));
+    assert_eq!(list.matches("<url>").count(), 4, "documents of ResourceSync are no resources: {list}");
     assert!(list.contains(&sha256(&dir.path().join("copy/a.txt"))), "the newest state: {list}");
 
     // A torn file: what is whole of it counts.

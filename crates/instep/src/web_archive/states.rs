@@ -11,6 +11,8 @@ use std::{
 use instep_warc::{HttpHead, PayloadDigest, WarcKind, WarcRecord, payload};
 use resourcesync::{Algorithm, DateTime, Hasher};
 
+use super::documents::is_document;
+
 /// A resource as one record has it.
 #[derive(Clone, Debug)]
 pub(super) struct UnpackedState {
@@ -77,7 +79,7 @@ impl States {
         if head.kind == WarcKind::Resource {
             let media_type = head.get("Content-Type").map(str::to_owned);
             let (body, length) = self.keep(&mut &mut *block, digest)?;
-            self.put(uri, UnpackedState { date, body, length, media_type, lastmod: None });
+            self.put(uri, UnpackedState { date, body, length, media_type, lastmod: None })?;
             return Ok(None);
         }
         let http = HttpHead::read(block)?;
@@ -99,7 +101,7 @@ impl States {
                 drop(plain);
                 match kept {
                     Ok((body, length)) => {
-                        self.put(uri, UnpackedState { date, body, length, media_type, lastmod });
+                        self.put(uri, UnpackedState { date, body, length, media_type, lastmod })?;
                         Ok(None)
                     }
                     // Its coding is damaged; the record itself ends where it says.
@@ -118,7 +120,7 @@ impl States {
                 let known = digest.and_then(|digest| self.bodies.get(&digest));
                 // A revisit without a payload found the state that is known already.
                 if let Some((body, length)) = known.cloned() {
-                    self.put(uri, UnpackedState { date, body, length, media_type, lastmod });
+                    self.put(uri, UnpackedState { date, body, length, media_type, lastmod })?;
                 }
                 Ok(None)
             }
@@ -126,11 +128,12 @@ impl States {
         }
     }
 
-    fn put(&mut self, uri: String, state: UnpackedState) {
+    fn put(&mut self, uri: String, state: UnpackedState) -> io::Result<()> {
         let is_newer = self.newest.get(&uri).is_none_or(|(date, _)| *date <= state.date);
-        if is_newer {
+        if is_newer && !is_document(&self.folder.join(&state.body))? {
             self.newest.insert(uri, (state.date.clone(), Some(state)));
         }
+        Ok(())
     }
 
     fn gone(&mut self, uri: String, date: String) {

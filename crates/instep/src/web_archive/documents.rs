@@ -1,0 +1,35 @@
+//! Documents of ResourceSync among the bodies of an archive. They are no resources: whoever publishes writes new ones.
+
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader},
+    path::Path,
+};
+
+use resourcesync::{
+    DocumentReader, ReadOptions,
+    package::{Package, PackageLimits},
+};
+
+/// Returns `true` if a file is a document of ResourceSync, or a package with a manifest. Servers state all kinds of media
+/// types for them, so their first bytes count.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(super) fn is_document(path: &Path) -> io::Result<bool> {
+    let mut file = BufReader::new(File::open(path)?);
+    let start = file.fill_buf()?;
+    let is_markup = start.trim_ascii_start().first() == Some(&b'<') || start.starts_with(b"\xef\xbb\xbf<");
+    Ok(match start {
+        [b'P', b'K', ..] => {
+            let package = Package::open(file, PackageLimits::new());
+            package.is_ok_and(|mut package| package.manifest(ReadOptions::new()).is_ok())
+        }
+        [0x1f, 0x8b, ..] => is_list(file),
+        _ => is_markup && is_list(file),
+    })
+}
+
+fn is_list(file: BufReader<File>) -> bool {
+    DocumentReader::open(file, ReadOptions::new()).is_ok_and(|reader| reader.header().capability().is_some())
+}
