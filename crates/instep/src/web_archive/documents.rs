@@ -20,14 +20,12 @@ pub(super) fn is_document(path: &Path) -> io::Result<bool> {
     let mut file = BufReader::new(File::open(path)?);
     let start = file.fill_buf()?;
     let is_markup = start.trim_ascii_start().first() == Some(&b'<') || start.starts_with(b"\xef\xbb\xbf<");
-    Ok(match start {
-        [b'P', b'K', ..] => {
-            let package = Package::open(file, PackageLimits::new());
-            package.is_ok_and(|mut package| package.manifest(ReadOptions::new()).is_ok())
-        }
-        [0x1f, 0x8b, ..] => is_list(file),
-        _ => is_markup && is_list(file),
-    })
+    let (is_zip, is_gzip) = (start.starts_with(b"PK"), start.starts_with(&[0x1f, 0x8b]));
+    if is_zip {
+        let package = Package::open(file, PackageLimits::new());
+        return Ok(package.is_ok_and(|mut package| package.manifest(ReadOptions::new()).is_ok()));
+    }
+    Ok((is_markup || is_gzip) && is_list(file))
 }
 
 fn is_list(file: BufReader<File>) -> bool {
