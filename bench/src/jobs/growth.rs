@@ -70,8 +70,10 @@ impl GrowthPoint {
     fn files(&mut self, report: &mut BenchReport) -> Result<()> {
         let site = Site::open(self.resources)?;
         let state = site.folder.join(".instep");
-        data::remove(&state)?;
-        data::remove(&site.folder.join("resourcesync"))?;
+        // Published once for nginx' port; measured from the beginning again.
+        for document in ["resourcesync", ".well-known", ".instep"] {
+            data::remove(&site.folder.join(document))?;
+        }
         self.once(report, "publish", &mut site.publish())?;
         self.often(report, "publish, nothing changed", || site.publish())?;
         fs::write(site.folder.join("d0000/f0000000.txt"), "changed")?;
@@ -79,7 +81,7 @@ impl GrowthPoint {
         self.once(report, "Resource List written anew", site.publish().arg("--snapshot"))?;
         let list = data::resource_list(self.resources)?.display().to_string();
         self.add(report, "read", vec![limit(&["typed", &list, "3"])?]);
-        self.bytes.push(("catalogue", bytes(&state, "catalogue.sqlite")?));
+        self.bytes.push(("catalogue", bytes(&state, "catalogue.db")?));
         self.bytes.push(("Resource List", bytes(&site.folder.join("resourcesync"), "resourcelist")?));
 
         let copy = data::empty("copy")?;
@@ -115,7 +117,7 @@ impl GrowthPoint {
         let publish = || publish_manifest(&folder, &lines);
         self.once(report, "publish a manifest", &mut publish())?;
         self.once(report, "publish a manifest, nothing changed", &mut publish())?;
-        self.bytes.push(("catalogue of a manifest", bytes(&folder.join("state"), "catalogue.sqlite")?));
+        self.bytes.push(("catalogue of a manifest", bytes(&folder.join("state"), "catalogue.db")?));
         data::remove(&folder)
     }
 

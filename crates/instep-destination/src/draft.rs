@@ -114,7 +114,7 @@ pub(crate) struct InventoryCount {
 impl Draft {
     /// Entries held in memory at a time. Parts are merged on whichever thread is free, and each thread keeps the memory
     /// that its largest part took: with 20,000 a run over a million resources had 130 MB.
-    const PART: usize = 4_000;
+    const PART: usize = 2_000;
     /// Entries held in memory at a time of a list that has the newest change first: a form of lists that are short.
     const PART_OF_NEWEST: usize = 100_000;
     /// Rows read at a time.

@@ -83,7 +83,7 @@ impl Hashing {
     /// Batches under way for each thread: so many that none waits for the next rows.
     const AHEAD: usize = 2;
     /// Batches that wait until somebody asks for them.
-    const WAITING: usize = 64;
+    const WAITING: usize = 32;
     const BUFFER: usize = 128 << 10;
 
     /// Begins to hash what is held, up to a bounded part of it before somebody asks.
@@ -127,12 +127,17 @@ impl Hashing {
         let (store, verify, stop) = (Arc::clone(&self.store), self.verify, self.stop.clone());
         tokio::task::spawn_blocking(move || {
             let mut buffer = vec![0; Self::BUFFER];
-            let look = |file: HeldFile| {
+            // In memory of its own: collected where the files were, a result that waits would keep twice what it needs.
+            let mut looked = Vec::with_capacity(batch.len());
+            for file in batch {
                 let (verdict, bytes) = look_at(&*store, &file, (verify, &stop), &mut buffer);
                 // A file that was being read when the work ended has no verdict.
-                (!stop.is_cancelled()).then_some(Looked { id: file.id, uri: file.uri, verdict, bytes })
-            };
-            batch.into_iter().map_while(look).collect()
+                if stop.is_cancelled() {
+                    break;
+                }
+                looked.push(Looked { id: file.id, uri: file.uri, verdict, bytes });
+            }
+            looked
         })
     }
 }
