@@ -205,7 +205,7 @@ fn d16_what_takes_its_time_follows_the_schema_too() {
     std::thread::spawn(move || lines.for_each(drop));
     let url = ready["url"].as_str().unwrap();
     check(&mut instep(folder, &["sync", url, "followed", "--follow", "--poll", "100ms"]), "round");
-    drop(instep(folder, &["source", "add", url]).status().unwrap());
+    assert!(instep(folder, &["source", "add", url]).status().unwrap().success());
     check(&mut instep(folder, &["run"]), "look");
     check(&mut instep(folder, &["demo"]), "summary of demo");
 }
