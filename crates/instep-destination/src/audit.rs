@@ -131,7 +131,8 @@ impl Audit<'_> {
         let take = |sync: &SyncOptions| copy.led_to_from(&sync.url);
         let mut run = SyncRun::begin(as_sync, self.monitor, RunLimits::of(as_sync), take)?;
         let before = self.report.clone();
-        let compared = self.compare_with_documents(&mut run).await;
+        let lookout = run.lookout();
+        let compared = lookout.during(Box::pin(self.compare_with_documents(&mut run))).await;
         self.report.failed += run.reporter.report.skipped;
         let now = &self.report;
         let mut source = SourceAudit {
@@ -161,7 +162,7 @@ impl Audit<'_> {
                 ActionKind::Create => Letter::New,
                 ActionKind::Update => Letter::Changed,
                 ActionKind::Delete => Letter::Gone,
-                ActionKind::Note | ActionKind::Leave => return,
+                ActionKind::Note | ActionKind::Leave | ActionKind::Owe => return,
                 ActionKind::Check => {
                     self.report.unauditable += 1;
                     return;

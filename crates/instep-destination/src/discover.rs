@@ -6,7 +6,10 @@ mod error;
 mod explore;
 mod found;
 mod from_url;
+mod listed;
+mod places;
 mod search;
+mod several;
 mod trouble;
 
 pub use error::DiscoverError;

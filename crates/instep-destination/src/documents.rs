@@ -85,6 +85,11 @@ impl Documents {
         Self { most, ..self }
     }
 
+    /// Returns documents with a budget of their own.
+    pub(crate) fn with_budget(&self, most: u64) -> Self {
+        Self { most, asked_for: Arc::default(), ..self.clone() }
+    }
+
     /// Reads documents within other limits than the usual ones.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {

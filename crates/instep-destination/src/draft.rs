@@ -82,8 +82,6 @@ pub(crate) struct Draft {
     pub(crate) repeated: u64,
     pub(crate) inventory: InventoryCount,
     pub(crate) account: Accounting,
-    /// Entries that became owed without an attempt.
-    pub(crate) owing: Vec<Owed>,
     pub(crate) awaited: Awaited,
     pub(crate) problems: Problems,
 }
@@ -145,7 +143,6 @@ impl Draft {
             repeated: 0,
             inventory: InventoryCount::default(),
             account: Accounting::default(),
-            owing: Vec::new(),
             awaited: Awaited::default(),
             problems: Problems::default(),
         })
@@ -173,8 +170,9 @@ impl Draft {
 
     /// Returns `true` if the bytes of a resource are to become others.
     pub(crate) fn changes_bytes_of(&mut self, uri: &str) -> Result<bool, Error> {
-        let changes =
-            |action: Action| !matches!(action.kind, ActionKind::Check | ActionKind::Note | ActionKind::Leave);
+        let changes = |action: Action| {
+            matches!(action.kind, ActionKind::Create | ActionKind::Update | ActionKind::Delete)
+        };
         Ok(self.actions.for_uri(uri)?.is_some_and(changes))
     }
 
@@ -211,9 +209,9 @@ impl Draft {
 
     /// Takes a resource out of the plan: nothing can be done about it in this run.
     pub(crate) fn owe(&mut self, uri: &str, owed: Owed) -> Result<(), Error> {
+        self.done(uri)?;
         // The debt is recorded although nothing was tried: otherwise the checkpoint would pass the entry (invariant 5).
-        self.owing.push(owed);
-        self.done(uri)
+        Ok(self.actions.push_owed(&owed)?)
     }
 
     /// Adds an action, whatever is held.
@@ -225,8 +223,7 @@ impl Draft {
 
     /// Returns how many actions the plan has, with those that are pending although nothing was tried.
     pub(crate) fn count_actions(&self) -> u64 {
-        let in_plan: u64 = ActionKind::ALL.iter().map(|kind| self.actions.totals(*kind).0).sum();
-        in_plan + self.owing.len() as u64
+        ActionKind::ALL.iter().map(|kind| self.actions.totals(*kind).0).sum()
     }
 
     /// Fails in debug builds if a desired state that was read is not accounted for, or an action is in the plan that

@@ -49,6 +49,12 @@ pub enum Error {
         /// The reason for each place that was looked at, with its URL.
         reasons: Vec<String>,
     },
+    /// There is no copy in a folder.
+    #[error("{} holds no copy", dir.display())]
+    NoCopy {
+        /// The folder.
+        dir: PathBuf,
+    },
     /// A document of the Source cannot be used.
     #[error("{url} is not usable: {what}")]
     InvalidDocument {
@@ -212,7 +218,7 @@ impl Error {
     /// Returns the kind of this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Usage { .. } | Self::SeveralSets { .. } => ErrorKind::Usage,
+            Self::Usage { .. } | Self::SeveralSets { .. } | Self::NoCopy { .. } => ErrorKind::Usage,
             Self::Unreachable { .. } | Self::NotResourceSync { .. } => ErrorKind::Unreachable,
             Self::InvalidDocument { .. } => ErrorKind::InvalidDocument,
             Self::Refused { .. } => ErrorKind::Refused,

@@ -95,7 +95,7 @@ pub fn pending_retries(dir: &Path, after: &str, most: usize) -> Result<Vec<Pendi
 
 fn state(dir: &Path) -> Result<CopyState, Error> {
     if !LocalCopy::is_at(dir) {
-        return Err(Error::Usage { what: format!("{} holds no copy; instep sync makes one", dir.display()) });
+        return Err(Error::NoCopy { dir: dir.to_owned() });
     }
     Ok(CopyState::open_beside(&LocalCopy::state_file(dir))?)
 }

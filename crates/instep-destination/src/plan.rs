@@ -7,6 +7,7 @@ mod coverage;
 mod current;
 mod decide;
 mod desired;
+mod difference;
 mod fold;
 mod guard;
 mod leading;
@@ -29,6 +30,7 @@ pub(crate) use decide::{
     Decision, DecisionRules, Known, LinksNamed, Rest, decide, deciding_time, is_later, removal,
 };
 pub(crate) use desired::{Desired, DesiredPresence, PatchLink, PatchStep, Retrieval, resource};
+pub(crate) use difference::packed_difference;
 pub(crate) use fold::fold;
 pub(crate) use guard::{Deletions, check_age, check_deletions, check_inventory_time};
 pub use metadata::ResourceMetadata;

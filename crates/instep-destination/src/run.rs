@@ -4,6 +4,7 @@
 mod copy;
 mod limits;
 mod login_page;
+mod lookout;
 mod network;
 mod reporter;
 mod set;
@@ -29,6 +30,7 @@ use crate::{
 pub(crate) use copy::LocalCopy;
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
+use lookout::Lookout;
 pub(crate) use network::{Network, record_of};
 pub(crate) use reporter::Reporter;
 pub(crate) use set::SetRun;
@@ -129,6 +131,11 @@ impl<'a> SyncRun<'a> {
             }
         }
         Ok(found)
+    }
+
+    /// Returns what reports whom the run waits for.
+    pub(crate) fn lookout(&self) -> Lookout<'a> {
+        Lookout::new(self.reporter.monitor, self.network.client.clone())
     }
 
     /// Returns the state, to read.

@@ -44,7 +44,8 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError>;
 
     /// The part of a resource that an earlier attempt left, with the validator it had then; its bytes are digested
-    /// anew. Until it is finished it is kept like before.
+    /// anew. Until it is finished it is kept like before. Unless a digest will verify the whole, `None` for a part from
+    /// before the machine was started: a power failure may have cost it what was written last, and left zeros (R1).
     ///
     /// # Errors
     /// If storage fails.
@@ -52,6 +53,7 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
         &self,
         uri: &str,
         algorithms: &[Algorithm],
+        will_verify: bool,
     ) -> Result<Option<(StagingFile, String)>, StoreError>;
 
     /// Reads a committed file.

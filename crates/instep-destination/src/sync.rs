@@ -31,7 +31,8 @@ pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncRe
         return follow(options, monitor).await;
     }
     let mut run = SyncRun::begin(options, monitor, RunLimits::of(options), LocalCopy::take)?;
-    let result = run.bring_all_in_step(None).await;
+    let lookout = run.lookout();
+    let result = lookout.during(Box::pin(run.bring_all_in_step(None))).await;
     run.end(result)
 }
 
@@ -162,7 +163,7 @@ impl SyncRun<'_> {
                 ActionKind::Create => (Letter::New, &mut report.created),
                 ActionKind::Delete => (Letter::Gone, &mut report.deleted),
                 ActionKind::Update | ActionKind::Check => (Letter::Changed, &mut report.updated),
-                ActionKind::Note | ActionKind::Leave => return,
+                ActionKind::Note | ActionKind::Leave | ActionKind::Owe => return,
             };
             *number += 1;
             let item = Item::new(letter, action.desired.uri.as_str(), action.desired.metadata.length);

@@ -22,7 +22,6 @@ use resourcesync::Uri;
 
 use crate::{
     Error, Outcome, Phase, ProblemKind,
-    commit::Commit,
     discover::CapabilitySet,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
@@ -89,12 +88,8 @@ impl SyncRun<'_> {
         unexplained: &mut Unexplained,
     ) -> Result<(), Error> {
         self.join(set)?;
-        let owing = set.with(|draft| std::mem::take(&mut draft.owing));
         let mut pipeline = Pipeline::open(self)?;
-        let mut result = Ok(());
-        for owed in owing {
-            result = result.and(pipeline.send(Commit::Owed(set.id, owed)).await);
-        }
+        let mut result = pipeline.owe(set).await;
         if result.is_ok() {
             result = pipeline.settle(set).await;
         }

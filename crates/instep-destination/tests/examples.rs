@@ -1,24 +1,12 @@
 //! The examples do what their first lines say.
-#![expect(clippy::unwrap_used, reason = "a test ends where its ground is missing")]
 
-use std::{path::PathBuf, process::Command};
+use std::process::Command;
 
 use instep_testkit::{FakeSource, Tree};
 use tempfile::TempDir;
 
-/// Returns the program of an example, which Cargo builds beside the tests.
 fn example(name: &str) -> Command {
-    let mut path: PathBuf = std::env::current_exe().unwrap();
-    path.pop();
-    path.pop();
-    let path = path.join("examples").join(name);
-    if !path.is_file() {
-        // A run of this test alone builds no examples.
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "instep-destination", "--example", name]);
-        assert!(cargo.status().unwrap().success());
-    }
-    Command::new(path)
+    instep_testkit::example("instep-destination", name)
 }
 
 fn source() -> FakeSource {

@@ -10,6 +10,7 @@ mod outbound;
 mod payload;
 mod socket;
 mod transport;
+mod upgrade;
 
 use std::{fs, sync::Arc};
 

@@ -13,7 +13,7 @@ mod source;
 mod tree;
 
 pub use clock::TestClock;
-pub use program::{Run, instep};
+pub use program::{Run, example, instep};
 pub use repository::{FakeRecord, FakeRepository, RepositoryFault, RepositoryLayout};
 pub use server::{Server, free_port};
 pub use source::{FakeSource, Fault, Layout, Page, ReceivedRequest};

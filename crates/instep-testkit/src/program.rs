@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
@@ -59,4 +59,21 @@ fn binary() -> PathBuf {
     let test = std::env::current_exe().expect("a test program");
     let folder = test.ancestors().nth(2).expect("it lies in deps");
     folder.join(format!("instep{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// Returns a command for an example of a package, which Cargo builds beside the tests.
+///
+/// # Panics
+/// If it cannot be built.
+pub fn example(package: &str, name: &str) -> Command {
+    let test = std::env::current_exe().expect("a test program");
+    let path = test.ancestors().nth(2).expect("it lies in deps").join("examples").join(name);
+    let built = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    if built(&path) < built(&test) {
+        // A run of one test alone builds no examples: there is none, or that of an earlier state.
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let built = cargo.args(["build", "--quiet", "--package", package, "--example", name]).status();
+        assert!(built.is_ok_and(|status| status.success()), "{name} of {package} cannot be built");
+    }
+    Command::new(path)
 }

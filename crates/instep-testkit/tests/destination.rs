@@ -12,6 +12,8 @@ mod batch;
 mod change_dumps;
 #[path = "destination/days.rs"]
 mod days;
+#[path = "destination/differences.rs"]
+mod differences;
 #[path = "destination/dumps.rs"]
 mod dumps;
 #[path = "destination/findings.rs"]
@@ -24,6 +26,8 @@ mod guarding;
 mod guards;
 #[path = "destination/incremental.rs"]
 mod incremental;
+#[path = "destination/instead.rs"]
+mod instead;
 #[path = "destination/looking.rs"]
 mod looking;
 #[path = "destination/lost.rs"]

@@ -3,12 +3,16 @@
 
 #[path = "end_to_end/chain.rs"]
 mod chain;
+#[path = "end_to_end/configurations.rs"]
+mod configurations;
 #[path = "end_to_end/conforming.rs"]
 mod conforming;
 #[path = "end_to_end/copies.rs"]
 mod copies;
 #[path = "end_to_end/disk.rs"]
 mod disk;
+#[path = "end_to_end/errors.rs"]
+mod errors;
 #[path = "end_to_end/events.rs"]
 mod events;
 #[path = "end_to_end/exit_codes.rs"]

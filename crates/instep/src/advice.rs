@@ -44,12 +44,14 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::Storage { .. } => {
             Some("Check that the folder can be written by you, and that its disk has space")
         }
-        DestinationError::NotResourceSync { .. } => {
-            Some("Give the URL of a ResourceSync document, such as the Capability List, if you know it")
-        }
+        DestinationError::NotResourceSync { .. } => Some(
+            "Give the URL of a document of the Source: its description, a Capability List, a Resource List, a \
+                 Sitemap. A site that has none does not offer ResourceSync",
+        ),
         DestinationError::InvalidDocument { .. } => {
             Some("`instep validate URL` shows each fault of a document")
         }
+        DestinationError::NoCopy { .. } => Some("instep sync URL DIR makes one"),
         DestinationError::Locked { .. } => Some("Wait until the other run has ended"),
         DestinationError::SeveralSets { .. } => Some("Choose one with --set NAME"),
         DestinationError::State { .. } => Some(

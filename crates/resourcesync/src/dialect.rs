@@ -38,6 +38,12 @@ impl Dialect {
         self == Self::Current
     }
 
+    /// Returns `true` if a bitstream in a Change Dump may be the difference to the version before: its entry has the type
+    /// of a patch then.
+    pub fn packs_differences(self) -> bool {
+        self == Self::January2013
+    }
+
     /// Returns `true` if the manifest of a Change Dump may name one path twice; only the last bitstream can be verified
     /// then (CDM-10).
     pub fn repeats_paths(self) -> bool {

@@ -1,11 +1,18 @@
 //! From a document up to its Capability List, and from a Source Description down to all of them (DISC-6, NAV-1, NAV-3).
 
-use std::collections::{BTreeSet, btree_map};
+use std::{
+    collections::{BTreeSet, btree_map},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use futures_util::{StreamExt, stream};
 use resourcesync::{Capability, Entry, Form, Uri};
 
-use super::{CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way, found::capability};
+use super::{
+    CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way,
+    found::capability,
+    listed::{is_named, locs, locs_of},
+};
 use crate::{
     documents::{Document, DocumentError, Documents},
     error::error_chain,
@@ -17,6 +24,16 @@ const MOST_STEPS: usize = 4;
 const MOST_FURTHER: usize = 16;
 /// The number of Capability Lists that are read at a time.
 const AT_A_TIME: usize = 8;
+/// The number of sets that one search reads.
+const MOST_SETS: usize = 1_000;
+/// The number of sets that are told apart by their URIs.
+const MOST_NAMES: usize = 50_000;
+/// The number of capabilities and links of all sets together: what is kept of them (B9).
+const MOST_OFFERS: usize = 50_000;
+
+/// What the climbs of one search keep together.
+#[derive(Debug, Default)]
+pub(super) struct Kept(AtomicUsize);
 
 /// The sets that a document leads to.
 pub(super) async fn from(
@@ -25,8 +42,9 @@ pub(super) async fn from(
     way: Way,
     documents: &Documents,
     wanted: &[String],
+    kept: &Kept,
 ) -> Result<Discovered, DiscoverError> {
-    let mut climb = Climb { documents, wanted, troubles: Vec::new() };
+    let mut climb = Climb { documents, wanted, kept, troubles: Vec::new() };
     let mut found = match capability(&document.header) {
         Capability::Description => climb.down(document).await?,
         Capability::CapabilityList if document.header.form == Form::Index => climb.down(document).await?,
@@ -46,6 +64,7 @@ fn is_channel(capability: &Capability) -> bool {
 struct Climb<'a> {
     documents: &'a Documents,
     wanted: &'a [String],
+    kept: &'a Kept,
     troubles: Vec<Trouble>,
 }
 
@@ -64,6 +83,9 @@ impl Climb<'_> {
             }
             let above = match self.open(&next, &at).await {
                 Ok(above) => above,
+                Err(source) if source.ends_search() => {
+                    return Err(DiscoverError::Invalid { uri: next, source });
+                }
                 Err(error) => {
                     self.trouble(&next, error_chain(&error));
                     break;
@@ -91,9 +113,12 @@ impl Climb<'_> {
     async fn down(&mut self, description: Document) -> Result<Discovered, DiscoverError> {
         let lists = self.capability_lists(&description).await?;
         let (chosen, other_sets) = self.choose(lists)?;
+        if chosen.len() > MOST_SETS {
+            return Err(too_many(&description, chosen.len(), MOST_SETS));
+        }
         let mut sets = Vec::new();
         let mut first_failure = None;
-        self.read_sets(chosen, &description, &mut sets, &mut first_failure).await;
+        self.read_sets(chosen, &description, &mut sets, &mut first_failure).await?;
         if sets.is_empty()
             && let Some(failure) = first_failure
         {
@@ -119,7 +144,7 @@ impl Climb<'_> {
         from: &Document,
         sets: &mut Vec<CapabilitySet>,
         first_failure: &mut Option<DiscoverError>,
-    ) {
+    ) -> Result<(), DiscoverError> {
         let mut indexes = Vec::new();
         let mut opened = stream::iter(lists)
             .map(async |uri| {
@@ -147,9 +172,13 @@ impl Climb<'_> {
             }
         }
         for (uri, error) in failed {
+            if error.ends_search() {
+                return Err(error);
+            }
             self.troubles.push(Trouble::lost_set(&uri, error_chain(&error)));
             first_failure.get_or_insert(error);
         }
+        Ok(())
     }
 
     async fn read_members(
@@ -180,14 +209,20 @@ impl Climb<'_> {
         }
         let mut lists = Vec::new();
         for part in locs {
-            match self.open(&part, description).await.map_err(|error| error_chain(&error)).and_then(
-                |document| match document.header.form {
-                    Form::List => locs_of(&document).map_err(|error| error_chain(&error)),
-                    Form::Index => Err("an index in an index".to_owned()),
-                },
-            ) {
+            let read = match self.open(&part, description).await {
+                Ok(document) if document.header.form == Form::Index => Err("an index in an index".to_owned()),
+                Ok(document) => locs_of(&document).map_err(|error| error_chain(&error)),
+                Err(source) if source.ends_search() => {
+                    return Err(DiscoverError::Invalid { uri: part, source });
+                }
+                Err(error) => Err(error_chain(&error)),
+            };
+            match read {
                 Ok(more) => lists.extend(more),
                 Err(what) => self.troubles.push(Trouble::lost_set(&part, what)),
+            }
+            if lists.len() > MOST_NAMES {
+                return Err(too_many(description, lists.len(), MOST_NAMES));
             }
         }
         Ok(lists)
@@ -225,8 +260,10 @@ impl Climb<'_> {
             links: document.header.links.clone(),
             ..CapabilitySet::default()
         };
+        let mut kept = set.links.len();
         document
             .for_each(|Entry { loc, metadata, links, .. }| {
+                kept += 1 + links.len();
                 if let Some(capability) = &metadata.capability {
                     let offer = || Offer::new(loc.clone(), links.clone());
                     match set.capabilities.entry(capability.clone()) {
@@ -241,6 +278,9 @@ impl Climb<'_> {
                 }
             })
             .map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })?;
+        if self.kept.0.fetch_add(kept, Relaxed) + kept > MOST_OFFERS {
+            return Err(DiscoverError::TooMuch { uri: document.uri.clone(), most: MOST_OFFERS });
+        }
         Ok(set)
     }
 
@@ -262,18 +302,6 @@ fn with_list(mut set: CapabilitySet, kind: Capability, list: Document) -> Capabi
     set
 }
 
-/// Returns `true` if an operator's name means a set: its URI, or a part of its path with or without `.xml`.
-fn is_named(uri: &Uri, name: &str) -> bool {
-    let part = |part: &str| part == name || part.strip_suffix(".xml") == Some(name);
-    uri.as_str() == name || uri.as_str().split(['/', '?']).skip(3).any(part)
-}
-
-fn locs(document: &Document) -> Result<Vec<Uri>, DiscoverError> {
-    locs_of(document).map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })
-}
-
-fn locs_of(document: &Document) -> Result<Vec<Uri>, DocumentError> {
-    let mut locs = Vec::new();
-    document.for_each(|entry| locs.push(entry.loc.clone()))?;
-    Ok(locs)
+fn too_many(document: &Document, sets: usize, most: usize) -> DiscoverError {
+    DiscoverError::TooManySets { uri: document.uri.clone(), sets, most }
 }

@@ -27,8 +27,16 @@ pub enum DiscoverError {
         #[source]
         source: DocumentError,
     },
+    /// What lies at a URL that names a document is none.
+    #[error("{uri} is no document of ResourceSync: {what}")]
+    NoDocument {
+        /// The URL that the operator named.
+        uri: Uri,
+        /// What lies there.
+        what: String,
+    },
     /// No place that was tried has a document of ResourceSync.
-    #[error("Nothing at {url} leads to a ResourceSync document; looked at {}", list(looked_at))]
+    #[error("Nothing at {url} leads to a document of ResourceSync. Asked for:{}", lines(looked_at))]
     Nothing {
         /// The URL that the operator named.
         url: Uri,
@@ -43,6 +51,24 @@ pub enum DiscoverError {
         /// The Capability Lists of the Source.
         sets: Vec<Uri>,
     },
+    /// There are more sets than one search reads (B9).
+    #[error("{uri} leads to {sets} sets of resources; choose at most {most} of them")]
+    TooManySets {
+        /// The document.
+        uri: Uri,
+        /// The number of sets that are wanted.
+        sets: usize,
+        /// The most that are read.
+        most: usize,
+    },
+    /// What it says of its sets does not fit into memory (B9).
+    #[error("{uri} is too much: together the Capability Lists have more than {most} capabilities and links")]
+    TooMuch {
+        /// The Capability List.
+        uri: Uri,
+        /// The most that are kept.
+        most: usize,
+    },
     /// One set is needed, and there are several.
     #[error("The Source has several sets of resources, and one must be chosen: {}", uris(sets))]
     SeveralSets {
@@ -51,8 +77,20 @@ pub enum DiscoverError {
     },
 }
 
-fn list(troubles: &[Trouble]) -> String {
-    troubles.iter().map(Trouble::to_string).collect::<Vec<_>>().join("; ")
+impl DiscoverError {
+    /// Returns `true` if nothing further is to be asked for: the run is to end, or the Source is too much.
+    pub(super) fn ends_search(&self) -> bool {
+        match self {
+            Self::NoSuchSet { .. } | Self::TooManySets { .. } | Self::TooMuch { .. } => true,
+            Self::Unreachable { source, .. } | Self::Invalid { source, .. } => source.ends_search(),
+            Self::NoDocument { .. } | Self::Nothing { .. } | Self::SeveralSets { .. } => false,
+        }
+    }
+}
+
+/// Returns each place that was tried, with what was there, on a line of its own.
+fn lines(troubles: &[Trouble]) -> String {
+    troubles.iter().map(|trouble| format!("\n    {trouble}")).collect()
 }
 
 fn uris(sets: &[Uri]) -> String {

@@ -76,15 +76,28 @@ const MOST_LEVELS: usize = 12;
 /// # Errors
 /// As [`discover`]. A fault further down is part of its node.
 pub async fn explore(url: &Uri, documents: &Documents) -> Result<Node, DiscoverError> {
-    let found = discover(url, &[], documents).await?;
     let mut walk = Walk { documents, seen: BTreeSet::new() };
-    let set = found.sets.first();
-    let top = (found.source_description.clone())
-        .or_else(|| set?.capability_list.clone())
-        .or_else(|| Some(set?.capabilities.values().next()?.uri.clone()))
-        .unwrap_or_else(|| url.clone());
-    let mut root = walk.visit(top, &[], None).await;
-    root.trouble = root.trouble.or_else(|| Some(found.troubles.first()?.to_string()));
+    let found = match discover(url, &[], documents).await {
+        // Documents are walked one after the other, so their number does not matter here.
+        Err(DiscoverError::TooManySets { uri, .. }) => return Ok(walk.visit(uri, &[], None).await),
+        found => found?,
+    };
+    let mut root = match found.source_description.clone() {
+        Some(description) => walk.visit(description, &[], None).await,
+        None => walk.node(url.clone(), None),
+    };
+    for set in &found.sets {
+        let alone = || Some(&set.capabilities.values().next()?.uri);
+        let Some(top) = set.capability_list.as_ref().or_else(alone) else { continue };
+        if !walk.seen.contains(top) {
+            root.children.push(walk.visit(top.clone(), &[], None).await);
+        }
+    }
+    if found.source_description.is_none() && root.children.len() == 1 {
+        root = root.children.remove(0);
+    }
+    let troubles: Vec<_> = found.troubles.iter().map(ToString::to_string).collect();
+    root.trouble = root.trouble.or_else(|| (!troubles.is_empty()).then(|| troubles.join("; ")));
     Ok(root)
 }
 
@@ -100,6 +113,20 @@ struct ChildEntry {
 }
 
 impl Walk<'_> {
+    /// Returns the node of a document that was not read yet, with what the document above it states.
+    fn node(&self, uri: Uri, promised: Option<&Metadata>) -> Node {
+        Node {
+            capability: promised.and_then(|metadata| metadata.capability.clone()),
+            times: promised.map(Times::of).unwrap_or_default(),
+            uri,
+            form: None,
+            entries: None,
+            bytes: None,
+            trouble: None,
+            children: Vec::new(),
+        }
+    }
+
     fn visit<'w>(
         &'w mut self,
         uri: Uri,
@@ -107,16 +134,7 @@ impl Walk<'_> {
         promised: Option<Metadata>,
     ) -> Pin<Box<dyn Future<Output = Node> + Send + 'w>> {
         Box::pin(async move {
-            let mut node = Node {
-                capability: promised.as_ref().and_then(|metadata| metadata.capability.clone()),
-                times: promised.as_ref().map(Times::of).unwrap_or_default(),
-                uri: uri.clone(),
-                form: None,
-                entries: None,
-                bytes: None,
-                trouble: None,
-                children: Vec::new(),
-            };
+            let mut node = self.node(uri.clone(), promised.as_ref());
             // A channel is no document: what it holds is the last message.
             if node.capability.as_ref().is_some_and(is_channel) {
                 return node;

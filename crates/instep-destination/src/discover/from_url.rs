@@ -3,14 +3,17 @@
 use resourcesync::Uri;
 
 use super::{
-    DiscoverError, Discovered, Way,
-    search::{self, Search, Sight},
+    DiscoverError, Discovered, Way, places,
+    search::{Search, Sight},
 };
 use crate::documents::Documents;
 
+/// Documents that one search asks for, whatever a Source describes (B9).
+const MOST_DOCUMENTS: u64 = 1_024;
+
 /// Finds the capabilities that a URL leads to (§6.3, DISC-6, DISC-7, DISC-8). It tries the document itself, the Source
-/// Description at its well-known URI, links, `robots.txt`, and last the names that other clients guess. The content of
-/// a document decides its type, not its name.
+/// Description at its well-known URI, all links, all Sitemaps of `robots.txt`, and last the names that other clients
+/// guess. The content of a document decides its type, not its name.
 ///
 /// ```no_run
 /// use instep_destination::{discover::discover, documents::Documents};
@@ -46,28 +49,32 @@ pub(crate) async fn discover_again(
     documents: &Documents,
     before: Option<Way>,
 ) -> Result<Discovered, DiscoverError> {
+    let documents = &documents.with_budget(MOST_DOCUMENTS);
     let mut search = Search::new(url, documents, sets);
-    let mut places = search::well_known(url);
+    let mut links = Vec::new();
     match search.look_first(url).await? {
         Sight::Found(found) => return Ok(found),
-        Sight::Page(page) => places.extend(search::links(&page)),
-        Sight::Nothing => {}
+        Sight::Page(page) => links = places::links(&page),
+        Sight::Broken | Sight::Gone | Sight::Nothing => {}
     }
     if before == Some(Way::Itself) {
         return Err(search.nothing(url));
     }
-    if let Some(found) = search.look_at_all(places).await? {
+    if let Some(found) = search.look_for_one(places::well_known(url)).await? {
         return Ok(found);
     }
-    let mut places = Vec::new();
-    if matches!(before, None | Some(Way::Robots | Way::Guess)) {
-        places.extend(search.robots(url).await);
+    if let Some(found) = search.follow_links(links).await? {
+        return Ok(found);
     }
-    if matches!(before, None | Some(Way::Guess)) {
-        places.extend(search::guesses(url));
+    if matches!(before, None | Some(Way::Robots | Way::Guess))
+        && let Some(found) = search.follow_robots(url, before == Some(Way::Robots)).await?
+    {
+        return Ok(search.paced(found));
     }
-    match search.look_at_all(places).await? {
-        Some(found) => Ok(search.paced(found)),
-        None => Err(search.nothing(url)),
+    if matches!(before, None | Some(Way::Guess))
+        && let Some(found) = search.look_for_one(places::guesses(url)).await?
+    {
+        return Ok(search.paced(found));
     }
+    Err(search.nothing(url))
 }

@@ -1,10 +1,12 @@
 //! Documents and discovery against Sources of every kind: DISC-6 to DISC-8, and the rows D13 to D15 and D22 of the
 //! threats.
 
+mod links;
+
 use std::{io::Write as _, time::Duration};
 
 use crate::{
-    discover::{CapabilitySet, DiscoverError, Discovered, Way, discover, explore},
+    discover::{CapabilitySet, DiscoverError, Discovered, Way, discover, discover_again, explore},
     documents::{DocumentError, Documents, Fetched},
 };
 use flate2::{Compression, write::GzEncoder};

@@ -27,7 +27,7 @@ pub enum DocumentError {
         most: u64,
     },
     /// Too many documents were fetched already (D15).
-    #[error("{uri} is left out: a Source has at most {most} documents")]
+    #[error("{uri} is not asked for: {most} documents were, and that is the most")]
     TooMany {
         /// The document.
         uri: String,
@@ -87,5 +87,9 @@ impl DocumentError {
                 | Self::Activities { .. }
                 | Self::Read { .. }
         )
+    }
+    /// Returns `true` if nothing further is to be asked for: the run is to end, or asked for too much.
+    pub(crate) fn ends_search(&self) -> bool {
+        matches!(self, Self::Stopped { .. } | Self::TooMany { .. })
     }
 }

@@ -8,7 +8,10 @@ use crate::{
     Error,
     clock::latest_time,
     documents::Document,
-    plan::{Desired, DesiredPresence, LinksNamed, Mark, Order, Place, Shape, Survey, fold, plausible},
+    plan::{
+        Desired, DesiredPresence, LinksNamed, Mark, Order, Place, Shape, Survey, fold, packed_difference,
+        plausible,
+    },
 };
 
 impl Draft {
@@ -51,6 +54,7 @@ impl Draft {
         // A manifest speaks of what is in its package.
         let is_list = document.header.capability() == Some(&Capability::ChangeList);
         let links = if is_list { LinksNamed::All } else { LinksNamed::Some };
+        let packs_differences = !is_list && document.header.dialect.packs_differences();
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let mut part = Vec::new();
@@ -77,6 +81,9 @@ impl Draft {
                     // It is not older than its list: no inventory from before that takes it back.
                     self.met_undated = true;
                     (desired.metadata.datetime, desired.is_undated) = (begins, true);
+                }
+                if packs_differences && packed_difference(&entry).is_some() {
+                    desired.forget_fixity();
                 }
                 part.push(desired);
             } else {

@@ -55,7 +55,15 @@ impl From<DiscoverError> for Error {
                 url: url.as_str().to_owned(),
                 reasons: looked_at.iter().map(ToString::to_string).collect(),
             },
-            DiscoverError::NoSuchSet { .. } => Self::Usage { what: error.to_string() },
+            DiscoverError::NoSuchSet { .. } | DiscoverError::TooManySets { .. } => {
+                Self::Usage { what: error.to_string() }
+            }
+            DiscoverError::TooMuch { uri, most } => {
+                let what =
+                    format!("together the Capability Lists have more than {most} capabilities and links");
+                Self::InvalidDocument { url: uri.into_string(), what }
+            }
+            DiscoverError::NoDocument { uri, what } => Self::InvalidDocument { url: uri.into_string(), what },
             DiscoverError::SeveralSets { sets } => {
                 Self::SeveralSets { sets: sets.iter().map(ToString::to_string).collect() }
             }

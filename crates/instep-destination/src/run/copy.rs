@@ -55,12 +55,12 @@ impl LocalCopy {
     /// Checks that a folder holds a copy.
     ///
     /// # Errors
-    /// [`Error::Usage`] if it holds none.
+    /// [`Error::NoCopy`] if it holds none.
     pub(crate) fn check_is_at(dir: &Path) -> Result<(), Error> {
         if Self::is_at(dir) {
             return Ok(());
         }
-        Err(Error::Usage { what: format!("{} holds no copy; instep sync makes one", dir.display()) })
+        Err(Error::NoCopy { dir: dir.to_owned() })
     }
 
     /// The setting that keeps the operator's URL.

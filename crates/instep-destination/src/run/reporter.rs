@@ -126,8 +126,6 @@ impl<'a> Reporter<'a> {
         for (host, traffic) in self.client.take_traffic() {
             self.monitor.event(Event::Traffic { host: &host, traffic: &traffic });
         }
-        let (requests, waiting) = (self.client.under_way(), self.client.waiting());
-        self.monitor.event(Event::UnderWay { requests: &requests, waiting: &waiting });
     }
 
     /// Reports a group that is committed.

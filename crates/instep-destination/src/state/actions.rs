@@ -26,16 +26,18 @@ pub(crate) enum ActionKind {
     Note,
     /// Have the set give up a resource that another set holds too, or of which nothing is held: no file goes.
     Leave,
+    /// Record as pending: nothing can be done about it in this run.
+    Owe,
 }
 
 impl ActionKind {
     /// Returns `true` if the action requests the resource from the Source.
     pub(crate) fn asks(self) -> bool {
-        !matches!(self, Self::Delete | Self::Note | Self::Leave)
+        matches!(self, Self::Create | Self::Update | Self::Check)
     }
 
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Create, Self::Update, Self::Check, Self::Delete, Self::Note, Self::Leave];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Create, Self::Update, Self::Check, Self::Delete, Self::Note, Self::Leave, Self::Owe];
 }
 
 /// One action of a run.
@@ -115,7 +117,7 @@ impl Actions {
                      BEGIN;
                      CREATE TABLE action (
                          sequence INTEGER PRIMARY KEY, kind INTEGER NOT NULL, uri TEXT NOT NULL, length INTEGER,
-                         facts BLOB NOT NULL, attempts INTEGER NOT NULL, retrieval TEXT
+                         facts BLOB NOT NULL, attempts INTEGER NOT NULL, retrieval TEXT, fault TEXT
                      );
                      {}",
                     Self::ASIDE

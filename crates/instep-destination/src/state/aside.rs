@@ -1,7 +1,7 @@
-//! Changes of the state that a plan implies without an action: rows beside the actions, so that memory does not grow
-//! with their number.
+//! Changes of the state that a plan implies without a transfer: rows of the plan too, so that memory does not grow with
+//! their number.
 
-use super::{Actions, StateError};
+use super::{ActionKind, Actions, Owed, StateError};
 
 /// A change of the state that needs no action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,5 +65,27 @@ impl Actions {
     pub(crate) fn forget_aside_after(&self, sequence: i64) -> Result<(), StateError> {
         let forgotten = self.connection.execute("DELETE FROM aside WHERE sequence > ?1", [sequence]);
         forgotten.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Adds a resource that is to be recorded as pending, with the fault that keeps it so.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub(crate) fn push_owed(&mut self, owed: &Owed) -> Result<(), StateError> {
+        self.pushing()?.push(ActionKind::Owe, &owed.desired)?;
+        let sql = "UPDATE action SET fault = ?1 WHERE sequence = last_insert_rowid()";
+        let noted = self.connection.prepare_cached(sql).and_then(|mut note| note.execute([&owed.why]));
+        noted.map(|_| ()).map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Returns the fault that keeps a resource pending; empty if there is none.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn fault_of(&self, sequence: i64) -> Result<String, StateError> {
+        let sql = "SELECT COALESCE(fault, '') FROM action WHERE sequence = ?1";
+        let read = self.connection.prepare_cached(sql);
+        let read = read.and_then(|mut statement| statement.query_row([sequence], |row| row.get(0)));
+        read.map_err(|source| StateError::sqlite(&self.path, source))
     }
 }

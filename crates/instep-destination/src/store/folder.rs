@@ -169,10 +169,11 @@ impl Store for FolderStore {
         &self,
         uri: &str,
         algorithms: &[Algorithm],
+        will_verify: bool,
     ) -> Result<Option<(StagingFile, String)>, StoreError> {
         let name = self.fresh_name();
         let part = partial::name_for(uri);
-        let Some((mut file, validator)) = partial::reopen(&self.staging, &part)? else {
+        let Some((mut file, validator)) = partial::reopen(&self.staging, &part, will_verify)? else {
             return Ok(None);
         };
         let mut hasher = Hasher::new(algorithms);

@@ -74,6 +74,7 @@ impl Store for MemoryStore {
         &self,
         uri: &str,
         algorithms: &[Algorithm],
+        _will_verify: bool,
     ) -> Result<Option<(StagingFile, String)>, StoreError> {
         let Some((validator, bytes)) = self.inner().now.parts.remove(uri) else { return Ok(None) };
         let name = self.fresh_name();

@@ -4,6 +4,7 @@ use std::{
     fmt::Write as _,
     fs::File,
     io::{self, Read as _, Write as _},
+    sync::OnceLock,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -43,21 +44,39 @@ pub(super) fn keep(
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let note = |error: io::Error| StoreError::of("note the validator of", part, error);
     let sidecar = rustix::fs::openat(staging, &sidecar, flags, Mode::from_raw_mode(0o600));
-    File::from(sidecar.map_err(|error| note(error.into()))?).write_all(validator.as_bytes()).map_err(note)?;
+    File::from(sidecar.map_err(|error| note(error.into()))?)
+        .write_all(format!("{validator}\n{}", started()).as_bytes())
+        .map_err(note)?;
     staging.place(name, staging, part).map_err(|error| StoreError::of("keep", part, error))
 }
 
 /// Opens the part of a URI, with its validator; `None` if there is no usable one. It keeps its name until it is whole:
-/// a run that is killed while it continues a part leaves it to the next one.
-pub(super) fn reopen(staging: &Staging, part: &str) -> Result<Option<(File, String)>, StoreError> {
+/// a run that is killed while it continues a part leaves it to the next one. Nothing was synced of it: unless a digest
+/// will verify the whole, one from before the machine was started is of no use (R1).
+pub(super) fn reopen(
+    staging: &Staging,
+    part: &str,
+    will_verify: bool,
+) -> Result<Option<(File, String)>, StoreError> {
     let sidecar = format!("{part}{VALIDATOR}");
     let (Some(file), Some(noted)) = (open(staging, part)?, open(staging, &sidecar)?) else { return Ok(None) };
-    let mut validator = String::new();
+    let mut text = String::new();
     noted
         .take(LONGEST_VALIDATOR)
-        .read_to_string(&mut validator)
+        .read_to_string(&mut text)
         .map_err(|error| StoreError::io("read the validator of", part, error))?;
-    Ok(Some((file, validator)))
+    let (validator, began) = text.split_once('\n').unwrap_or((&text, ""));
+    let is_whole = will_verify || (!began.is_empty() && began == started());
+    Ok(is_whole.then(|| (file, validator.to_owned())))
+}
+
+/// Returns what tells this start of the machine from others; empty if the system does not say.
+fn started() -> &'static str {
+    static STARTED: OnceLock<String> = OnceLock::new();
+    STARTED.get_or_init(|| {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        id.trim().to_owned()
+    })
 }
 
 /// Opens a plain file in staging; `None` if there is none. Anything else that has the name, a pipe that nobody writes

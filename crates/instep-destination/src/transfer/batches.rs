@@ -19,6 +19,8 @@ use crate::{
 /// The most resources of one batch, and their bytes as far as they are known: what instep's own Source packs at once.
 const BATCH_RESOURCES: usize = 10_000;
 const BATCH_BYTES: u64 = 256 << 20;
+/// Bytes of the URIs in one request: our own Source reads 4 MiB of it. URIs may be long.
+const REQUEST_BYTES: usize = 3 << 20;
 
 /// The endpoint for packages made on request.
 #[derive(Clone, Debug)]
@@ -99,7 +101,7 @@ struct UriBatch {
 impl UriBatch {
     fn next(draft: &mut Draft, after: i64, most: usize) -> Result<Self, Error> {
         let mut batch = Self { uris: Vec::new(), last: after };
-        let mut bytes = 0;
+        let (mut bytes, mut request) = (0, 0);
         loop {
             let page = draft.actions().after(batch.last, PAGE)?;
             if page.is_empty() {
@@ -108,7 +110,10 @@ impl UriBatch {
             for action in page {
                 if matches!(action.kind, ActionKind::Create | ActionKind::Update) {
                     bytes += action.desired.metadata.length.unwrap_or(0);
-                    if batch.uris.len() == most || bytes > BATCH_BYTES && !batch.uris.is_empty() {
+                    // With its quotation marks and a comma.
+                    request += action.desired.uri.as_str().len() + 3;
+                    let is_full = bytes > BATCH_BYTES || request > REQUEST_BYTES;
+                    if batch.uris.len() == most || is_full && !batch.uris.is_empty() {
                         return Ok(batch);
                     }
                     batch.uris.push(action.desired.uri);

@@ -1,9 +1,9 @@
 //! The comparison of a package's members with the states that the plan wants.
 
-use resourcesync::{Change, Digests, Entry};
+use resourcesync::{Change, Digests, Entry, Header, patch::PatchFormat};
 
 use crate::{
-    plan::{Currency, Fixity, currency},
+    plan::{Currency, Fixity, currency, packed_difference},
     state::Action,
 };
 
@@ -14,9 +14,22 @@ pub(super) enum ManifestFit {
     Inventory,
     /// Changes have several states of a resource: a digest or a time tells which is wanted (§13).
     Changes,
+    /// Changes whose bitstreams may be differences: a digest may be that of the difference, so the time tells (A16).
+    Differences,
 }
 
 impl ManifestFit {
+    /// Returns the fit for a manifest, once its header is known.
+    pub(super) fn with_header(self, header: &Header) -> Self {
+        let packs_differences = self == Self::Changes && header.dialect.packs_differences();
+        if packs_differences { Self::Differences } else { self }
+    }
+
+    /// Returns the format of the difference that the bitstream of an entry is; `None` if it is the resource itself.
+    pub(super) fn difference(self, entry: &Entry) -> Option<PatchFormat> {
+        packed_difference(entry).filter(|_| self == Self::Differences)
+    }
+
     /// Returns `true` if an entry of a manifest is the state that an action asks for.
     pub(super) fn accepts(self, entry: &Entry, action: &Action) -> bool {
         let (packed, desired) = (&entry.metadata, &action.desired.metadata);
@@ -26,6 +39,12 @@ impl ManifestFit {
         }
         if packed.change == Some(Change::Deleted) {
             return false;
+        }
+        if self.difference(entry).is_some() {
+            return entry
+                .lastmod
+                .zip(action.desired.metadata.lastmod)
+                .is_some_and(|(one, other)| one.instant() == other.instant());
         }
         match (packed.hash.agrees_with(&desired.digests), packed.datetime, desired.datetime) {
             (Some(same), ..) => same,

@@ -12,7 +12,7 @@ use crate::{
     Error, Event,
     commit::{Commit, CommitBatch, CommitError, Committer, Flushed},
     run::{SetRun, SyncRun, is_outcome},
-    state::{Action, ActionKind, Aside, Checkpoint, DocumentRecord, SetId},
+    state::{Action, ActionKind, Aside, Checkpoint, DocumentRecord, Owed, SetId},
 };
 
 /// Rows of the plan read at a time.
@@ -62,6 +62,21 @@ impl Pipeline {
         let places = u32::try_from(commits.len().min(ROOM)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(places).await.map_err(|_| ended())?;
         self.commits.send(CommitBatch { commits, _room: room }).await.map_err(|_| ended())
+    }
+
+    /// Records what is pending although nothing was tried.
+    pub(super) async fn owe(&mut self, set: &SetRun) -> Result<(), Error> {
+        let mut after = 0;
+        loop {
+            let page = set.with(|draft| draft.actions().of_kind_after(ActionKind::Owe, after, PAGE))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            let owed = |Action { sequence, desired, .. }| {
+                let why = set.with(|draft| draft.actions().fault_of(sequence))?;
+                Ok(Commit::Owed(set.id, Owed::new(desired, why)))
+            };
+            self.send_all(page.into_iter().map(owed).collect::<Result<_, Error>>()?).await?;
+        }
     }
 
     /// Reports what was committed meanwhile.

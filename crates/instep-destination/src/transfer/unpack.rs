@@ -101,6 +101,7 @@ impl Pipeline {
         fit: ManifestFit,
         keep: Option<SetId>,
     ) -> Result<(), Error> {
+        let fit = fit.with_header(&open.manifest.header);
         let unpacking = Unpacking { placer: Placer::new(run, set.id), fit, keep };
         let (sender, receiver) = mpsc::channel::<Taken>(AHEAD);
         let work = set.work(move |draft| {
@@ -157,7 +158,7 @@ impl Unpacking {
             let action =
                 draft.fetch_of(entry.loc.as_str())?.filter(|action| self.fit.accepts(&entry, action));
             let Some(action) = action else {
-                if let Some(set) = self.keep {
+                if let Some(set) = self.keep.filter(|_| self.fit.difference(&entry).is_none()) {
                     taken.commits.extend(versions::packed(draft, package, &entry, &self.placer, set)?);
                 }
                 continue;
@@ -174,14 +175,15 @@ impl Unpacking {
         Ok(Some(taken))
     }
 
-    /// Stages the bitstream of an entry, or what its patch in the package makes of the held version (CDM-11).
+    /// Stages the bitstream of an entry, or what its patch in the package makes of the held version (CDM-11, A16).
     fn arrival(
         &self,
         draft: &Draft,
         package: &mut OpenPackage,
         entry: &Entry,
     ) -> Result<Option<Arrival>, Error> {
-        if entry.metadata.path.is_some() {
+        let difference = self.fit.difference(entry);
+        if entry.metadata.path.is_some() && difference.is_none() {
             return Ok(package.stage(entry).ok());
         }
         let mut desired = Desired::new(entry.loc.clone());
@@ -189,9 +191,11 @@ impl Unpacking {
         let Some(held) = patches::held_version(&self.placer, draft.state(), &desired)? else {
             return Ok(None);
         };
-        for link in entry.links_for(&Relation::Patch) {
-            let format = link.media_type.as_ref().and_then(PatchFormat::of);
-            let patch = link.path.as_ref().and_then(|path| package.read(path, patches::MOST_BYTES));
+        let linked = entry
+            .links_for(&Relation::Patch)
+            .map(|link| (link.media_type.as_ref().and_then(PatchFormat::of), link.path.as_ref()));
+        for (format, path) in linked.chain([(difference, entry.metadata.path.as_ref())]) {
+            let patch = path.and_then(|path| package.read(path, patches::MOST_BYTES));
             if let (Some(format), Some(patch)) = (format, patch)
                 && let Ok(bytes) =
                     format.apply(&held.bytes, &patch, &desired.metadata.digests, patches::MOST_BYTES)
@@ -204,6 +208,7 @@ impl Unpacking {
 }
 
 fn holds_something_desired(draft: &mut Draft, manifest: &Document, fit: ManifestFit) -> Result<bool, Error> {
+    let fit = fit.with_header(&manifest.header);
     let mut entries = manifest.read()?;
     let mut entry = Entry::default();
     while entries.read_entry(&mut entry).map_err(|error| manifest.unreadable(error))? {

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
 use http::HeaderValue;
 use resourcesync::{Capability, Entry, Link, Metadata, Relation, Uri};
 use tokio::sync::broadcast;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::options::{ChannelDialect, ChannelOptions};
 use crate::render::SetPlace;
@@ -78,16 +78,18 @@ fn topic(place: &SetPlace, kind: &Capability) -> Uri {
     place.uri(kind.as_str())
 }
 
-/// Returns the entry of the Capability List that advertises a channel (CN-3). There is one per capability.
+/// Returns the entry of the Capability List that advertises a channel (CN-3). There is one per capability. Without a hub
+/// the WebSocket is all that there is: 1.0 wants a hub (CN-4), 0.8 does not (R5).
 pub(super) fn entry(place: &SetPlace, kind: &Capability, options: &ChannelOptions) -> Entry {
     let topic = topic(place, kind);
     let socket = Uri::parse(&topic.as_str().replacen("http", "ws", 1)).unwrap_or_default();
+    let hubs = options.hubs(place.source());
     let (loc, links) = match options.dialect {
-        ChannelDialect::V0_8 => (socket, Vec::new()),
-        ChannelDialect::V1_0 => {
-            let hubs = options.hubs(place.source()).into_iter().map(|hub| Link::new(Relation::Hub, hub));
+        ChannelDialect::V1_0 if !hubs.is_empty() => {
+            let hubs = hubs.into_iter().map(|hub| Link::new(Relation::Hub, hub));
             (topic, hubs.chain([Link::new(Relation::Alternate, socket)]).collect())
         }
+        _ => (socket, Vec::new()),
     };
     let mut entry = Entry::new(loc);
     entry.metadata = Metadata::with_capability(kind.clone());

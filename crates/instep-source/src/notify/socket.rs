@@ -3,31 +3,35 @@
 use std::{convert::Infallible, ops::Deref, sync::Arc, time::Duration};
 
 use axum::{
-    extract::{
-        State, WebSocketUpgrade,
-        ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code, rejection::WebSocketUpgradeRejection},
-    },
+    extract::{Request, State},
     response::{
         IntoResponse, Response,
         sse::{Event, KeepAlive, Sse},
     },
 };
-use futures_util::{Stream, StreamExt, stream};
+use bytes::Bytes;
+use futures_util::{SinkExt as _, Stream, StreamExt, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use tokio::{
     sync::{broadcast, watch},
     time::{interval, timeout},
 };
+use tokio_tungstenite::tungstenite::{
+    Message, Utf8Bytes,
+    protocol::{CloseFrame, frame::coding::CloseCode},
+};
 
-use super::channel::NotificationChannel;
+use super::{
+    channel::NotificationChannel,
+    upgrade::{ListenerSocket, SocketRequest},
+};
 
 /// The pause between pings. A listener that has not answered one is dropped at the next.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 /// The time that a listener may take to accept a message.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest message that a listener may send. The standard defines none in this direction (N8-3).
-const MOST_BYTES: usize = 4 * 1024;
-const MOST_FRAMES: u32 = 100;
+/// The messages that a listener may send between two pings.
+const MOST_MESSAGES: u32 = 100;
 
 /// The state of the routes of a topic.
 #[derive(Clone, Debug)]
@@ -41,32 +45,24 @@ pub(crate) struct Topic {
 }
 
 /// Answers a request for a topic.
-pub(crate) async fn topic(
-    State(topic): State<Topic>,
-    method: Method,
-    headers: HeaderMap,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Response {
-    match upgrade {
-        Ok(upgrade) => {
-            let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
-            let is_foreign = |own: &Arc<str>| origin.is_some_and(|origin| !own.eq_ignore_ascii_case(origin));
-            if topic.origin.as_ref().is_some_and(is_foreign) {
-                return StatusCode::FORBIDDEN.into_response();
-            }
-            // Small buffers: thousands listen, and messages only leave.
-            let upgrade = upgrade.read_buffer_size(1024).write_buffer_size(0);
-            let upgrade = upgrade.max_message_size(MOST_BYTES).max_frame_size(MOST_BYTES);
-            // From here on nothing is missed, whatever the handshake takes.
-            let messages = topic.channel.listen();
-            let first = topic.channel.last().filter(|_| topic.has_ended);
-            upgrade.on_upgrade(move |socket| send_messages(socket, first, messages, topic.ending))
+pub(crate) async fn topic(State(topic): State<Topic>, mut request: Request) -> Response {
+    let asked = SocketRequest::of(&mut request);
+    let (method, headers) = (request.method(), request.headers());
+    let Some(asked) = asked else {
+        if method != Method::GET && method != Method::HEAD {
+            return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
         }
-        Err(_) if method != Method::GET && method != Method::HEAD => {
-            (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response()
-        }
-        Err(_) => read(&topic, &headers),
+        return read(&topic, headers);
+    };
+    let origin = headers.get(header::ORIGIN).and_then(|origin| origin.to_str().ok());
+    let is_foreign = |own: &Arc<str>| origin.is_some_and(|origin| !own.eq_ignore_ascii_case(origin));
+    if topic.origin.as_ref().is_some_and(is_foreign) {
+        return StatusCode::FORBIDDEN.into_response();
     }
+    // From here on nothing is missed, whatever the handshake takes.
+    let messages = topic.channel.listen();
+    let first = topic.channel.last().filter(|_| topic.has_ended);
+    asked.accept(move |socket| send_messages(socket, first, messages, topic.ending))
 }
 
 /// Without a socket: events where they are asked for, else the last message.
@@ -76,9 +72,7 @@ fn read(topic: &Topic, headers: &HeaderMap) -> Response {
         events(topic.channel.listen(), "message", topic.ending.clone())
     } else {
         match topic.channel.last() {
-            Some(text) => {
-                ([(header::CONTENT_TYPE, "application/xml")], axum::body::Bytes::from(text)).into_response()
-            }
+            Some(text) => ([(header::CONTENT_TYPE, "application/xml")], Bytes::from(text)).into_response(),
             None => StatusCode::NO_CONTENT.into_response(),
         }
     };
@@ -116,9 +110,13 @@ async fn end(mut ending: watch::Receiver<bool>) {
     let _ = ending.wait_for(|is_ending| *is_ending).await;
 }
 
+/// The close of a listener that sends too much.
+const TOO_MUCH: (CloseCode, &str) =
+    (CloseCode::Policy, "messages go from the Source to the Destination only");
+
 /// Sends each message to one listener until either side has enough.
 async fn send_messages(
-    mut socket: WebSocket,
+    mut socket: ListenerSocket,
     first: Option<Utf8Bytes>,
     mut messages: broadcast::Receiver<Utf8Bytes>,
     ending: watch::Receiver<bool>,
@@ -130,33 +128,35 @@ async fn send_messages(
     }
     let mut heartbeat = interval(HEARTBEAT);
     heartbeat.reset();
-    let (mut answered, mut frames) = (true, 0);
+    let (mut answered, mut received) = (true, 0);
     let ending = end(ending);
     let mut ending = std::pin::pin!(ending);
     let (code, reason) = loop {
         let sent = tokio::select! {
             message = messages.recv() => match message {
                 Ok(text) => send(&mut socket, Message::Text(text)).await,
-                Err(broadcast::error::RecvError::Lagged(_)) => break (close_code::AGAIN, "too slow: read the Change List"),
-                Err(broadcast::error::RecvError::Closed) => break (close_code::AWAY, "the channel ended"),
+                Err(broadcast::error::RecvError::Lagged(_)) => break (CloseCode::Again, "too slow: read the Change List"),
+                Err(broadcast::error::RecvError::Closed) => break (CloseCode::Away, "the channel ended"),
             },
-            frame = socket.recv() => match frame {
+            message = socket.next() => match message {
+                Some(Err(_)) if socket.get_ref().is_spent() => break TOO_MUCH,
                 None | Some(Err(_)) => return,
                 Some(Ok(Message::Close(_))) => return answer_close(socket).await,
-                Some(Ok(frame)) => {
-                    answered |= matches!(frame, Message::Pong(_));
-                    frames += 1;
-                    if frames > MOST_FRAMES {
-                        break (close_code::POLICY, "messages go from the Source to the Destination only");
+                Some(Ok(message)) => {
+                    answered |= matches!(message, Message::Pong(_));
+                    received += 1;
+                    if received > MOST_MESSAGES {
+                        break TOO_MUCH;
                     }
                     true
                 }
             },
             _ = heartbeat.tick() => {
-                frames = 0;
-                std::mem::take(&mut answered) && send(&mut socket, Message::Ping(axum::body::Bytes::new())).await
+                received = 0;
+                socket.get_mut().renew();
+                std::mem::take(&mut answered) && send(&mut socket, Message::Ping(Bytes::new())).await
             }
-            () = &mut ending => break (close_code::AWAY, "the Source ends"),
+            () = &mut ending => break (CloseCode::Away, "the Source ends"),
         };
         if !sent {
             return;
@@ -166,20 +166,19 @@ async fn send_messages(
 }
 
 /// Answers the close of a listener: its answer is sent while the rest is read (RFC 6455 §5.5.1).
-async fn answer_close(mut socket: WebSocket) {
-    let rest = async { while let Some(Ok(_)) = socket.recv().await {} };
+async fn answer_close(mut socket: ListenerSocket) {
+    let rest = async { while let Some(Ok(_)) = socket.next().await {} };
     let _ = timeout(SEND_TIMEOUT, rest).await;
 }
 
 /// Sends a message. Returns `true` if the client took it in time.
-async fn send(socket: &mut WebSocket, message: Message) -> bool {
+async fn send(socket: &mut ListenerSocket, message: Message) -> bool {
     matches!(timeout(SEND_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }
 
 #[cfg(test)]
 mod tests {
     use axum::{Router, routing::any};
-    use bytes::Bytes;
     use resourcesync::Capability;
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},

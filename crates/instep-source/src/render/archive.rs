@@ -5,7 +5,8 @@ use std::mem;
 use resourcesync::{Capability, DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
-    SetPolicy, SourcePolicy, packages, pages,
+    SetPolicy, SourcePolicy, packages,
+    pages::PagedDocument,
     place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST, archive_name, snapshot_name},
     writer::RenderedDocuments,
 };
@@ -310,8 +311,11 @@ impl<'a> Archive<'a> {
             header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
             header
         };
-        let part = |part: &str| Entry::new(self.set.place.uri(part));
-        pages::render(self.policy, self.set, &archive_name(of), &header, part, entries, documents)
+        let name = archive_name(of);
+        let member = |part: &str| Entry::new(self.set.place.uri(part));
+        let (policy, set) = (self.policy, self.set);
+        PagedDocument { policy, set, name: &name, snapshot: None, header: &header, member: &member }
+            .render(entries, documents)
     }
 
     /// The entry of an archive in the Capability List.

@@ -2,7 +2,9 @@
 
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
-use super::{SetPolicy, SourcePolicy, packages, pages, place::CHANGE_DUMP, writer::RenderedDocuments};
+use super::{
+    SetPolicy, SourcePolicy, packages, pages::PagedDocument, place::CHANGE_DUMP, writer::RenderedDocuments,
+};
 use crate::{
     Error,
     records::{PublishedChangeDump, PublishedChangePackage},
@@ -32,15 +34,9 @@ pub(super) fn render(
     let entries: Vec<_> =
         published.packages.iter().map(|package| packages::change_entry(set, package)).collect();
     let header = |form| header(policy, set, &published, form);
-    pages::render(
-        policy,
-        set,
-        CHANGE_DUMP,
-        &header,
-        |part| Entry::new(set.place.uri(part)),
-        &entries,
-        documents,
-    )?;
+    let member = |part: &str| Entry::new(set.place.uri(part));
+    PagedDocument { policy, set, name: CHANGE_DUMP, snapshot: None, header: &header, member: &member }
+        .render(&entries, documents)?;
     Ok(Some((published, leaving)))
 }
 

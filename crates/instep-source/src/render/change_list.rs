@@ -101,9 +101,9 @@ pub(super) fn render(
     let leaves = |span: &&Span| needed_from.is_none_or(|needed| span.until <= Some(needed));
     let leaving = published.closed.iter().take(surplus).take_while(leaves).count();
     let leaving: Vec<_> = published.closed.drain(..leaving).collect();
-    // So many changes that a list closes and leaves at once: the archive still has it.
-    for span in leaving.iter().filter(|span| policy.archives.is_some() && span.number >= first_new) {
-        writer.list(&set.place.name(&span.document()), span, true, documents)?;
+    // A list in the archive alone is a member of no index any more (NAV-2).
+    for span in leaving.iter().filter(|_| policy.archives.is_some()) {
+        writer.list(&set.place.name(&span.document()), span, false, documents)?;
     }
     // A new list is in place before the one that refers to it by its end: the open one comes first.
     for span in [&published.open].into_iter().chain(published.closed.iter().rev()) {

@@ -1,38 +1,77 @@
 //! Documents of entries that are at hand, in parts if there are too many.
 
-use resourcesync::{Entry, Form, Header, Link, Relation};
+use resourcesync::{DateTime, Entry, Form, Header, Link, Relation};
 
-use super::{SetPolicy, SourcePolicy, writer::RenderedDocuments};
+use super::{
+    SetPolicy, SourcePolicy,
+    place::{part_name, snapshot_name},
+    writer::RenderedDocuments,
+};
 use crate::{Error, sink::Rank};
 
-/// Writes a document of entries that are at hand: in one piece, or in parts and an index where there are more than a
-/// document holds (GEN-12). Parts are named by their number; `member` is the entry of a part in the index. Returns the
-/// names of the documents.
-pub(super) fn render(
-    policy: &SourcePolicy,
-    set: &SetPolicy,
-    name: &str,
-    header: &dyn Fn(Form) -> Header,
-    member: impl Fn(&str) -> Entry,
-    entries: &[Entry],
-    documents: &mut RenderedDocuments<'_>,
-) -> Result<Vec<String>, Error> {
-    let room = usize::try_from(policy.lists.entries).unwrap_or(usize::MAX);
-    let whole = set.place.name(name);
-    if entries.len() <= room {
-        documents.small(&whole, Rank::Index, &header(Form::List), &policy.write, entries)?;
-        return Ok(vec![whole]);
+/// A document that may need parts.
+pub(super) struct PagedDocument<'a> {
+    pub(super) policy: &'a SourcePolicy,
+    pub(super) set: &'a SetPolicy,
+    /// Its name, or that of the index over its parts.
+    pub(super) name: &'a str,
+    /// The time of the snapshot that it is. Its parts, and with archives the index over them, have names with it, which
+    /// no other snapshot has.
+    pub(super) snapshot: Option<DateTime>,
+    pub(super) header: &'a dyn Fn(Form) -> Header,
+    /// Returns the entry of a part in the index.
+    pub(super) member: &'a dyn Fn(&str) -> Entry,
+}
+
+impl PagedDocument<'_> {
+    /// Writes it in one piece, or in parts and an index where there are more entries than a document holds (GEN-12).
+    /// Returns the names of the documents.
+    pub(super) fn render(
+        &self,
+        entries: &[Entry],
+        documents: &mut RenderedDocuments<'_>,
+    ) -> Result<Vec<String>, Error> {
+        let (set, options) = (self.set, &self.policy.write);
+        let room = usize::try_from(self.policy.lists.entries).unwrap_or(usize::MAX);
+        let whole = set.place.name(self.name);
+        if entries.len() <= room {
+            documents.small(&whole, Rank::Index, &(self.header)(Form::List), options, entries)?;
+            return Ok(vec![whole]);
+        }
+        // The index that goes to the archive with the parts: later the other name is that of other parts.
+        let lasting = self.snapshot.filter(|_| self.policy.archives.is_some());
+        let lasting = lasting.map(|at| snapshot_name(self.name, at));
+        let index = lasting.as_deref().unwrap_or(self.name);
+        let mut part_header = (self.header)(Form::List);
+        part_header.links.push(Link::new(Relation::Index, set.place.uri(index)));
+        let (mut members, mut names) = (Vec::new(), Vec::new());
+        for (number, entries) in (1..).zip(entries.chunks(room)) {
+            let part = self.part(number);
+            names.push(set.place.name(&part));
+            documents.small(&set.place.name(&part), Rank::Part, &part_header, options, entries)?;
+            members.push((self.member)(&part));
+        }
+        for index in lasting.as_deref().into_iter().chain([self.name]) {
+            let name = set.place.name(index);
+            documents.small(&name, Rank::Index, &(self.header)(Form::Index), options, &members)?;
+            names.push(name);
+        }
+        Ok(names)
     }
-    let mut part_header = header(Form::List);
-    part_header.links.push(Link::new(Relation::Index, set.place.uri(name)));
-    let (mut members, mut names) = (Vec::new(), Vec::new());
-    for (index, entries) in entries.chunks(room).enumerate() {
-        let part = format!("{}-{:04}.xml", name.trim_end_matches(".xml"), index + 1);
-        names.push(set.place.name(&part));
-        documents.small(&set.place.name(&part), Rank::Part, &part_header, &policy.write, entries)?;
-        members.push(member(&part));
+
+    fn part(&self, number: usize) -> String {
+        match self.snapshot {
+            Some(at) => snapshot_part(self.name, at, number),
+            None => format!("{}-{number:04}.xml", stem(self.name)),
+        }
     }
-    documents.small(&whole, Rank::Index, &header(Form::Index), &policy.write, &members)?;
-    names.push(whole);
-    Ok(names)
+}
+
+/// Returns the name of a part of the document of a snapshot.
+pub(super) fn snapshot_part(name: &str, at: DateTime, number: usize) -> String {
+    part_name(&format!("{}-part", stem(name)), at, number, "xml")
+}
+
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(".xml")
 }

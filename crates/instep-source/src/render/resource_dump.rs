@@ -2,7 +2,12 @@
 
 use resourcesync::{Capability, Entry, Form, Header, Link, Relation};
 
-use super::{SetPolicy, SourcePolicy, packages, pages, place::RESOURCE_DUMP, writer::RenderedDocuments};
+use super::{
+    SetPolicy, SourcePolicy, packages,
+    pages::{PagedDocument, snapshot_part},
+    place::RESOURCE_DUMP,
+    writer::RenderedDocuments,
+};
 use crate::{Error, records::PublishedResourceDump};
 
 /// Writes the Resource Dump over packages in place (§11.1), with an index if one document does not hold them all
@@ -25,16 +30,23 @@ pub(super) fn render(
         member.metadata.completed = Some(published.completed.0);
         member
     };
-    pages::render(
-        policy,
-        set,
-        RESOURCE_DUMP,
-        &|form| header(policy, set, &published, form),
-        member,
-        &entries,
-        documents,
-    )?;
+    let header = |form| header(policy, set, &published, form);
+    let snapshot = Some(published.at.0);
+    PagedDocument { policy, set, name: RESOURCE_DUMP, snapshot, header: &header, member: &member }
+        .render(&entries, documents)?;
     Ok(Some(published))
+}
+
+/// Returns the names, below `out`, of everything that a dump in place consists of beside the document that stands for it:
+/// packages, copies of their manifests, and parts of a long dump.
+pub(super) fn files(
+    set: &SetPolicy,
+    published: &PublishedResourceDump,
+    documents: &RenderedDocuments<'_>,
+) -> Vec<String> {
+    let parts = (1..).map(|number| set.place.name(&snapshot_part(RESOURCE_DUMP, published.at.0, number)));
+    let parts = parts.take_while(|name| documents.was_in_place(name));
+    packages::resource_files(set, published).into_iter().chain(parts).collect()
 }
 
 fn header(policy: &SourcePolicy, set: &SetPolicy, published: &PublishedResourceDump, form: Form) -> Header {

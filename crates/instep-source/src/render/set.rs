@@ -9,7 +9,7 @@ use resourcesync::{Capability, Entry, Metadata};
 use super::{
     SetPolicy, SourcePolicy,
     archive::{Archive, Offers, SupersededSnapshot},
-    capability_list, change_dump, change_list, packages,
+    capability_list, change_dump, change_list,
     place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST},
     resource_dump, resource_list,
     view::{Now, SetView, StagedDumps},
@@ -107,7 +107,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         self.next.resource_dump = resource_dump::render(self.policy, self.set, dump, self.documents)?;
         let held = held.filter(|held| self.next.resource_dump.as_ref() != Some(held));
         if let (Some(archive), Some(held)) = (&mut self.archive, held) {
-            let parts = packages::resource_files(self.set, held);
+            let parts = resource_dump::files(self.set, held, self.documents);
             let (at, completed) = (held.at, held.completed);
             let superseded = SupersededSnapshot { at, completed, name: RESOURCE_DUMP, parts: &parts };
             archive.resource_dump(&superseded, self.documents)?;

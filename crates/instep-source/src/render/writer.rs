@@ -115,6 +115,11 @@ impl<'a> RenderedDocuments<'a> {
         held.is_some()
     }
 
+    /// Returns `true` if the last publication put a document in place.
+    pub(super) fn was_in_place(&self, name: &str) -> bool {
+        self.held.documents.contains_key(name)
+    }
+
     /// Lets the bytes that a document has had until now stay under another name; false where they are not there.
     pub(super) fn preserve(&mut self, name: &str, under: &str) -> Result<bool, Error> {
         let Some(length) = self.sink.preserve(name, under)? else { return Ok(false) };

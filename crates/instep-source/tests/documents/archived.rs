@@ -39,6 +39,63 @@ fn a14_the_parts_of_an_archived_list_name_the_index_that_is_archived_with_them()
 }
 
 #[test]
+fn a14_the_parts_of_a_long_resource_dump_go_to_the_archive_with_it() {
+    let folder = folder(&[("a", b"a"), ("b", b"b"), ("c", b"c")]);
+    let mut options = options(folder.path());
+    options.archives = Some(Archives::default());
+    (options.dumps.policy, options.dumps.every) = (DumpPolicy::Always, Duration::ZERO);
+    (options.dumps.part_entries, options.lists.entries) = (1, 2);
+    for round in 0..3 {
+        write(folder.path(), "a", format!("{round}").as_bytes());
+        publish(&options, &NoMonitor).unwrap();
+    }
+    let (_, archived) = read(folder.path(), "resourcedump-archive.xml");
+    assert_eq!(archived.len(), 2);
+    for (round, dump) in archived.iter().enumerate() {
+        let index = dump.loc.as_str();
+        let mut texts = Vec::new();
+        for part in read(folder.path(), index).1 {
+            assert_eq!(part.metadata.at, dump.metadata.at, "of this snapshot, not of a later one");
+            let (header, packages) = read(folder.path(), part.loc.as_str());
+            assert_eq!(header.link_for(&Relation::Index).unwrap().href.as_str(), index);
+            texts.extend(packages.iter().flat_map(|package| unpacked(folder.path(), package.loc.as_str())));
+        }
+        assert_eq!(texts, [format!("{round}"), "b".to_owned(), "c".to_owned()]);
+    }
+    // The dump in place has parts of its own.
+    let parts = read(folder.path(), "resourcedump.xml").1;
+    assert_eq!(parts.len(), 2);
+    assert!(parts.iter().all(|part| read(folder.path(), part.loc.as_str()).1.len() < 3));
+}
+
+#[test]
+fn a14_a_change_list_that_is_in_the_archive_alone_is_member_of_no_index() {
+    let folder = folder(&[("a", b"a")]);
+    let mut options = options(folder.path());
+    options.archives = Some(Archives::default());
+    options.lists.closed_lists = 2;
+    options.lists.rotation.entries = 1;
+    options.lists.snapshot_every = Duration::ZERO;
+    for round in 0..8 {
+        write(folder.path(), "a", format!("{round}").as_bytes());
+        publish(&options, &NoMonitor).unwrap();
+    }
+    let members: Vec<_> =
+        read(folder.path(), "changelist.xml").1.into_iter().map(|member| member.loc).collect();
+    let archived = read(folder.path(), "changelist-archive.xml").1;
+    assert!(archived.len() > members.len());
+    let mut entries = 0;
+    for list in archived.iter().map(|entry| &entry.loc) {
+        let (header, changes) = read(folder.path(), list.as_str());
+        let is_member = members.contains(list);
+        assert_eq!(header.link_for(&Relation::Index).is_some(), is_member, "{list}");
+        assert!(header.link_for(&Relation::Up).is_some());
+        entries += changes.len();
+    }
+    assert!(entries >= 6, "the changes stay in the lists: {entries}");
+}
+
+#[test]
 fn a15_archives_of_both_kinds_of_dumps_are_filled() {
     let folder = folder(&[("a", b"a")]);
     let mut options = options(folder.path());
@@ -67,21 +124,26 @@ fn a15_archives_of_both_kinds_of_dumps_are_filled() {
 
 /// Returns the bitstreams in the packages of the Change Dump, in their order.
 fn packed(folder: &Path) -> Vec<String> {
+    let packages = read(folder, "changedump.xml").1;
+    packages.iter().flat_map(|package| unpacked(folder, package.loc.as_str())).collect()
+}
+
+/// Returns the bitstreams in a package, in the order of its manifest.
+fn unpacked(folder: &Path, package: &str) -> Vec<String> {
+    let name = package.rsplit('/').next().unwrap();
+    let file = fs::File::open(folder.join("resourcesync").join(name)).unwrap();
+    let mut package = Package::open(file, PackageLimits::new()).unwrap();
+    let entries = match package.read_manifest(ReadOptions::new()).unwrap() {
+        Document::ChangeDumpManifest(manifest) => manifest.entries,
+        Document::ResourceDumpManifest(manifest) => manifest.entries,
+        other => panic!("{other:?}"),
+    };
     let mut texts = Vec::new();
-    for package in read(folder, "changedump.xml").1 {
-        let name = package.loc.as_str().rsplit('/').next().unwrap().to_owned();
-        let file = fs::File::open(folder.join("resourcesync").join(name)).unwrap();
-        let mut package = Package::open(file, PackageLimits::new()).unwrap();
-        let Document::ChangeDumpManifest(manifest) = package.read_manifest(ReadOptions::new()).unwrap()
-        else {
-            panic!()
-        };
-        for entry in manifest.entries {
-            let mut text = String::new();
-            let mut bitstream = package.bitstream(entry.metadata.path.as_ref().unwrap()).unwrap();
-            std::io::Read::read_to_string(&mut bitstream, &mut text).unwrap();
-            texts.push(text);
-        }
+    for entry in entries {
+        let mut text = String::new();
+        let mut bitstream = package.bitstream(entry.metadata.path.as_ref().unwrap()).unwrap();
+        std::io::Read::read_to_string(&mut bitstream, &mut text).unwrap();
+        texts.push(text);
     }
     texts
 }

@@ -2,12 +2,12 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader, Write},
     net::TcpStream,
 };
 
 use resourcesync::{Capability, Change, DocumentReader, Entry, Header, ReadOptions, Relation};
-use tokio_tungstenite::tungstenite::{Message, WebSocket, client, protocol::frame::coding::CloseCode};
+use tokio_tungstenite::tungstenite::{Error, Message, WebSocket, client, protocol::frame::coding::CloseCode};
 
 use super::{
     raw::{connect, get, request},
@@ -154,6 +154,34 @@ fn w9_who_sends_much_is_dropped() {
     let mut huge = listen(&server, CHANGES);
     let _ = huge.send(Message::text("x".repeat(1 << 20)));
     assert!(matches!(huge.read(), Err(_) | Ok(Message::Close(_))));
+}
+
+#[test]
+fn c18_empty_fragments_of_a_message_that_never_ends_are_counted() {
+    // A text message that goes on, and parts of it without a byte, masked as a client must.
+    let first = [0x01, 0x80, 1, 2, 3, 4];
+    let part = [0x00, 0x80, 1, 2, 3, 4];
+    let server = Server::start(&[("a.txt", b"a")]);
+    let mut flood = listen(&server, CHANGES);
+    let frames: Vec<u8> = first.into_iter().chain(part.repeat(100_000)).collect();
+    // The server may have closed before all of it is written.
+    let _ = flood.get_mut().write_all(&frames);
+    let ended = loop {
+        match flood.read() {
+            Ok(Message::Close(frame)) => break frame.map(|frame| frame.code) == Some(CloseCode::Policy),
+            Ok(_) => {}
+            Err(Error::Io(error)) => {
+                break matches!(error.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
+            }
+            Err(error) => break matches!(error, Error::Protocol(_)),
+        }
+    };
+    assert!(ended, "the server goes on reading");
+    // Who sends little stays.
+    let mut quiet = listen(&server, CHANGES);
+    quiet.send(Message::text("hello")).unwrap();
+    fs::write(server.path("b.txt"), "b").unwrap();
+    assert_eq!(next(&mut quiet).1.len(), 1);
 }
 
 #[test]

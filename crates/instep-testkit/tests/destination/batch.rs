@@ -1,9 +1,9 @@
 //! Synchronization with batches.
 
-use instep_destination::{Strategy, Via};
-use instep_testkit::Fault;
+use instep_destination::{Strategy, SyncOptions, Via, VoidMonitor, sync};
+use instep_testkit::{FakeSource, Fault, Layout};
 
-use crate::support::{Copy, Run, three};
+use crate::support::{Copy, Run, runtime, three};
 
 fn with_batch() -> Copy {
     Copy::laid_out(|layout| layout.batch = true)
@@ -39,6 +39,29 @@ fn what_is_too_much_at_once_is_asked_for_in_halves() {
         asked.map(|request| serde_json::from_slice::<Vec<String>>(&request.body).unwrap().len()).collect();
     assert_eq!(counts[..2], [3, 1]);
     assert_eq!(requests_for_resources(&copy), 0);
+}
+
+#[test]
+fn r4_a_batch_asks_for_no_more_than_a_source_reads_of_a_request() {
+    let folder = vec!["l".repeat(240); 6].join("/");
+    let resources = (0..2_200).map(|number| (format!("{folder}/{number}"), format!("text {number}")));
+    let mut layout = Layout::new();
+    layout.batch = true;
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources(resources));
+    copy.source.fail_always("batch", Fault::Hold);
+    let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+    options.via = Via::Batch;
+    let end = options.shutdown.clone();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| runtime().block_on(sync(&options, &VoidMonitor)));
+        copy.source.wait_for("batch", 1);
+        end.request();
+        running.join().unwrap().unwrap();
+    });
+    copy.source.release();
+    let asked = copy.source.requests().into_iter().find(|request| request.path == "batch").unwrap();
+    let uris: Vec<String> = serde_json::from_slice(&asked.body).unwrap();
+    assert!(asked.body.len() <= 3 << 20 && uris.len() > 2_000, "{} in {}", uris.len(), asked.body.len());
 }
 
 #[test]

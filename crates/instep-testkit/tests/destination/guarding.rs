@@ -6,7 +6,7 @@ use std::fs;
 use instep_destination::{AuditOptions, Error, Guard, StreamOptions, VoidMonitor, audit, changes, resources};
 use instep_testkit::{FakeSource, Fault, Layout, Tree};
 
-use crate::support::{Copy, Run, many, runtime};
+use crate::support::{Copy, Run, many, runtime, zipped};
 
 fn refused(run: &Run) -> Option<Guard> {
     match &run.result {
@@ -241,18 +241,6 @@ fn a_source_is_listed_without_a_copy() {
     });
 }
 
-/// Returns a package with these members.
-fn zipped(members: &[(&str, String)]) -> Vec<u8> {
-    use std::io::Write as _;
-
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    for (name, text) in members {
-        zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
-        zip.write_all(text.as_bytes()).unwrap();
-    }
-    zip.finish().unwrap().into_inner()
-}
-
 #[test]
 fn a8_a_manifest_in_several_parts_is_read_whole() {
     let spaces = "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'";
@@ -273,7 +261,7 @@ fn a8_a_manifest_in_several_parts_is_read_whole() {
         ("r/1", "one".to_owned()),
         ("r/2", "two".to_owned()),
     ];
-    copy.source.serve("parts.zip", zipped(&members));
+    copy.source.serve("parts.zip", zipped(members));
     let package = format!("<url><loc>{}</loc></url>", copy.source.url("parts.zip"));
     let dump_root = "<rs:md capability='resourcedump' at='2026-01-01T00:00:09Z'/>";
     copy.source.serve("resourcedump.xml", format!("<urlset {spaces}>{dump_root}{package}</urlset>"));

@@ -101,3 +101,15 @@ pub(crate) fn many(count: usize) -> Vec<(String, String)> {
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
+
+/// Returns a package with these members.
+pub(crate) fn zipped<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> Vec<u8> {
+    use std::io::Write as _;
+
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, text) in members {
+        zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(text.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}

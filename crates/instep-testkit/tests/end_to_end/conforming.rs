@@ -3,13 +3,13 @@
 
 use std::{
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
 };
 
-use flate2::{Compression, write::GzEncoder};
 use instep_testkit::{Run, Server, free_port, instep};
 use serde_json::Value;
+
+use super::configurations::{Configuration, PUBLISHED, SERVED, change, content};
 
 /// A finding as `validate --json` prints it.
 struct Found {
@@ -33,111 +33,6 @@ fn findings(run: &Run) -> Vec<Found> {
 fn shown(found: &[Found]) -> String {
     found.iter().map(|found| format!("\n  {}", found.line)).collect()
 }
-
-/// A folder to publish, with the files that the tables of the configurations apply to.
-fn content() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    };
-    (1..=9).for_each(|n| write(&format!("f{n}.txt"), format!("text {n}\n").as_bytes()));
-    write("data.json", br#"{"a": 1, "b": [1, 2, 3]}"#);
-    write("papers/one.pdf", b"%PDF");
-    write("papers/one.xml", b"<record><title>one</title></record>");
-    write("papers/one.html", b"<html><body>one</body></html>");
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
-    gzip.write_all(b"<record><title>coded</title></record>").unwrap();
-    write("coded/a.xml.gz", &gzip.finish().unwrap());
-    folder
-}
-
-/// Changes the folder: a resource updated, one deleted, one new.
-fn change(folder: &Path) {
-    fs::write(folder.join("f1.txt"), "another text\n").unwrap();
-    fs::write(folder.join("data.json"), r#"{"a": 2, "b": [1, 2, 3]}"#).unwrap();
-    fs::remove_file(folder.join("f2.txt")).unwrap();
-    fs::write(folder.join("new.txt"), "new\n").unwrap();
-}
-
-/// Options of `publish` or `serve`, and tables of the configuration file.
-type Configuration = (&'static [&'static str], &'static str);
-
-const PUBLISHED: [Configuration; 20] = [
-    (&[], ""),
-    (&["--sitemap"], ""),
-    (&["--gzip"], ""),
-    (&["--sitemap", "--gzip"], ""),
-    (&["--dump", "always"], ""),
-    (&["--change-dump"], ""),
-    (&["--dump", "always", "--change-dump", "--gzip"], ""),
-    (&["--archives"], ""),
-    (&["--archives", "--dump", "always", "--change-dump", "--snapshot"], ""),
-    (&["--single-changelist"], ""),
-    (&["--patches"], ""),
-    (&["--patches", "--change-dump"], ""),
-    (&["--hash", "md5,sha-256"], ""),
-    (&["--no-robots"], ""),
-    (&["--describedby", "http://example.com/about", "--set-describedby", "http://example.com/set"], ""),
-    (&["--exclude", "papers/**"], ""),
-    (&["--dump", "always"], RECORDS_AND_MIRROR),
-    (&["--dump", "always", "--change-dump"], CODED),
-    (&[], GENERIC),
-    (&["--dump", "always", "--change-dump"], SETS),
-];
-
-const SERVED: [Configuration; 4] = [
-    (&[], ""),
-    (&["--dump", "always", "--change-dump", "--patches", "--gzip", "--sitemap"], RECORDS_AND_MIRROR),
-    (&["--dump", "always"], CODED),
-    (&["--archives"], GENERIC),
-];
-
-const RECORDS_AND_MIRROR: &str = r#"
-[[link]]
-resource = "papers/*.pdf"
-rel = "describedby"
-target = "papers/*.xml"
-back = "describes"
-
-[[link]]
-resource = "papers/*.xml"
-rel = "profile"
-target = "http://example.org/profile"
-
-[[link]]
-resource = "*"
-rel = "duplicate"
-target = "https://mirror.example.org/data/*"
-pri = 2
-
-[[changefreq]]
-resource = "papers/*"
-frequency = "auto"
-"#;
-
-const CODED: &str = r#"
-[[coded]]
-resource = "coded/*.xml.gz"
-coding = "gzip"
-"#;
-
-const GENERIC: &str = r#"
-[[generic]]
-resource = "papers/*"
-specific = ["papers/*.html", "papers/*.pdf"]
-"#;
-
-const SETS: &str = r#"
-[[set]]
-name = "papers"
-content = "papers"
-
-[[set]]
-name = "all"
-content = "."
-"#;
 
 /// Writes the tables of a configuration to a file beside the content.
 fn file_of(tables: &str) -> tempfile::NamedTempFile {
@@ -171,6 +66,10 @@ fn a7_each_configuration_that_is_published_conforms_without_a_finding() {
         let folder = content();
         publish(folder.path(), configuration);
         change(folder.path());
+        for round in 0..4 {
+            publish(folder.path(), configuration);
+            fs::write(folder.path().join("f3.txt"), format!("round {round}\n")).unwrap();
+        }
         publish(folder.path(), configuration);
         publish(folder.path(), configuration);
         false_alarms.extend(false_alarm(configuration, &validate(folder.path())));
@@ -190,6 +89,31 @@ fn a7_each_configuration_that_is_served_conforms_without_a_finding() {
         let run = Run::of(instep(["validate", &server.url()]).args(options));
         false_alarms.extend(false_alarm(configuration, &run));
     }
+    assert!(false_alarms.is_empty(), "{}", false_alarms.join("\n"));
+}
+
+#[test]
+fn a7_a_source_that_moved_and_a_copy_that_is_published_again_conform_without_a_finding() {
+    let (folder, all) = (content(), (&["--archives", "--dump", "always", "--change-dump"] as &[&str], ""));
+    publish(folder.path(), all);
+    change(folder.path());
+    let dir = folder.path().to_str().unwrap();
+    let moved = ["publish", dir, "--rebase", "http://example.com/data/", "https://example.org/moved/"];
+    let _ = Run::of(instep(moved).args(all.0)).with_code(0);
+    let mut false_alarms: Vec<_> = false_alarm(all, &validate(folder.path())).into_iter().collect();
+
+    let (folder, port) = (content(), free_port().unwrap());
+    let mut command = instep(["serve", folder.path().to_str().unwrap()]);
+    let server = Server::start(command.args(["--listen", &format!("127.0.0.1:{port}")]), port).unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let copy = copy.path().join("copy");
+    let _ = Run::of(instep(["sync", &server.url()]).arg(&copy)).with_code(0);
+    let again: Configuration = (&["--archives", "--dump", "always", "--snapshot"], "");
+    for _ in 0..2 {
+        let mut republish = instep(["republish", "--base-url", "https://mirror.example.org/"]);
+        let _ = Run::of(republish.arg(&copy).args(again.0)).with_code(0);
+    }
+    false_alarms.extend(false_alarm(again, &validate(&copy)));
     assert!(false_alarms.is_empty(), "{}", false_alarms.join("\n"));
 }
 

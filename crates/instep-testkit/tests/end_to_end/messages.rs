@@ -78,17 +78,17 @@ fn finding_d15_errors_of_folders_name_the_path_and_what_to_do() {
         Case {
             arguments: &["status", "DIR/none"],
             code: 2,
-            said: &["instep: DIR/none holds no copy; instep sync makes one"],
+            said: &["instep: DIR/none holds no copy", "  instep sync URL DIR makes one"],
         },
         Case {
             arguments: &["audit", "URL/", "DIR/none"],
             code: 2,
-            said: &["instep: DIR/none holds no copy; instep sync makes one"],
+            said: &["instep: DIR/none holds no copy", "  instep sync URL DIR makes one"],
         },
         Case {
             arguments: &["audit", "--offline", "DIR/file"],
             code: 2,
-            said: &["instep: DIR/file holds no copy; instep sync makes one"],
+            said: &["instep: DIR/file holds no copy", "  instep sync URL DIR makes one"],
         },
         Case {
             arguments: &["sync", "URL/", "DIR/copy", "--ca-file", "DIR/none.pem", "--proxy", "ftp://h/"],

@@ -83,6 +83,7 @@ fn kind(node: &Node) -> String {
         Some(Capability::ChangeNotification) => "Change Notification",
         Some(Capability::FrameworkNotification) => "Framework Notification",
         Some(other) => return name(other.as_str()),
+        None if node.form.is_none() && !node.children.is_empty() => "Site",
         None => "Sitemap",
     };
     if node.form == Some(Form::Index) { format!("{name} Index") } else { name.to_owned() }

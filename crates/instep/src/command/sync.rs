@@ -163,8 +163,11 @@ Examples:
   instep sync https://example.org/ ./copy --delete --follow --republish --listen 127.0.0.1:8081
   instep sync https://example.org/ ./copy --follow --callback-url https://mirror.example.net/push/";
 
+/// Splits URI=PATH: at the first sign, but at the last one where the URI has a query, which has such signs itself.
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (uri, path) = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
+    let first = text.split_once('=').ok_or_else(|| format!("{text:?} is not URI=PATH"))?;
+    let parts = if first.0.contains('?') { text.rsplit_once('=') } else { None };
+    let (uri, path) = parts.unwrap_or(first);
     Ok((uri.to_owned(), path.to_owned()))
 }
 
@@ -220,13 +223,12 @@ impl SyncCommand {
         let metrics_file = self.metrics_file.clone();
         // A copy that is published again has the pages of a Source at this address.
         let pages = self.server.listen.clone().filter(|_| !self.republish);
-        let (mut options, relay) = self.options(config)?;
-        options.shutdown = shutdown;
+        let (options, relay) = self.options(config, shutdown)?;
         let is_new = !options.dir.exists();
         Ok(SyncTask { options, pages, relay, metrics_file, has_events_on_stdout, is_new })
     }
 
-    fn options(self, config: &Config) -> anyhow::Result<(SyncOptions, Option<Relay>)> {
+    fn options(self, config: &Config, shutdown: Shutdown) -> anyhow::Result<(SyncOptions, Option<Relay>)> {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
         let dir = self.dir.unwrap_or_else(|| folders::copy(&url));
         let mut options = SyncOptions::new(url, dir);
@@ -252,7 +254,9 @@ impl SyncCommand {
         options.max_transfer = self.max_transfer;
         options.max_age = self.max_age;
         let webhook = webhook(self.webhook, self.webhook_secret_file)?;
-        let events = self.events.map(Events::to).or(self.on_change.map(Events::Command)).or(webhook);
+        let on_change = self.on_change.map(|command| Events::Command(command, shutdown.clone()));
+        let events = self.events.map(Events::to).or(on_change).or(webhook);
+        options.shutdown = shutdown;
         options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
         options.archive = self.warc.map(|dir| {
             let mut archive = ArchiveOptions::new(dir);
@@ -270,5 +274,21 @@ impl SyncCommand {
         let relay =
             self.republish.then(|| Relay::new(&options.dir, self.server, self.channels)).transpose()?;
         Ok((options, relay))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn r2_a_map_is_split_after_the_query_of_its_uri() {
+        for (text, uri, path) in [
+            ("http://h/a=dir", "http://h/a", "dir"),
+            ("http://h/a=dir/x=1", "http://h/a", "dir/x=1"),
+            ("http://h/get?id=7=data/7", "http://h/get?id=7", "data/7"),
+            ("http://h/get?a=1&b=2=", "http://h/get?a=1&b=2", ""),
+        ] {
+            assert_eq!(super::pair(text), Ok((uri.to_owned(), path.to_owned())), "{text}");
+        }
+        assert!(super::pair("http://h/a").is_err());
     }
 }

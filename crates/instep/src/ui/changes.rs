@@ -6,15 +6,24 @@ mod webhook;
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
+    thread,
+    time::Duration,
 };
 
-use instep_destination::{ChangeSink, CopyChange};
+use instep_destination::{ChangeSink, CopyChange, Shutdown};
+use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::output::typed;
 use fields::fields;
 pub(crate) use webhook::Webhook;
+
+/// The time that a command has left once the run is to end. What it did not take comes again in the next run.
+const GRACE: Duration = Duration::from_secs(5);
+/// The longest pause between two looks at a command.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The receiver of a JSON line per change.
 #[derive(Debug)]
@@ -23,8 +32,9 @@ pub(crate) enum Events {
     Stdout,
     /// A file, to which lines are appended.
     File(PathBuf),
-    /// A command of the shell, which reads the lines from its standard input; it runs once per group of changes.
-    Command(String),
+    /// A command of the shell, which reads the lines from its standard input; it runs once per group of changes. When the
+    /// run is to end, it has a few seconds left.
+    Command(String, Shutdown),
     /// A receiver of webhooks.
     Webhook(Box<Webhook>),
 }
@@ -45,7 +55,7 @@ impl ChangeSink for Events {
                 stdout.write_all(lines.as_bytes()).and_then(|()| stdout.flush())
             }
             Self::File(path) => append(path, lines.as_bytes()),
-            Self::Command(command) => hand_to(command, lines.as_bytes()),
+            Self::Command(command, shutdown) => hand_to(command, lines, shutdown),
             Self::Webhook(webhook) => webhook.send(changes),
         }
     }
@@ -83,14 +93,40 @@ fn cut_torn_line(file: &mut File) -> io::Result<()> {
     if end < length { file.set_len(end) } else { Ok(()) }
 }
 
-fn hand_to(command: &str, lines: &[u8]) -> io::Result<()> {
-    let mut child = Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).spawn()?;
-    // A command may end before it has read its input; then its exit status decides.
-    let written = match child.stdin.take().map(|mut input| input.write_all(lines)) {
-        Some(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
-        _ => Ok(()),
+fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> {
+    let mut child =
+        Command::new("sh").args(["-c", command]).stdin(Stdio::piped()).process_group(0).spawn()?;
+    // On a thread of its own: a command that does not read must not keep the run from ending.
+    let writing =
+        child.stdin.take().map(|mut input| thread::spawn(move || input.write_all(lines.as_bytes())));
+    let Some(status) = wait(&mut child, shutdown)? else {
+        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+        child.wait()?;
+        return Err(io::Error::other(format!("{command:?} was still at work when the run was to end")));
     };
-    let status = child.wait()?;
-    written?;
+    // A command may end before it has read its input; then its exit status decides.
+    match writing.map(thread::JoinHandle::join) {
+        Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+        _ => {}
+    }
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command:?} ended with {status}"))) }
+}
+
+/// Waits for a command. `None` if the run is to end, and the command has not in the time that it had left.
+fn wait(child: &mut Child, shutdown: &Shutdown) -> io::Result<Option<ExitStatus>> {
+    let mut pause = Duration::from_millis(1);
+    let mut left = GRACE;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if left.is_zero() {
+            return Ok(None);
+        }
+        thread::sleep(pause);
+        if shutdown.is_requested() {
+            left = left.saturating_sub(pause);
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }

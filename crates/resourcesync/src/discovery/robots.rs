@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use std::collections::BTreeSet;
+
 use crate::value::Uri;
 
 /// Returns the Sitemaps that a robots.txt names, all of them; Resource Lists may be among them (DISC-5). The directive
@@ -14,13 +16,8 @@ pub fn from_robots(text: &str, file: &Uri) -> Vec<Uri> {
         let named = directive.trim().eq_ignore_ascii_case("sitemap") && !value.is_empty();
         named.then(|| file.resolve(value).ok()).flatten()
     };
-    let mut found = Vec::new();
-    for uri in lines.filter_map(value) {
-        if !found.contains(&uri) {
-            found.push(uri);
-        }
-    }
-    found
+    let mut seen = BTreeSet::new();
+    lines.filter_map(value).filter(|uri| seen.insert(uri.clone())).collect()
 }
 
 /// Returns the pause between two requests that a robots.txt asks a reader for (`Crawl-delay`): that of the group that

@@ -115,19 +115,19 @@ fn what_is_dropped_or_swept_is_gone_and_what_is_kept_is_resumed() {
         let swept = stage(&*store, b"swept").name;
         store.sweep().unwrap();
         assert!(!store.is_staged(swept).unwrap());
-        assert!(store.resume("http://h/other", &SHA256).unwrap().is_none());
-        let (mut large, validator) = store.resume("http://h/large", &SHA256).unwrap().unwrap();
+        assert!(store.resume("http://h/other", &SHA256, false).unwrap().is_none());
+        let (mut large, validator) = store.resume("http://h/large", &SHA256, false).unwrap().unwrap();
         assert_eq!((validator.as_str(), large.length()), ("\"etag\"", 12));
         large.write(b"second ").unwrap();
         // Interrupted once more.
         drop(large);
-        let (mut large, _) = store.resume("http://h/large", &SHA256).unwrap().unwrap();
+        let (mut large, _) = store.resume("http://h/large", &SHA256, false).unwrap().unwrap();
         large.write(b"half").unwrap();
         let staged = large.finish(None).unwrap();
         assert_eq!(staged.digests, stage(&*store, b"first half, second half").digests);
         store.place(staged.name, &path("large")).unwrap();
         assert_eq!(read(&*store, "large"), b"first half, second half");
-        assert!(store.resume("http://h/large", &SHA256).unwrap().is_none());
+        assert!(store.resume("http://h/large", &SHA256, false).unwrap().is_none());
     }
 }
 

@@ -73,7 +73,7 @@ fn b24_a_pipe_in_the_place_of_a_part_is_not_waited_for() {
     let part = names.filter(|path| path.extension().is_none()).find(|path| path.is_file()).unwrap();
     std::fs::remove_file(&part).unwrap();
     mknodat(CWD, &part, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    assert!(copy.store.resume("http://h/large", &SHA256).unwrap().is_none());
+    assert!(copy.store.resume("http://h/large", &SHA256, true).unwrap().is_none());
 }
 
 #[test]
@@ -86,4 +86,24 @@ fn b24_the_plan_of_a_killed_run_goes_with_the_next_one() {
     Actions::remove_leftovers(empty.path()).unwrap();
     Actions::remove_leftovers(dir.path()).unwrap();
     assert!(!path.exists());
+}
+
+#[test]
+fn r1_a_part_from_before_the_machine_was_started_is_continued_only_where_a_digest_will_verify_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let copy = open_folder(dir.path());
+    let mut part = copy.store.stage(&SHA256).unwrap();
+    part.write(b"half").unwrap();
+    part.keep_for("http://h/large", "\"tag\"").unwrap();
+    drop(part);
+    assert!(copy.store.resume("http://h/large", &SHA256, false).unwrap().is_some());
+    let names = std::fs::read_dir(dir.path().join(".instep/staging")).unwrap();
+    let mut names = names.map(|entry| entry.unwrap().path());
+    let noted = names.find(|path| path.extension().is_some_and(|it| it == "validator")).unwrap();
+    for text in ["\"tag\"\nanother start", "\"tag\""] {
+        std::fs::write(&noted, text).unwrap();
+        assert!(copy.store.resume("http://h/large", &SHA256, false).unwrap().is_none(), "{text}");
+        let (_, validator) = copy.store.resume("http://h/large", &SHA256, true).unwrap().unwrap();
+        assert_eq!(validator, "\"tag\"");
+    }
 }

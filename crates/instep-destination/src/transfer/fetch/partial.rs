@@ -69,8 +69,9 @@ impl Partial {
         store: &dyn Store,
         algorithms: &[Algorithm],
         uri: &str,
+        has_digest: bool,
     ) -> Result<Option<Self>, StoreError> {
-        Ok(store.resume(uri, algorithms)?.map(|(plain, etag)| Self {
+        Ok(store.resume(uri, algorithms, has_digest)?.map(|(plain, etag)| Self {
             plain,
             coded: None,
             total: None,

@@ -57,7 +57,9 @@ impl<'a> Transfer<'a> {
     pub(super) async fn run(&mut self, retries: u32) -> Result<FetchOutcome, FetchError> {
         if self.expected.length.is_none_or(|length| length > Partial::LARGE) {
             let algorithms = self.expected.algorithms(self.shared.verify);
-            self.partial = Partial::resume(&*self.shared.store, &algorithms, self.request.uri.as_str())?;
+            let (store, uri) = (&*self.shared.store, self.request.uri.as_str());
+            let has_digest = self.expected.digests.strongest().is_some();
+            self.partial = Partial::resume(store, &algorithms, uri, has_digest)?;
         }
         self.try_in_parts().await?;
         let mut attempts = self.shared.client.attempts().at_most(retries);

@@ -218,8 +218,8 @@ impl PackageReader {
             return None;
         }
         let document = self.packages.documents.keep(&self.uri, self.package.bytes(&member).ok()?).ok()?;
-        // Parts of a manifest may come anywhere: they are read once the package is whole.
-        if document.header.form == Form::Index {
+        // Parts of a manifest may come anywhere, and differences need what is held: they wait for the whole package.
+        if document.header.form == Form::Index || document.header.dialect.packs_differences() {
             return None;
         }
         let entries = document.read().ok()?;

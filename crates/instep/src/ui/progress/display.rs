@@ -48,8 +48,8 @@ impl Display {
     /// Returns the same in one line.
     pub(super) fn line(&mut self, tally: &mut ProgressTally, now: Instant) -> String {
         let mut line = self.totals(tally, now);
-        if !tally.transfers.is_empty() {
-            line.push_str(&format!(", {} in flight", tally.transfers.len()));
+        if let Some((oldest, ..)) = tally.transfers.first() {
+            line.push_str(&format!(", {} in flight, the oldest {}", tally.transfers.len(), name(oldest)));
         }
         match asides(tally) {
             Some(asides) => format!("{line}; {asides}"),
@@ -193,6 +193,24 @@ mod tests {
         assert_eq!(lines[1], "  2 errors; waiting 12.0 s for http://busy.example");
         assert_eq!(lines[2], "   25%     4.0 MiB  http://example.org/letters/1701.pdf");
         assert!(lines.iter().all(|line| line.chars().count() <= 60), "{text}");
+    }
+
+    #[test]
+    fn d10_a_line_of_a_log_names_whom_a_run_waits_for_and_how_long() {
+        let start = Instant::now();
+        let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
+        tally.add(&Event::Phase(Phase::Discovering));
+        let later = start + Duration::from_secs(30);
+        assert_eq!(display.line(&mut tally, later), "discovering, 30.0 s");
+        tally.transfers.push(("http://slow.example/list.xml".into(), 0, None));
+        let said = "discovering, 30.0 s, 1 in flight, the oldest http://slow.example/list.xml";
+        assert_eq!(display.line(&mut tally, later), said);
+        let waiting = [("http://down.example".to_owned(), Duration::from_secs(12))];
+        tally.add(&Event::UnderWay { requests: &[], waiting: &waiting });
+        assert_eq!(
+            display.line(&mut tally, later),
+            "discovering, 30.0 s; waiting 12.0 s for http://down.example"
+        );
     }
 
     #[test]

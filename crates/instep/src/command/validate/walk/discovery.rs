@@ -24,7 +24,13 @@ impl SourceWalk {
         let found = match discover(url, &[], &self.documents).await {
             Ok(found) => found,
             // A link that cannot be used is judged with the document it is in.
-            Err(DiscoverError::Invalid { uri, .. }) => return Ok(vec![uri]),
+            Err(
+                DiscoverError::Invalid { uri, .. }
+                | DiscoverError::NoDocument { uri, .. }
+                | DiscoverError::TooManySets { uri, .. },
+            ) => {
+                return Ok(vec![uri]);
+            }
             Err(error) => return Err(Error::from(error).into()),
         };
         self.check_ways(url).await;

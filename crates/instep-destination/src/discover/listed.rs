@@ -1,0 +1,23 @@
+//! What a Source Description lists: the URIs of sets, and the names by which an operator chooses among them.
+
+use resourcesync::Uri;
+
+use super::DiscoverError;
+use crate::documents::{Document, DocumentError};
+
+/// Returns `true` if an operator's name means a set: its URI, or a part of its path with or without `.xml`.
+pub(super) fn is_named(uri: &Uri, name: &str) -> bool {
+    let part = |part: &str| part == name || part.strip_suffix(".xml") == Some(name);
+    uri.as_str() == name || uri.as_str().split(['/', '?']).skip(3).any(part)
+}
+
+pub(super) fn locs(document: &Document) -> Result<Vec<Uri>, DiscoverError> {
+    locs_of(document).map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })
+}
+
+/// Returns the URIs that a document lists.
+pub(super) fn locs_of(document: &Document) -> Result<Vec<Uri>, DocumentError> {
+    let mut locs = Vec::new();
+    document.for_each(|entry| locs.push(entry.loc.clone()))?;
+    Ok(locs)
+}

@@ -1,0 +1,127 @@
+//! What several links lead to together: each is followed (A4), and a set that is found twice is one.
+
+use std::collections::BTreeSet;
+
+use resourcesync::{Capability, Form, Uri};
+
+use super::{CapabilitySet, DiscoverError, Discovered, Trouble, listed::is_named};
+use crate::documents::Document;
+
+/// Lists of sets that stand alone and stay in memory until they are read. Further ones are fetched again.
+const MOST_DOCUMENTS: usize = 8;
+
+/// What links lead to so far.
+#[derive(Debug)]
+pub(super) struct Several {
+    links: BTreeSet<Uri>,
+    found: Vec<Discovered>,
+    /// Plain Sitemaps.
+    plain: Vec<Discovered>,
+    /// Links to Sitemaps that are members of a plain index among the links.
+    members: BTreeSet<Uri>,
+    lost: Vec<Trouble>,
+    documents: usize,
+}
+
+impl Several {
+    /// Returns the results of links before any was followed.
+    pub(super) fn of<'a>(links: impl Iterator<Item = &'a Uri>) -> Self {
+        let links = links.cloned().collect();
+        let (found, plain, members, lost) = Default::default();
+        Self { links, found, plain, members, lost, documents: 0 }
+    }
+
+    /// Adds what one link leads to.
+    pub(super) fn add(&mut self, mut found: Discovered) {
+        let plain = found.sets.iter().find_map(plain_list);
+        if let Some(index) = plain.filter(|document| document.header.form == Form::Index) {
+            // One that cannot be read to its end is said when it is read as a list.
+            let _ = index.for_each(|entry| self.members.extend(self.links.get(&entry.loc).cloned()));
+        }
+        let found_in = if plain.is_some() { &mut self.plain } else { &mut self.found };
+        for offer in found.sets.iter_mut().flat_map(|set| set.capabilities.values_mut()) {
+            self.documents += usize::from(offer.document.is_some());
+            if self.documents > MOST_DOCUMENTS {
+                offer.document = None;
+            }
+        }
+        found_in.push(found);
+    }
+
+    /// Adds a link that leads to nothing that can be read.
+    pub(super) fn lose(&mut self, trouble: Option<&Trouble>) {
+        self.lost.extend(trouble.map(|trouble| Trouble::lost_set(&trouble.uri, trouble.what.as_str())));
+    }
+
+    /// Returns `true` if there are Sitemaps and no Resource List among what was found.
+    pub(super) fn is_only_plain(&self) -> bool {
+        self.found.is_empty() && !self.plain.is_empty()
+    }
+
+    /// Returns everything together; `None` if nothing was found. Plain Sitemaps beside Resource Lists are something else
+    /// (§6.3.4); where there are no Resource Lists, they are all that a site has, and are read as such (DIA-7). Of
+    /// several links, `wanted` chooses here.
+    pub(super) fn together(self, wanted: &[String]) -> Result<Option<Discovered>, DiscoverError> {
+        let is_member = |found: &Discovered| {
+            found.sets.iter().filter_map(|set| set.asked_for.as_ref()).any(|uri| self.members.contains(uri))
+        };
+        let found: Vec<_> = match self.found.is_empty() {
+            true => self.plain.into_iter().filter(|found| !is_member(found)).collect(),
+            false => self.found,
+        };
+        let mut found = found.into_iter();
+        let Some(mut all) = found.next() else { return Ok(None) };
+        for more in found {
+            join(&mut all, more);
+        }
+        all.troubles.extend(self.lost);
+        choose(&mut all, wanted)?;
+        Ok(Some(all))
+    }
+}
+
+/// Returns the Sitemap without `rs:md` that a set is.
+fn plain_list(set: &CapabilitySet) -> Option<&Document> {
+    let list = set.get(&Capability::ResourceList).filter(|_| set.capability_list.is_none())?;
+    list.document.as_ref().filter(|document| document.header.capability().is_none())
+}
+
+/// Adds the sets that are not there yet.
+fn join(all: &mut Discovered, more: Discovered) {
+    all.source_description = all.source_description.take().or(more.source_description);
+    for set in more.sets {
+        if !all.sets.iter().any(|held| is_same(held, &set)) {
+            all.sets.push(set);
+        }
+    }
+    for trouble in more.troubles {
+        if !all.troubles.contains(&trouble) {
+            all.troubles.push(trouble);
+        }
+    }
+}
+
+fn is_same(one: &CapabilitySet, other: &CapabilitySet) -> bool {
+    one.name() == other.name()
+        || (one.capability_list.is_some() && one.capability_list == other.capability_list)
+}
+
+/// Keeps the sets that the operator names.
+fn choose(all: &mut Discovered, wanted: &[String]) -> Result<(), DiscoverError> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let names = |set: &CapabilitySet| set.asked_for.clone().or_else(|| set.capability_list.clone());
+    let is_wanted =
+        |set: &CapabilitySet| names(set).is_some_and(|uri| wanted.iter().any(|name| is_named(&uri, name)));
+    let (chosen, others): (Vec<_>, Vec<_>) = all.sets.drain(..).partition(is_wanted);
+    for wanted in wanted {
+        if !chosen.iter().filter_map(names).any(|uri| is_named(&uri, wanted)) {
+            let sets = chosen.iter().chain(&others).filter_map(names).collect();
+            return Err(DiscoverError::NoSuchSet { wanted: wanted.clone(), sets });
+        }
+    }
+    all.sets = chosen;
+    all.other_sets.extend(others.iter().filter_map(names));
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Every link of a page, a header and a robots.txt is followed (A4), and so many documents are asked for (B9).
+
+use super::*;
+
+/// Serves a Capability List of one Resource List, and the list.
+fn serve_set(source: &FakeSource, name: &str) {
+    let head = "<rs:md capability='capabilitylist'/>";
+    let entry = format!(
+        "<url><loc>{}</loc><rs:md capability='resourcelist'/></url>",
+        source.url(&format!("{name}/list.xml"))
+    );
+    source.serve(&format!("{name}/caps.xml"), list("urlset", head, &entry));
+    let up = source.url(&format!("{name}/caps.xml"));
+    let head =
+        format!("<rs:ln rel='up' href='{up}'/><rs:md capability='resourcelist' at='2026-01-01T00:00:00Z'/>");
+    source.serve(&format!("{name}/list.xml"), list("urlset", &head, ""));
+}
+
+fn serve_sitemap(source: &FakeSource, name: &str) {
+    let entry = format!("<url><loc>{}</loc></url>", source.url("a"));
+    source.serve(name, list("urlset", "", &entry));
+}
+
+fn names(source: &FakeSource, found: &Discovered) -> Vec<String> {
+    let base = source.url("");
+    let mut names: Vec<_> =
+        found.sets.iter().map(CapabilitySet::name).map(|name| name.replace(&base, "")).collect();
+    names.sort();
+    names
+}
+
+fn lost(found: &Discovered) -> Vec<&str> {
+    found.troubles.iter().filter(|trouble| trouble.costs_a_set).map(|trouble| trouble.uri.as_str()).collect()
+}
+
+fn robots(source: &FakeSource, lines: &[&str]) {
+    let lines: String = lines.iter().map(|name| format!("Sitemap: {}\n", source.url(name))).collect();
+    source.serve("robots.txt", format!("User-agent: *\nDisallow:\n{lines}"));
+}
+
+#[tokio::test]
+async fn a4_each_link_of_a_page_and_of_its_headers_is_followed_once() {
+    let source = hidden();
+    for name in ["one", "two", "three"] {
+        serve_set(&source, name);
+    }
+    let in_page = "<html><head><link rel=resourcesync href=/two/caps.xml><link rel=resourcesync href=/three/list.xml>\
+                   <link rel=resourcesync href=/two/caps.xml></head></html>";
+    let header = "</one/caps.xml>; rel=\"resourcesync\", </two/caps.xml>; rel=resourcesync";
+    source
+        .serve("", Page::from(in_page).with_header("content-type", "text/html").with_header("link", header));
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(names(&source, &found), ["one/caps.xml", "three/caps.xml", "two/caps.xml"]);
+    assert!(found.troubles.is_empty(), "{:?}", found.troubles);
+    assert_eq!(source.requests_for("two/caps.xml"), 1);
+
+    let one = discover(&uri(source.url("")), &["three".to_owned()], &documents(&source)).await.unwrap();
+    assert_eq!((names(&source, &one), one.other_sets.len()), (vec!["three/caps.xml".to_owned()], 2));
+    let none = discover(&uri(source.url("")), &["four".to_owned()], &documents(&source)).await.unwrap_err();
+    assert!(matches!(none, DiscoverError::NoSuchSet { ref sets, .. } if sets.len() == 3), "{none}");
+}
+
+#[tokio::test]
+async fn a4_a_link_that_leads_to_nothing_costs_its_own_set() {
+    let source = hidden();
+    serve_set(&source, "one");
+    let header = "</gone.xml>; rel=resourcesync, </one/caps.xml>; rel=resourcesync";
+    source.serve("", Page::from("text").with_header("link", header));
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+    assert_eq!(lost(&found), [source.url("gone.xml")]);
+}
+
+#[tokio::test]
+async fn a4_each_sitemap_line_is_followed_and_plain_sitemaps_are_told_from_resource_lists() {
+    let source = hidden();
+    serve_set(&source, "one");
+    serve_set(&source, "two");
+    serve_sitemap(&source, "sitemap.xml");
+    source.serve("sitemap.txt", "http://example.com/a\n");
+    robots(&source, &["sitemap.xml", "one/list.xml", "sitemap.txt", "two/caps.xml", "two/list.xml"]);
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(
+        (names(&source, &found), found.way),
+        (vec!["one/caps.xml".into(), "two/caps.xml".into()], Way::Robots)
+    );
+    assert!(found.troubles.is_empty(), "{:?}", found.troubles);
+}
+
+#[tokio::test]
+async fn a4_where_a_site_has_only_sitemaps_each_is_a_list_and_members_of_an_index_are_not_read_twice() {
+    let source = hidden();
+    for name in ["news.xml", "member.xml", "pages.xml"] {
+        serve_sitemap(&source, name);
+    }
+    let member = format!("<sitemap><loc>{}</loc></sitemap>", source.url("member.xml"));
+    source.serve("index.xml", list("sitemapindex", "", &member));
+    robots(&source, &["member.xml", "news.xml", "index.xml", "pages.xml"]);
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(names(&source, &found), ["index.xml", "news.xml", "pages.xml"]);
+}
+
+#[tokio::test]
+async fn a4_sitemaps_do_not_take_the_place_of_a_resource_list_that_cannot_be_had() {
+    let source = hidden();
+    serve_set(&source, "one");
+    serve_sitemap(&source, "sitemap.xml");
+    robots(&source, &["sitemap.xml", "one/list.xml"]);
+    source.fail_always("one/list.xml", Fault::Status(503));
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    let error = discover(&url, &[], &documents).await.unwrap_err();
+    assert!(matches!(error, DiscoverError::Nothing { .. }), "{error}");
+
+    source.heal();
+    source.fail_always(".well-known/resourcesync", Fault::Status(404));
+    source.fail_always("one/list.xml", Fault::Status(404));
+    let first = discover(&url, &[], &documents).await.unwrap();
+    assert_eq!((names(&source, &first), lost(&first).len()), (vec!["sitemap.xml".to_owned()], 1));
+    let later = discover_again(&url, &[], &documents, Some(Way::Robots)).await.unwrap_err();
+    assert!(matches!(later, DiscoverError::Nothing { .. }), "{later}");
+}
+
+#[tokio::test]
+async fn a4_exploring_shows_each_set_that_links_lead_to() {
+    let source = hidden();
+    serve_set(&source, "one");
+    serve_set(&source, "two");
+    let header = "</one/caps.xml>; rel=resourcesync, </two/caps.xml>; rel=resourcesync";
+    source.serve("page", Page::from("text").with_header("link", header));
+    let tree = explore(&uri(source.url("page")), &documents(&source)).await.unwrap();
+    let children: Vec<_> = tree.children.iter().map(|child| child.uri.as_str().to_owned()).collect();
+    assert_eq!(children, [source.url("one/caps.xml"), source.url("two/caps.xml")]);
+}
+
+#[tokio::test]
+async fn b9_a_source_with_more_sets_than_one_search_reads_costs_a_few_requests_and_is_explored_anyway() {
+    let source = FakeSource::start();
+    let sets: String = (0..1_500)
+        .map(|set| {
+            format!(
+                "<url><loc>{}</loc><rs:md capability='capabilitylist'/></url>",
+                source.url(&format!("{set}/caps.xml"))
+            )
+        })
+        .collect();
+    source.serve(".well-known/resourcesync", list("urlset", "<rs:md capability='description'/>", &sets));
+    source.serve("7/caps.xml", list("urlset", "<rs:md capability='capabilitylist'/>", ""));
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    let error = discover(&url, &[], &documents).await.unwrap_err();
+    assert!(matches!(error, DiscoverError::TooManySets { sets: 1_500, most: 1_000, .. }), "{error}");
+    assert!(source.requests().len() <= 4, "{:?}", source.tally());
+    let one = discover(&url, &["7".to_owned()], &documents).await.unwrap();
+    assert_eq!((one.sets.len(), one.other_sets.len()), (1, 1_499));
+    assert_eq!(explore(&url, &documents).await.unwrap().children.len(), 1_500);
+}
+
+#[tokio::test]
+async fn b9_a_search_asks_for_a_bounded_number_of_documents() {
+    let source = FakeSource::start();
+    let parts: String = (0..2_000)
+        .map(|part| format!("<sitemap><loc>{}</loc></sitemap>", source.url(&format!("part-{part}.xml"))))
+        .collect();
+    source
+        .serve(".well-known/resourcesync", list("sitemapindex", "<rs:md capability='description'/>", &parts));
+    let error = discover(&uri(source.url("")), &[], &documents(&source)).await.unwrap_err();
+    assert!(
+        matches!(error, DiscoverError::Invalid { source: DocumentError::TooMany { most: 1_024, .. }, .. }),
+        "{error}"
+    );
+    assert!(source.requests().len() <= 1_100, "{}", source.requests().len());
+}
+
+#[tokio::test]
+async fn b9_what_capability_lists_say_together_is_bounded() {
+    let source = FakeSource::start();
+    let link = |at: usize| format!("<rs:ln rel='describedby' href='{}'/>", source.url(&at.to_string()));
+    let links: String = (0..60).map(link).collect();
+    let entries: String = (0..400)
+        .map(|at| {
+            format!(
+                "<url><loc>{}</loc><rs:md capability='x-{at}'/>{links}</url>",
+                source.url(&at.to_string())
+            )
+        })
+        .collect();
+    for set in ["one", "two", "three"] {
+        source.serve(&format!("{set}.xml"), list("urlset", "<rs:md capability='capabilitylist'/>", &entries));
+    }
+    let header = "</one.xml>; rel=resourcesync, </two.xml>; rel=resourcesync, </three.xml>; rel=resourcesync";
+    source.serve("page", Page::from("text").with_header("link", header));
+    source.fail_always(".well-known/resourcesync", Fault::Status(404));
+    let error = discover(&uri(source.url("page")), &[], &documents(&source)).await.unwrap_err();
+    assert!(matches!(error, DiscoverError::TooMuch { most: 50_000, .. }), "{error}");
+}
