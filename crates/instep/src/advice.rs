@@ -45,8 +45,8 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
             Some("Check that the folder can be written by you, and that its disk has space")
         }
         DestinationError::NotResourceSync { .. } => Some(
-            "Give the URL of a document of the Source: its description, a Capability List, a Resource List, a \
-                 Sitemap. A site that has none does not offer ResourceSync",
+            "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
+             A site that has none does not offer ResourceSync",
         ),
         DestinationError::InvalidDocument { .. } => {
             Some("`instep validate URL` shows each fault of a document")
