@@ -75,6 +75,8 @@ impl GrowthPoint {
             data::remove(&site.folder.join(document))?;
         }
         self.once(report, "publish", &mut site.publish())?;
+        // Before it is written anew: the parts of the one before stay for a while.
+        self.bytes.push(("Resource List", bytes(&site.folder.join("resourcesync"), "resourcelist")?));
         self.often(report, "publish, nothing changed", || site.publish())?;
         fs::write(site.folder.join("d0000/f0000000.txt"), "changed")?;
         self.once(report, "publish, one changed", &mut site.publish())?;
@@ -82,7 +84,6 @@ impl GrowthPoint {
         let list = data::resource_list(self.resources)?.display().to_string();
         self.add(report, "read", vec![limit(&["typed", &list, "3"])?]);
         self.bytes.push(("catalogue", bytes(&state, "catalogue.db")?));
-        self.bytes.push(("Resource List", bytes(&site.folder.join("resourcesync"), "resourcelist")?));
 
         let copy = data::empty("copy")?;
         let (name, url) = (copy.display().to_string(), site.server.url());

@@ -28,10 +28,12 @@ pub struct Axes {
 }
 
 impl Scale {
-    fn place(self, value: f64) -> f64 {
+    /// Returns the place of a value; `None` if the scale has no place for it: what is too little to be measured is no point of a
+    /// logarithmic one.
+    fn place(self, value: f64) -> Option<f64> {
         match self {
-            Self::Linear => value,
-            Self::Logarithmic => value.max(1e-6).log10(),
+            Self::Linear => Some(value),
+            Self::Logarithmic => (value > 0.0).then(|| value.log10()),
         }
     }
 
@@ -69,8 +71,8 @@ pub fn draw(canvas: &Canvas<'_>, theme: &PictureTheme, axes: &Axes, drawn: &[Mea
     let (width, _) = canvas.dim_in_pixel();
     let (plot, names) = canvas.split_horizontally(width - NAMES);
     let [across, up] = axes.scales;
-    let place = |(x, y): &(f64, f64)| (across.place(*x), up.place(*y));
-    let points = || drawn.iter().flat_map(|curve| &curve.points).map(place);
+    let place = |(x, y): &(f64, f64)| Some((across.place(*x)?, up.place(*y)?));
+    let points = || drawn.iter().flat_map(|curve| &curve.points).filter_map(place);
     let (x_range, y_range) = (across.range(points().map(|(x, _)| x)), up.range(points().map(|(_, y)| y)));
     let marks = (across.marks(&x_range), up.marks(&y_range));
     let mut chart = ChartBuilder::on(&plot)
@@ -98,10 +100,11 @@ pub fn draw(canvas: &Canvas<'_>, theme: &PictureTheme, axes: &Axes, drawn: &[Mea
     for ((number, curve), color) in (0..).zip(drawn).zip(theme.curves.iter().cycle()) {
         let line = ShapeStyle::from(color).stroke_width(2);
         chart
-            .draw_series(LineSeries::new(curve.points.iter().map(place), line))
+            .draw_series(LineSeries::new(curve.points.iter().filter_map(place), line))
             .map_err(|error| failed(&error))?;
         if curve.points.len() < 20 {
-            let dots = curve.points.iter().map(|point| Circle::new(place(point), 3, color.filled()));
+            let points = curve.points.iter().filter_map(place);
+            let dots = points.map(|point| Circle::new(point, 3, color.filled()));
             chart.draw_series(dots).map_err(|error| failed(&error))?;
         }
         let top = 24 + number * 22;

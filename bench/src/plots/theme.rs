@@ -15,7 +15,7 @@ pub struct PictureTheme {
     /// A peer, a bare loop.
     pub other: RGBColor,
     /// Curves, told apart also by who does not see red and green.
-    pub curves: [RGBColor; 9],
+    pub curves: [RGBColor; 10],
 }
 
 impl PictureTheme {
@@ -50,6 +50,7 @@ pub const THEMES: [PictureTheme; 2] = [
             RGBColor(90, 90, 90),
             RGBColor(150, 30, 40),
             RGBColor(85, 60, 180),
+            RGBColor(20, 20, 20),
         ],
     },
     PictureTheme {
@@ -70,6 +71,7 @@ pub const THEMES: [PictureTheme; 2] = [
             RGBColor(180, 180, 180),
             RGBColor(255, 110, 110),
             RGBColor(180, 155, 255),
+            RGBColor(240, 240, 240),
         ],
     },
 ];
