@@ -95,6 +95,11 @@ impl PublishCommand {
             bail!("--rebase moves the Source to {new}, but --base-url is {given}");
         }
         let base_url = self.base_url.or(rebased).unwrap_or_default();
+        if self.activities.is_some() && self.source.is_delivered() {
+            bail!(
+                "--activities writes into a folder, not into object storage; leave out one of --activities and --out s3://"
+            );
+        }
         let unpacked = self.source.unpack(&self.dir, &base_url)?;
         let has_faults = unpacked.is_some_and(|unpacked| show_faults(&unpacked, output));
         let mut options =
