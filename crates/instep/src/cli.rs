@@ -38,11 +38,8 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  instep demo                                      see everything at once, on this machine
   instep serve ./data                              publish a folder and serve it
-  instep publish ./data --base-url https://example.org/data/
   instep sync https://example.org/ ./copy          make or update a copy
-  instep audit https://example.org/ ./copy         check a copy
   instep run --listen 127.0.0.1:8090               keep many Sources current, with a dashboard
 
 See also: instep help exit-codes, instep resync-sync --help (the options of resync)";
@@ -156,7 +153,8 @@ fn definition() -> clap::Command {
     command
         .mut_subcommand("sync", |sync| {
             let pages = "With --follow: address of pages about the copy; with --republish of the Source";
-            sync.mut_args(hide_serving).mut_arg("listen", |arg| arg.help(pages))
+            let describe = |arg: Arg| if arg.get_id() == "listen" { arg.help(pages) } else { arg };
+            sync.mut_args(|arg| describe(hide_serving(arg)))
         })
         .mut_subcommand("serve", |serve| serve.mut_arg("out", hide_out))
         .arg(help_option())

@@ -150,8 +150,8 @@ fn d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
 #[test]
 fn d4_a_url_is_refused_as_a_folder() {
     let folder = folder(&[("data/a.txt", "a")]);
-    let refused = run(folder.path(), &["publish", "data", "--base-url", BASE, "--out", "s3://bucket/x"], 2);
-    assert!(refused.contains("s3 URL"), "{refused}");
+    let refused = run(folder.path(), &["publish", "data", "--base-url", BASE, "--state", "s3://bucket/x"], 2);
+    assert!(refused.contains("URL (s3)"), "{refused}");
     run(folder.path(), &["sync", "http://127.0.0.1:1/", "s3://bucket/copy"], 2);
     let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|item| item.unwrap().file_name()).collect();
     assert_eq!(names, ["data"]);

@@ -14,7 +14,7 @@ use crate::{
     ui::Output,
 };
 
-/// Publish a folder, keep its documents up to date, and serve documents and resources
+/// Publish a folder, keep its documents current, serve documents and resources
 ///
 /// Answers requests once the first publication is complete. SIGHUP reloads configuration and certificates; SIGINT or
 /// SIGTERM ends the server after the requests in flight.

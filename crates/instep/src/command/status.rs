@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Show the state of a copy: for each Source what is held, how current it is, the last run, problems
+/// Show the state of a copy: what is held, how current it is, last run, problems
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
     /// The folder of the copy
