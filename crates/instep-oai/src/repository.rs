@@ -126,7 +126,7 @@ fn escaped(value: &str) -> String {
 }
 
 /// Returns `true` for a text that can be a `metadataPrefix`: none of its characters has a meaning in a path.
-fn is_prefix(text: &str) -> bool {
+pub(crate) fn is_prefix(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
     !text.starts_with('.') && text.bytes().all(allowed)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::token::ListToken;
-use crate::datestamp::seconds;
+use super::{item::is_set, token::ListToken};
+use crate::{datestamp::seconds, repository::is_prefix};
 
 /// An error of the protocol: its code and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +89,9 @@ impl OaiRequest {
             }
         }
         let missing = |name: &str| bad(format!("{verb} needs {name}"));
+        if let Some(format) = given.get("metadataPrefix").filter(|format| !is_prefix(format)) {
+            return Err(bad(format!("{format:?} cannot be a metadataPrefix")));
+        }
         Ok(match verb {
             "Identify" => Self::Identify,
             "ListSets" => match given.contains_key("resumptionToken") {
@@ -132,6 +135,10 @@ fn bad_token() -> OaiFault {
 }
 
 fn selection(format: String, mut given: BTreeMap<&str, String>) -> Result<RecordSelection, OaiFault> {
+    let set = given.remove("set");
+    if let Some(set) = set.as_ref().filter(|set| !is_set(set)) {
+        return Err(bad(format!("{set:?} cannot be a set")));
+    }
     let (from, until) = (given.remove("from"), given.remove("until"));
     if let (Some(from), Some(until)) = (&from, &until)
         && from.len() != until.len()
@@ -145,7 +152,7 @@ fn selection(format: String, mut given: BTreeMap<&str, String>) -> Result<Record
     {
         return Err(bad("from is later than until"));
     }
-    Ok(RecordSelection { format, set: given.remove("set"), from, until })
+    Ok(RecordSelection { format, set, from, until })
 }
 
 /// Returns the first and the last second of a datestamp.
@@ -184,6 +191,8 @@ mod tests {
             ("verb=GetRecord&metadataPrefix=a", "badArgument"),
             ("verb=ListRecords", "badArgument"),
             ("verb=ListRecords&metadataPrefix=a&metadataPrefix=a", "badArgument"),
+            ("verb=ListRecords&metadataPrefix=a/b", "badArgument"),
+            ("verb=ListRecords&metadataPrefix=a&set=b%20c", "badArgument"),
             ("verb=ListRecords&metadataPrefix=a&from=2026-1-1", "badArgument"),
             ("verb=ListRecords&metadataPrefix=a&from=2026-02-30", "badArgument"),
             ("verb=ListRecords&metadataPrefix=a&from=2026-01-01T00:00:00", "badArgument"),

@@ -51,7 +51,7 @@ fn argument(url: &str, name: &str) -> Option<String> {
 }
 
 /// Returns `true` for a text that can be a `setSpec`.
-fn is_set(text: &str) -> bool {
+pub(super) fn is_set(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
     text.split(':').all(|part| !part.is_empty() && part.bytes().all(allowed))
 }

@@ -73,9 +73,7 @@ impl Harvest<'_> {
         }
         let mut commit = self.shelf.begin(&mut self.folder)?;
         if at.is_whole {
-            if !at.has_losses {
-                self.report.changed += commit.remove_unseen(format, at.run)?;
-            }
+            self.report.changed += commit.remove_unseen(format, at.run)?;
             at.inventoried_at = Some(now());
         }
         at.is_open = false;
@@ -115,14 +113,16 @@ impl Harvest<'_> {
         }
         let after = ListPosition {
             run: at.run,
-            next_from: held.next_from.filter(|_| !at.has_losses),
+            next_from: held.next_from.filter(|_| !at.has_strangers),
             inventoried_at: Some(now()),
             ..held
         };
         let mut commit = self.shelf.begin(&mut self.folder)?;
-        self.report.changed += commit.remove_unseen(format, at.run)?;
+        if at.is_whole {
+            self.report.changed += commit.remove_unseen(format, at.run)?;
+        }
         commit.finish(Some((format, &after)))?;
-        match at.has_losses {
+        match at.has_strangers {
             true => Box::pin(self.list(format, identity)).await,
             false => Ok(()),
         }
@@ -155,7 +155,11 @@ impl Harvest<'_> {
                         (at.is_ordered, at.began_from) = (false, at.next_from);
                         circle = Circle::default();
                     }
-                    Answered::End => return Ok(true),
+                    Answered::End => {
+                        // A list that ends so in its middle may have lost its end.
+                        at.is_whole &= at.token.is_none();
+                        return Ok(true);
+                    }
                     Answered::Again => {
                         let is_further = begun_again_from.replace(at.began_from) != Some(at.began_from);
                         expired = if is_further { 0 } else { expired + 1 };
@@ -251,11 +255,10 @@ impl Harvest<'_> {
     ) -> Result<(), HarvestError> {
         for fault in &response.faults {
             let subject = format!("{} in {url}", fault.record);
+            // A list that is not whole takes nothing away.
+            at.is_whole &= !fault.is_lost;
             match fault.is_lost && listing == ListVerb::Records {
-                true => {
-                    at.has_losses = true;
-                    self.lost(subject, &fault.what);
-                }
+                true => self.lost(subject, &fault.what),
                 false => self.monitor.problem(&PublishProblem::warning(subject, &fault.what)),
             }
         }
@@ -277,13 +280,12 @@ impl Harvest<'_> {
                     let taken = commit.take(format, record, at.run, self.options.full_texts)?;
                     self.report.changed += u64::from(taken != RecordEffect::Same);
                 }
-                // In this list the records that are not held count as losses.
-                ListVerb::Identifiers => at.has_losses |= !commit.note(format, record, at.run)?,
+                ListVerb::Identifiers => at.has_strangers |= !commit.note(format, record, at.run)?,
             }
             self.report.bytes += record.metadata.as_ref().map_or(0, |metadata| metadata.len() as u64);
         }
         self.report.seen += response.records.len() as u64;
-        at.has_losses |= !unusable.is_empty();
+        at.is_whole &= unusable.is_empty();
         if response.is_whole {
             at.token.clone_from(&response.token);
         }

@@ -36,7 +36,7 @@ CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT 
 CREATE TABLE list (
     format TEXT NOT NULL PRIMARY KEY, run INTEGER NOT NULL, is_open INTEGER NOT NULL, is_whole INTEGER NOT NULL,
     token TEXT, began_from INTEGER, started_at INTEGER, reached_at INTEGER, is_ordered INTEGER NOT NULL,
-    has_losses INTEGER NOT NULL, next_from INTEGER, inventoried_at INTEGER
+    has_strangers INTEGER NOT NULL, next_from INTEGER, inventoried_at INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE resource (
     path TEXT NOT NULL PRIMARY KEY, kind INTEGER NOT NULL, format TEXT NOT NULL, identifier TEXT NOT NULL,

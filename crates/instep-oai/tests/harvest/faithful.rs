@@ -1,6 +1,10 @@
 //! Repositories that keep to the protocol.
 
-use instep_testkit::{FakeRecord, FakeRepository, RepositoryLayout};
+use instep_testkit::{
+    FakeRecord, FakeRepository,
+    RepositoryFault::{Error, Replace},
+    RepositoryLayout,
+};
 use resourcesync::Relation;
 
 use crate::{Bench, record_path};
@@ -56,6 +60,21 @@ fn a_repository_that_keeps_no_deletions_is_compared_and_what_it_lost_is_deleted(
         let report = bench.publish();
         assert_eq!((report.deleted, report.resources), (1, 11), "{policy}");
     }
+}
+
+#[test]
+fn a_comparison_with_a_damaged_list_deletes_nothing() {
+    let mut bench = Bench::new(FakeRepository::with_records(12));
+    bench.fake.edit(|layout| layout.deleted_record = "no".to_owned());
+    bench.publish();
+    bench.options.inventory_every = std::time::Duration::ZERO;
+    let damage = Replace("oai:fake:000007<".to_owned(), "oai:fake:000007 & <b><".to_owned());
+    bench.fake.fail("verb=ListIdentifiers&metadataPrefix", [damage]);
+    let (report, _) = bench.try_publish();
+    assert_eq!(report.unwrap().resources, 12);
+    bench.fake.fail("0!10!", [Error("noRecordsMatch")]);
+    let (report, _) = bench.try_publish();
+    assert_eq!(report.unwrap().resources, 12);
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(crate) struct ListPosition {
     pub(crate) run: i64,
     /// `true` while the list is not at its end.
     pub(crate) is_open: bool,
-    /// `true` if the list has all records: what it does not have is gone.
+    /// `true` if the list has all records, none of them damaged: what it does not have is gone.
     pub(crate) is_whole: bool,
     /// The token of the next part; `None` if the list is asked for from its begin, or from `reached_at`.
     pub(crate) token: Option<String>,
@@ -23,8 +23,8 @@ pub(crate) struct ListPosition {
     pub(crate) reached_at: Option<i64>,
     /// `true` while its datestamps only grow, so that a list that lost its token can go on from the last.
     pub(crate) is_ordered: bool,
-    /// `true` if records were left out for a fault: then nothing is gone because it was not seen.
-    pub(crate) has_losses: bool,
+    /// `true` if a list of identifiers has records that are not held, or are held in an older state.
+    pub(crate) has_strangers: bool,
     /// The datestamp that the next list begins at; `None` before the first one was complete.
     pub(crate) next_from: Option<i64>,
     /// The last time at which all records that are held were compared with those of the repository.
@@ -38,7 +38,7 @@ impl HarvestShelf {
     /// If the file cannot be read.
     pub(crate) fn position(&self, format: &str) -> rusqlite::Result<ListPosition> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT run, is_open, is_whole, token, began_from, started_at, reached_at, is_ordered, has_losses, next_from,
+            "SELECT run, is_open, is_whole, token, began_from, started_at, reached_at, is_ordered, has_strangers, next_from,
              inventoried_at FROM list WHERE format = ?1",
         )?;
         let mut rows = statement.query([format])?;
@@ -52,7 +52,7 @@ impl HarvestShelf {
             started_at: row.get(5)?,
             reached_at: row.get(6)?,
             is_ordered: row.get(7)?,
-            has_losses: row.get(8)?,
+            has_strangers: row.get(8)?,
             next_from: row.get(9)?,
             inventoried_at: row.get(10)?,
         })
@@ -81,7 +81,7 @@ pub(super) fn write(connection: &Connection, format: &str, at: &ListPosition) ->
         at.started_at,
         at.reached_at,
         at.is_ordered,
-        at.has_losses,
+        at.has_strangers,
         at.next_from,
         at.inventoried_at
     ])?;
