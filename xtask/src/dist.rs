@@ -57,6 +57,11 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     }
     let platform = platform.map_or_else(default_platform, Ok)?;
     let program = program.map_or_else(|| build(&platform), Ok)?;
+    ensure!(
+        !platform.ends_with("-musl") || !is_dynamic(&program)?,
+        "{} asks for a loader, but programs for {platform} are static",
+        program.display()
+    );
     let release = Release { version: version()?, platform, program, compression: 9 };
     let folder = target().join("packages").join(&release.platform);
     drop(fs::remove_dir_all(&folder));
@@ -161,6 +166,25 @@ fn glibc(program: &Path) -> Result<Option<u32>> {
     let minor =
         texts.filter_map(|digits| std::str::from_utf8(digits).ok()?.split('.').next()?.parse::<u32>().ok());
     Ok(minor.max())
+}
+
+/// Returns `true` if a program asks for a loader, which finds its libraries: then it is not static.
+fn is_dynamic(program: &Path) -> Result<bool> {
+    const INTERPRETER: usize = 3;
+    let bytes = fs::read(program).with_context(|| program.display().to_string())?;
+    ensure!(
+        bytes.starts_with(b"\x7fELF\x02\x01"),
+        "{} is no program for Linux on 64 bits",
+        program.display()
+    );
+    let number = |at: usize, length: usize| -> Result<usize> {
+        let bytes = bytes.get(at..at + length).context("the program ends early")?;
+        Ok(bytes.iter().rev().fold(0, |number, byte| (number << 8) | usize::from(*byte)))
+    };
+    // The program headers: their place, the length of one, their number. Each begins with its type.
+    let (place, length, headers) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let types = (0..headers).map(|header| number(place + header * length, 4)).collect::<Result<Vec<_>>>()?;
+    Ok(types.contains(&INTERPRETER))
 }
 
 /// Writes `SHA256SUMS` for files of a folder, in the form that `sha256sum --check` reads.

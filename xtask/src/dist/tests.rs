@@ -13,7 +13,7 @@ use std::{
 
 use instep_testkit::peers;
 
-use super::{Release, archive, checksums, host, sbom, version};
+use super::{Release, archive, checksums, host, is_dynamic, sbom, version};
 use crate::run::output;
 
 /// The program of this build without its lines, and a folder for packages.
@@ -101,5 +101,23 @@ fn the_list_of_parts_names_each_crate_that_cargo_builds_and_the_code_in_c() {
         for reference in on.iter().chain([&dependency["ref"]]) {
             assert!(references().any(|known| known == reference), "{reference} is not described");
         }
+    }
+}
+
+/// The check that a release for musl makes, with the static programs that any machine can build.
+#[test]
+fn a_static_program_is_told_from_one_that_asks_for_a_loader() {
+    if !host().unwrap().contains("linux-gnu") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("hello.rs"), "fn main() { println!(\"hello\") }").unwrap();
+    for (linking, expected) in [("+crt-static", false), ("-crt-static", true)] {
+        let program = folder.path().join(linking);
+        let mut rustc = Command::new("rustc");
+        rustc.args(["-C", &format!("target-feature={linking}"), "hello.rs", "-o"]).arg(&program);
+        output(rustc.current_dir(folder.path())).unwrap();
+        assert_eq!(output(&mut Command::new(&program)).unwrap(), "hello\n");
+        assert_eq!(is_dynamic(&program).unwrap(), expected, "{linking}");
     }
 }
