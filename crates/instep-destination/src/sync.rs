@@ -118,6 +118,23 @@ impl SyncRun<'_> {
         }
     }
 
+    /// Plans; if no document of the set can be had, what is owed is tried again nevertheless (invariant 5).
+    async fn plan_or_retry(
+        &mut self,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+    ) -> Result<way::Planned, Error> {
+        // On the heap: the futures of a run nest deeply.
+        match Box::pin(self.plan(found, set)).await {
+            Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
+                *set = self.new_plan(set.id, true)?;
+                self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&error));
+                Ok(way::Planned::nothing("no document of the set can be read".to_owned()))
+            }
+            planned => planned,
+        }
+    }
+
     /// Adds to the report what became of the entries that a plan was made of, and what they cover.
     pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;

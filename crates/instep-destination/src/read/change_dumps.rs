@@ -17,6 +17,7 @@ use crate::{
     plan::{IndexMember, Shape, members_to_read},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, PassedEntry},
+    transfer::package::Packages,
 };
 
 impl ChangeDocuments {
@@ -102,20 +103,10 @@ impl ReadChanges {
             async move { package.with_manifest(&bring).await }
         });
         let mut looked = std::pin::pin!(looked.buffered(AHEAD));
-        while let Some((package, trouble)) = looked.next().await {
-            let lost = match (trouble, &package.manifest) {
-                (None, Some(manifest)) => {
-                    match set.read_changes(manifest, None, since, package.entry.metadata.from).await {
-                        Ok(shape) => {
-                            set.new_documents |= shape.entries > 0;
-                            self.pass(&package, manifest, shape);
-                            None
-                        }
-                        Err(error @ Error::InvalidDocument { .. }) => Some(error_chain(&error)),
-                        Err(error) => return Err(error),
-                    }
-                }
-                (trouble, _) => Some(trouble.unwrap_or_default()),
+        while let Some((mut package, trouble)) = looked.next().await {
+            let lost = match trouble {
+                None => self.read_package(set, &mut package, &bring, since).await?,
+                trouble => trouble,
             };
             run.reporter.problems_of(set);
             match lost {
@@ -127,6 +118,36 @@ impl ReadChanges {
             }
         }
         Ok(())
+    }
+
+    /// Folds what its manifest lists over the plan; returns what is in the way of it.
+    async fn read_package(
+        &mut self,
+        set: &mut SetRun,
+        package: &mut DumpPackage,
+        bring: &Packages,
+        since: Option<DateTime>,
+    ) -> Result<Option<String>, Error> {
+        let begins = package.entry.metadata.from;
+        let Some(manifest) = package.manifest.clone() else { return Ok(Some(String::new())) };
+        let mut read = set.read_changes(&manifest, None, since, begins).await.map(|shape| (shape, manifest));
+        if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
+            // The copy of the manifest is broken: the package has its own.
+            if package.fetch(bring).await.is_ok()
+                && let Some(manifest) = package.manifest.clone()
+            {
+                read = set.read_changes(&manifest, None, since, begins).await.map(|shape| (shape, manifest));
+            }
+        }
+        match read {
+            Ok((shape, manifest)) => {
+                set.new_documents |= shape.entries > 0;
+                self.pass(package, &manifest, shape);
+                Ok(None)
+            }
+            Err(error) if error.loses_document() => Ok(Some(error_chain(&error))),
+            Err(error) => Err(error),
+        }
     }
 
     fn pass(&mut self, package: &DumpPackage, manifest: &Document, shape: Shape) {

@@ -123,29 +123,39 @@ impl Dump {
         Ok(digest)
     }
 
-    /// Plans what the manifests promise: an inventory where there is no Resource List.
+    /// Plans what the manifests promise; whether all of them could be read: an inventory where there is no Resource List.
     pub(crate) async fn read_inventory(
         &mut self,
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
         was_applied: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let record = run.state().document(&self.uri)?;
         check_inventory_time(
             self.uri.as_str(),
             record.and_then(|record| record.at).as_ref(),
             self.at.as_ref(),
         )?;
-        let stated = self.at;
-        for package in &self.packages {
-            let Some(manifest) = &package.manifest else { continue };
-            let at = manifest.header.metadata.as_ref().and_then(|root| root.at);
-            let times = [self.at, package.entry.metadata.at, at];
-            self.at = times.into_iter().flatten().min_by_key(DateTime::instant);
-            set.read_list(manifest, package.entry.metadata.at.or(stated), was_applied).await?;
+        let (stated, bring, mut complete) = (self.at, run.network.packages(), true);
+        for package in &mut self.packages {
+            let mut read = package.read_as_inventory(set, stated, was_applied).await;
+            if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
+                // The copy of the manifest is broken: the package has its own.
+                if package.fetch(&bring).await.is_ok() {
+                    read = package.read_as_inventory(set, stated, was_applied).await;
+                }
+            }
             run.reporter.problems_of(set);
+            match read {
+                Ok(at) => self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant),
+                Err(error) if error.loses_document() => {
+                    complete = false;
+                    run.reporter.lost_document(&package.entry.loc, &error);
+                }
+                Err(error) => return Err(error),
+            }
         }
-        Ok(())
+        Ok(complete)
     }
 }
 
@@ -159,6 +169,20 @@ impl DumpPackage {
             packages.push(Self { changes, entry, speaker, manifest: None, open: None });
         })?;
         Ok(packages)
+    }
+
+    /// Plans what its manifest promises, if it is known. Returns the earliest time that it states.
+    async fn read_as_inventory(
+        &self,
+        set: &mut SetRun,
+        stated: Option<DateTime>,
+        was_applied: bool,
+    ) -> Result<Option<DateTime>, Error> {
+        let Some(manifest) = &self.manifest else { return Ok(None) };
+        let own = self.entry.metadata.at;
+        set.read_list(manifest, own.or(stated), was_applied).await?;
+        let at = manifest.header.metadata.as_ref().and_then(|root| root.at);
+        Ok([own, at].into_iter().flatten().min_by_key(DateTime::instant))
     }
 
     /// Returns `true` if it is the entry that was read last.

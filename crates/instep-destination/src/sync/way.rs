@@ -26,7 +26,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    fn nothing(reason: String) -> Self {
+    pub(super) fn nothing(reason: String) -> Self {
         let choice = Choice { strategy: Strategy::Nothing, reason };
         Self { choice, carrier: Carrier::Requests, checkpoint: None, inventory: None }
     }
@@ -42,24 +42,8 @@ fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
 }
 
 impl SyncRun<'_> {
-    /// Plans; if no document of the set can be had, what is owed is tried again nevertheless (invariant 5).
-    pub(super) async fn plan_or_retry(
-        &mut self,
-        found: &CapabilitySet,
-        set: &mut SetRun,
-    ) -> Result<Planned, Error> {
-        match self.plan(found, set).await {
-            Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
-                *set = self.new_plan(set.id, true)?;
-                self.reporter.problem(ProblemKind::Document, &self.options.url, &error_chain(&error));
-                Ok(Planned::nothing("no document of the set can be read".to_owned()))
-            }
-            planned => planned,
-        }
-    }
-
     /// Changes where they reach back to the checkpoint, else the inventory with the changes since then.
-    async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
+    pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
         let held = self.state().checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)?;
         let mut changes = match &held {

@@ -172,3 +172,25 @@ fn o19_what_is_pending_is_tried_although_no_document_can_be_read() {
     assert_eq!(copy.differences(), [""; 0]);
     assert_eq!(copy.sync().exit_code(), 4, "nothing is pending, and nothing can be read");
 }
+
+#[test]
+fn o21_a_broken_copy_of_a_manifest_is_made_up_for_by_its_package() {
+    let mut layout = Layout::new();
+    (layout.resource_list, layout.dump) = (false, true);
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources(three()));
+    let cut = |text: String| text.trim_end().trim_end_matches("</urlset>").to_owned();
+    copy.source.rewrite("resourcedump-manifest.xml", cut);
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    let mut layout = Layout::new();
+    (layout.change_list, layout.change_dump) = (false, true);
+    let copy = Copy::of(FakeSource::start_with(layout).with_resources(three()));
+    copy.source.rewrite("changedump-000001-manifest.xml", cut);
+    copy.sync();
+    copy.source.put("a.txt", "changed");
+    copy.source.rotate();
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::documents::{Claim, Offer, Part};
+use crate::documents::{Claim, Inventory, Offer, Part};
 
 /// The knowledge of a set from everything that could be read so far.
 #[derive(Clone, Debug, Default)]
@@ -46,16 +46,24 @@ impl Knowledge {
         note_offer(&mut self.newest, offer, &is_whole);
         let mut archived = self.newest.clone();
         note_archive(&mut archived, offer, &is_whole);
-        let has_archive = bridged && offer.certain && offer.archived.iter().all(is_whole);
+        let has_archive = bridged && offer.certain;
         // Whoever cannot read the current lists does not know that the archive closes a gap.
-        let archive_counts = has_archive && offer.changes.iter().all(is_whole);
+        let archive_counts =
+            has_archive && offer.archived.iter().all(is_whole) && offer.changes.iter().all(is_whole);
         if archive_counts {
             self.newest.clone_from(&archived);
             note_archive(&mut whole, offer, &is_whole);
         }
-        // A dump without a time may be older than the list that was applied.
-        let misses_list = offer.inventories.first().is_some_and(|list| !list.parts.iter().all(is_whole));
-        let dump_may_be_old = offer.inventories.len() > 1 && misses_list && !offer.certain;
+        // Of an inventory that can be read in part the rest waits for the next run, with the changes that are older; and
+        // a dump without a time may be older than the list that was applied.
+        let some_parts = |inventory: &Inventory| {
+            let readable = inventory.parts.iter().filter(|part| is_whole(part)).count();
+            readable < inventory.parts.len()
+                && (readable > 0 || offer.inventories.len() > 1 && !offer.certain)
+        };
+        let may_wait = offer.inventories.iter().any(some_parts);
+        // If the documents do not tell what came first, each of them may be right.
+        let is_doubtful = !offer.certain && !broken.is_empty();
 
         let gap = !(continuous || archive_counts) || !offer.certain;
         for (resource, claim) in &self.newest {
@@ -68,10 +76,16 @@ impl Knowledge {
                     expected.or.push(other.version);
                 }
             }
-            if dump_may_be_old {
+            if may_wait {
                 expected.or.push(before.get(resource).and_then(|before| before.version));
             }
-            verdict.misses |= whole.get(resource).is_some_and(|whole| whole.version != claim.version);
+            if is_doubtful {
+                let parts = offer.changes.iter().chain(&offer.archived).filter(|part| is_whole(part));
+                let claims = parts.flat_map(|part| &part.claims).filter(|one| one.resource == *resource);
+                expected.or.extend(claims.map(|claim| claim.version));
+            }
+            let told = [Some(claim), archived.get(resource)].map(|one| one.map(|one| one.version));
+            verdict.misses |= whole.get(resource).is_some_and(|whole| !told.contains(&Some(whole.version)));
             // An inventory that is older than what is known, and lists that no longer say why.
             let contradicted = offer.inventories.iter().any(|inventory| {
                 let listed = inventory.parts.iter().flat_map(|part| &part.claims);
@@ -97,7 +111,7 @@ impl Knowledge {
                 verdict.resources.insert(*resource, Expected { version: None, or: vec![claim.version] });
             }
         }
-        verdict.misses |= whole.keys().any(|resource| !self.newest.contains_key(resource));
+        verdict.misses |= whole.keys().any(|resource| !archived.contains_key(resource));
         if broken.is_empty() {
             self.until = Some(published);
         }

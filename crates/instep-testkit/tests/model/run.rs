@@ -7,7 +7,9 @@ use std::{
     path::Path,
 };
 
-use instep_destination::{AuditOptions, Durability, MaxDelete, SyncOptions, TestMonitor, audit, sync};
+use instep_destination::{
+    AuditOptions, Durability, MaxDelete, Shutdown, SyncOptions, TestMonitor, audit, sync,
+};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -35,6 +37,10 @@ struct Story<'a> {
     copy: TempDir,
     knowledge: Vec<Knowledge>,
     runtime: &'a Runtime,
+    /// Decides about runs before the one that counts; apart from the Source, so that this stays the same.
+    runs: Draw,
+    stops: bool,
+    repeats: bool,
     log: String,
 }
 
@@ -60,7 +66,10 @@ pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> b
     let knowledge = vec![Knowledge::default(); source.sets.len()];
     let copy = TempDir::new().unwrap();
     let log = format!("{:#?}\n", source.style);
-    let mut story = Story { seed, source, server, copy, knowledge, runtime, log };
+    let mut runs = Draw::new(!seed);
+    let (stops, repeats) = (runs.chance(30), runs.chance(30));
+    let (stops, repeats) = (stops && allows(Feature::StoppedRun), repeats && allows(Feature::RepeatedRun));
+    let mut story = Story { seed, source, server, copy, knowledge, runtime, runs, stops, repeats, log };
     let phases = draw.within(2, 5);
     for number in 0..=phases {
         let is_last = number == phases;
@@ -141,14 +150,35 @@ impl Story<'_> {
         }
     }
 
-    fn sync_and_audit(&mut self, site: &Site) -> Ended {
-        let url = format!("{}{}", self.server.url(), site.start);
-        let mut options = SyncOptions::new(&url, self.copy.path());
+    fn options(&self, url: &str) -> SyncOptions {
+        let mut options = SyncOptions::new(url, self.copy.path());
         options.delete = self.source.style.delete;
         options.max_delete = MaxDelete::Percent(100);
         options.allow_empty = true;
         options.durability = Durability::None;
         options.access.retries = 0;
+        options
+    }
+
+    /// Runs before the one that counts: they may do a part of its work, and nothing else.
+    fn sync_before(&mut self, url: &str) {
+        let mut options = self.options(url);
+        let is_stopped = self.stops && self.runs.chance(50);
+        if is_stopped {
+            options.shutdown = Shutdown::new();
+            self.server.stop_after(usize::try_from(self.runs.within(2, 12)).unwrap(), &options.shutdown);
+        }
+        if is_stopped || self.repeats && self.runs.chance(30) {
+            let result = self.runtime.block_on(sync(&options, &TestMonitor::new()));
+            let how = if is_stopped { "stopped" } else { "once more" };
+            let _ = writeln!(self.log, "-- sync, {how}: {result:?}");
+        }
+    }
+
+    fn sync_and_audit(&mut self, site: &Site) -> Ended {
+        let url = format!("{}{}", self.server.url(), site.start);
+        self.sync_before(&url);
+        let options = self.options(&url);
         let monitor = TestMonitor::new();
         let result = self.runtime.block_on(sync(&options, &monitor));
         let heard = monitor.recorded();

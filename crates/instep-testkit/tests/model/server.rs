@@ -8,6 +8,7 @@ use std::{
     thread,
 };
 
+use instep_destination::Shutdown;
 use md5::{Digest as _, Md5};
 
 /// The fault of a page.
@@ -35,6 +36,17 @@ struct Pages {
     etag: bool,
     ended: bool,
     log: Vec<String>,
+    /// The number of requests after which a run is stopped.
+    stop: Option<(usize, Shutdown)>,
+}
+
+impl Pages {
+    fn note(&mut self, request: String) {
+        self.log.push(request);
+        if let Some((_, run)) = self.stop.take_if(|(requests, _)| *requests <= self.log.len()) {
+            run.request();
+        }
+    }
 }
 
 /// A server on a free port of the loopback address; it ends when dropped.
@@ -71,6 +83,12 @@ impl PageServer {
         let mut shared = self.shared.lock().unwrap();
         (shared.pages, shared.broken) = (pages, broken);
         shared.log.clear();
+    }
+
+    /// Stops a run when it has made so many requests more.
+    pub(crate) fn stop_after(&self, requests: usize, run: &Shutdown) {
+        let mut shared = self.shared.lock().unwrap();
+        shared.stop = Some((shared.log.len() + requests, run.clone()));
     }
 
     /// The requests since the pages were put there.
@@ -112,7 +130,7 @@ fn converse(stream: &TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
         let status = String::from_utf8_lossy(&answer[9..12]).into_owned();
         let head_end =
             answer.windows(4).position(|window| window == b"\r\n\r\n").map_or(answer.len(), |at| at + 4);
-        pages.lock().unwrap_or_else(PoisonError::into_inner).log.push(format!("{status} {path}"));
+        pages.lock().unwrap_or_else(PoisonError::into_inner).note(format!("{status} {path}"));
         let mut stream = stream;
         stream.write_all(if is_head { &answer[..head_end] } else { &answer })?;
         if !goes_on {

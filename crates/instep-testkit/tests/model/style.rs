@@ -61,6 +61,10 @@ pub(crate) enum Feature {
     LateInventory,
     /// Nothing is deleted at the Destination.
     KeepDeleted,
+    /// A run is stopped in its midst, and the next one goes on.
+    StoppedRun,
+    /// A run follows another one while nothing changes.
+    RepeatedRun,
 }
 
 /// The version of the standard that a Source follows.
@@ -324,8 +328,8 @@ impl Style {
             self.datetime = Written::Always;
             self.shuffled = self.dialect == Dialect::V1_1;
         }
-        if self.precision == Precision::Days {
-            // Two states of a day with equal length differ in nothing else.
+        if self.precision == Precision::Days || self.precision == Precision::Seconds && self.same_length {
+            // Two states of a day, or of a second with equal length, differ in nothing else.
             self.hash = Written::Always;
         }
         if self.lastmod == Written::Sometimes && self.datetime != Written::Always {

@@ -74,10 +74,14 @@ impl Inventory {
             return Ok(None);
         }
         let packages = run.network.packages();
-        let complete = dump.find_contents(run, &packages).await?;
+        let mut complete = dump.find_contents(run, &packages).await?;
+        if !dump.packages.is_empty() && dump.packages.iter().all(|package| package.manifest.is_none()) {
+            let what = "none of its packages can be read".to_owned();
+            return Err(Error::InvalidDocument { url: dump.uri.as_str().to_owned(), what });
+        }
         record.digest = Some(dump.digest().await?);
         let was_applied = is_applied(record.digest, applied.as_ref());
-        dump.read_inventory(run, set, was_applied).await?;
+        complete &= dump.read_inventory(run, set, was_applied).await?;
         set.records.push(record);
         Ok(Some(Self { at: dump.at, complete, uri: dump.uri.clone(), dump: Some(dump), was_applied }))
     }
