@@ -19,6 +19,8 @@ pub(crate) struct Expected {
     pub(crate) version: Option<u32>,
     /// Other states that are right too, because the documents do not tell which is newer.
     pub(crate) or: Vec<Option<u32>>,
+    /// It may stay as it was if the run says that something is left to do.
+    pub(crate) may_wait: bool,
 }
 
 /// The right outcome of a run over one set.
@@ -67,7 +69,7 @@ impl Knowledge {
 
         let gap = !(continuous || archive_counts) || !offer.certain;
         for (resource, claim) in &self.newest {
-            let mut expected = Expected { version: claim.version, or: Vec::new() };
+            let mut expected = Expected { version: claim.version, or: Vec::new(), may_wait };
             for other in
                 [archived.get(resource), whole.get(resource), before.get(resource)].into_iter().flatten()
             {
@@ -75,9 +77,6 @@ impl Knowledge {
                 if differs && (other.time > claim.time || (gap && !offer.certain)) {
                     expected.or.push(other.version);
                 }
-            }
-            if may_wait {
-                expected.or.push(before.get(resource).and_then(|before| before.version));
             }
             if is_doubtful {
                 let parts = offer.changes.iter().chain(&offer.archived).filter(|part| is_whole(part));
@@ -108,7 +107,9 @@ impl Knowledge {
             for (resource, claim) in
                 archived.iter().filter(|(resource, _)| !self.newest.contains_key(resource))
             {
-                verdict.resources.insert(*resource, Expected { version: None, or: vec![claim.version] });
+                verdict
+                    .resources
+                    .insert(*resource, Expected { version: None, or: vec![claim.version], may_wait });
             }
         }
         verdict.misses |= whole.keys().any(|resource| !archived.contains_key(resource));

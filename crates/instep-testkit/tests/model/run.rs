@@ -302,7 +302,7 @@ impl Resource {
             return;
         }
         state.unsatisfied = true;
-        if (self.is_broken || outdated) && self.is == self.was {
+        if (self.is_broken || outdated || expected.may_wait) && self.is == self.was {
             return;
         }
         let name = |bytes: &Option<Vec<u8>>| {
