@@ -246,6 +246,8 @@ impl Client {
         let permit = shared.hosts.admit(&host).await?;
         shared.requests.fetch_add(1, Relaxed);
         let asked = Instant::now();
+        let name = Arc::<str>::from(uri.as_str());
+        let flight = shared.flights.start(Arc::clone(&name), asked);
         let answer = self.ask(&host, message, uri).await.inspect_err(|error| {
             host.note(Traffic::unanswered);
             tracing::debug!(uri = %uri.as_str(), %error, "request failed");
@@ -271,11 +273,10 @@ impl Client {
             })
         });
         let bandwidth = shared.bandwidth.clone();
-        let (status, shown) = (head.status.as_u16(), Arc::<str>::from(uri.as_str()));
         let length = head.headers.get(header::CONTENT_LENGTH);
         let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
-        let flight = shared.flights.start(Arc::clone(&shown), status, length, asked);
-        let body = Body::new(incoming, shown, shared.options.timeout, bandwidth, permit, flight);
+        flight.answered(head.status.as_u16(), length);
+        let body = Body::new(incoming, name, shared.options.timeout, bandwidth, permit, flight);
         let body = body.witnessed_by(witness);
         Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
     }

@@ -3,14 +3,14 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
 use tokio::time::Instant;
 
-/// A request whose answer is arriving.
+/// A request that waits for its answer, or whose answer is arriving.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InFlight {
@@ -33,32 +33,33 @@ pub(crate) struct Flights {
 struct Counts {
     uri: Arc<str>,
     received: AtomicU64,
-    length: Option<u64>,
+    /// The status and the stated length, once there is an answer.
+    answer: OnceLock<(u16, Option<u64>)>,
 }
 
-/// One request, from its headers to the end of its body.
+impl Counts {
+    fn length(&self) -> Option<u64> {
+        self.answer.get().and_then(|(_, length)| *length)
+    }
+}
+
+/// One request, from the moment at which it is sent to the end of the body that answers it: a host that does not answer
+/// is waited for too (D10).
 #[derive(Debug)]
 pub(crate) struct Flight {
     flights: Arc<Flights>,
     number: u64,
     counts: Arc<Counts>,
-    status: u16,
     asked: Instant,
 }
 
 impl Flights {
-    /// Starts to count a request that was sent at `asked`.
-    pub(crate) fn start(
-        self: &Arc<Self>,
-        uri: Arc<str>,
-        status: u16,
-        length: Option<u64>,
-        asked: Instant,
-    ) -> Flight {
+    /// Starts to count a request that is sent at `asked`.
+    pub(crate) fn start(self: &Arc<Self>, uri: Arc<str>, asked: Instant) -> Flight {
         let number = self.started.fetch_add(1, Relaxed);
-        let counts = Arc::new(Counts { uri, received: AtomicU64::new(0), length });
+        let counts = Arc::new(Counts { uri, received: AtomicU64::new(0), answer: OnceLock::new() });
         self.lock().insert(number, Arc::clone(&counts));
-        Flight { flights: Arc::clone(self), number, counts, status, asked }
+        Flight { flights: Arc::clone(self), number, counts, asked }
     }
 
     /// Returns the requests under way, the oldest first.
@@ -66,7 +67,7 @@ impl Flights {
         let of = |counts: &Arc<Counts>| InFlight {
             uri: Arc::clone(&counts.uri),
             received: counts.received.load(Relaxed),
-            length: counts.length,
+            length: counts.length(),
         };
         self.lock().values().map(of).collect()
     }
@@ -77,6 +78,12 @@ impl Flights {
 }
 
 impl Flight {
+    /// Notes the status of the answer, and the length that it states.
+    pub(crate) fn answered(&self, status: u16, length: Option<u64>) {
+        // There is one answer to a request.
+        let _ = self.counts.answer.set((status, length));
+    }
+
     /// Counts bytes that have arrived.
     pub(crate) fn count(&self, bytes: u64) {
         self.counts.received.fetch_add(bytes, Relaxed);
@@ -86,8 +93,10 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         self.flights.lock().remove(&self.number);
+        // What was not answered is told where it failed.
+        let Some((status, _)) = self.counts.answer.get() else { return };
         tracing::debug!(
-            status = self.status,
+            status,
             bytes = self.counts.received.load(Relaxed),
             ms = self.asked.elapsed().as_millis() as u64,
             uri = %self.counts.uri,
@@ -103,8 +112,9 @@ mod tests {
     #[tokio::test]
     async fn d6_a_request_is_under_way_until_its_body_has_ended() {
         let flights = Arc::new(Flights::default());
-        let first = flights.start("http://a/1".into(), 200, Some(10), Instant::now());
-        let second = flights.start("http://a/2".into(), 200, None, Instant::now());
+        let first = flights.start("http://a/1".into(), Instant::now());
+        let second = flights.start("http://a/2".into(), Instant::now());
+        first.answered(200, Some(10));
         first.count(4);
         let seen: Vec<_> = flights.under_way().iter().map(|it| (it.received, it.length)).collect();
         assert_eq!(seen, [(4, Some(10)), (0, None)]);

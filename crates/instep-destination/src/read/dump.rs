@@ -36,8 +36,8 @@ pub(crate) struct DumpPackage {
     pub(crate) entry: Entry,
     pub(crate) speaker: Option<Origin>,
     /// Its manifest, if it is known.
-    pub(crate) manifest: Option<Document>,
-    pub(crate) open: Option<OpenPackage>,
+    pub(crate) manifest: Option<Box<Document>>,
+    pub(crate) open: Option<Box<OpenPackage>>,
 }
 
 /// Manifests and packages fetched ahead.
@@ -207,7 +207,9 @@ impl DumpPackage {
         }
         match packages.contents(&self.entry, self.speaker.as_ref()).await {
             // A copy of an index leads to parts that lie in the package.
-            Ok(manifest) => self.manifest = manifest.filter(|manifest| manifest.header.form == Form::List),
+            Ok(manifest) => {
+                self.manifest = manifest.filter(|manifest| manifest.header.form == Form::List).map(Box::new);
+            }
             // The package has a manifest of its own.
             Err(error) => tracing::debug!(%error, "no contents"),
         }
@@ -220,8 +222,8 @@ impl DumpPackage {
                 .fetch(&self.entry, self.speaker.as_ref())
                 .await
                 .map_err(|error| error_chain(&error))?;
-            self.manifest = Some(open.manifest.clone());
-            self.open = Some(open);
+            self.manifest = Some(Box::new(open.manifest.clone()));
+            self.open = Some(Box::new(open));
         }
         Ok(())
     }

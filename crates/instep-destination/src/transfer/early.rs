@@ -78,7 +78,7 @@ impl Pipeline {
         {
             run.reporter.warn(ProblemKind::Document, package.entry.loc.as_str(), &what);
         }
-        Ok(package.open.take())
+        Ok(package.open.take().map(|open| *open))
     }
 
     /// Stages what the plan wants of a package as it arrives, and commits that once the package is whole and safe.

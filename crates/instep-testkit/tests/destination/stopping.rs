@@ -8,7 +8,8 @@ use std::{
 };
 
 use instep_destination::{
-    AuditOptions, Outcome, SyncOptions, SyncReport, TestMonitor, Via, VoidMonitor, audit, sync,
+    AuditOptions, Event, Monitor, Outcome, Shutdown, SyncOptions, SyncReport, TestMonitor, Via, VoidMonitor,
+    audit, sync,
 };
 use instep_testkit::{FakeSource, Fault};
 
@@ -200,4 +201,33 @@ fn finding_d9_what_arrived_of_an_earlier_state_is_fetched_anew() {
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
     assert_eq!(fs::read_dir(copy.dir().join(".instep/staging")).unwrap().count(), 0);
+}
+
+/// Ends a sync once it reports what it waits for.
+struct UntilWaiting(Shutdown);
+
+impl Monitor for UntilWaiting {
+    fn event(&self, event: Event<'_>) {
+        if let Event::UnderWay { requests, waiting } = event
+            && (!waiting.is_empty()
+                || requests.iter().any(|request| request.uri.ends_with("resourcelist.xml")))
+        {
+            self.0.request();
+        }
+    }
+}
+
+#[test]
+fn d10_whoever_is_waited_for_is_reported_while_documents_are_awaited_too() {
+    for fault in [Fault::Hold, Fault::RetryAfter(503, "1000000000".to_owned())] {
+        let copy = Copy::of(FakeSource::start().with_resources([("a", "text")]));
+        copy.source.fail_always("resourcelist.xml", fault);
+        let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+        // Only who hears of the wait ends it.
+        (options.access.timeout, options.max_duration) = (NEVER, Some(Duration::from_secs(120)));
+        let monitor = UntilWaiting(options.shutdown.clone());
+        let report = runtime().block_on(sync(&options, &monitor)).unwrap();
+        assert_eq!(report.outcome, Outcome::Interrupted);
+        copy.source.release();
+    }
 }
