@@ -221,10 +221,7 @@ impl Story<'_> {
                     was: phase.before.get(&path).cloned(),
                     served: now[*resource].and_then(|event| event.version).map(bytes),
                     right: expected.version.map(bytes),
-                    later: set
-                        .versions_since(*resource, expected.version)
-                        .map(|version| bytes(version))
-                        .collect(),
+                    later: set.versions_since(*resource, expected.version).map(bytes).collect(),
                     or: expected.or.iter().map(|version| version.map(bytes)).collect(),
                     is_broken: phase.broken.contains_key(&path),
                     is_kept: !self.source.style.delete,
