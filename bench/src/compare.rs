@@ -16,7 +16,7 @@ const MEASURES: [Measure; 3] = [("CPU s", cpu), ("wall s", wall), ("peak MiB", p
 
 /// The outcome for one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Difference {
+enum Movement {
     Better,
     Worse,
     /// Within the noise.
@@ -63,9 +63,9 @@ fn print_row(job: &JobResults, before: &SampledRow, after: &SampledRow) {
 
 fn print_figure((job, name, figure): (&str, &str, &str), (before, after): (f64, f64), noise: f64) {
     let word = match difference(before, after, noise) {
-        Difference::Better => "less",
-        Difference::Worse => "MORE",
-        Difference::None => "",
+        Movement::Better => "less",
+        Movement::Worse => "MORE",
+        Movement::None => "",
     };
     let ratio = after / before;
     println!("| {job} | {name} | {figure} | {before:.3} | {after:.3} | {ratio:.2} | {noise:.2} | {word} |");
@@ -80,18 +80,18 @@ fn spread(samples: &[Sample], measure: fn(Sample) -> f64) -> f64 {
     if median > 0.0 { (most - least) / 2.0 / median } else { 0.0 }
 }
 
-fn difference(before: f64, after: f64, noise: f64) -> Difference {
+fn difference(before: f64, after: f64, noise: f64) -> Movement {
     let moved = after / before - 1.0;
     match moved.abs() > noise.max(LEAST) {
-        false => Difference::None,
-        true if moved > 0.0 => Difference::Worse,
-        true => Difference::Better,
+        false => Movement::None,
+        true if moved > 0.0 => Movement::Worse,
+        true => Movement::Better,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Difference, difference, spread};
+    use super::{Movement, difference, spread};
     use crate::measure::{Sample, cpu};
 
     fn samples(values: &[f64]) -> Vec<Sample> {
@@ -102,14 +102,14 @@ mod tests {
     fn a_figure_that_moves_less_than_its_samples_did_is_the_same() {
         let noise = spread(&samples(&[0.9, 1.0, 1.1]), cpu);
         assert!((noise - 0.1).abs() < 1e-9);
-        assert_eq!(difference(1.0, 1.09, noise), Difference::None);
-        assert_eq!(difference(1.0, 1.11, noise), Difference::Worse);
-        assert_eq!(difference(1.0, 0.89, noise), Difference::Better);
+        assert_eq!(difference(1.0, 1.09, noise), Movement::None);
+        assert_eq!(difference(1.0, 1.11, noise), Movement::Worse);
+        assert_eq!(difference(1.0, 0.89, noise), Movement::Better);
     }
 
     #[test]
     fn three_percent_are_noise_even_of_a_single_sample() {
-        assert_eq!(difference(1.0, 1.02, spread(&samples(&[1.0]), cpu)), Difference::None);
-        assert_eq!(difference(1.0, 1.04, 0.0), Difference::Worse);
+        assert_eq!(difference(1.0, 1.02, spread(&samples(&[1.0]), cpu)), Movement::None);
+        assert_eq!(difference(1.0, 1.04, 0.0), Movement::Worse);
     }
 }

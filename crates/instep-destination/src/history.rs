@@ -5,7 +5,11 @@ use std::path::Path;
 
 use resourcesync::{DateTime, Uri};
 
-use crate::{Error, run::LocalCopy, state::CopyState};
+use crate::{
+    Error,
+    run::LocalCopy,
+    state::{CopyState, ReachedPoint},
+};
 
 /// A run over a copy. The log keeps the last 100.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,23 +41,6 @@ pub struct RunProblem {
     pub first: Option<Uri>,
     /// The message about that one.
     pub message: String,
-}
-
-/// The point of the Source's time that a copy had reached at the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReachedPoint {
-    /// The time at which the run ended, by this machine's clock.
-    pub at: DateTime,
-    /// The Source's time up to which everything was committed or owed.
-    pub reached: DateTime,
-}
-
-impl ReachedPoint {
-    /// Creates a point.
-    pub fn new(at: DateTime, reached: DateTime) -> Self {
-        Self { at, reached }
-    }
 }
 
 /// A resource that could not be had, and is retried by the next run.

@@ -37,9 +37,7 @@ pub use changes::{ChangeSink, CopyChange};
 pub use clock::now;
 pub use contents::Contents;
 pub use error::{Error, ErrorKind, Guard};
-pub use history::{
-    PastRun, PendingRetry, ReachedPoint, RunProblem, past_runs, pending_retries, reached_since,
-};
+pub use history::{PastRun, PendingRetry, RunProblem, past_runs, pending_retries, reached_since};
 pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Traffic};
 pub use list::{StreamOptions, changes, resources};
 pub use map::CopyPath;
@@ -54,7 +52,7 @@ pub use options::{
 pub use plan::{Accounting, Coverage, Strategy};
 pub use report::{AuditReport, Outcome, RunStatus, SourceAudit, SourceStatus, Status, SyncReport};
 pub use shutdown::Shutdown;
-pub use state::{HeldResource, ResourceMetadata};
+pub use state::{HeldResource, ReachedPoint, ResourceMetadata};
 pub use status::status;
 pub use sync::sync;
 pub use watch::ChannelWatch;

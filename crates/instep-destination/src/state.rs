@@ -37,6 +37,7 @@ pub(crate) use actions::Pushing;
 pub(crate) use actions::{Action, ActionKind, Actions};
 pub(crate) use aside::Aside;
 pub(crate) use marks::Marks;
+pub use reached::ReachedPoint;
 pub use record::HeldResource;
 pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId};
 pub(crate) use runs::{LoggedProblem, LoggedRun, RunId};

@@ -20,9 +20,12 @@ pub struct Response {
 }
 
 impl Response {
-    /// Returns the validators of the representation.
+    /// Returns the validators of the representation, without those that it may share with another one of the same
+    /// second.
     pub fn validators(&self) -> Validators {
+        let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
         Validators::new(self.header(header::ETAG), self.header(header::LAST_MODIFIED))
+            .settled(time(header::LAST_MODIFIED), time(header::DATE))
     }
 
     /// Returns a header as text; `None` if it is missing or not text.

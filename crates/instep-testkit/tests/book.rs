@@ -13,7 +13,7 @@ mod storage;
 use std::{collections::BTreeSet, process::Command};
 
 use instep_testkit::{Run, free_port, instep};
-use pages::{commands, linked, links, mentioned, root, text};
+use pages::{arguments, commands, linked, links, mentioned, root, text};
 use sandbox::Sandbox;
 use storage::Storage;
 
@@ -74,9 +74,7 @@ fn the_commands_in_scripts_and_configurations_have_options_that_exist() {
     let mut found = 0;
     for page in linked().into_iter().chain(["README.md".to_owned()]) {
         for command in mentioned(&text(&page)) {
-            let mut words = command.split_whitespace().skip(1).collect::<Vec<_>>();
-            words.push("--help");
-            let run = Run::of(&mut instep(words));
+            let run = Run::of(instep(arguments(&command)).arg("--help"));
             assert_eq!(run.code, Some(0), "{page}: {command}\n{}", run.stderr);
             found += 1;
         }

@@ -31,7 +31,7 @@ const MOST_NAMES: usize = 50_000;
 /// The number of capabilities and links of all sets together: what is kept of them (B9).
 const MOST_OFFERS: usize = 50_000;
 
-/// What the climbs of one search keep together.
+/// State that the climbs of one search share.
 #[derive(Debug, Default)]
 pub(super) struct Kept(AtomicUsize);
 

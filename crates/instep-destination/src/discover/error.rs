@@ -27,12 +27,12 @@ pub enum DiscoverError {
         #[source]
         source: DocumentError,
     },
-    /// What lies at a URL that names a document is none.
+    /// The URL names a document, and something else lies there.
     #[error("{uri} is no document of ResourceSync: {what}")]
     NoDocument {
         /// The URL that the operator named.
         uri: Uri,
-        /// What lies there.
+        /// A description of that.
         what: String,
     },
     /// No place that was tried has a document of ResourceSync.
@@ -61,7 +61,7 @@ pub enum DiscoverError {
         /// The most that are read.
         most: usize,
     },
-    /// What it says of its sets does not fit into memory (B9).
+    /// Its description of its sets does not fit into memory (B9).
     #[error("{uri} is too much: together the Capability Lists have more than {most} capabilities and links")]
     TooMuch {
         /// The Capability List.

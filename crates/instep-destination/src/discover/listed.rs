@@ -1,4 +1,4 @@
-//! What a Source Description lists: the URIs of sets, and the names by which an operator chooses among them.
+//! Entries of a Source Description: the URIs of sets, and the names by which an operator chooses among them.
 
 use resourcesync::Uri;
 

@@ -1,4 +1,4 @@
-//! What several links lead to together: each is followed (A4), and a set that is found twice is one.
+//! Several links to Sources: each is followed (A4), and a set that is found twice is one.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::documents::Document;
 /// Lists of sets that stand alone and stay in memory until they are read. Further ones are fetched again.
 const MOST_DOCUMENTS: usize = 8;
 
-/// What links lead to so far.
+/// The sets and failures that links lead to so far.
 #[derive(Debug)]
 pub(super) struct Several {
     links: BTreeSet<Uri>,

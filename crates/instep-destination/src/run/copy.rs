@@ -14,11 +14,10 @@ use crate::{
     clock::now,
     commit::{CommitError, Committer},
     discover::{CapabilitySet, Discovered, Way},
-    history::ReachedPoint,
     map::Mapper,
     plan::Coverage,
     records::{self, PlanRules, RecentDeletions},
-    state::{Actions, CopyState, LoggedProblem, LoggedRun, RunId, SetId, SourceId},
+    state::{Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, RunId, SetId, SourceId},
     store::Store,
     web_archive::WebArchive,
 };

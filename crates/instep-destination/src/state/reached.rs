@@ -4,11 +4,27 @@ use resourcesync::DateTime;
 use rusqlite::Row;
 
 use super::{CopyState, SetId, StateError};
-use crate::history::ReachedPoint;
 
 /// The number of points that are kept: a year of hourly runs, or a week of a run in each minute.
 const KEPT_POINTS: i64 = 10_000;
 const MINUTE: i64 = 60_000_000;
+
+/// The point of the Source's time that a copy had reached at the end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReachedPoint {
+    /// The time at which the run ended, by this machine's clock.
+    pub at: DateTime,
+    /// The Source's time up to which everything was committed or owed.
+    pub reached: DateTime,
+}
+
+impl ReachedPoint {
+    /// Creates a point.
+    pub fn new(at: DateTime, reached: DateTime) -> Self {
+        Self { at, reached }
+    }
+}
 
 impl CopyState {
     /// Returns how far the copy is with some sets, which is as far as the one that is furthest behind; `None` before a

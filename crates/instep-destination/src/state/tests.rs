@@ -5,7 +5,12 @@ use std::{fs, path::Path};
 
 use resourcesync::{Change, DateTime};
 
-use crate::{discover::Way, history::ReachedPoint, plan::DesiredPresence, records::way, state::CopyState};
+use crate::{
+    discover::Way,
+    plan::DesiredPresence,
+    records::way,
+    state::{CopyState, ReachedPoint},
+};
 
 /// Opens a copy of a golden file: the file itself stays as that version left it.
 fn open(version: &str) -> (CopyState, tempfile::TempDir) {

@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 /// The folder of the workspace.
@@ -48,6 +49,15 @@ pub(crate) fn mentioned(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The arguments of a command, told apart by a shell.
+pub(crate) fn arguments(command: &str) -> Vec<String> {
+    let (_, arguments) = command.split_once(' ').unwrap();
+    let print = format!("set -f; printf '%s\\0' {arguments}");
+    let printed = Command::new("sh").args(["-c", &print]).output().unwrap();
+    let words = String::from_utf8(printed.stdout).unwrap();
+    words.split_terminator('\0').map(str::to_owned).collect()
 }
 
 /// The commands of a page: the lines that begin with `$` in its console blocks.

@@ -29,7 +29,7 @@ fn site(pages: &[(&str, &str, &str)]) -> FakeSource {
     site
 }
 
-/// What is served, the command with the places of site and copy, its exit code, and what its message has.
+/// The answer that is served, the command with the places of site and copy, its exit code, and what its message has.
 struct Case {
     pages: &'static [(&'static str, &'static str, &'static str)],
     command: &'static str,

@@ -169,6 +169,10 @@ fn finding_d15_errors_of_hosts_say_the_url_once() {
     let why = "the transfer broke off: it does not answer in HTTP; if it speaks TLS, try https://";
     assert_eq!(lines, [&*format!("instep: Cannot reach {no_http}: {why}"), NETWORK]);
 
+    // Names are guessed for a page; here none of them leads anywhere.
+    for guess in ["resourcelist.xml", "sitemap.xml"] {
+        scene.source.fail_always(guess, Fault::Status(404));
+    }
     let page = scene.source.url("page.html");
     let lines = said(&[&page], 4);
     assert_eq!(lines[0], format!("instep: No ResourceSync capability found at {page}. Looked at:"));

@@ -129,7 +129,7 @@ fn note(newest: &mut BTreeMap<usize, Claim>, claims: &[Claim]) {
     }
 }
 
-/// What an offer says, as far as it can be read.
+/// The content of an offer, as far as it can be read.
 fn note_offer(newest: &mut BTreeMap<usize, Claim>, offer: &Offer, is_whole: &dyn Fn(&Part) -> bool) {
     note_inventories(newest, offer, is_whole);
     offer.changes.iter().filter(|part| is_whole(part)).for_each(|part| note(newest, &part.claims));

@@ -51,7 +51,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, hide_short_help = true)]
     no_batch: bool,
     /// Also answer OAI-PMH 2.0 at `oai` below the base URL: each resource that is XML is a record
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     oai: bool,
     /// Name of the repository [default: the host]
     #[arg(long, value_name = "NAME", requires = "oai", hide_short_help = true)]
