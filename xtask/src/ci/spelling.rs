@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Words that codespell takes for others.
-const KNOWN: &str = "caf,crate,fo,iif,mis,ot,publsh,reprot,ser,statics,te,wronly";
+const KNOWN: &str = "caf,crate,evry,fo,iif,mis,oen,ore,ot,publsh,reprot,ser,statics,te,titel,wronly";
 
 /// Folders of data, and files that are written by programs.
 const SKIPPED: &str = "./target,./.git,Cargo.lock,*.png,./crates/instep-testkit/data,./fuzz/Cargo.lock,*.svg";
