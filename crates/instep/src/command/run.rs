@@ -25,7 +25,7 @@ use crate::{
 
 /// Keep many Sources current: look at each when it is due, in one process
 ///
-/// Sources are the [[source]] tables of the configuration and those that `instep source` added. A new one is sized by a
+/// Sources are the `[[source]]` tables of the configuration and those that `instep source` added. A new one is sized by a
 /// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again; SIGINT or SIGTERM ends
 /// the process after what is in flight is committed.
 #[derive(Clone, Debug, Args)]
