@@ -18,6 +18,7 @@ const SCHEME: &str = "s3://";
 pub struct ObjectPlace {
     bucket: String,
     prefix: String,
+    #[cfg_attr(not(feature = "objects"), expect(dead_code, reason = "it is for who delivers"))]
     endpoint: Option<String>,
     #[cfg(feature = "objects")]
     store: Option<Arc<dyn ObjectStore>>,
