@@ -143,7 +143,6 @@ fn finding_d15_errors_of_hosts_say_the_url_once() {
             let _ = std::io::Write::write_all(&mut stream, b"\x15\x03\x01\x00\x02\x02\x46");
         }
     });
-    scene.source.serve("page.html", "<html><body>no source</body></html>");
     let said = |arguments: &[&str], code: i32| -> Vec<String> {
         let run = Run::of(instep(["sync", "--retries", "0"]).args(arguments).arg(scene.path("copy")))
             .with_code(code);
@@ -168,17 +167,6 @@ fn finding_d15_errors_of_hosts_say_the_url_once() {
     let lines = said(&[&no_http], 4);
     let why = "the transfer broke off: it does not answer in HTTP; if it speaks TLS, try https://";
     assert_eq!(lines, [&*format!("instep: Cannot reach {no_http}: {why}"), NETWORK]);
-
-    // Names are guessed for a page; here none of them leads anywhere.
-    for guess in ["resourcelist.xml", "sitemap.xml"] {
-        scene.source.fail_always(guess, Fault::Status(404));
-    }
-    let page = scene.source.url("page.html");
-    let lines = said(&[&page], 4);
-    assert_eq!(lines[0], format!("instep: No ResourceSync capability found at {page}. Looked at:"));
-    let (advice, places) = lines[1..].split_last().unwrap();
-    assert!(places.len() > 2 && places.iter().all(|line| line.starts_with("  http://")), "{lines:?}");
-    assert!(advice.starts_with("  Give the URL of a ResourceSync document"), "{lines:?}");
 
     for (status, advice) in [
         (401, "  Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
