@@ -116,7 +116,7 @@ pub fn draw(canvas: &Canvas<'_>, theme: &PictureTheme, axes: &Axes, drawn: &[Mea
 
 /// A number as a label: short, whatever its size.
 fn number(value: f64) -> String {
-    // What a power of ten misses by is none of the number.
+    // The rounding error of a power of ten is no part of the number.
     let tenths = |value: f64| (value * 10.0).round() / 10.0;
     match value {
         value if value >= 999_999.0 => format!("{} M", tenths(value / 1e6)),

@@ -93,7 +93,7 @@ impl Flight {
 impl Drop for Flight {
     fn drop(&mut self) {
         self.flights.lock().remove(&self.number);
-        // What was not answered is told where it failed.
+        // A request without an answer is told where it failed.
         let Some((status, _)) = self.counts.answer.get() else { return };
         tracing::debug!(
             status,

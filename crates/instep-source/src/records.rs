@@ -34,7 +34,7 @@ pub(crate) use span::Span;
 pub(crate) const PUBLISHED: RecordKind<PublishedSource> = RecordKind::new("published", 1);
 /// The publication that is being put in place. It exists only while that happens, or after an interruption.
 pub(crate) const PLACING: RecordKind<PublishedSource> = RecordKind::new("placing", 1);
-/// What is still to be delivered to object storage; absent until something is delivered there.
+/// The documents that are still to be delivered to object storage; absent until something is delivered there.
 pub(crate) const OUTBOX: RecordKind<Outbox> = RecordKind::new("outbox", 1);
 /// The documents in the archives of a set, whose name is the part.
 pub(crate) const ARCHIVE: RecordKind<ArchivedDocuments> = RecordKind::new("archive:", 1);

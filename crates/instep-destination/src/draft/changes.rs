@@ -43,7 +43,7 @@ impl Draft {
         }
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
-        // What follows from the order alone came after what is held up to now.
+        // An entry that only its order dates came after everything held up to now.
         let begins = begins.max(since);
         self.fold(document, &shape, begins)?;
         Ok(shape)

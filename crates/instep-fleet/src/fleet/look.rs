@@ -95,7 +95,7 @@ pub(super) async fn look(task: LookTask, monitor: &dyn Monitor) -> LookOutcome {
             LookOutcome { sized, holds, ..reported(&report) }
         }
         Err(error) => {
-            // What came before the error is kept.
+            // Everything before the error is kept.
             let holds = holds(&task.dir).await;
             LookOutcome { sized, holds, ..LookOutcome::failed(&error) }
         }

@@ -184,7 +184,7 @@ impl Harvest<'_> {
             }
             self.part(format, listing, &response, &url, at)?;
             if !response.is_whole {
-                // What came is held; without its end nobody knows whether there is a token.
+                // The records that came are held; without its end nobody knows whether there is a token.
                 let what =
                     "the response breaks off; the next harvest asks for the rest of the list".to_owned();
                 let error = crate::response::ProtocolError { code: "half a list".to_owned(), message: what };

@@ -1,6 +1,6 @@
 //! Delivers the documents in place to object storage, in the order in which readers may see them there.
 //!
-//! What is to be delivered is recorded before documents are put in place, and struck out once it is delivered: a
+//! Each delivery is recorded before documents are put in place, and struck out once it is delivered: a
 //! delivery that fails or is killed goes on with the next publication.
 
 mod steps;
@@ -45,7 +45,7 @@ impl SourceContext {
                 let placed = placed.iter().map(|(rank, name)| steps::placed(*rank, name, is_new(name)));
                 outbox.add(placed.chain(removed.iter().map(|name| steps::removed(name))).collect());
             }
-            // What is put in place now goes elsewhere.
+            // From now on documents go elsewhere.
             _ => outbox.everything = true,
         }
         Ok(Some(OUTBOX.write(&outbox)))
@@ -134,7 +134,7 @@ impl PlannedDelivery {
         let is_there =
             |document: &UndeliveredDocument| root.kind(&document.name).is_ok_and(|kind| kind.is_some());
         let (puts, mut removals): (_, Vec<_>) = documents.into_iter().partition(is_there);
-        // What refers to others goes before them.
+        // A document that refers to others goes before them.
         removals.sort_by_key(|document| Reverse(steps::step_of(&document.name)));
         Ok(Self { folder: root, record, puts, removals })
     }

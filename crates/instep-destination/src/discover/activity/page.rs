@@ -96,7 +96,7 @@ fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
             activity(uri(&item["object"], "object")?, Change::Deleted),
             activity(uri(&item["target"], "target")?, Change::Created),
         ],
-        // What follows names everything anew, and says the same as what came before.
+        // The entries behind it name everything anew, and say the same as those before.
         "Refresh" => Vec::new(),
         other => return Err(format!("the type {other:?} is not known")),
     })

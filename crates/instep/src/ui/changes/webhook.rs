@@ -58,7 +58,7 @@ impl Webhook {
             "type": "copy.changed", "timestamp": now().to_string(), "data": { "changes": changes },
         });
         let body = message.to_string().into_bytes();
-        // What is sent twice has one identifier, so that the receiver can tell.
+        // A message that is sent twice has one identifier, so that the receiver can tell.
         let id = format!("instep-{}-{}", first.sequence, last.sequence);
         thread::scope(|scope| {
             // A runtime of its own: whoever hands changes over may be a thread of another one.
