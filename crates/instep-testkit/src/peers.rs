@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns the paths of these programs; `None` if one is missing. The test is then [left out](left_out).
+/// Returns the paths of these programs; `None` if one is missing and the test may be [left out](left_out).
 ///
 /// # Panics
-/// If one is missing and `CI=true`.
+/// If one is missing and the test may not be left out.
 pub fn find<const N: usize>(programs: [&str; N]) -> Option<[PathBuf; N]> {
     let found = programs.map(|program| (program, locate(program)));
     let missing: Vec<_> = found.iter().filter(|(_, path)| path.is_none()).map(|(name, _)| *name).collect();
@@ -20,10 +20,10 @@ pub fn find<const N: usize>(programs: [&str; N]) -> Option<[PathBuf; N]> {
     None
 }
 
-/// Returns a file of a Python package among the peers; `None` if it is missing. The test is then [left out](left_out).
+/// Returns a file of a Python package among the peers; `None` if it is missing and the test may be [left out](left_out).
 ///
 /// # Panics
-/// If it is missing and `CI=true`.
+/// If it is missing and the test may not be left out.
 pub fn file(name: &str) -> Option<PathBuf> {
     let versions = std::fs::read_dir(target().join("peers/lib")).into_iter().flatten().flatten();
     let found =
@@ -35,17 +35,18 @@ pub fn file(name: &str) -> Option<PathBuf> {
 }
 
 /// Writes down that the test that calls this is left out because something is missing, for `cargo xtask test` to report.
+/// Nothing else may leave a test out: it would pass without having shown anything.
 ///
 /// # Panics
-/// If `CI=true`: there, nothing may be missing.
+/// If the test was not started by `cargo xtask test`, which names what is left out, or if `CI=true`: there, nothing may
+/// be missing.
 pub fn left_out(missing: &str) {
     let thread = std::thread::current();
-    let line = format!("{} needs {missing}\n", thread.name().unwrap_or("a test"));
-    assert!(std::env::var("CI").as_deref() != Ok("true"), "{line}");
-    if let Some(list) = std::env::var_os("INSTEP_LEFT_OUT") {
-        let list = OpenOptions::new().append(true).open(list);
-        list.and_then(|mut list| list.write_all(line.as_bytes())).expect("the list of tests left out");
-    }
+    let line = format!("{} needs {missing}", thread.name().unwrap_or("a test"));
+    let list = std::env::var_os("INSTEP_LEFT_OUT").filter(|_| std::env::var("CI").as_deref() != Ok("true"));
+    let list = list.unwrap_or_else(|| panic!("{line}: `cargo xtask test` installs it"));
+    let list = OpenOptions::new().append(true).open(list);
+    list.and_then(|mut list| writeln!(list, "{line}")).expect("the list of tests left out");
 }
 
 /// Among the peers that were installed for the tests, else in the path.
