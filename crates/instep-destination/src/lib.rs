@@ -52,7 +52,7 @@ pub use options::{
 pub use plan::{Accounting, Coverage, Strategy};
 pub use report::{AuditReport, Outcome, RunStatus, SourceAudit, SourceStatus, Status, SyncReport};
 pub use shutdown::Shutdown;
-pub use state::{HeldResource, ReachedPoint, ResourceMetadata};
+pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};
 pub use status::status;
 pub use sync::sync;
 pub use watch::ChannelWatch;

@@ -15,6 +15,7 @@ mod marks;
 mod meet;
 mod origins;
 mod owed;
+mod packs;
 mod reached;
 mod record;
 mod runs;
@@ -38,8 +39,8 @@ pub(crate) use actions::{Action, ActionKind, Actions};
 pub(crate) use aside::Aside;
 pub(crate) use marks::Marks;
 pub use reached::ReachedPoint;
-pub use record::HeldResource;
 pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId};
+pub use record::{HeldAt, HeldResource};
 pub(crate) use runs::{LoggedProblem, LoggedRun, RunId};
 pub(crate) use sources::SourceId;
 

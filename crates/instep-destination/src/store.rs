@@ -26,13 +26,11 @@ pub(crate) use staging::{Staged, StagingFile};
 
 use crate::map::CopyPath;
 
-/// A place for a copy: a folder, or memory.
+/// The staging of a copy: bytes on their way into it, in a folder of this machine or in memory.
 ///
 /// # Contract
-/// Staged bytes are invisible until they are placed. Placing and removing are atomic: each name holds the old bytes or
-/// the new ones at every instant. Nothing is durable before its `sync_` call returns. No step leaves the copy, whatever
-/// links were planted in it.
-pub(crate) trait Store: fmt::Debug + Send + Sync {
+/// Staged bytes are invisible until they are placed. Nothing is durable before its `sync_` call returns.
+pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
     /// The copy is free for another run, though tasks of this one may still hold the store: all that these can reach is
     /// staging, which the next run empties.
     fn let_go(&self) {}
@@ -56,19 +54,6 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
         will_verify: bool,
     ) -> Result<Option<(StagingFile, String)>, StoreError>;
 
-    /// Reads a committed file.
-    ///
-    /// # Errors
-    /// If it is not there, is no plain file, or storage fails.
-    fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError>;
-
-    /// Returns the kind of what has a name, the last step of the path not followed; `None` if there is nothing, or a
-    /// step before it is missing.
-    ///
-    /// # Errors
-    /// If storage fails, or a step before the last is no folder.
-    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError>;
-
     /// Opens a staged file to read it; the handle stays good when the file is discarded.
     ///
     /// # Errors
@@ -86,6 +71,44 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// # Errors
     /// If storage fails.
     fn sync_staged(&self, names: &[StagedName]) -> Result<(), StoreError>;
+
+    /// Forgets staged files.
+    fn discard(&self, names: &[StagedName]);
+
+    /// Forgets everything staged but the parts that can be resumed.
+    ///
+    /// # Errors
+    /// If storage fails.
+    fn sweep(&self) -> Result<(), StoreError>;
+
+    /// A name in staging that nothing has.
+    fn fresh_name(&self) -> StagedName;
+
+    /// Returns the bytes that may be written before the reserve is touched; `None` if there is no limit.
+    ///
+    /// # Errors
+    /// If storage fails.
+    fn free_bytes(&self) -> Result<Option<u64>, StoreError>;
+}
+
+/// The names of a copy: a folder, memory, or a bucket with an object for each name.
+///
+/// # Contract
+/// Placing and removing are atomic: each name holds the old bytes or the new ones at every instant. Nothing is durable
+/// before its `sync_` call returns. No step leaves the copy, whatever links were planted in it.
+pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
+    /// Reads a committed file.
+    ///
+    /// # Errors
+    /// If it is not there, is no plain file, or storage fails.
+    fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError>;
+
+    /// Returns the kind of what has a name, the last step of the path not followed; `None` if there is nothing, or a
+    /// step before it is missing.
+    ///
+    /// # Errors
+    /// If storage fails, or a step before the last is no folder.
+    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError>;
 
     /// Makes a folder and those above it.
     ///
@@ -130,27 +153,14 @@ pub(crate) trait Store: fmt::Debug + Send + Sync {
     /// If storage fails.
     fn sync_all(&self) -> Result<(), StoreError>;
 
-    /// Forgets staged files.
-    fn discard(&self, names: &[StagedName]);
-
-    /// Forgets everything staged but the parts that can be resumed.
-    ///
-    /// # Errors
-    /// If storage fails.
-    fn sweep(&self) -> Result<(), StoreError>;
-
     /// Returns `true` if two names that differ in case or composition only are one name here (D7).
     fn folds_names(&self) -> bool;
-
-    /// A name in staging that nothing has.
-    fn fresh_name(&self) -> StagedName;
-
-    /// Returns the bytes that may be written before the reserve is touched; `None` if there is no limit.
-    ///
-    /// # Errors
-    /// If storage fails.
-    fn free_bytes(&self) -> Result<Option<u64>, StoreError>;
 }
+
+/// A place for a copy in which each resource has a name, and the staging of its bytes.
+pub(crate) trait Store: StagingArea + CopyNames {}
+
+impl<T: StagingArea + CopyNames> Store for T {}
 
 /// Returns the length and digests of a committed file; `None` if there is no such file. Blocks for as long as reading
 /// takes.

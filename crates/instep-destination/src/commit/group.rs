@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     map::CopyPath,
-    state::{HeldResource, Ledger, Operation, ResourceMetadata, SetId},
+    state::{HeldAt, HeldResource, Ledger, Operation, ResourceMetadata, SetId},
     store::{StagedName, StoreError},
 };
 
@@ -140,6 +140,7 @@ impl Placing {
             sets: file.set.mask(),
             metadata,
             replaces,
+            place: HeldAt::Path,
         };
         (operation, OperationReport { set: Some(file.set), length, offered, order })
     }

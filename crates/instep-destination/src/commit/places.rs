@@ -8,7 +8,7 @@ use super::{CommitError, Committer, NewFile, group::Moving};
 use crate::{
     map::{self, CopyPath},
     plan::{Desired, ResourceMetadata, VersionKey},
-    state::{HeldResource, Operation, Owed, SetId},
+    state::{HeldAt, HeldResource, Operation, Owed, SetId},
     store::{NameKind, Obstacle, StoreError},
 };
 
@@ -59,6 +59,7 @@ impl Committer {
             sets: set.mask(),
             metadata,
             replaces: false,
+            place: HeldAt::Path,
         });
     }
 

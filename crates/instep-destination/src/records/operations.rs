@@ -6,7 +6,10 @@ use resourcesync::Uri;
 use serde::{Deserialize, Serialize};
 
 use super::metadata::WrittenMetadata;
-use crate::{map::CopyPath, state::ResourceMetadata};
+use crate::{
+    map::CopyPath,
+    state::{HeldAt, ResourceMetadata},
+};
 
 /// One step of a group: recorded before it is taken, so that a start after a crash can find out if it was.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub(crate) enum Operation {
         sets: i64,
         metadata: ResourceMetadata,
         replaces: bool,
+        /// The place of its bytes. Not written: an intent is of names that are given, and objects have no other.
+        place: HeldAt,
     },
     /// A file goes: from its final name into staging.
     Remove { uri: Uri, path: CopyPath, staged: u64 },
@@ -93,7 +98,7 @@ impl<'a> From<&'a Operation> for WrittenOperation<'a> {
         let text = |uri: &'a Uri| Cow::Borrowed(uri.as_str());
         let place = |path: &'a CopyPath| Cow::Borrowed(path.as_str());
         match operation {
-            Operation::Place { uri, path, key, staged, sets, metadata, replaces } => Self::Place {
+            Operation::Place { uri, path, key, staged, sets, metadata, replaces, .. } => Self::Place {
                 uri: text(uri),
                 path: place(path),
                 key: key.as_deref().map(Cow::Borrowed),
@@ -127,6 +132,7 @@ impl TryFrom<WrittenOperation<'_>> for Operation {
                 sets,
                 metadata: metadata.metadata(),
                 replaces,
+                place: HeldAt::Path,
             },
             WrittenOperation::Remove { uri, path, staged } => {
                 Self::Remove { uri: text(uri)?, path: place(path)?, staged }

@@ -10,7 +10,7 @@ use crate::{
     discover::Way,
     map::CopyPath,
     plan::Coverage,
-    state::{CopyState, Operation, ResourceMetadata, StateError},
+    state::{CopyState, HeldAt, Operation, ResourceMetadata, StateError},
 };
 
 fn golden(name: &str) -> Vec<u8> {
@@ -43,6 +43,7 @@ fn each_operation() -> Vec<Operation> {
         sets: 5,
         metadata,
         replaces: true,
+        place: HeldAt::Path,
     };
     vec![
         place(metadata, Some("d/A".to_owned())),

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     Checkpoint, CopyState, DocumentRecord, Owed, ResourceMetadata, SetId, StateError, Waits, changes, codec,
-    gone, held, owed, sets,
+    gone, held, owed, packs, sets,
 };
 use crate::records::operations::{self, Operation};
 
@@ -163,15 +163,20 @@ fn take_operations<'o>(
     let mut rows = held::Putting::into(connection)?;
     // Mostly nothing is owed, and asking once spares a statement for each resource.
     let has_debts = connection.query_row("SELECT EXISTS (SELECT 1 FROM owed)", [], |row| row.get(0))?;
+    let has_packs = connection.query_row("SELECT EXISTS (SELECT 1 FROM pack)", [], |row| row.get(0))?;
     for operation in done {
         let uri = operation.uri().as_str();
         if records_changes && matches!(operation, Operation::Remove { .. }) {
             // Before the row goes: the record of the change copies path and digests from it.
             changes::record(connection, &Change::Deleted, uri)?;
         }
+        if has_packs && !matches!(operation, Operation::Move { .. }) {
+            packs::leave(connection, uri)?;
+        }
         match operation {
-            Operation::Place { path, key, sets, metadata, .. } => {
+            Operation::Place { path, key, sets, metadata, place, .. } => {
                 rows.put((uri, path.as_str(), key.as_deref()), (id, *sets), metadata)?;
+                packs::settle(connection, uri, place)?;
                 // A new resource counts as named by the list of this run, because numbers only grow (`Marks`). A row
                 // that is replaced keeps its own.
                 id += 1;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use resourcesync::Relation;
 
-use super::{CopyState, HeldResource, ResourceMetadata, StateError, held::Putting};
+use super::{CopyState, HeldResource, ResourceMetadata, StateError, held::Putting, packs};
 
 /// Rows read at a time.
 const PAGE: usize = 4_096;
@@ -31,6 +31,7 @@ impl CopyState {
                 let held = at_origin(held);
                 let place = (held.uri.as_str(), held.path.as_str(), name.as_deref());
                 rows.put(place, (held.id, held.sets), &held.metadata).map_err(fill)?;
+                packs::copy(&transaction, held.uri.as_str(), &held.place).map_err(fill)?;
             }
         }
         drop(rows);
@@ -44,7 +45,7 @@ impl CopyState {
 
 fn at_origin(held: HeldResource) -> HeldResource {
     let via = held.metadata.links.iter().find(|link| link.rel == Relation::Via).cloned();
-    let HeldResource { uri, path, metadata, id, .. } = held;
+    let HeldResource { uri, path, place, metadata, id, .. } = held;
     let (uri, lastmod) = via.map_or((uri, metadata.lastmod), |via| (via.href, via.modified));
     let metadata = ResourceMetadata {
         length: metadata.length,
@@ -52,5 +53,5 @@ fn at_origin(held: HeldResource) -> HeldResource {
         lastmod,
         ..ResourceMetadata::new()
     };
-    HeldResource { uri, path, metadata, id, sets: HeldResource::SETS_UNKNOWN }
+    HeldResource { uri, path, place, metadata, id, sets: HeldResource::SETS_UNKNOWN }
 }

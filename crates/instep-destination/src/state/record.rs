@@ -29,9 +29,27 @@ pub(crate) struct HeldFile {
     /// The resource's URI.
     pub(crate) uri: Box<str>,
     pub(crate) path: CopyPath,
+    pub(crate) place: HeldAt,
     /// Bytes.
     pub(crate) length: Option<u64>,
     pub(crate) digests: Digests,
+}
+
+/// The place of the bytes of a held resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HeldAt {
+    /// They lie under the path of the resource.
+    #[default]
+    Path,
+    /// They are a part of an object in object storage.
+    Object {
+        /// The key of the object, below the prefix of the copy.
+        key: Box<str>,
+        /// The first byte of the part.
+        offset: u64,
+        /// The bytes of the part.
+        length: u64,
+    },
 }
 
 /// A resource that the copy holds.
@@ -42,7 +60,9 @@ pub struct HeldResource {
     pub uri: Uri,
     /// Its path in the copy.
     pub path: CopyPath,
-    /// Its metadata; length and digests are those of the bytes on disk.
+    /// The place of its bytes.
+    pub place: HeldAt,
+    /// Its metadata; length and digests are those of the bytes in the copy.
     pub metadata: ResourceMetadata,
     pub(crate) id: i64,
     pub(crate) sets: i64,

@@ -10,7 +10,7 @@ pub(super) const SCHEMA: Schema = Schema {
     application_id: 0x696e_7374,
     steps: &[
         VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9,
-        VERSION_10,
+        VERSION_10, VERSION_11,
     ],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
                PRAGMA cache_size = -8192;",
@@ -120,3 +120,12 @@ UPDATE setting SET name = 'way 1' WHERE name = 'way';
 const VERSION_10: &str = "
 CREATE TABLE reached (minute INTEGER PRIMARY KEY, at INTEGER NOT NULL, datetime INTEGER NOT NULL);
 ";
+
+/// Objects in object storage that have the bytes of resources, and the part that is a resource's. An object without `bytes`
+/// is begun: no row may lead to it yet.
+const VERSION_11: &str = r#"
+CREATE TABLE pack (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, bytes INTEGER, dead INTEGER NOT NULL DEFAULT 0);
+ALTER TABLE held ADD COLUMN pack INTEGER;
+ALTER TABLE held ADD COLUMN "offset" INTEGER;
+ALTER TABLE held ADD COLUMN packed INTEGER;
+"#;

@@ -9,7 +9,7 @@ use crate::{
     discover::Way,
     plan::DesiredPresence,
     records::way,
-    state::{CopyState, ReachedPoint},
+    state::{CopyState, HeldAt, Ledger, Operation, ReachedPoint},
 };
 
 /// Opens a copy of a golden file: the file itself stays as that version left it.
@@ -101,4 +101,40 @@ fn a_copy_of_format_9_notes_how_far_it_is_from_its_next_run_on() {
     let point = ReachedPoint::new(DateTime::from_unix_micros(1_795_417_860_000_000), reached);
     state.note_reached(point).unwrap();
     assert_eq!(state.reached_since(beginning).unwrap(), [point]);
+}
+
+#[test]
+fn a_part_of_an_object_keeps_its_place_in_the_copy_of_a_state_and_is_dead_once_its_resource_has_another_version()
+ {
+    let (mut state, folder) = open("state-9");
+    let held = state.held_after(None, 1).unwrap().remove(0);
+    assert_eq!(held.place, HeldAt::Path, "a resource of before lies under its path");
+    state.connection.execute("INSERT INTO pack (key, bytes) VALUES ('packs/a b.warc.gz', 100)", []).unwrap();
+    let dead = |state: &CopyState| -> i64 {
+        state.connection.query_row("SELECT dead FROM pack", [], |row| row.get(0)).unwrap()
+    };
+    let place = HeldAt::Object { key: "packs/a b.warc.gz".into(), offset: 7, length: 40 };
+    let version = |place: &HeldAt| Operation::Place {
+        uri: held.uri.clone(),
+        path: held.path.clone(),
+        key: None,
+        staged: 1,
+        sets: 1,
+        metadata: held.metadata.clone(),
+        replaces: true,
+        place: place.clone(),
+    };
+    state.commit_group(None, [version(&place)].iter(), &Ledger::default()).unwrap();
+    assert_eq!(state.held(held.uri.as_str()).unwrap().unwrap().place, place);
+    assert_eq!(state.files_after("", 1).unwrap()[0].place, place);
+    let origins = state.by_origin(&folder.path().join("origins.sqlite")).unwrap();
+    assert_eq!(origins.held_after(None, 1).unwrap()[0].place, place);
+    assert_eq!(dead(&state), 0);
+
+    let next = HeldAt::Object { key: "packs/a b.warc.gz".into(), offset: 47, length: 50 };
+    state.commit_group(None, [version(&next)].iter(), &Ledger::default()).unwrap();
+    assert_eq!(dead(&state), 40);
+    let removal = Operation::Remove { uri: held.uri.clone(), path: held.path.clone(), staged: 2 };
+    state.commit_group(None, [removal].iter(), &Ledger::default()).unwrap();
+    assert_eq!((dead(&state), state.held(held.uri.as_str()).unwrap()), (90, None));
 }

@@ -20,8 +20,8 @@ use rustix::{
 };
 
 use super::{
-    Durability, NameKind, Obstacle, StagedName, StagingFile, Store, StoreError, backup::Backup,
-    folder_sink::FolderStagingSink, partial,
+    CopyNames, Durability, NameKind, Obstacle, StagedName, StagingArea, StagingFile, StoreError,
+    backup::Backup, folder_sink::FolderStagingSink, partial,
 };
 use crate::map::CopyPath;
 
@@ -152,7 +152,7 @@ impl FolderStore {
     }
 }
 
-impl Store for FolderStore {
+impl StagingArea for FolderStore {
     fn let_go(&self) {
         self.lock.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -184,20 +184,6 @@ impl Store for FolderStore {
         Ok(Some((StagingFile::resumed(sink, name, hasher, length), validator)))
     }
 
-    fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError> {
-        let file = self.root.file(path.as_str());
-        Ok(Box::new(file.map_err(|error| StoreError::of("open", path.as_str(), error))?))
-    }
-
-    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
-        // Paths come sorted, so the folder is mostly open already.
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let last =
-            self.names().last.as_ref().filter(|(last, _)| last == folder).map(|(_, fd)| Arc::clone(fd));
-        last.map_or_else(|| self.root.kind(path), |fd| kind_at(fd, name))
-            .map_err(|error| StoreError::of("look at", path, error))
-    }
-
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
         self.staging.read(name).map_err(|error| StoreError::of("open", &name.to_string(), error))
     }
@@ -212,6 +198,44 @@ impl Store for FolderStore {
         }
         sync_group(names.iter(), MOST_SYNCED_ONE_BY_ONE, &self.root, |name| self.staging.sync(*name))
             .map_err(|error| self.failed("sync", error))
+    }
+
+    fn discard(&self, names: &[StagedName]) {
+        for name in names {
+            // Swept at the next start at the latest.
+            let _ = self.staging.discard(*name);
+        }
+    }
+
+    fn sweep(&self) -> Result<(), StoreError> {
+        self.staging
+            .clear(|name| partial::is_worth_keeping(&self.staging, name))
+            .map_err(|error| StoreError::of("empty", STAGING, error))
+    }
+
+    fn fresh_name(&self) -> StagedName {
+        self.staging.fresh_name()
+    }
+
+    fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
+        let (free, reserve) = self.space()?;
+        Ok(Some(free.saturating_sub(reserve)))
+    }
+}
+
+impl CopyNames for FolderStore {
+    fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError> {
+        let file = self.root.file(path.as_str());
+        Ok(Box::new(file.map_err(|error| StoreError::of("open", path.as_str(), error))?))
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
+        // Paths come sorted, so the folder is mostly open already.
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let last =
+            self.names().last.as_ref().filter(|(last, _)| last == folder).map(|(_, fd)| Arc::clone(fd));
+        last.map_or_else(|| self.root.kind(path), |fd| kind_at(fd, name))
+            .map_err(|error| StoreError::of("look at", path, error))
     }
 
     fn make_folder(&self, folder: &str) -> Result<(), StoreError> {
@@ -329,29 +353,7 @@ impl Store for FolderStore {
         if self.options.durability == Durability::None { Ok(()) } else { self.sync_file_system() }
     }
 
-    fn discard(&self, names: &[StagedName]) {
-        for name in names {
-            // Swept at the next start at the latest.
-            let _ = self.staging.discard(*name);
-        }
-    }
-
-    fn sweep(&self) -> Result<(), StoreError> {
-        self.staging
-            .clear(|name| partial::is_worth_keeping(&self.staging, name))
-            .map_err(|error| StoreError::of("empty", STAGING, error))
-    }
-
     fn folds_names(&self) -> bool {
         self.folds_names
-    }
-
-    fn fresh_name(&self) -> StagedName {
-        self.staging.fresh_name()
-    }
-
-    fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
-        let (free, reserve) = self.space()?;
-        Ok(Some(free.saturating_sub(reserve)))
     }
 }

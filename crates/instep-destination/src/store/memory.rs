@@ -9,7 +9,9 @@ use std::{
 
 use resourcesync::{Algorithm, DateTime, Hasher};
 
-use super::{NameKind, Obstacle, StagedName, StagingFile, Store, StoreError, staging::StagingSink};
+use super::{
+    CopyNames, NameKind, Obstacle, StagedName, StagingArea, StagingFile, StoreError, staging::StagingSink,
+};
 use crate::map::CopyPath;
 
 /// A copy in memory, for tests: it can take names as a file system without case does, and lose what was not synced.
@@ -63,7 +65,7 @@ impl MemoryStore {
     }
 }
 
-impl Store for MemoryStore {
+impl StagingArea for MemoryStore {
     fn stage(&self, algorithms: &[Algorithm]) -> Result<StagingFile, StoreError> {
         let name = self.fresh_name();
         let sink = MemoryStagingSink { bytes: Vec::new(), name, inner: Arc::clone(&self.inner), part: None };
@@ -84,28 +86,6 @@ impl Store for MemoryStore {
         let part = Some((uri.to_owned(), validator.clone()));
         let sink = MemoryStagingSink { bytes: bytes.to_vec(), name, inner: Arc::clone(&self.inner), part };
         Ok(Some((StagingFile::resumed(Box::new(sink), name, hasher, length), validator)))
-    }
-
-    fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError> {
-        match self.inner().now.files.get(&self.key(path.as_str())) {
-            Some((_, bytes)) => Ok(Box::new(Cursor::new(bytes.to_vec()))),
-            None => Err(missing("open", path.as_str())),
-        }
-    }
-
-    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
-        let key = self.key(path);
-        let inner = self.inner();
-        for (end, _) in key.match_indices('/') {
-            if inner.now.files.contains_key(&key[..end]) {
-                return Err(StoreError::Blocked { path: path.to_owned(), by: Obstacle::NotAFolder });
-            }
-        }
-        Ok(match (inner.now.files.contains_key(&key), inner.now.folders.contains(&key)) {
-            (true, _) => Some(NameKind::File),
-            (_, true) => Some(NameKind::Folder),
-            _ => None,
-        })
     }
 
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
@@ -129,6 +109,52 @@ impl Store for MemoryStore {
             inner.durable.staged.insert(name.get(), Arc::clone(bytes));
         }
         Ok(())
+    }
+
+    fn discard(&self, names: &[StagedName]) {
+        let mut inner = self.inner();
+        for name in names {
+            inner.now.staged.remove(&name.get());
+        }
+    }
+
+    fn sweep(&self) -> Result<(), StoreError> {
+        self.inner().now.staged.clear();
+        Ok(())
+    }
+
+    fn fresh_name(&self) -> StagedName {
+        let mut inner = self.inner();
+        inner.next += 1;
+        StagedName::from(inner.next)
+    }
+
+    fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+}
+
+impl CopyNames for MemoryStore {
+    fn read(&self, path: &CopyPath) -> Result<Box<dyn Read + Send>, StoreError> {
+        match self.inner().now.files.get(&self.key(path.as_str())) {
+            Some((_, bytes)) => Ok(Box::new(Cursor::new(bytes.to_vec()))),
+            None => Err(missing("open", path.as_str())),
+        }
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
+        let key = self.key(path);
+        let inner = self.inner();
+        for (end, _) in key.match_indices('/') {
+            if inner.now.files.contains_key(&key[..end]) {
+                return Err(StoreError::Blocked { path: path.to_owned(), by: Obstacle::NotAFolder });
+            }
+        }
+        Ok(match (inner.now.files.contains_key(&key), inner.now.folders.contains(&key)) {
+            (true, _) => Some(NameKind::File),
+            (_, true) => Some(NameKind::Folder),
+            _ => None,
+        })
     }
 
     fn make_folder(&self, folder: &str) -> Result<(), StoreError> {
@@ -211,30 +237,8 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn discard(&self, names: &[StagedName]) {
-        let mut inner = self.inner();
-        for name in names {
-            inner.now.staged.remove(&name.get());
-        }
-    }
-
-    fn sweep(&self) -> Result<(), StoreError> {
-        self.inner().now.staged.clear();
-        Ok(())
-    }
-
     fn folds_names(&self) -> bool {
         self.folds_names
-    }
-
-    fn fresh_name(&self) -> StagedName {
-        let mut inner = self.inner();
-        inner.next += 1;
-        StagedName::from(inner.next)
-    }
-
-    fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
-        Ok(None)
     }
 }
 

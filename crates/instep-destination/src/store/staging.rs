@@ -65,7 +65,7 @@ impl StagingFile {
         self.length
     }
 
-    /// From now on the bytes outlive this value and the run: [`Store::resume`](super::Store::resume) finds them. For
+    /// From now on the bytes outlive this value and the run: [`StagingArea::resume`](super::StagingArea::resume) finds them. For
     /// large files.
     ///
     /// # Errors

@@ -4,7 +4,10 @@ use std::io::Read as _;
 
 use crate::{
     map::CopyPath,
-    store::{FolderOptions, FolderStore, NameKind, Staged, Store, StoreError, digest_file},
+    store::{
+        CopyNames as _, FolderOptions, FolderStore, NameKind, Staged, StagingArea as _, Store, StoreError,
+        digest_file,
+    },
 };
 use resourcesync::{Algorithm, DateTime};
 

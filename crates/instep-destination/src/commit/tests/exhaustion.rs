@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     commit::CommitError,
-    store::{FolderOptions, FolderStore, Store as _, StoreError},
+    store::{FolderOptions, FolderStore, StagingArea as _, StoreError},
 };
 
 use super::bench::{Copy, open, open_folder};

@@ -174,7 +174,8 @@ fn what_is_held_outlives_a_change_of_form_and_a_copy_of_before_is_kept() {
         "DROP TABLE intent; CREATE TABLE intent (id INTEGER PRIMARY KEY, operations TEXT NOT NULL);
          INSERT INTO intent (operations) VALUES ('[]'); ALTER TABLE set_of_resources DROP COLUMN leading; DROP TABLE gone;
          ALTER TABLE set_of_resources DROP COLUMN source; ALTER TABLE run DROP COLUMN source; DROP TABLE source;
-         DROP TABLE reached;
+         DROP TABLE reached; DROP TABLE pack; ALTER TABLE held DROP COLUMN pack; ALTER TABLE held DROP COLUMN \"offset\";
+         ALTER TABLE held DROP COLUMN packed;
          PRAGMA user_version = 3;",
     )
     .unwrap();

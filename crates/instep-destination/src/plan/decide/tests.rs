@@ -4,7 +4,10 @@ use proptest::{prelude::*, strategy::Strategy};
 use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
 use super::*;
-use crate::{map::CopyPath, state::ResourceMetadata};
+use crate::{
+    map::CopyPath,
+    state::{HeldAt, ResourceMetadata},
+};
 
 const SET: SetId = SetId(3);
 const KINDS: [ActionKind; 4] =
@@ -53,7 +56,7 @@ prop_compose! {
 
 prop_compose! {
     fn held()(metadata in metadata(), sets in prop::sample::select(&OTHER_SETS[..])) -> HeldResource {
-        HeldResource { uri: uri(), path: CopyPath::from_state("a").unwrap(), metadata, id: 1, sets }
+        HeldResource { uri: uri(), path: CopyPath::from_state("a").unwrap(), place: HeldAt::Path, metadata, id: 1, sets }
     }
 }
 
@@ -169,7 +172,14 @@ fn carried_out(decision: Decision, desired: &Desired, held: Option<HeldResource>
         Decision::Act(_) => {
             let (id, sets) = held.as_ref().map_or((1, 1 << 3), |held| (held.id, held.sets));
             let path = CopyPath::from_state("a").unwrap();
-            Some(HeldResource { uri: uri(), path, metadata: desired.metadata.clone(), id, sets })
+            Some(HeldResource {
+                uri: uri(),
+                path,
+                place: HeldAt::Path,
+                metadata: desired.metadata.clone(),
+                id,
+                sets,
+            })
         }
         Decision::Rest(_) | Decision::Superseded => held,
     }

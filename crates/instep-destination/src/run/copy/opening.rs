@@ -12,7 +12,7 @@ use crate::{
     commit::{CommitOptions, Committer},
     map::{ExplicitMap, MapBase, Mapper},
     state::{Actions, CopyState, StateError},
-    store::{FolderOptions, FolderStore, Store},
+    store::{CopyNames as _, FolderOptions, FolderStore, Store},
 };
 
 impl LocalCopy {
