@@ -1,6 +1,8 @@
-//! A Source as a repository: OAI-PMH over its resources that are XML.
+//! A Source as a repository: OAI-PMH over its resources; each is described in Dublin Core, and XML is metadata itself.
 
+mod about;
 mod arguments;
+mod dublin_core;
 mod error;
 mod follow;
 mod format;

@@ -49,13 +49,11 @@ fn sickle_harvests_what_we_serve_and_each_response_is_valid() {
         Command::new(python)
             .arg(data("harvest.py"))
             .arg(format!("{}oai", server.url()))
-            .arg(data("responses.xsd"))
+            .arg(data(""))
             .arg(folder.join("records/oai_dc")),
     )
     .with_code(0);
-    let lines = |begin: &str| -> Vec<&str> {
-        run.stdout.lines().filter_map(|line| line.strip_prefix(begin)).map(str::trim).collect()
-    };
+    let lines = |begin: &str| lines(&run, begin);
     assert_eq!(lines("identify "), ["YYYY-MM-DDThh:mm:ssZ persistent"]);
     assert_eq!(lines("formats "), ["oai_dc"]);
     assert_eq!(lines("sets"), ["papers papers:physics"]);
@@ -85,6 +83,39 @@ fn sickle_harvests_what_we_serve_and_each_response_is_valid() {
             "idDoesNotExist",
         ]
     );
+}
+
+/// Returns the rests of the lines that begin so.
+fn lines<'a>(run: &'a Run, begin: &str) -> Vec<&'a str> {
+    run.stdout.lines().filter_map(|line| line.strip_prefix(begin)).map(str::trim).collect()
+}
+
+#[test]
+fn sickle_harvests_files_of_any_kind_in_dublin_core_that_is_valid() {
+    let Some([python]) = peers::find(["python"]) else { return };
+    if peers::file("sickle/app.py").is_none() {
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("data");
+    fs::create_dir(&folder).unwrap();
+    for name in ["a & b <c>.pdf", "\u{e9}\u{1f600}.png", "table.csv", "unknown", "letter.xml"] {
+        fs::write(folder.join(name), "<letter/>").unwrap();
+    }
+    let server = serve(&folder, &[]);
+    let none = place.path().join("none");
+    fs::create_dir(&none).unwrap();
+    let run = Run::of(
+        Command::new(python)
+            .arg(data("harvest.py"))
+            .arg(format!("{}oai", server.url()))
+            .arg(data(""))
+            .arg(none),
+    )
+    .with_code(0);
+    assert_eq!(lines(&run, "formats "), ["letter oai_dc"]);
+    assert_eq!(lines(&run, "record oai_dc ").len(), 5, "{}", run.stdout);
+    assert_eq!(lines(&run, "record letter ").len(), 1, "{}", run.stdout);
 }
 
 #[test]

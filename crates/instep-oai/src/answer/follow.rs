@@ -7,9 +7,11 @@ use instep_source::{
 use resourcesync::{Change, DateTime};
 
 use super::{
+    dublin_core,
     error::AnswerError,
+    format::RecordFormat,
     index::{NewRecord, RepositoryIndex},
-    item::{ItemNames, is_xml, metadata, set_spec},
+    item::{ItemNames, is_item, is_xml, metadata, set_spec},
 };
 
 /// Names of the numbers that say how far the index has followed.
@@ -66,6 +68,7 @@ impl RepositoryIndex {
             let change = change.map_err(instep_source::Error::from)?;
             reached = signed(change.sequence);
             let datestamp = change.datetime.instant().0;
+            self.about_changed(change.uri.as_str(), datestamp)?;
             let resource = match change.change {
                 Change::Deleted => None,
                 _ => view.resource(snapshot, change.uri.as_str())?,
@@ -117,30 +120,33 @@ impl RepositoryIndex {
         pass: i64,
     ) -> Result<(), AnswerError> {
         let uri = resource.uri.as_str();
-        if !is_xml(&resource.state) {
-            return Ok(self.delete(uri, datestamp)?);
-        }
-        let ItemNames { identifier, prefix, mut sets } = ItemNames::of(uri, &resource.state);
+        let ItemNames { identifier, prefix, mut sets, about } = ItemNames::of(uri, &resource.state);
         let own = view.sets().iter().enumerate().filter(|(number, _)| resource.sets >> number & 1 == 1);
         sets.extend(own.filter(|(_, name)| !name.is_empty()).map(|(_, name)| set_spec(name)));
         let digest = resource.state.digests.strongest().and_then(|digest| digest.bytes());
-        let pass = if pass == 0 { self.number(PASS)?.unwrap_or(0) } else { pass };
-        let mut new =
-            NewRecord { identifier: &identifier, format: "", uri, datestamp, sets: &sets, digest, pass };
-        if self.is_current(&new)? {
+        let is_in_pass = pass != 0;
+        let pass = if is_in_pass { pass } else { self.number(PASS)?.unwrap_or(0) };
+        let about = about.as_deref();
+        let new = NewRecord { identifier: &identifier, uri, about, datestamp, sets: &sets, digest, pass };
+        // A change is one, also of links alone.
+        if is_in_pass && self.is_current(&new)? {
             return Ok(());
         }
-        match metadata(view, resource) {
-            Ok(Some((_, document))) => {
-                new.format = prefix.as_deref().unwrap_or(&document.prefix);
-                Ok(self.put(&new, &document)?)
-            }
-            Ok(None) => Ok(self.delete(uri, datestamp)?),
+        let document = match is_xml(&resource.state).then(|| metadata(view, resource)).transpose() {
+            Ok(document) => document.flatten(),
             Err(error) => {
                 tracing::warn!(uri, %error, "cannot be read, and is no record until it changes");
-                Ok(self.delete(uri, datestamp)?)
+                return Ok(self.delete(uri, datestamp)?);
             }
-        }
+        };
+        let own = document.map(|(_, document)| match &prefix {
+            Some(prefix) => RecordFormat { prefix: prefix.clone(), ..document.format },
+            None => document.format,
+        });
+        let has_dublin_core = own.as_ref().is_some_and(|own| own.prefix == dublin_core::PREFIX);
+        let generated = (is_item(&resource.state, prefix.as_deref()) && !has_dublin_core)
+            .then(dublin_core::generated_format);
+        Ok(self.put(&new, own.as_ref(), generated.as_ref())?)
     }
 }
 

@@ -10,7 +10,7 @@ use quick_xml::{
 };
 
 /// The namespace of responses; resources in it are parts of other repositories' responses.
-const OAI: &str = "http://www.openarchives.org/OAI/2.0/";
+pub(super) const OAI: &str = "http://www.openarchives.org/OAI/2.0/";
 const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// Namespaces with the prefix that repositories use, and the schema.
@@ -43,14 +43,19 @@ const KNOWN: [(&str, &str, &str); 10] = [
     ("http://www.w3.org/2005/Atom", "atom", "http://www.kbcafe.com/rss/atom.xsd.xml"),
 ];
 
-/// An XML document that can be the metadata of a record.
+/// A metadata format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MetadataDocument {
-    /// The prefix of its format.
+pub(super) struct RecordFormat {
     pub(super) prefix: String,
     pub(super) namespace: String,
     /// The URL of the schema; empty if nobody names one.
     pub(super) schema: String,
+}
+
+/// An XML document that can be the metadata of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MetadataDocument {
+    pub(super) format: RecordFormat,
     /// The root element.
     pub(super) root: Range<usize>,
 }
@@ -103,7 +108,7 @@ impl MetadataDocument {
 }
 
 /// Returns `None` if a prefix of a tag is declared nowhere, or an attribute is not well-formed.
-fn check(reader: &NsReader<&[u8]>, tag: &BytesStart<'_>) -> Option<()> {
+pub(super) fn check(reader: &NsReader<&[u8]>, tag: &BytesStart<'_>) -> Option<()> {
     if matches!(reader.resolver().resolve_element(tag.name()).0, ResolveResult::Unknown(_)) {
         return None;
     }
@@ -138,7 +143,7 @@ fn root(
         Some((_, prefix, schema)) => ((*prefix).to_owned(), stated().unwrap_or_else(|| (*schema).to_owned())),
         None => (prefix_of(local.into_inner()), stated().unwrap_or_default()),
     };
-    Some(MetadataDocument { prefix, namespace, schema, root: 0..0 })
+    Some(MetadataDocument { format: RecordFormat { prefix, namespace, schema }, root: 0..0 })
 }
 
 /// Returns the schema that the root names for its own namespace.
@@ -161,20 +166,18 @@ fn prefix_of(local: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::MetadataDocument;
+    use super::{MetadataDocument, RecordFormat};
 
     #[test]
     fn a_document_shows_its_format_and_where_its_root_is() {
         let text = "<?xml version=\"1.0\"?>\n<!-- c --><m:mods xmlns:m=\"http://www.loc.gov/mods/v3\" \
                     xmlns:i=\"http://www.w3.org/2001/XMLSchema-instance\" i:schemaLocation=\"a b http://www.loc.gov/mods/v3 s\">x</m:mods>\n";
         let found = MetadataDocument::read(text).unwrap();
-        assert_eq!((found.prefix.as_str(), found.schema.as_str()), ("mods", "s"));
+        assert_eq!((found.format.prefix.as_str(), found.format.schema.as_str()), ("mods", "s"));
         assert!(text[found.root.clone()].starts_with("<m:mods") && text[found.root].ends_with("</m:mods>"));
         let own = MetadataDocument::read("<thing xmlns='urn:x'/>").unwrap();
-        assert_eq!(
-            (own.prefix.as_str(), own.namespace.as_str(), own.schema.as_str()),
-            ("thing", "urn:x", "")
-        );
+        let [prefix, namespace, schema] = ["thing", "urn:x", ""].map(str::to_owned);
+        assert_eq!(own.format, RecordFormat { prefix, namespace, schema });
         assert_eq!(own.root, 0..22);
     }
 

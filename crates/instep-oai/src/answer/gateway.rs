@@ -40,10 +40,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Seconds after which such a request is to be sent again.
 const RETRY_AFTER: &str = "5";
 
-/// OAI-PMH 2.0 over the resources of a Source that are XML, at `oai` below its base URL.
+/// OAI-PMH 2.0 over the resources of a Source, at `oai` below its base URL.
 ///
-/// A resource that was harvested keeps the identifier and the format it had; any other one has its URI, and the format of
-/// its root element. A record's datestamp is the time at which the change was published.
+/// A resource that was harvested keeps the identifier and the format it had. Any other one has its URI, a description in
+/// Dublin Core that is made for it, and, if it is XML, the format of its root element. A record's datestamp is the time at which the change was published.
 #[derive(Debug)]
 pub struct OaiGateway {
     state: PathBuf,

@@ -5,7 +5,7 @@ use std::path::Path;
 use instep_store::database::Schema;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{arguments::RecordSelection, error::AnswerError, format::MetadataDocument};
+use super::{arguments::RecordSelection, error::AnswerError, format::RecordFormat};
 
 /// The name of the file in the state folder of the Source.
 const FILE: &str = "oai.db";
@@ -13,7 +13,7 @@ const FILE: &str = "oai.db";
 const SCHEMA: Schema = Schema {
     // "roai"
     application_id: 0x726f_6169,
-    steps: &[TABLES],
+    steps: &[TABLES, GENERATED],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;
                PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864;",
     has_unnumbered_files: false,
@@ -32,7 +32,15 @@ CREATE TABLE format (prefix TEXT NOT NULL PRIMARY KEY, namespace TEXT NOT NULL, 
 CREATE TABLE spec (name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 ";
 
-const COLUMNS: &str = "number, identifier, format, uri, datestamp, is_deleted, sets";
+/// Records without a document of their own, and those with `about` containers. A pass over all resources finds both.
+const GENERATED: &str = "
+ALTER TABLE record ADD COLUMN is_generated INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE record ADD COLUMN about TEXT;
+CREATE INDEX record_about ON record (about) WHERE about IS NOT NULL;
+DELETE FROM meta WHERE name = 'sequence';
+";
+
+const COLUMNS: &str = "number, identifier, format, uri, datestamp, is_deleted, sets, is_generated, about";
 
 /// A record as lists have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +54,10 @@ pub(super) struct IndexedRecord {
     pub(super) is_deleted: bool,
     /// Its sets, with a blank before and after each.
     sets: String,
+    /// `true` if its metadata is made of what the Source knows about the resource.
+    pub(super) is_generated: bool,
+    /// The URI of the document with its `about` containers.
+    pub(super) about: Option<String>,
 }
 
 impl IndexedRecord {
@@ -58,6 +70,8 @@ impl IndexedRecord {
             datestamp: row.get(4)?,
             is_deleted: row.get(5)?,
             sets: row.get(6)?,
+            is_generated: row.get(7)?,
+            about: row.get(8)?,
         })
     }
 
@@ -67,11 +81,12 @@ impl IndexedRecord {
     }
 }
 
-/// A record that is put into the index.
+/// A resource that is put into the index, as a record in each of its formats.
 pub(super) struct NewRecord<'a> {
     pub(super) identifier: &'a str,
-    pub(super) format: &'a str,
     pub(super) uri: &'a str,
+    /// The URI of the document with its `about` containers.
+    pub(super) about: Option<&'a str>,
     pub(super) datestamp: i64,
     pub(super) sets: &'a [String],
     pub(super) digest: Option<&'a [u8]>,
@@ -122,39 +137,77 @@ impl RepositoryIndex {
     pub(super) fn is_current(&self, new: &NewRecord<'_>) -> rusqlite::Result<bool> {
         let sql =
             "UPDATE record SET pass = ?1 WHERE uri = ?2 AND identifier = ?3 AND sets = ?4 AND digest IS ?5
-                   AND digest IS NOT NULL AND is_deleted = 0";
+                   AND about IS ?6 AND digest IS NOT NULL AND is_deleted = 0";
         let mut statement = self.connection.prepare_cached(sql)?;
-        Ok(statement.execute(params![new.pass, new.uri, new.identifier, written(new.sets), new.digest])? > 0)
+        let sets = written(new.sets);
+        Ok(statement.execute(params![new.pass, new.uri, new.identifier, sets, new.digest, new.about])? > 0)
     }
 
-    /// Puts a record, in the place of any other that its resource was.
-    pub(super) fn put(&self, new: &NewRecord<'_>, document: &MetadataDocument) -> rusqlite::Result<()> {
-        let is_known = "UPDATE record SET is_deleted = 1, datestamp = ?4
-                        WHERE uri = ?1 AND is_deleted = 0 AND NOT (identifier = ?2 AND format = ?3)";
-        let mut statement = self.connection.prepare_cached(is_known)?;
-        statement.execute(params![new.uri, new.identifier, new.format, new.datestamp])?;
-        let put = "INSERT INTO record (identifier, format, uri, datestamp, is_deleted, sets, digest, pass)
-                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)
-                   ON CONFLICT (identifier, format) DO UPDATE SET uri = ?3, datestamp = max(datestamp, ?4), is_deleted = 0,
-                   sets = ?5, digest = ?6, pass = ?7";
-        self.connection.prepare_cached(put)?.execute(params![
-            new.identifier,
-            new.format,
+    /// Puts a resource as a record in its own format, in a generated one, or in both; in any other it is a record no longer.
+    pub(super) fn put(
+        &self,
+        new: &NewRecord<'_>,
+        own: Option<&RecordFormat>,
+        generated: Option<&RecordFormat>,
+    ) -> rusqlite::Result<()> {
+        let [first, second] =
+            [own, generated].map(|format| format.map_or("", |format| format.prefix.as_str()));
+        let others = "UPDATE record SET is_deleted = 1, datestamp = max(datestamp, ?5)
+                      WHERE uri = ?1 AND is_deleted = 0 AND NOT (identifier = ?2 AND format IN (?3, ?4))";
+        self.connection.prepare_cached(others)?.execute(params![
             new.uri,
-            new.datestamp,
-            written(new.sets),
-            new.digest,
-            new.pass
+            new.identifier,
+            first,
+            second,
+            new.datestamp
         ])?;
-        let mut format =
-            self.connection.prepare_cached("INSERT OR IGNORE INTO format VALUES (?1, ?2, ?3)")?;
-        format.execute(params![new.format, document.namespace, document.schema])?;
+        for (format, is_generated) in [(own, false), (generated, true)] {
+            if let Some(format) = format {
+                self.put_format(new, format, is_generated)?;
+            }
+        }
         let mut spec = self.connection.prepare_cached("INSERT OR IGNORE INTO spec VALUES (?1)")?;
         for set in new.sets {
             // A set belongs to those whose names its own begins with.
             let ends = set.match_indices(':').map(|(end, _)| end).chain([set.len()]);
             ends.map(|end| &set[..end]).try_for_each(|set| spec.execute([set]).map(drop))?;
         }
+        Ok(())
+    }
+
+    fn put_format(
+        &self,
+        new: &NewRecord<'_>,
+        format: &RecordFormat,
+        is_generated: bool,
+    ) -> rusqlite::Result<()> {
+        let put = "INSERT INTO record (identifier, format, uri, datestamp, is_deleted, sets, digest, pass, is_generated, about)
+                   VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?8, ?9)
+                   ON CONFLICT (identifier, format) DO UPDATE SET uri = ?3, datestamp = max(datestamp, ?4), is_deleted = 0,
+                   sets = ?5, digest = ?6, pass = ?7, is_generated = ?8, about = ?9";
+        self.connection.prepare_cached(put)?.execute(params![
+            new.identifier,
+            format.prefix,
+            new.uri,
+            new.datestamp,
+            written(new.sets),
+            new.digest,
+            new.pass,
+            is_generated,
+            new.about
+        ])?;
+        self.connection.prepare_cached("INSERT OR IGNORE INTO format VALUES (?1, ?2, ?3)")?.execute([
+            &format.prefix,
+            &format.namespace,
+            &format.schema,
+        ])?;
+        Ok(())
+    }
+
+    /// Notes that the `about` containers in a document have changed, which is news of the record that they are about.
+    pub(super) fn about_changed(&self, uri: &str, datestamp: i64) -> rusqlite::Result<()> {
+        let sql = "UPDATE record SET datestamp = max(datestamp, ?2) WHERE about = ?1 AND is_deleted = 0";
+        self.connection.prepare_cached(sql)?.execute(params![uri, datestamp])?;
         Ok(())
     }
 

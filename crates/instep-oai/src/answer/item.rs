@@ -22,12 +22,14 @@ pub(super) struct ItemNames {
     /// The format that it had there; `None` if it was not harvested.
     pub(super) prefix: Option<String>,
     pub(super) sets: Vec<String>,
+    /// The URI of what the repository says about the record that it was harvested as.
+    pub(super) about: Option<String>,
 }
 
 impl ItemNames {
     /// Returns the names of a resource: those that its links to a repository have, else its URI.
     pub(super) fn of(uri: &str, state: &ResourceState) -> Self {
-        let (mut identifier, mut prefix, mut sets) = (None, None, Vec::new());
+        let (mut identifier, mut prefix, mut sets, mut about) = (None, None, Vec::new(), None);
         for link in &state.links {
             let href = link.href.as_str();
             match link.rel {
@@ -35,13 +37,15 @@ impl ItemNames {
                     identifier = argument(href, "identifier");
                     prefix = argument(href, "metadataPrefix");
                 }
+                Relation::DescribedBy => about = about.or_else(|| Some(href.to_owned())),
                 Relation::Collection if href.contains("verb=ListRecords") => {
                     sets.extend(argument(href, "set").filter(|set| is_set(set)));
                 }
                 _ => {}
             }
         }
-        Self { identifier: identifier.unwrap_or_else(|| uri.to_owned()), prefix, sets }
+        let about = about.filter(|_| prefix.is_some());
+        Self { identifier: identifier.unwrap_or_else(|| uri.to_owned()), prefix, sets, about }
     }
 }
 
@@ -69,6 +73,12 @@ pub(super) fn is_xml(state: &ResourceState) -> bool {
     matches!(essence.as_str(), "application/xml" | "text/xml") || essence.ends_with("+xml")
 }
 
+/// Returns `true` if a resource is described in Dublin Core that is made for it. A harvested record is described by the
+/// repository that it came from, and what names its description is described there.
+pub(super) fn is_item(state: &ResourceState, harvested_as: Option<&str>) -> bool {
+    harvested_as.is_none() && !state.links.iter().any(|link| link.rel == Relation::DescribedBy)
+}
+
 /// Reads the metadata of a resource; `None` if it is none.
 ///
 /// # Errors
@@ -77,6 +87,14 @@ pub(super) fn metadata(
     view: &SourceView,
     resource: &Resource,
 ) -> std::io::Result<Option<(String, MetadataDocument)>> {
+    Ok(text(view, resource)?.and_then(|text| MetadataDocument::read(&text).map(|document| (text, document))))
+}
+
+/// Reads a resource that is a text of usual size; `None` if it is none.
+///
+/// # Errors
+/// If its file cannot be read.
+pub(super) fn text(view: &SourceView, resource: &Resource) -> std::io::Result<Option<String>> {
     if resource.state.length.is_some_and(|length| length > MOST_BYTES) {
         return Ok(None);
     }
@@ -87,8 +105,7 @@ pub(super) fn metadata(
     if is_read.is_err() || decoded.len() as u64 > MOST_BYTES {
         return Ok(None);
     }
-    let Ok(text) = String::from_utf8(decoded) else { return Ok(None) };
-    Ok(MetadataDocument::read(&text).map(|document| (text, document)))
+    Ok(String::from_utf8(decoded).ok())
 }
 
 #[cfg(test)]
@@ -111,6 +128,10 @@ mod tests {
         let names = ItemNames::of("http://x/a.xml", &state);
         assert_eq!(names.identifier, "oai:r:1");
         assert_eq!((names.prefix.as_deref(), names.sets), (Some("mods"), vec!["a:b".to_owned()]));
+        assert_eq!(names.about, None);
+        state.links.push(link(Relation::DescribedBy, "http://x/about.xml"));
+        assert_eq!(ItemNames::of("http://x/a.xml", &state).about.as_deref(), Some("http://x/about.xml"));
+        assert!(!is_item(&state, None));
         assert_eq!(set_spec("a b/c"), "a-b-c");
     }
 }

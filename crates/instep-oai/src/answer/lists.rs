@@ -3,10 +3,12 @@
 use instep_source::{catalogue::Snapshot, serve::SourceView};
 
 use super::{
+    about::about_containers,
     arguments::{Begin, OaiFault, RecordSelection},
+    dublin_core::dublin_core,
     error::AnswerError,
     index::{IndexedRecord, RepositoryIndex},
-    item::metadata,
+    item::{self, metadata},
     token::ListToken,
     xml::ResponseWriter,
 };
@@ -101,6 +103,7 @@ impl Answers<'_> {
         with_metadata: bool,
     ) -> Result<bool, AnswerError> {
         let datestamp = Granularity::Second.write(record.datestamp);
+        let begin = writer.len();
         let header = |writer: &mut ResponseWriter| {
             writer.header(&record.identifier, &datestamp, &record.sets(), record.is_deleted);
         };
@@ -108,26 +111,39 @@ impl Answers<'_> {
             header(writer);
             return Ok(true);
         }
-        let found = match record.is_deleted {
-            true => None,
-            false => {
-                let resource = self.view.resource(self.snapshot, &record.uri)?;
-                let read = resource.map(|resource| metadata(self.view, &resource)).transpose();
-                let Some((text, document)) = read.ok().flatten().flatten() else {
-                    tracing::warn!(uri = record.uri, "cannot be read, and is left out of a list of records");
-                    return Ok(false);
-                };
-                Some((text, document.root))
-            }
-        };
         writer.open("record");
         header(writer);
-        if let Some((text, root)) = found {
+        if !record.is_deleted {
+            let Some((element, about)) = self.content(record)? else {
+                tracing::warn!(uri = record.uri, "cannot be read, and is left out of a list of records");
+                writer.truncate(begin);
+                return Ok(false);
+            };
             writer.open("metadata");
-            writer.raw(&text[root]);
+            writer.raw(&element);
             writer.close("metadata");
+            if let Some(about) = about {
+                writer.raw(&about);
+            }
         }
         writer.close("record");
         Ok(true)
+    }
+
+    /// Returns the metadata of a record and its `about` containers; `None` if its file cannot be read now.
+    fn content(&self, record: &IndexedRecord) -> Result<Option<(String, Option<String>)>, AnswerError> {
+        let Some(resource) = self.view.resource(self.snapshot, &record.uri)? else { return Ok(None) };
+        if record.is_generated {
+            let date = resource.state.lastmod.or(resource.history.since);
+            return Ok(Some((dublin_core(&record.uri, date, resource.state.media_type.as_ref()), None)));
+        }
+        let Some((text, document)) = metadata(self.view, &resource).ok().flatten() else { return Ok(None) };
+        let about = match &record.about {
+            Some(uri) => self.view.resource(self.snapshot, uri)?,
+            None => None,
+        };
+        let about = about.and_then(|about| item::text(self.view, &about).ok().flatten());
+        let about = about.as_deref().and_then(about_containers).map(str::to_owned);
+        Ok(Some((text[document.root].to_owned(), about)))
     }
 }

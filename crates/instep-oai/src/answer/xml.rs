@@ -43,6 +43,11 @@ impl ResponseWriter {
         self.0.len()
     }
 
+    /// Takes back what was written after so many bytes.
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.0.truncate(length);
+    }
+
     /// Writes a header.
     pub(super) fn header(&mut self, identifier: &str, datestamp: &str, sets: &[&str], is_deleted: bool) {
         self.0.push_str(if is_deleted { "<header status=\"deleted\">" } else { "<header>" });

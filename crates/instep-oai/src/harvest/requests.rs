@@ -8,13 +8,16 @@ use resourcesync::{Decoded, Uri};
 use super::HarvestError;
 use crate::{
     RepositoryUrl,
-    response::{NotOai, OaiResponse},
+    response::{NotOai, OaiResponse, ProtocolError},
 };
 
 /// The largest response. A part of a list has some megabytes.
 const MOST_BYTES: usize = 512 << 20;
 /// Further attempts when an answer is no OAI-PMH, or breaks off: a page about maintenance comes and goes.
 const RETRIES: u32 = 3;
+
+/// Statuses that come in place of `badResumptionToken`, with a page or a text: Invenio answers 422 after two minutes.
+const EXPIRED: [u16; 4] = [400, 404, 410, 422];
 
 /// A repository that answers requests.
 #[derive(Debug)]
@@ -35,9 +38,10 @@ impl Repository {
         arguments: &[(&str, &str)],
     ) -> Result<(OaiResponse, String), HarvestError> {
         let url = self.url.request(verb, arguments);
+        let has_token = arguments.iter().any(|(name, _)| *name == "resumptionToken");
         let mut attempts = self.client.attempts().at_most(RETRIES);
         loop {
-            let broken = match self.ask_once(&url).await {
+            let broken = match self.ask_once(&url, has_token).await {
                 Ok(response) if response.is_whole => return Ok((response, url)),
                 Ok(response) => Ok(response),
                 Err(error) => Err(error),
@@ -57,13 +61,18 @@ impl Repository {
         }
     }
 
-    async fn ask_once(&self, url: &str) -> Result<OaiResponse, HttpError> {
+    async fn ask_once(&self, url: &str, has_token: bool) -> Result<OaiResponse, HttpError> {
         let uri = Uri::parse(url).map_err(|error| HttpError::Option { what: format!("{url}: {error}") })?;
         let mut response = self.client.send(&Request::document(uri)).await?;
         let status = response.status;
         let text = read(&mut response, url).await?;
         match OaiResponse::parse(&text) {
             Ok(response) => Ok(response),
+            Err(_) if has_token && EXPIRED.contains(&status.as_u16()) => {
+                let code = "badResumptionToken".to_owned();
+                let errors = vec![ProtocolError { code, message: status.to_string() }];
+                Ok(OaiResponse { errors, is_whole: true, ..OaiResponse::default() })
+            }
             // Some repositories report the errors of the protocol with a status of HTTP; others answer a page.
             Err(_) if !status.is_success() => {
                 Err(HttpError::Status { uri: url.to_owned(), status, retry_after: None })

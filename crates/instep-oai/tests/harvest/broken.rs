@@ -41,6 +41,16 @@ fn an_expired_token_goes_on_from_the_last_datestamp() {
 }
 
 #[test]
+fn a_token_that_expired_with_a_status_of_http_goes_on_as_well() {
+    for status in [400, 404, 410, 422] {
+        let bench = Bench::new(FakeRepository::with_records(45));
+        bench.fake.fail("0!20!", [Status(status, "X-Expired: 1")]);
+        assert_eq!(bench.publish().resources, 45, "{status}");
+        assert!(bench.requests().iter().any(|request| request.contains("&from=")), "{status}");
+    }
+}
+
+#[test]
 fn a_repository_that_denies_its_last_record_is_listed_from_the_begin() {
     let bench = Bench::new(FakeRepository::with_records(45));
     bench.fake.fail("0!20!", [Error("badResumptionToken")]);

@@ -197,6 +197,68 @@ fn a_folder_of_xml_is_a_repository_with_the_uris_as_identifiers() {
 }
 
 #[test]
+fn files_that_are_no_metadata_are_described_in_dublin_core() {
+    let place = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();
+    file("A & B.pdf", "%PDF-1.4");
+    file("data.xml", "<thing/>");
+    file("ready.xml", "<d:dc xmlns:d=\"http://www.openarchives.org/OAI/2.0/oai_dc/\"/>");
+    let served = Served::start(place.path(), None, 10);
+    let base = &served.base_url;
+    let list = served.oai("verb=ListRecords&metadataPrefix=oai_dc");
+    assert_eq!(list.matches("<record>").count(), 3, "{list}");
+    let made = format!(
+        "<dc:title>A &amp; B.pdf</dc:title>\n<dc:identifier>{base}A%20&amp;%20B.pdf</dc:identifier>\n<dc:date>"
+    );
+    assert!(list.contains(&made), "{list}");
+    assert!(list.contains("<dc:type>Text</dc:type>\n<dc:format>application/pdf</dc:format>"), "{list}");
+    assert!(list.contains("<d:dc xmlns:d="), "what is Dublin Core stays as it is: {list}");
+    let formats = served.oai(&format!("verb=ListMetadataFormats&identifier={base}data.xml"));
+    assert!(formats.contains(">oai_dc<") && formats.contains(">thing<"), "{formats}");
+
+    file("data.xml", "<d:dc xmlns:d=\"http://www.openarchives.org/OAI/2.0/oai_dc/\">own</d:dc>");
+    let get = format!("verb=GetRecord&metadataPrefix=oai_dc&identifier={base}data.xml");
+    served.wait_for(&get, ">own</d:dc>");
+    served.wait_for("verb=ListIdentifiers&metadataPrefix=thing", "<header status=\"deleted\">");
+    std::fs::remove_file(place.path().join("data.xml")).unwrap();
+    served.wait_for(&get, "<header status=\"deleted\">");
+}
+
+#[test]
+fn what_a_repository_says_about_a_record_is_answered_with_it() {
+    let place = tempfile::tempdir().unwrap();
+    let fake = FakeRepository::with_records(3);
+    let about = |text: &str| format!("<r:rights xmlns:r=\"urn:r\">{text}</r:rights>");
+    fake.edit(|layout| layout.record("oai:fake:000001").about = about("free"));
+    let mut options = HarvestOptions::default();
+    options.every = Duration::from_millis(200);
+    let folder = place.path().join("middle");
+    let served = Served::start(&folder, Some(harvested(&fake.url(""), folder.clone(), &options)), 10);
+    let list = served.oai("verb=ListRecords&metadataPrefix=oai_dc");
+    assert_eq!(list.matches("<record>").count(), 3, "{list}");
+    assert_eq!(list.matches(&format!("{}</about>\n</record>", about("free"))).count(), 1, "{list}");
+    let get = "verb=GetRecord&metadataPrefix=oai_dc&identifier=oai:fake:000001";
+    let datestamp = |answer: &str| answer.split("datestamp>").nth(1).unwrap().to_owned();
+    let before = datestamp(&served.oai(get));
+
+    // A harvester has to see it. Datestamps are seconds, so the first changes may be of the same one.
+    let moved = (1..100).find(|number| {
+        fake.edit(|layout| {
+            layout.record("oai:fake:000001").about = about(&format!("until {number}"));
+            layout.record("oai:fake:000001").datestamp = format!("2026-02-02T00:00:{:02}Z", number % 60);
+        });
+        served.wait_for(get, &format!(">until {number}<"));
+        datestamp(&served.oai(get)) > before
+    });
+    assert!(moved.is_some());
+    fake.edit(|layout| {
+        layout.record("oai:fake:000001").about = String::new();
+        layout.record("oai:fake:000001").datestamp = "2026-02-03T00:00:00Z".to_owned();
+    });
+    served.wait_for(get, "</metadata>\n</record>");
+}
+
+#[test]
 fn the_index_catches_up_with_what_happened_while_it_was_not_there() {
     let place = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();

@@ -9,8 +9,11 @@ from lxml import etree
 from sickle import Sickle
 from sickle.oaiexceptions import NoSetHierarchy
 
-url, schema, files = sys.argv[1:4]
-schema = etree.XMLSchema(etree.parse(schema))
+url, schemas, files = sys.argv[1:4]
+schema, dublin_core = (
+    etree.XMLSchema(etree.parse(pathlib.Path(schemas, name))) for name in ("responses.xsd", "dublin_core.xsd")
+)
+DUBLIN_CORE = "{http://www.openarchives.org/OAI/2.0/oai_dc/}dc"
 
 
 def check(text, what):
@@ -51,6 +54,8 @@ for prefix in formats:
         root = None if record.deleted else record.xml.find("{*}metadata")[0]
         if root is not None:
             root.tail = None
+            if root.tag == DUBLIN_CORE and not dublin_core.validate(etree.fromstring(etree.tostring(root))):
+                sys.exit(f"{record.header.identifier} is not valid: {dublin_core.error_log}")
         state = "deleted" if root is None else digest(root)
         print("record", prefix, record.header.identifier, state, *record.header.setSpecs)
     one = harvester.GetRecord(metadataPrefix=prefix, identifier=headers[0])

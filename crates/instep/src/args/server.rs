@@ -50,7 +50,7 @@ pub(crate) struct ServerArgs {
     /// Do not answer batches, which are many resources in one request
     #[arg(long, hide_short_help = true)]
     no_batch: bool,
-    /// Also answer OAI-PMH 2.0 at `oai` below the base URL: each resource that is XML is a record
+    /// Also answer OAI-PMH 2.0 at `oai` below the base URL: XML is metadata, all else is described in Dublin Core
     #[arg(long, hide_short_help = true)]
     oai: bool,
     /// Name of the repository [default: the host]
