@@ -5,10 +5,10 @@ use instep_testkit::{FakeRepository, RepositoryFault::Body, RepositoryLayout};
 
 use crate::Bench;
 
-/// A platform: its responses, and what a harvest makes of them.
+/// A platform: its responses, and the resources that a harvest makes of them.
 struct Platform {
     name: &'static str,
-    /// What stands before the root element.
+    /// The text before the root element.
     begin: &'static str,
     format: &'static str,
     identify: &'static str,
