@@ -19,6 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     changes::ChangeSink,
+    plan::may_hide_changes,
     state::{CopyState, Operation, StateError, Waits},
     store::{Durability, StagedName, Store, StoreError},
     web_archive::WebArchive,
@@ -151,13 +152,18 @@ impl Committer {
                 self.add_deletion(&uri, set)?;
                 self.group.ledger.gone.extend(datetime.map(|time| (uri, set, time)));
             }
-            Commit::Current { uri, metadata, set } => {
+            Commit::Current { uri, metadata, set, is_racy } => {
                 self.group.ledger.settle(set, uri.as_str());
+                self.group.ledger.racy.insert(uri.as_str().to_owned(), is_racy);
                 self.group.ledger.refreshed.push((uri, metadata));
             }
             Commit::Noted { uri, metadata, set } => {
                 self.group.ledger.settle(set, uri.as_str());
                 self.group.ledger.linked.push((uri.clone(), metadata.links.clone()));
+                if may_hide_changes(metadata.lastmod.as_ref(), None) {
+                    // Nobody asked for the bytes.
+                    self.group.ledger.racy.insert(uri.as_str().to_owned(), true);
+                }
                 self.group.ledger.refreshed.push((uri, metadata));
             }
             Commit::Owed(set, owed) => self.group.ledger.owe(set, owed),

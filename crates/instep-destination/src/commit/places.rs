@@ -7,7 +7,7 @@ use resourcesync::Uri;
 use super::{CommitError, Committer, NewFile, group::Moving};
 use crate::{
     map::{self, CopyPath},
-    plan::{Desired, ResourceMetadata, VersionKey},
+    plan::{Desired, ResourceMetadata, VersionKey, may_hide_changes},
     state::{HeldAt, HeldResource, Operation, Owed, SetId},
     store::{NameKind, Obstacle, StoreError},
 };
@@ -35,6 +35,7 @@ impl Committer {
             }
         };
         self.group.ledger.settle_if_owed(file.set, file.uri.as_str());
+        self.group.ledger.note_racy(file.uri.as_str(), file.is_racy);
         self.make_way(&path)?;
         self.group.names.insert(self.name(path.as_str()).into_owned(), file.uri.clone());
         self.group.place(file, path, held.is_some());
@@ -51,6 +52,7 @@ impl Committer {
     }
 
     pub(super) fn add_adopted(&mut self, uri: Uri, path: CopyPath, metadata: ResourceMetadata, set: SetId) {
+        self.group.ledger.note_racy(uri.as_str(), may_hide_changes(metadata.lastmod.as_ref(), None));
         self.group.adopted.push(Operation::Place {
             key: path.key_beside(&path),
             uri,

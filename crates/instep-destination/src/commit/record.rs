@@ -83,6 +83,8 @@ pub(crate) enum Commit {
         metadata: ResourceMetadata,
         /// The set that asked for it.
         set: SetId,
+        /// `true` if the last modification may be that of later bytes too.
+        is_racy: bool,
     },
     /// A held resource is current, and these are all its links: those of before are replaced.
     Noted {
@@ -128,6 +130,8 @@ pub(crate) struct NewFile {
     pub set: SetId,
     /// `true` if the plan found nothing held of it: then the state is not asked once more.
     pub is_new: bool,
+    /// `true` if the last modification may be that of later bytes too.
+    pub is_racy: bool,
 }
 
 impl NewFile {
@@ -139,7 +143,7 @@ impl NewFile {
         metadata: ResourceMetadata,
         set: SetId,
     ) -> Self {
-        Self { uri, path, staged, metadata, set, is_new: false }
+        Self { uri, path, staged, metadata, set, is_new: false, is_racy: false }
     }
 }
 

@@ -5,6 +5,7 @@ use resourcesync::{Algorithm, Uri};
 use super::{CommitError, Committer, Recovered};
 use crate::{
     map::CopyPath,
+    plan::may_hide_changes,
     state::{Ledger, Operation, ResourceMetadata},
     store::{NameKind, StagedName, StoreError, digest_file},
 };
@@ -33,7 +34,14 @@ impl Committer {
             let mut ledger = Ledger::default();
             for operation in operations {
                 match self.fate(&operation)? {
-                    Fate::Finished => done.push(operation),
+                    Fate::Finished => {
+                        if let Operation::Place { uri, metadata, .. } = &operation {
+                            // The intent does not say when they were sent.
+                            let is_racy = may_hide_changes(metadata.lastmod.as_ref(), None);
+                            ledger.note_racy(uri.as_str(), is_racy);
+                        }
+                        done.push(operation);
+                    }
                     Fate::Undone => recovered.undone += 1,
                     Fate::Lost => ledger.lost.push(operation.uri().to_string()),
                 }

@@ -1,6 +1,6 @@
 //! Fixity: whether held bytes are those that an entry promises.
 
-use resourcesync::{DateTime, Digests, Entry};
+use resourcesync::{DateTime, Digests, Entry, value::Precision};
 
 use super::ResourceMetadata;
 
@@ -61,6 +61,15 @@ pub(crate) fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
     }
 }
 
+/// Returns `true` if bytes that were sent then may be followed by others of the same last modification: its day or second
+/// was not over (O22). `None` if it is not known when they were sent. A time with fractions of a second is taken for that
+/// of one change.
+pub(crate) fn may_hide_changes(lastmod: Option<&DateTime>, sent: Option<DateTime>) -> bool {
+    lastmod.is_some_and(|time| {
+        time.precision() <= Precision::Second && sent.is_none_or(|sent| sent.instant() < time.end())
+    })
+}
+
 /// Returns `true` if a time is written with seconds at least.
 fn is_within_a_second(time: &DateTime) -> bool {
     time.end().0 - time.instant().0 <= 1
@@ -76,6 +85,24 @@ mod tests {
 
     fn time(text: &str) -> DateTime {
         DateTime::parse(text).unwrap()
+    }
+
+    #[test]
+    fn o22_a_time_that_was_not_over_when_the_bytes_were_sent_may_be_that_of_later_ones() {
+        let sent = Some(time("2013-01-02T10:00:05Z"));
+        for (lastmod, expected) in [
+            ("2013-01-02T10:00:04Z", false),
+            ("2013-01-02T10:00:05Z", true),
+            ("2013-01-02T10:00:05.2Z", false),
+            ("2013-01-02T11:00:05+01:00", true),
+            ("2013-01-02T10:00Z", true),
+            ("2013-01-02", true),
+            ("2013-01-01", false),
+        ] {
+            assert_eq!(may_hide_changes(Some(&time(lastmod)), sent), expected, "{lastmod}");
+            assert_eq!(may_hide_changes(Some(&time(lastmod)), None), lastmod.len() != 22, "{lastmod}");
+        }
+        assert!(!may_hide_changes(None, sent));
     }
 
     #[test]

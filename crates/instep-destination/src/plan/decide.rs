@@ -105,7 +105,8 @@ pub enum Rest {
 /// | | present, by an inventory and an entry without a time | stale bytes of a change | **check**, whatever the entry says |
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |
 /// | | present | bytes of [`Unknown`](Currency::Unknown) currency | **check** |
-/// | | present | [`Current`](Currency::Current) bytes with other links than are named | **note** them |
+/// | | present | [`Current`](Currency::Current) bytes by a time that may be that of later ones too, and no equal digest | **check** |
+/// | | present | current bytes with other links than are named | **note** them |
 /// | | present | current bytes | rest, equal |
 ///
 /// [`supersedes`] says which place is later (DST-6, AMB-B16): the time of the change, and the order of reading where
@@ -147,6 +148,9 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
                 }
                 Currency::Stale => Act(ActionKind::Update),
                 Currency::Unknown => Act(ActionKind::Check),
+                Currency::Current if held.is_racy && !has_equal_digest(held, desired) => {
+                    Act(ActionKind::Check)
+                }
                 Currency::Current if has_other_links(held, desired, rules) => Act(ActionKind::Note),
                 Currency::Current => Nothing(Rest::Equal),
             }
@@ -183,6 +187,11 @@ pub(crate) fn deciding_time(at: Option<DateTime>, was_applied: bool) -> Option<D
 fn is_news(deletion: &Desired, known: Option<DateTime>) -> bool {
     let time = deletion.metadata.datetime;
     time.is_some_and(|time| known.is_none_or(|known| known.unix_micros() < time.unix_micros()))
+}
+
+/// Returns `true` if a digest tells that the held bytes are the desired ones.
+fn has_equal_digest(held: &HeldResource, desired: &Desired) -> bool {
+    held.metadata.digests.agrees_with(&desired.metadata.digests) == Some(true)
 }
 
 /// Returns `true` if the links of current bytes are others now. Several inventories may list one resource, and the

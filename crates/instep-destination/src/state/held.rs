@@ -16,8 +16,10 @@ macro_rules! place {
 }
 
 /// The columns of [`read`], after the URI.
-pub(super) const COLUMNS: &str =
-    concat!("uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, ", place!());
+pub(super) const COLUMNS: &str = concat!(
+    "uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, racy, ",
+    place!()
+);
 
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<HeldResource> {
     read_with(row, codec::uri(row, 0)?)
@@ -30,7 +32,8 @@ pub(super) fn read_with(row: &Row<'_>, uri: resourcesync::Uri) -> rusqlite::Resu
         sets: row.get(2)?,
         metadata: codec::metadata(row, 3)?,
         path: path(row, 10)?,
-        place: packs::place(row, 11)?,
+        place: packs::place(row, 12)?,
+        is_racy: row.get(11)?,
     })
 }
 
@@ -205,7 +208,7 @@ impl<'c> Putting<'c> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (uri) DO UPDATE SET sets = sets | excluded.sets, length = excluded.length,
              digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
-             media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name";
+             media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name, racy = 0";
         Ok(Self(connection.prepare_cached(sql)?))
     }
 
@@ -254,6 +257,12 @@ pub(super) fn refresh(
             metadata.media_type.as_ref().map(|kind| kind.as_str()),
             codec::links_text(&metadata.links),
         ))?;
+    Ok(())
+}
+
+/// Whether the last modification of a held resource may be that of later bytes too.
+pub(super) fn set_racy(connection: &rusqlite::Connection, uri: &str, is_racy: bool) -> rusqlite::Result<()> {
+    connection.prepare_cached("UPDATE held SET racy = ?2 WHERE uri = ?1")?.execute((uri, is_racy))?;
     Ok(())
 }
 

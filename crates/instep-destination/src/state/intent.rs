@@ -24,6 +24,8 @@ pub(crate) struct Ledger {
     pub(crate) debts: BTreeMap<(SetId, String), Option<Owed>>,
     pub(crate) refreshed: Vec<(Uri, ResourceMetadata)>,
     pub(crate) linked: Vec<(Uri, Vec<Link>)>,
+    /// The held resources whose last modification is to be believed from now on, or not (O22).
+    pub(crate) racy: BTreeMap<String, bool>,
     pub(crate) left: Vec<(Uri, SetId)>,
     pub(crate) gone: Vec<(Uri, SetId, DateTime)>,
     pub(crate) lost: Vec<String>,
@@ -52,10 +54,21 @@ impl Ledger {
         }
     }
 
+    /// Notes whether the last modification of bytes that get a name may be that of later ones too. A row that is placed is
+    /// not, unless it is said here.
+    pub(crate) fn note_racy(&mut self, uri: &str, is_racy: bool) {
+        if is_racy {
+            self.racy.insert(uri.to_owned(), true);
+        } else if !self.racy.is_empty() {
+            self.racy.remove(uri);
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.debts.is_empty()
             && self.refreshed.is_empty()
             && self.linked.is_empty()
+            && self.racy.is_empty()
             && self.left.is_empty()
             && self.gone.is_empty()
             && self.lost.is_empty()
@@ -209,6 +222,9 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
     }
     for (uri, links) in &ledger.linked {
         held::link(connection, uri, links)?;
+    }
+    for (uri, is_racy) in &ledger.racy {
+        held::set_racy(connection, uri, *is_racy)?;
     }
     for (uri, set) in &ledger.left {
         connection

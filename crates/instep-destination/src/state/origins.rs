@@ -45,7 +45,7 @@ impl CopyState {
 
 fn at_origin(held: HeldResource) -> HeldResource {
     let via = held.metadata.links.iter().find(|link| link.rel == Relation::Via).cloned();
-    let HeldResource { uri, path, place, metadata, id, .. } = held;
+    let HeldResource { uri, path, place, metadata, id, is_racy, .. } = held;
     let (uri, lastmod) = via.map_or((uri, metadata.lastmod), |via| (via.href, via.modified));
     let metadata = ResourceMetadata {
         length: metadata.length,
@@ -53,5 +53,5 @@ fn at_origin(held: HeldResource) -> HeldResource {
         lastmod,
         ..ResourceMetadata::new()
     };
-    HeldResource { uri, path, place, metadata, id, sets: HeldResource::SETS_UNKNOWN }
+    HeldResource { uri, path, place, metadata, id, sets: HeldResource::SETS_UNKNOWN, is_racy }
 }

@@ -66,6 +66,8 @@ pub struct HeldResource {
     pub metadata: ResourceMetadata,
     pub(crate) id: i64,
     pub(crate) sets: i64,
+    /// `true` if the Source may have replaced the bytes without changing the last modification (O22).
+    pub(crate) is_racy: bool,
 }
 
 impl HeldResource {

@@ -10,7 +10,7 @@ pub(super) const SCHEMA: Schema = Schema {
     application_id: 0x696e_7374,
     steps: &[
         VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9,
-        VERSION_10, VERSION_11,
+        VERSION_10, VERSION_11, VERSION_12,
     ],
     settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8000;
                PRAGMA cache_size = -8192;",
@@ -129,3 +129,6 @@ ALTER TABLE held ADD COLUMN pack INTEGER;
 ALTER TABLE held ADD COLUMN "offset" INTEGER;
 ALTER TABLE held ADD COLUMN packed INTEGER;
 "#;
+
+/// Bytes of which the last modification does not tell if they are the last ones (O22). Those of before are taken for settled.
+const VERSION_12: &str = "ALTER TABLE held ADD COLUMN racy INTEGER NOT NULL DEFAULT 0;";

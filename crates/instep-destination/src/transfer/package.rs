@@ -10,7 +10,7 @@ use std::{fs::File, io::Read, sync::Arc};
 use http::StatusCode;
 use instep_net::{HttpError, Origin, Validators};
 use resourcesync::{
-    Entry, Form, PackagePath, Relation, Uri,
+    DateTime, Entry, Form, PackagePath, Relation, Uri,
     package::{MANIFEST, Member, Package, PackageError, PackageLimits},
 };
 
@@ -78,7 +78,7 @@ impl Packages {
             FetchOutcome::Gone { status: code } => {
                 Err(status(StatusCode::from_u16(code).unwrap_or(StatusCode::NOT_FOUND)).into())
             }
-            FetchOutcome::NotModified => Err(status(StatusCode::NOT_MODIFIED).into()),
+            FetchOutcome::NotModified { .. } => Err(status(StatusCode::NOT_MODIFIED).into()),
         }
     }
 
@@ -114,6 +114,7 @@ pub(crate) struct OpenPackage {
     zip: Package<File>,
     store: Arc<dyn Store>,
     verify: Verify,
+    packed: Option<DateTime>,
 }
 
 impl OpenPackage {
@@ -126,7 +127,8 @@ impl OpenPackage {
             manifest = nested::joined(&mut zip, &manifest, &uri, &packages.documents)?;
         }
         let (store, verify) = (Arc::clone(packages.fetcher.store()), packages.fetcher.verify());
-        Ok(Self { manifest, zip, store, verify })
+        let packed = packed_at(&manifest);
+        Ok(Self { manifest, zip, store, verify, packed })
     }
 
     /// Reads a member that is not a bitstream, such as a patch. `None` if it is larger than `most`, missing or damaged.
@@ -150,8 +152,14 @@ impl OpenPackage {
         let metadata = &entry.metadata;
         let missing = || PackageError::NoMember { name: entry.loc.as_str().to_owned() };
         let member = self.zip.bitstream(metadata.path.as_ref().ok_or_else(missing)?)?;
-        stage_from(member, entry, &*self.store, self.verify)
+        stage_from(member, entry, &*self.store, (self.verify, self.packed))
     }
+}
+
+/// Returns the time from which on the members of a package are what its manifest says; `None` if it states none.
+fn packed_at(manifest: &Document) -> Option<DateTime> {
+    let root = manifest.header.metadata.as_ref()?;
+    root.at.or(root.until)
 }
 
 /// Stages what a member holds, if it is what the entry says.
@@ -159,7 +167,7 @@ fn stage_from(
     mut member: impl Read,
     entry: &Entry,
     store: &dyn Store,
-    verify: Verify,
+    (verify, packed): (Verify, Option<DateTime>),
 ) -> Result<Arrival, FetchError> {
     let expected = Expected::of(&entry.metadata);
     let mut file = store.stage(&expected.algorithms(verify))?;
@@ -175,7 +183,7 @@ fn stage_from(
     let choice = expected.choose(Seen { length: staged.length, digests: &staged.digests }, None);
     let (_, verified) = choice.inspect_err(|_| store.discard(&[staged.name]))?;
     let media_type = entry.metadata.media_type.as_ref().map(|of| of.as_str().into());
-    Ok(Arrival { staged, verified, validators: Validators::default(), media_type })
+    Ok(Arrival { staged, verified, validators: Validators::default(), media_type, sent: packed })
 }
 
 #[cfg(test)]

@@ -135,5 +135,6 @@ pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Option<
     let mut file = placer.store.stage(&algorithms).ok()?;
     file.write(bytes).ok()?;
     let staged = file.finish(desired.metadata.lastmod).ok()?;
-    Some(Arrival { staged, verified: true, validators: Validators::default(), media_type: None })
+    let validators = Validators::default();
+    Some(Arrival { staged, verified: true, validators, media_type: None, sent: None })
 }

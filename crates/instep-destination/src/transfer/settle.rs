@@ -11,7 +11,7 @@ use crate::{
     commit::{Commit, NewFile},
     error::error_chain,
     map::{CopyPath, MapError, Mapper},
-    plan::{Desired, VersionKey},
+    plan::{Desired, VersionKey, may_hide_changes},
     run::SyncRun,
     state::{Action, ActionKind, Owed, ResourceMetadata, SetId},
     store::Store,
@@ -67,10 +67,11 @@ pub(super) fn settle(
                 Err(failure) => failure,
             }
         }
-        FetchOutcome::NotModified => {
+        FetchOutcome::NotModified { sent } => {
             run.reporter.report.unchanged += 1;
-            let desired = task.context.action.desired;
-            return Ok(Some(Commit::Current { uri: desired.uri, metadata: desired.metadata, set }));
+            let Desired { uri, metadata, .. } = task.context.action.desired;
+            let is_racy = may_hide_changes(metadata.lastmod.as_ref(), Some(sent));
+            return Ok(Some(Commit::Current { uri, metadata, set, is_racy }));
         }
         FetchOutcome::Gone { status } => TransferFailure {
             kind: ProblemKind::Missing,
@@ -154,13 +155,15 @@ impl Placer {
         if metadata.media_type.is_none() {
             metadata.media_type = arrival.media_type.as_deref().map(MediaType::new);
         }
+        let is_racy = may_hide_changes(metadata.lastmod.as_ref(), arrival.sent);
         if held.is_some_and(|held| held.digests.agrees_with(&arrival.staged.digests) == Some(true)) {
             self.store.discard(&[arrival.staged.name]);
-            return Ok(Commit::Current { uri: desired.uri.clone(), metadata, set: self.set });
+            return Ok(Commit::Current { uri: desired.uri.clone(), metadata, set: self.set, is_racy });
         }
         match self.path(&desired.uri) {
             Ok(path) => {
-                Ok(Commit::File(NewFile::new(desired.uri.clone(), path, arrival.staged, metadata, self.set)))
+                let file = NewFile::new(desired.uri.clone(), path, arrival.staged, metadata, self.set);
+                Ok(Commit::File(NewFile { is_racy, ..file }))
             }
             Err(error) => {
                 self.store.discard(&[arrival.staged.name]);

@@ -120,7 +120,9 @@ fn facts_are_refreshed_without_touching_the_file() {
     let mut metadata = ResourceMetadata::new();
     metadata.etag = Some("\"new\"".into());
     metadata.media_type = Some(MediaType::new("text/plain"));
-    copy.committer.add(Commit::Current { uri: uri("http://h/a"), metadata, set: copy.set }).unwrap();
+    copy.committer
+        .add(Commit::Current { uri: uri("http://h/a"), metadata, set: copy.set, is_racy: false })
+        .unwrap();
     copy.flush();
     let held = copy.committer.state().held("http://h/a").unwrap().unwrap();
     assert_eq!((held.metadata.etag.as_deref(), held.metadata.length), (Some("\"new\""), Some(1)));
@@ -175,7 +177,7 @@ fn what_is_held_outlives_a_change_of_form_and_a_copy_of_before_is_kept() {
          INSERT INTO intent (operations) VALUES ('[]'); ALTER TABLE set_of_resources DROP COLUMN leading; DROP TABLE gone;
          ALTER TABLE set_of_resources DROP COLUMN source; ALTER TABLE run DROP COLUMN source; DROP TABLE source;
          DROP TABLE reached; DROP TABLE pack; ALTER TABLE held DROP COLUMN pack; ALTER TABLE held DROP COLUMN \"offset\";
-         ALTER TABLE held DROP COLUMN packed;
+         ALTER TABLE held DROP COLUMN packed; ALTER TABLE held DROP COLUMN racy;
          PRAGMA user_version = 3;",
     )
     .unwrap();

@@ -55,8 +55,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn held()(metadata in metadata(), sets in prop::sample::select(&OTHER_SETS[..])) -> HeldResource {
-        HeldResource { uri: uri(), path: CopyPath::from_state("a").unwrap(), place: HeldAt::Path, metadata, id: 1, sets }
+    fn held()(metadata in metadata(), sets in prop::sample::select(&OTHER_SETS[..]), is_racy: bool) -> HeldResource {
+        HeldResource { uri: uri(), path: CopyPath::from_state("a").unwrap(), place: HeldAt::Path, metadata, id: 1, sets, is_racy }
     }
 }
 
@@ -89,7 +89,9 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         if ours.length.is_some() && theirs.length.is_some() && ours.length != theirs.length {
             return Some(false);
         }
-        ours.lastmod.zip(theirs.lastmod).map(|(one, other)| one == other)
+        // The held bytes may have been replaced within the second that both sides state.
+        let is_same = ours.lastmod.zip(theirs.lastmod).map(|(one, other)| one == other);
+        is_same.filter(|is_same| !(*is_same && held.is_racy))
     };
     let says_other_links = |held: &HeldResource| {
         let (ours, theirs) = (&held.metadata.links, &desired.metadata.links);
@@ -179,6 +181,7 @@ fn carried_out(decision: Decision, desired: &Desired, held: Option<HeldResource>
                 metadata: desired.metadata.clone(),
                 id,
                 sets,
+                is_racy: false,
             })
         }
         Decision::Rest(_) | Decision::Superseded => held,

@@ -12,6 +12,7 @@ use super::{
     verify::{ListedForm, Seen},
 };
 use crate::{
+    clock::now,
     documents::Documents,
     store::{Staged, StagingFile, Store, StoreError},
 };
@@ -27,6 +28,8 @@ pub(super) struct Partial {
     validators: Validators,
     media_type: Option<Box<str>>,
     modified: Option<DateTime>,
+    /// The time of the response that they began with; `None` for a part that an earlier run left.
+    sent: Option<DateTime>,
     kept: bool,
 }
 
@@ -59,6 +62,7 @@ impl Partial {
             validators: response.validators(),
             media_type: response.header(header::CONTENT_TYPE).map(Into::into),
             modified: response.header(header::LAST_MODIFIED).and_then(date),
+            sent: Some(sent_at(response)),
             kept: false,
         })
     }
@@ -78,6 +82,7 @@ impl Partial {
             validators: Validators::new(Some(&etag), None),
             media_type: None,
             modified: None,
+            sent: None,
             kept: true,
         }))
     }
@@ -189,7 +194,8 @@ impl Partial {
         };
         store.discard(&others);
         let (_, verified) = choice?;
-        Ok(Arrival { staged, verified, validators: self.validators, media_type: self.media_type })
+        let Self { validators, media_type, sent, .. } = self;
+        Ok(Arrival { staged, verified, validators, media_type, sent })
     }
 }
 
@@ -208,6 +214,15 @@ fn drain(decoder: &mut MultiGzDecoder<Vec<u8>>, file: &mut StagingFile) -> Resul
     file.write(decoder.get_ref())?;
     decoder.get_mut().clear();
     Ok(())
+}
+
+/// Microseconds that this machine's clock may be ahead of that of a server which does not state its own.
+const SKEW: i64 = 60 * 1_000_000;
+
+/// Returns the time of a response by the server's clock; without it, by this machine's, and a little earlier.
+pub(super) fn sent_at(response: &Response) -> DateTime {
+    let by_own_clock = || DateTime::from_unix_micros(now().unix_micros() - SKEW);
+    response.header(header::DATE).and_then(date).unwrap_or_else(by_own_clock)
 }
 
 fn date(text: &str) -> Option<DateTime> {

@@ -92,7 +92,10 @@ pub(crate) enum FetchOutcome {
     /// It arrived and matches.
     Staged(Arrival),
     /// The held copy is current (304).
-    NotModified,
+    NotModified {
+        /// The time of the answer.
+        sent: DateTime,
+    },
     /// The Source does not have it: 404 or 410.
     Gone {
         /// The status.
@@ -114,4 +117,6 @@ pub(crate) struct Arrival {
     pub validators: Validators,
     /// The media type that the server states, if it states one.
     pub media_type: Option<Box<str>>,
+    /// The time at which these were the bytes of the resource, by the Source's clock; `None` if it is not known.
+    pub sent: Option<DateTime>,
 }

@@ -257,7 +257,7 @@ async fn what_is_gone_and_what_is_held_are_told_apart() {
     let FetchOutcome::Staged(arrival) = bench.fetcher.fetch(&bench.task("a")).await else { panic!() };
     let mut task = bench.task("a");
     task.held = Some(Validators::new(arrival.validators.strong_etag(), None));
-    assert!(matches!(bench.fetcher.fetch(&task).await, FetchOutcome::NotModified));
+    assert!(matches!(bench.fetcher.fetch(&task).await, FetchOutcome::NotModified { .. }));
     bench.source.delete("a");
     assert!(matches!(bench.fetcher.fetch(&task).await, FetchOutcome::Gone { status: 404 }));
     bench.source.fail_always("b", Fault::Status(410));
@@ -449,7 +449,7 @@ async fn b22_validators_stay_with_the_uri_that_they_came_from() {
     assert_eq!(bench.source.requests_for("mirror"), 1);
 
     task.held = Some(own.validators.clone());
-    assert!(matches!(bench.fetcher.fetch(&task).await, FetchOutcome::NotModified));
+    assert!(matches!(bench.fetcher.fetch(&task).await, FetchOutcome::NotModified { .. }));
     bench.source.forget_requests();
     bench.source.fail_always("own", Fault::Status(403));
     assert_eq!(bench.bytes(&task).await, b"text", "the mirror is not asked about a tag of another server");

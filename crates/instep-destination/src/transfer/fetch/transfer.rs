@@ -6,7 +6,7 @@ use resourcesync::{DateTime, Uri};
 
 use super::{
     error::{FetchError, Mismatch},
-    partial::Partial,
+    partial::{Partial, sent_at},
     shared::SharedTransfer,
     task::{Expected, FetchOutcome, Task},
 };
@@ -91,7 +91,9 @@ impl<'a> Transfer<'a> {
             response = self.shared.client.send_once(&self.request).await?;
         }
         match response.status {
-            StatusCode::NOT_MODIFIED if self.request.held.is_some() => return Ok(FetchOutcome::NotModified),
+            StatusCode::NOT_MODIFIED if self.request.held.is_some() => {
+                return Ok(FetchOutcome::NotModified { sent: sent_at(&response) });
+            }
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 return Ok(FetchOutcome::Gone { status: response.status.as_u16() });
             }

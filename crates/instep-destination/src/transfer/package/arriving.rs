@@ -14,7 +14,7 @@ use resourcesync::{
 };
 use tokio::task::JoinHandle;
 
-use super::{OpenPackage, PackageFetchError, Packages, stage_from};
+use super::{OpenPackage, PackageFetchError, Packages, packed_at, stage_from};
 use crate::{
     documents::{Document, Entries},
     store::{StagedName, StagingFile},
@@ -234,6 +234,8 @@ impl PackageReader {
             return None;
         }
         let bytes = self.package.bytes(member).ok()?;
-        stage_from(bytes, entry, &**self.packages.fetcher.store(), self.packages.fetcher.verify()).ok()
+        let packed = self.read.as_ref().and_then(|(manifest, _)| packed_at(manifest));
+        let how = (self.packages.fetcher.verify(), packed);
+        stage_from(bytes, entry, &**self.packages.fetcher.store(), how).ok()
     }
 }
