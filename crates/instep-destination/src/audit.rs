@@ -10,7 +10,7 @@ use crate::{
     SyncOptions,
     error::error_chain,
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
-    state::{ActionKind, CopyState, StateError},
+    state::{ActionKind, CopyState, ReadState, StateError, by_origin},
 };
 use hash::{Hashed, Hashing, Verdict};
 use tempfile::TempDir;
@@ -58,7 +58,7 @@ fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
 }
 
 /// Begins to hash what a state says is held; the lists of the Source are read beside it.
-fn hash(options: &AuditOptions, copy: &LocalCopy, state: CopyState) -> Hashed {
+fn hash(options: &AuditOptions, copy: &LocalCopy, state: Box<dyn ReadState>) -> Hashed {
     let hashing = Hashing {
         store: Arc::clone(&copy.store),
         verify: options.verify,
@@ -69,11 +69,11 @@ fn hash(options: &AuditOptions, copy: &LocalCopy, state: CopyState) -> Hashed {
 }
 
 /// Returns the resources that a run's copy holds, by the URIs of their originals.
-fn origins(copy: &LocalCopy) -> Result<(CopyState, TempDir), Error> {
+fn origins(copy: &LocalCopy) -> Result<(Box<dyn CopyState>, TempDir), Error> {
     let spool = copy.spool();
     let failed = |source| StateError::Scratch { path: spool.to_owned(), source };
     let folder = TempDir::with_prefix_in("origins-", spool).map_err(failed)?;
-    Ok((copy.state().by_origin(&folder.path().join("held.sqlite"))?, folder))
+    Ok((by_origin(copy.state(), &folder.path().join("held.sqlite"))?, folder))
 }
 
 /// Returns the URLs that a copy is compared with.
@@ -93,10 +93,10 @@ struct Audit<'a> {
     plans: Vec<SetRun>,
     /// The held resources by the URIs of their originals while they are compared, and the folder of that temporary
     /// state.
-    origins: Option<(CopyState, TempDir)>,
+    origins: Option<(Box<dyn CopyState>, TempDir)>,
     /// The state, if anything is pending: that is not known to be right, although the lists may give nothing to compare
     /// (O4).
-    pending: Option<CopyState>,
+    pending: Option<Box<dyn ReadState>>,
 }
 
 impl Audit<'_> {

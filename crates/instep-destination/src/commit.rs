@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use crate::{
     changes::ChangeSink,
     plan::may_hide_changes,
-    state::{CopyState, Operation, StateError, Waits},
+    state::{BASE, CopyState, Operation, ReadState, StateError, Waits},
     store::{Durability, StagedName, Store, StoreError},
     web_archive::WebArchive,
 };
@@ -50,7 +50,7 @@ pub enum CommitError {
 /// Commits in groups. It alone writes the state.
 pub(crate) struct Committer {
     store: Arc<dyn Store>,
-    state: CopyState,
+    state: Box<dyn CopyState>,
     options: CommitOptions,
     group: Group,
     hook: Option<StepHook>,
@@ -79,7 +79,7 @@ impl Committer {
     /// If store or state fail, or the state holds resources and the copy not a single file: an unmounted disk (D35).
     pub(crate) fn open(
         store: Arc<dyn Store>,
-        state: CopyState,
+        state: Box<dyn CopyState>,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
         // Before recovery, which would take an unmounted disk for files that were lost.
@@ -130,13 +130,13 @@ impl Committer {
     }
 
     /// The state, to read.
-    pub(crate) fn state(&self) -> &CopyState {
-        &self.state
+    pub(crate) fn state(&self) -> &dyn ReadState {
+        &*self.state
     }
 
     /// The state, to write what belongs to no group: sets, runs, settings.
-    pub(crate) fn state_mut(&mut self) -> &mut CopyState {
-        &mut self.state
+    pub(crate) fn state_mut(&mut self) -> &mut dyn CopyState {
+        &mut *self.state
     }
 
     /// Adds one thing to the group, and commits the group when it is full.
@@ -229,7 +229,7 @@ impl Committer {
         }
         if let Some(base) = self.base.take_if(|_| work.names_files()) {
             // Before the intent, which makes it durable: what a crash leaves in place lies where this base puts it.
-            self.state.set_setting(CopyState::BASE, &base)?;
+            self.state.set_setting(BASE, &base)?;
         }
         let mut intent = None;
         if !work.operations.is_empty() {
@@ -253,7 +253,7 @@ impl Committer {
         self.step(Step::CommitGroup)?;
         // No wait: if a power failure loses this commit, the intent is still there and has the same information.
         self.state.set_waits(self.waits(Waits::Order))?;
-        self.state.commit_group(intent, work.done(), &work.ledger)?;
+        self.state.commit_group(intent, &work.done(), &work.ledger)?;
         self.step(Step::Discard)?;
         // Last: until the state has the group, recovery may need a removed file to decide if its step was taken.
         self.store.discard(&work.leftovers);
@@ -298,7 +298,7 @@ impl Committer {
     pub(crate) fn finish(&mut self) -> Result<Flushed, CommitError> {
         let flushed = self.conclude()?;
         if self.options.durability != Durability::None {
-            self.state.fold_log()?;
+            self.state.make_durable()?;
         }
         Ok(flushed)
     }

@@ -6,7 +6,7 @@ use crate::{
     Error,
     map::CopyPath,
     run::LocalCopy,
-    state::{CopyState, HeldResource},
+    state::{HeldResource, ReadState},
 };
 
 /// The resources of a copy as its state has them: each was verified when it came, and is under its final name.
@@ -26,7 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Contents {
     folder: PathBuf,
-    state: CopyState,
+    state: Box<dyn ReadState>,
 }
 
 impl Contents {
@@ -41,7 +41,7 @@ impl Contents {
     /// If the folder holds no copy, or the state cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         LocalCopy::check_is_at(folder)?;
-        let state = CopyState::open_beside(&LocalCopy::state_file(folder))?;
+        let state = LocalCopy::state_of(folder).open_beside()?;
         Ok(Self { folder: folder.to_owned(), state })
     }
 

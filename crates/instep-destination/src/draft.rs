@@ -25,7 +25,7 @@ use crate::{
     Error, LastmodTrust, PlanTotals, ProblemKind,
     map::climbs,
     plan::{Accounting, Condition, Desired, Selection},
-    state::{Action, ActionKind, Actions, CopyState, Marks, Owed, SetId},
+    state::{Action, ActionKind, Actions, Marks, Owed, ReadState, SetId},
 };
 pub(crate) use awaited::Awaited;
 pub(crate) use problems::Problems;
@@ -52,7 +52,7 @@ pub(crate) struct Policy {
 /// The plan of one run over one set of resources, while it is made.
 #[derive(Debug)]
 pub(crate) struct Draft {
-    state: CopyState,
+    state: Box<dyn ReadState>,
     set: SetId,
     policy: Policy,
     actions: Actions,
@@ -119,7 +119,12 @@ impl Draft {
     const PAGE: usize = 1_000;
 
     /// Begins an empty plan.
-    pub(crate) fn new(state: CopyState, set: SetId, policy: Policy, actions: Actions) -> Result<Self, Error> {
+    pub(crate) fn new(
+        state: Box<dyn ReadState>,
+        set: SetId,
+        policy: Policy,
+        actions: Actions,
+    ) -> Result<Self, Error> {
         let marks = state.marks()?;
         let keeps_deletions = state.keeps_deletions(set)?;
         let applied_changes = state.checkpoint(set)?.is_some_and(|checkpoint| checkpoint.datetime.is_some());
@@ -154,8 +159,8 @@ impl Draft {
     }
 
     /// Returns what is held.
-    pub(crate) fn state(&self) -> &CopyState {
-        &self.state
+    pub(crate) fn state(&self) -> &dyn ReadState {
+        &*self.state
     }
 
     /// Ends the reading of documents once the token is cancelled.

@@ -8,7 +8,7 @@ use resourcesync::{DateTime, Uri};
 use crate::{
     Error,
     run::LocalCopy,
-    state::{CopyState, ReachedPoint},
+    state::{ReachedPoint, ReadState},
 };
 
 /// A run over a copy. The log keeps the last 100.
@@ -80,9 +80,9 @@ pub fn pending_retries(dir: &Path, after: &str, most: usize) -> Result<Vec<Pendi
     Ok(state(dir)?.pending_retries(after, most)?)
 }
 
-fn state(dir: &Path) -> Result<CopyState, Error> {
+fn state(dir: &Path) -> Result<Box<dyn ReadState>, Error> {
     if !LocalCopy::is_at(dir) {
         return Err(Error::NoCopy { dir: dir.to_owned() });
     }
-    Ok(CopyState::open_beside(&LocalCopy::state_file(dir))?)
+    Ok(LocalCopy::state_of(dir).open_beside()?)
 }

@@ -22,7 +22,7 @@ use crate::{
     draft::{Draft, Policy},
     error::error_chain,
     plan::{Condition, Selection},
-    state::{CopyState, Marks, SetId},
+    state::{CopyState, Marks, ReadState, SetId},
     transfer::fetch::Fetcher,
     web_archive::WebArchive,
 };
@@ -139,7 +139,7 @@ impl<'a> SyncRun<'a> {
     }
 
     /// Returns the state, to read.
-    pub(crate) fn state(&self) -> &CopyState {
+    pub(crate) fn state(&self) -> &dyn ReadState {
         self.copy.state()
     }
 
@@ -158,7 +158,7 @@ impl<'a> SyncRun<'a> {
     /// Returns an empty plan over another state than that of the copy.
     pub(crate) fn new_plan_over(
         &mut self,
-        state: &mut CopyState,
+        state: &mut dyn CopyState,
         found: &CapabilitySet,
     ) -> Result<SetRun, Error> {
         let id = state.set(found.name())?;

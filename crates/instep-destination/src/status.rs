@@ -7,7 +7,7 @@ use instep_store::{Lock, RootFolder};
 use crate::{
     Coverage, Error, RunStatus, SourceStatus, Status, Strategy, records,
     run::LocalCopy,
-    state::{CopyState, LoggedProblem, Owed, SetId, SourceId},
+    state::{LoggedProblem, Owed, ReadState, SetId, SourceId},
     store::FolderStore,
     versions::resources_held,
 };
@@ -28,21 +28,21 @@ const PAGE: usize = 1_000;
 /// If the folder holds no copy, or the state cannot be read.
 pub fn status(dir: &Path) -> Result<Status, Error> {
     LocalCopy::check_is_at(dir)?;
-    let state = CopyState::open_beside(&LocalCopy::state_file(dir))?;
+    let state = LocalCopy::state_of(dir).open_beside()?;
     let mut status = Status::new(dir);
     status.url = state.setting(LocalCopy::URL)?;
-    status.held = resources_held(&state)?;
+    status.held = resources_held(&*state)?;
     status.bytes = state.held_bytes()?;
     status.owed = state.owed_count()?;
     let sets: Vec<_> = state.sets()?.into_iter().map(|(set, _)| set).collect();
     status.checkpoint = state.reached(&sets)?;
-    status.problems = problems(&state, &sets)?;
-    if let Some(run) = last_run(&state, None)? {
+    status.problems = problems(&*state, &sets)?;
+    if let Some(run) = last_run(&*state, None)? {
         (status.last_run, status.last_exit_code) = (run.ended, run.exit_code);
         (status.last_summary, status.last_problems) = (run.summary, run.problems);
     }
     for (source, url) in state.sources()? {
-        status.sources.push(status_of(&state, source, url)?);
+        status.sources.push(status_of(&*state, source, url)?);
     }
     status.free = FolderStore::free_bytes(dir);
     status.running = is_locked(&LocalCopy::own_folder(dir));
@@ -50,7 +50,7 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
 }
 
 /// Returns what a copy holds and owes of one Source, and how its last run ended.
-fn status_of(state: &CopyState, source: SourceId, url: String) -> Result<SourceStatus, Error> {
+fn status_of(state: &dyn ReadState, source: SourceId, url: String) -> Result<SourceStatus, Error> {
     let sets = state.sets_of(source)?;
     let problems = problems(state, &sets)?;
     let mut coverage: Option<Coverage> = None;
@@ -74,7 +74,7 @@ fn status_of(state: &CopyState, source: SourceId, url: String) -> Result<SourceS
 }
 
 /// Returns the last run that came to an end, over one Source or over any.
-fn last_run(state: &CopyState, source: Option<SourceId>) -> Result<Option<RunStatus>, Error> {
+fn last_run(state: &dyn ReadState, source: Option<SourceId>) -> Result<Option<RunStatus>, Error> {
     let Some((run, problems)) = state.last_ended_run(source)? else { return Ok(None) };
     let documents = Strategy::parse(&run.what).and_then(Strategy::documents);
     let summary = run.summary.map(|summary| match documents {
@@ -87,7 +87,7 @@ fn last_run(state: &CopyState, source: Option<SourceId>) -> Result<Option<RunSta
 }
 
 /// Returns the number of resources that sets owe, by the kind of problem.
-fn problems(state: &CopyState, sets: &[SetId]) -> Result<BTreeMap<String, u64>, Error> {
+fn problems(state: &dyn ReadState, sets: &[SetId]) -> Result<BTreeMap<String, u64>, Error> {
     let mut problems: BTreeMap<String, u64> = BTreeMap::new();
     for set in sets {
         let mut after: Option<String> = None;

@@ -162,7 +162,7 @@ impl SyncRun<'_> {
         let planned = totals.deletions + gone;
         let held = resources_held(self.state())? + gone;
         let deletions = match inventory {
-            Some(0) if self.state().held_count(Some(set.id))? > 0 => Deletions::inferred(planned, held, 0),
+            Some(0) if self.state().held_in(&[set.id])? > 0 => Deletions::inferred(planned, held, 0),
             Some(entries) if inferred > 0 => Deletions::inferred(planned, held, entries),
             _ => Deletions::named(planned, held),
         };

@@ -6,14 +6,14 @@ use resourcesync::{Entry, Link, Relation, Uri};
 
 use crate::{
     plan::{Desired, ResourceMetadata, Retrieval, VersionKey},
-    state::{CopyState, StateError},
+    state::{ReadState, StateError},
 };
 
 /// The name of the set of all versions.
 pub(crate) const SET: &str = "urn:instep:versions";
 
 /// Returns `true` if a version is held, beside the copy or as the resource itself.
-pub(crate) fn is_held(state: &CopyState, version: &VersionKey) -> Result<bool, StateError> {
+pub(crate) fn is_held(state: &dyn ReadState, version: &VersionKey) -> Result<bool, StateError> {
     if state.held(version.as_uri().as_str())?.is_some() {
         return Ok(true);
     }
@@ -54,7 +54,7 @@ pub(crate) fn version_at(resource: &Uri, href: &Uri, metadata: ResourceMetadata)
 }
 
 /// Returns how many resources are held, their versions not counted.
-pub(crate) fn resources_held(state: &CopyState) -> Result<u64, StateError> {
-    let versions = state.known_set(SET)?.map_or(Ok(0), |set| state.held_count(Some(set)))?;
-    Ok(state.held_count(None)? - versions)
+pub(crate) fn resources_held(state: &dyn ReadState) -> Result<u64, StateError> {
+    let versions = state.known_set(SET)?.map_or(Ok(0), |set| state.held_in(&[set]))?;
+    Ok(state.held_count()? - versions)
 }

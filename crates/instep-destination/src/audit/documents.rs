@@ -24,7 +24,7 @@ impl Audit<'_> {
                     let set = run.copy.set(found)?;
                     run.new_plan(set, false)?
                 }
-                Some((origins, _)) => run.new_plan_over(origins, found)?,
+                Some((origins, _)) => run.new_plan_over(&mut **origins, found)?,
             };
             // Of an original with several sets nobody here knows which resource came from which: surplus is what none
             // of them names.

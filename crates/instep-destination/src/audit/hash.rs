@@ -15,7 +15,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::{
     Error, Verify,
     error::error_chain,
-    state::{CopyState, HeldFile},
+    state::{HeldFile, ReadState},
     store::{Store, StoreError},
 };
 
@@ -87,15 +87,19 @@ impl Hashing {
     const BUFFER: usize = 128 << 10;
 
     /// Begins to hash what is held, up to a bounded part of it before somebody asks.
-    pub(crate) fn begin(mut self, mut state: CopyState) -> Hashed {
+    pub(crate) fn begin(mut self, mut state: Box<dyn ReadState>) -> Hashed {
         let (sender, batches) = mpsc::channel(Self::WAITING);
         self.stop = self.stop.child_token();
         let ends = self.stop.clone().drop_guard();
-        let task = tokio::spawn(async move { self.run(&mut state, &sender).await });
+        let task = tokio::spawn(async move { self.run(&mut *state, &sender).await });
         Hashed { batches, task, _ends: ends }
     }
 
-    async fn run(&self, state: &mut CopyState, sender: &mpsc::Sender<Vec<Looked>>) -> Result<bool, Error> {
+    async fn run(
+        &self,
+        state: &mut dyn ReadState,
+        sender: &mpsc::Sender<Vec<Looked>>,
+    ) -> Result<bool, Error> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut after = Some(Box::<str>::default());
         let mut page = VecDeque::new();

@@ -48,7 +48,7 @@ impl Committer {
             }
             recovered.finished += done.len();
             recovered.lost += ledger.lost.len();
-            self.state.commit_group(Some(intent), done.iter(), &ledger)?;
+            self.state.commit_group(Some(intent), &[&done], &ledger)?;
         }
         // After the intents: until then staged files show which steps were not taken.
         self.store.sweep()?;

@@ -1,5 +1,6 @@
 //! Storage that is never wrong: the stores' contract, groups, names, faults, crashes.
 
+mod actions;
 mod bench;
 mod changes;
 mod contract;
@@ -9,6 +10,5 @@ mod foreign;
 mod groups;
 mod kills;
 mod links;
-mod lists;
 mod names;
 mod syncs;

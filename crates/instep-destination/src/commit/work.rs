@@ -90,8 +90,8 @@ impl Work {
     }
 
     /// Returns the operations that were done.
-    pub(super) fn done(&self) -> impl Iterator<Item = &Operation> {
-        self.operations.iter().chain(&self.adopted)
+    pub(super) fn done(&self) -> [&[Operation]; 2] {
+        [&self.operations, &self.adopted]
     }
 
     /// Returns the report, in the order in which things were asked for.

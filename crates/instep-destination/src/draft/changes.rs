@@ -39,7 +39,7 @@ impl Draft {
         self.may_hold_earlier = true;
         if self.policy.limit.is_some() && self.inventory.selected == 0 {
             // Without an inventory the limit is about what is held already.
-            self.inventory.selected = self.state.held_count(None)?;
+            self.inventory.selected = self.state.held_count()?;
         }
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));

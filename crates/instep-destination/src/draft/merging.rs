@@ -9,7 +9,7 @@ use crate::{
         Accounting, Decision, DecisionRules, Desired, DesiredPresence, Known, LinksNamed, Rest, decide,
         following,
     },
-    state::{Action, ActionKind, Actions, Aside, CopyState, HeldResource, Marks, Pushing, StateError},
+    state::{Action, ActionKind, Actions, Aside, HeldResource, Marks, Pushing, ReadState, StateError},
 };
 
 /// The kind of document that a part of desired states comes from.
@@ -44,7 +44,7 @@ impl Draft {
             actions: &self.actions,
             may_hold_earlier: self.may_hold_earlier,
             damaged: &self.damaged,
-            deletions: self.keeps_deletions.then_some(&self.state),
+            deletions: self.keeps_deletions.then_some(&*self.state),
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,
             kept: &mut self.inventory.kept,
@@ -74,7 +74,7 @@ pub(super) struct Merging<'a> {
     pub(super) may_hold_earlier: bool,
     pub(super) damaged: &'a Marks,
     /// The state, if it keeps deletions of the set.
-    pub(super) deletions: Option<&'a CopyState>,
+    pub(super) deletions: Option<&'a dyn ReadState>,
     pub(super) account: &'a mut Accounting,
     pub(super) unchanged: &'a mut u64,
     pub(super) kept: &'a mut u64,

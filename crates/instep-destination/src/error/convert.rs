@@ -80,9 +80,11 @@ impl From<StateError> for Error {
             StateError::Database(error) => {
                 Self::State { path: error.path().to_owned(), source: Box::new(error) }
             }
+            StateError::Record { ref place, .. } => {
+                Self::State { path: PathBuf::from(place), source: Box::new(error) }
+            }
             StateError::Storage { ref path, .. }
             | StateError::Sqlite { ref path, .. }
-            | StateError::Record { ref path, .. }
             | StateError::Scratch { ref path, .. } => {
                 Self::State { path: path.clone(), source: Box::new(error) }
             }

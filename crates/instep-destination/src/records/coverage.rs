@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::versioned;
 use crate::{
     plan::Coverage,
-    state::{CopyState, SetId, StateError},
+    state::{CopyState, ReadState, SetId, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -21,7 +21,7 @@ enum WrittenCoverage {
 }
 
 /// Reads the coverage of a set; `None` if none was recorded.
-pub(crate) fn read(state: &CopyState, set: SetId) -> Result<Option<Coverage>, StateError> {
+pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<Option<Coverage>, StateError> {
     let name = name(set);
     let time = |text: String| {
         DateTime::parse(&text).map_err(|error| versioned::damaged(state, &name, error.to_string()))
@@ -39,7 +39,7 @@ pub(crate) fn read(state: &CopyState, set: SetId) -> Result<Option<Coverage>, St
 }
 
 /// Records the coverage of a set.
-pub(crate) fn write(state: &mut CopyState, set: SetId, coverage: Coverage) -> Result<(), StateError> {
+pub(crate) fn write(state: &mut dyn CopyState, set: SetId, coverage: Coverage) -> Result<(), StateError> {
     let written = match coverage {
         Coverage::Complete { at } => WrittenCoverage::Complete { at: at.map(|at| at.to_string()) },
         Coverage::ChangesKnown { since } => WrittenCoverage::ChangesKnown { since: since.to_string() },

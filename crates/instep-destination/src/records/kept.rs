@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::versioned;
-use crate::state::{CopyState, SetId, StateError};
+use crate::state::{CopyState, ReadState, SetId, StateError};
 
 const VERSION: u32 = 1;
 
@@ -13,13 +13,13 @@ struct KeptCount {
 }
 
 /// Reads the number for a set; 0 if none was recorded.
-pub(crate) fn read(state: &CopyState, set: SetId) -> Result<u64, StateError> {
+pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<u64, StateError> {
     let kept: Option<KeptCount> = versioned::read(state, &name(set), VERSION)?;
     Ok(kept.map_or(0, |KeptCount { kept }| kept))
 }
 
 /// Records the number for a set.
-pub(crate) fn write(state: &mut CopyState, set: SetId, kept: u64) -> Result<(), StateError> {
+pub(crate) fn write(state: &mut dyn CopyState, set: SetId, kept: u64) -> Result<(), StateError> {
     versioned::write(state, &name(set), VERSION, &KeptCount { kept })
 }
 

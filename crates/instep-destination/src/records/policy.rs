@@ -6,7 +6,7 @@ use serde_json::json;
 use super::versioned;
 use crate::{
     SelectionOptions,
-    state::{CopyState, SetId, StateError},
+    state::{CopyState, ReadState, SetId, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -28,12 +28,12 @@ impl PlanRules {
     }
 
     /// Reads the rules that were recorded for a set; `None` if no plan has been carried out yet.
-    pub(crate) fn read(state: &CopyState, set: SetId) -> Result<Option<Self>, StateError> {
+    pub(crate) fn read(state: &dyn ReadState, set: SetId) -> Result<Option<Self>, StateError> {
         versioned::read(state, &name(set), VERSION)
     }
 
     /// Records the rules for a set.
-    pub(crate) fn write(&self, state: &mut CopyState, set: SetId) -> Result<(), StateError> {
+    pub(crate) fn write(&self, state: &mut dyn CopyState, set: SetId) -> Result<(), StateError> {
         versioned::write(state, &name(set), VERSION, self)
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::versioned;
 use crate::{
     MaxDelete,
-    state::{CopyState, StateError},
+    state::{CopyState, ReadState, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -33,12 +33,12 @@ struct RunDeletions {
 
 impl RecentDeletions {
     /// Reads the deletions of earlier runs; empty if none were recorded.
-    pub(crate) fn read(state: &CopyState) -> Result<Self, StateError> {
+    pub(crate) fn read(state: &dyn ReadState) -> Result<Self, StateError> {
         Ok(versioned::read(state, NAME, VERSION)?.unwrap_or_default())
     }
 
     /// Records them.
-    pub(crate) fn write(&self, state: &mut CopyState) -> Result<(), StateError> {
+    pub(crate) fn write(&self, state: &mut dyn CopyState) -> Result<(), StateError> {
         versioned::write(state, NAME, VERSION, self)
     }
 

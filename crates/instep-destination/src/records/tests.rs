@@ -10,7 +10,7 @@ use crate::{
     discover::Way,
     map::CopyPath,
     plan::Coverage,
-    state::{CopyState, HeldAt, Operation, ResourceMetadata, StateError},
+    state::{HeldAt, Operation, ResourceMetadata, StateError, StatePlace},
 };
 
 fn golden(name: &str) -> Vec<u8> {
@@ -71,24 +71,24 @@ fn an_intent_of_each_version_is_read_for_ever() {
 #[test]
 fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut state = CopyState::open(&folder.path().join("state.sqlite")).unwrap();
+    let mut state = StatePlace::File(folder.path().join("state.sqlite")).open().unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
-    assert_eq!(PlanRules::read(&state, set).unwrap(), None);
+    assert_eq!(PlanRules::read(&*state, set).unwrap(), None);
     let mut selection = SelectionOptions::default();
     selection.include.push("*.pdf".to_owned());
     let rules = PlanRules::new(&selection, true);
-    rules.write(&mut state, set).unwrap();
+    rules.write(&mut *state, set).unwrap();
     assert_eq!(
         state.setting("policy 0").unwrap().unwrap(),
         String::from_utf8(golden("policy.1.json")).unwrap().trim()
     );
-    assert_eq!(PlanRules::read(&state, set).unwrap(), Some(rules.clone()));
+    assert_eq!(PlanRules::read(&*state, set).unwrap(), Some(rules.clone()));
     assert!(rules.stand_for(&PlanRules::new(&selection, false)));
     assert!(!PlanRules::new(&selection, false).stand_for(&rules));
     assert!(!rules.stand_for(&PlanRules::new(&SelectionOptions::default(), true)));
     for damaged in ["", "{}", r#"{"version":2,"deletes":true,"selection":""}"#] {
         state.set_setting("policy 0", damaged).unwrap();
-        let refused = PlanRules::read(&state, set).unwrap_err();
+        let refused = PlanRules::read(&*state, set).unwrap_err();
         assert!(matches!(refused, StateError::Record { .. }), "{refused}");
         assert!(refused.to_string().contains("state.sqlite"), "{refused}");
     }
@@ -97,25 +97,25 @@ fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_erro
 #[test]
 fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut state = CopyState::open(&folder.path().join("state.sqlite")).unwrap();
+    let mut state = StatePlace::File(folder.path().join("state.sqlite")).open().unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
-    assert_eq!(coverage::read(&state, set).unwrap(), None);
-    assert_eq!(kept::read(&state, set).unwrap(), 0);
+    assert_eq!(coverage::read(&*state, set).unwrap(), None);
+    assert_eq!(kept::read(&*state, set).unwrap(), 0);
     let source = state.found_source("http://h/", &[set]).unwrap();
-    assert_eq!(way::read(&state, source).unwrap(), None);
-    assert_eq!(RecentDeletions::read(&state).unwrap(), RecentDeletions::default());
+    assert_eq!(way::read(&*state, source).unwrap(), None);
+    assert_eq!(RecentDeletions::read(&*state).unwrap(), RecentDeletions::default());
 
     let time = DateTime::parse("2026-01-02T03:04:05Z").unwrap();
     let all = [Coverage::Complete { at: Some(time) }, Coverage::Complete { at: None }, Coverage::Unknown];
     for one in all.into_iter().chain([Coverage::ChangesKnown { since: time }]) {
-        coverage::write(&mut state, set, one).unwrap();
-        assert_eq!(coverage::read(&state, set).unwrap(), Some(one));
+        coverage::write(&mut *state, set, one).unwrap();
+        assert_eq!(coverage::read(&*state, set).unwrap(), Some(one));
     }
-    kept::write(&mut state, set, 40).unwrap();
-    way::write(&mut state, source, Way::WellKnown).unwrap();
+    kept::write(&mut *state, set, 40).unwrap();
+    way::write(&mut *state, source, Way::WellKnown).unwrap();
     let mut recent = RecentDeletions::default();
     recent.add(DateTime::from_unix_seconds(1_000), MaxDelete::Percent(25), 10);
-    recent.write(&mut state).unwrap();
+    recent.write(&mut *state).unwrap();
     let records = [
         ("coverage 0", "coverage.1.json"),
         ("kept 0", "kept.1.json"),
@@ -126,23 +126,23 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         let written = state.setting(name).unwrap().unwrap();
         assert_eq!(written, String::from_utf8(golden(file)).unwrap().trim());
     }
-    assert_eq!(kept::read(&state, set).unwrap(), 40);
-    assert_eq!(way::read(&state, source).unwrap(), Some(Way::WellKnown));
-    assert_eq!(RecentDeletions::read(&state).unwrap(), recent);
+    assert_eq!(kept::read(&*state, set).unwrap(), 40);
+    assert_eq!(way::read(&*state, source).unwrap(), Some(Way::WellKnown));
+    assert_eq!(RecentDeletions::read(&*state).unwrap(), recent);
     // Nothing is known yet of how another URL led to the Source.
     assert_eq!(state.found_source("http://h/list.xml", &[set]).unwrap(), source);
-    assert_eq!(way::read(&state, source).unwrap(), None);
+    assert_eq!(way::read(&*state, source).unwrap(), None);
 
     for damaged in ["", "{}", r#"{"version":1}"#, r#"{"version":2,"kept":1,"coverage":"unknown","runs":[]}"#]
     {
         records.iter().for_each(|(name, _)| state.set_setting(name, damaged).unwrap());
-        assert!(coverage::read(&state, set).is_err(), "{damaged}");
-        assert!(kept::read(&state, set).is_err(), "{damaged}");
-        assert!(RecentDeletions::read(&state).is_err(), "{damaged}");
+        assert!(coverage::read(&*state, set).is_err(), "{damaged}");
+        assert!(kept::read(&*state, set).is_err(), "{damaged}");
+        assert!(RecentDeletions::read(&*state).is_err(), "{damaged}");
     }
     for damaged in ["", "{}", r#"{"version":1,"way":"by train"}"#] {
         state.set_setting("way 1", damaged).unwrap();
-        let refused = way::read(&state, source).unwrap_err();
+        let refused = way::read(&*state, source).unwrap_err();
         assert!(refused.to_string().contains("state.sqlite"), "{refused}");
     }
 }

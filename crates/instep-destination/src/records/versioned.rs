@@ -3,7 +3,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::state::{CopyState, StateError};
+use crate::state::{CopyState, ReadState, StateError};
 
 /// A record as it is written.
 #[derive(Serialize)]
@@ -16,7 +16,7 @@ struct Versioned<'a, T> {
 /// Reads a record; `None` if none was written. One of another version, or with anything missing, is an error that names
 /// the file.
 pub(super) fn read<T: DeserializeOwned>(
-    state: &CopyState,
+    state: &dyn ReadState,
     name: &str,
     version: u32,
 ) -> Result<Option<T>, StateError> {
@@ -37,7 +37,7 @@ fn parse<T: DeserializeOwned>(text: &str, version: u32) -> Result<T, String> {
 
 /// Writes a record in place of an earlier one; nothing if that one says the same.
 pub(super) fn write<T: Serialize>(
-    state: &mut CopyState,
+    state: &mut dyn CopyState,
     name: &str,
     version: u32,
     record: &T,
@@ -51,6 +51,6 @@ pub(super) fn write<T: Serialize>(
 }
 
 /// Returns the error for a record that holds what no version wrote.
-pub(super) fn damaged(state: &CopyState, name: &str, what: String) -> StateError {
-    StateError::Record { path: state.path().to_owned(), name: name.to_owned(), what }
+pub(super) fn damaged(state: &dyn ReadState, name: &str, what: String) -> StateError {
+    StateError::Record { place: state.place(), name: name.to_owned(), what }
 }

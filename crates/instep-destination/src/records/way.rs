@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::versioned;
 use crate::{
     discover::Way,
-    state::{CopyState, SourceId, StateError},
+    state::{CopyState, ReadState, SourceId, StateError},
 };
 
 const VERSION: u32 = 1;
@@ -16,7 +16,7 @@ struct WrittenWay {
 }
 
 /// Reads the way; `None` if the URL did not lead to a Source yet.
-pub(crate) fn read(state: &CopyState, source: SourceId) -> Result<Option<Way>, StateError> {
+pub(crate) fn read(state: &dyn ReadState, source: SourceId) -> Result<Option<Way>, StateError> {
     let name = source.way_record();
     let written: Option<WrittenWay> = versioned::read(state, &name, VERSION)?;
     let Some(word) = written.and_then(|written| written.way) else { return Ok(None) };
@@ -25,7 +25,7 @@ pub(crate) fn read(state: &CopyState, source: SourceId) -> Result<Option<Way>, S
 }
 
 /// Records the way.
-pub(crate) fn write(state: &mut CopyState, source: SourceId, way: Way) -> Result<(), StateError> {
+pub(crate) fn write(state: &mut dyn CopyState, source: SourceId, way: Way) -> Result<(), StateError> {
     let way = Some(way.as_str().to_owned());
     versioned::write(state, &source.way_record(), VERSION, &WrittenWay { way })
 }

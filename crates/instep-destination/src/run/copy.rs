@@ -17,7 +17,10 @@ use crate::{
     map::Mapper,
     plan::Coverage,
     records::{self, PlanRules, RecentDeletions},
-    state::{Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, RunId, SetId, SourceId},
+    state::{
+        Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
+        StatePlace,
+    },
     store::Store,
     web_archive::WebArchive,
 };
@@ -31,7 +34,7 @@ pub(crate) struct LocalCopy {
     pub(crate) mapper: Arc<Mapper>,
     /// Lent to the thread that commits while resources are transferred; `None` also for a copy that is only looked at.
     committer: Option<Committer>,
-    reader: CopyState,
+    reader: Box<dyn ReadState>,
     run: Option<RunId>,
     /// The Source that the operator's URL leads to; `None` before a run has found it.
     source: Option<SourceId>,
@@ -70,14 +73,19 @@ impl LocalCopy {
         dir.join(OWN).join(STATE)
     }
 
+    /// The place of the state of the copy in a folder.
+    pub(crate) fn state_of(dir: &Path) -> StatePlace {
+        StatePlace::File(Self::state_file(dir))
+    }
+
     /// The folder of everything in a copy that is not a resource.
     pub(crate) fn own_folder(dir: &Path) -> PathBuf {
         dir.join(OWN)
     }
 
     /// The state, to read.
-    pub(crate) fn state(&self) -> &CopyState {
-        &self.reader
+    pub(crate) fn state(&self) -> &dyn ReadState {
+        &*self.reader
     }
 
     /// Returns the folder for documents while they are read.
@@ -108,7 +116,7 @@ impl LocalCopy {
     }
 
     /// The state, to write what belongs to no group.
-    pub(crate) fn state_mut(&mut self) -> Result<&mut CopyState, Error> {
+    pub(crate) fn state_mut(&mut self) -> Result<&mut dyn CopyState, Error> {
         let committer = self.committer.as_mut();
         committer
             .map(Committer::state_mut)

@@ -7,7 +7,7 @@ use std::{
 
 use rusqlite::{CachedStatement, Connection, Row, params};
 
-use super::{StateError, codec};
+use super::{StateError, sqlite::row};
 use crate::{plan::Desired, records::WrittenMetadata};
 
 /// An action for one resource.
@@ -291,10 +291,10 @@ impl Pushing<'_> {
         self.metadata.clear();
         let metadata =
             postcard::to_extend(&WrittenMetadata::of(&desired.metadata), std::mem::take(&mut self.metadata));
-        self.metadata = metadata.map_err(|error| failed(codec::unwritable(error)))?;
+        self.metadata = metadata.map_err(|error| failed(row::unwritable(error)))?;
         let length = desired.metadata.length;
         let retrieval = desired.retrieval.as_ref().map(|retrieval| retrieval.to_text()).transpose();
-        let retrieval = retrieval.map_err(|error| failed(codec::unwritable(error)))?;
+        let retrieval = retrieval.map_err(|error| failed(row::unwritable(error)))?;
         let pushed = self.statement.execute(params![
             kind as u8,
             desired.uri.as_str(),
@@ -317,14 +317,14 @@ impl Drop for Actions {
     }
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Action> {
-    let kind = ActionKind::ALL.get(row.get::<_, usize>(1)?).copied();
-    let mut desired = Desired::new(codec::uri(row, 2)?);
-    let metadata = postcard::from_bytes::<WrittenMetadata<'_>>(row.get_ref(3)?.as_blob()?);
-    desired.metadata = metadata.map_err(|error| codec::unreadable(3, error))?.metadata();
-    desired.attempts = row.get(4)?;
-    let retrieval = desired.set_retrieval_text(codec::text(row, 5)?);
-    retrieval.map_err(|error| codec::unreadable(5, error))?;
-    let unknown = || codec::unreadable(1, std::io::Error::other("no kind of action"));
-    Ok(Action { sequence: row.get(0)?, kind: kind.ok_or_else(unknown)?, desired })
+fn read(from: &Row<'_>) -> rusqlite::Result<Action> {
+    let kind = ActionKind::ALL.get(from.get::<_, usize>(1)?).copied();
+    let mut desired = Desired::new(row::uri(from, 2)?);
+    let metadata = postcard::from_bytes::<WrittenMetadata<'_>>(from.get_ref(3)?.as_blob()?);
+    desired.metadata = metadata.map_err(|error| row::unreadable(3, error))?.metadata();
+    desired.attempts = from.get(4)?;
+    let retrieval = desired.set_retrieval_text(row::text(from, 5)?);
+    retrieval.map_err(|error| row::unreadable(5, error))?;
+    let unknown = || row::unreadable(1, std::io::Error::other("no kind of action"));
+    Ok(Action { sequence: from.get(0)?, kind: kind.ok_or_else(unknown)?, desired })
 }

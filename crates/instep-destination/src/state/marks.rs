@@ -23,6 +23,11 @@ impl Marks {
         Self { blocks: BTreeMap::new(), first_new: i64::MAX }
     }
 
+    /// The number from which on rows count as named.
+    pub(super) fn first_new(&self) -> i64 {
+        self.first_new
+    }
+
     /// Marks a row.
     pub(crate) fn set(&mut self, id: i64) {
         let block = self.blocks.entry(id / BLOCK).or_insert_with(|| Box::new([0; (BLOCK / 64) as usize]));

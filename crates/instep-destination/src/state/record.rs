@@ -21,6 +21,22 @@ impl SetId {
     }
 }
 
+/// A Source of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SourceId(pub(super) i64);
+
+impl SourceId {
+    /// Returns the name of the record of the way to it.
+    pub(crate) fn way_record(self) -> String {
+        format!("way {}", self.0)
+    }
+
+    /// Returns the number that the state knows it by.
+    pub(crate) fn number(self) -> i64 {
+        self.0
+    }
+}
+
 /// The file of a resource that the copy holds: what an audit needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeldFile {

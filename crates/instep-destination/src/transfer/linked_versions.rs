@@ -50,7 +50,7 @@ impl SyncRun<'_> {
                 }
                 for version in self.versions_at(desired).await {
                     if let Some(key) = VersionKey::parse(&version.uri)
-                        && !is_held(&reader, &key)?
+                        && !is_held(&*reader, &key)?
                     {
                         plan.with(|draft| draft.want(ActionKind::Create, version))?;
                     }

@@ -10,7 +10,7 @@ use crate::{
     Error,
     plan::{Desired, PatchLink, PatchStep},
     run::{SetRun, SyncRun},
-    state::{Action, ActionKind, CopyState},
+    state::{Action, ActionKind, ReadState},
     transfer::fetch::Arrival,
 };
 
@@ -43,7 +43,7 @@ impl Pipeline {
             let Some(last) = page.last() else { break };
             after = last.sequence;
             for offer in page.into_iter().filter_map(offer) {
-                let Some(held) = held_version(&placer, &reader, &offer.desired)? else { continue };
+                let Some(held) = held_version(&placer, &*reader, &offer.desired)? else { continue };
                 let made = run.stop.unless(offer.make(&run.network.client, held)).await;
                 let Some(bytes) = made.flatten() else { continue };
                 let Some(arrival) = stage(&placer, &offer.desired, &bytes) else { continue };
@@ -118,7 +118,7 @@ pub(super) struct HeldBytes {
 /// Returns the held version. `None` if it is too large to be patched in memory, or cannot be read.
 pub(super) fn held_version(
     placer: &Placer,
-    reader: &CopyState,
+    reader: &dyn ReadState,
     desired: &Desired,
 ) -> Result<Option<HeldBytes>, Error> {
     let Some(held) = reader.held(desired.uri.as_str())? else { return Ok(None) };

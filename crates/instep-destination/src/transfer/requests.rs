@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Error, ProblemKind,
     run::{SetRun, SyncRun},
-    state::{Action, ActionKind, CopyState, ResourceMetadata},
+    state::{Action, ActionKind, ReadState, ResourceMetadata},
     transfer::fetch::Task,
 };
 
@@ -100,7 +100,7 @@ impl Pipeline {
 
 /// The plan as tasks, a page at a time.
 struct PlanFeed {
-    reader: CopyState,
+    reader: Box<dyn ReadState>,
     page: std::vec::IntoIter<Action>,
     after: i64,
     /// The moment whose versions are wanted though they may have been replaced, as HTTP writes it.

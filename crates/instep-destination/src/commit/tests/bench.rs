@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use crate::{
     commit::{Commit, CommitOptions, Committer, Flushed, NewFile, Recovered, StepHook},
     map::{MapBase, Mapper},
-    state::{CopyState, HeldResource, ResourceMetadata, SetId},
+    state::{HeldResource, ResourceMetadata, SetId, StatePlace},
     store::{FolderOptions, FolderStore, MemoryStore, Store, digest_file},
 };
 use resourcesync::{Algorithm, Uri};
@@ -38,7 +38,7 @@ pub(super) fn open_folder(path: &Path) -> Copy {
 }
 
 pub(super) fn open(store: Arc<dyn Store>, state: &Path, hook: Option<StepHook>) -> Copy {
-    let mut state = CopyState::open(state).unwrap();
+    let mut state = StatePlace::File(state.to_owned()).open().unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     let (mut committer, recovered) =
         Committer::open(Arc::clone(&store), state, CommitOptions::new()).unwrap();

@@ -13,7 +13,7 @@ use std::{
 use crate::{
     ChangeSink, CopyChange,
     commit::{CommitOptions, Committer, StepHook},
-    state::CopyState,
+    state::StatePlace,
     store::{MemoryStore, Store, StoreError},
 };
 use resourcesync::{Change, Digests};
@@ -54,7 +54,7 @@ impl Listener {
 }
 
 fn open(store: &MemoryStore, state: &Path, hook: Option<StepHook>, listener: &Arc<Listener>) -> Copy {
-    let mut state = CopyState::open(state).unwrap();
+    let mut state = StatePlace::File(state.to_owned()).open().unwrap();
     state.record_changes();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     let store: Arc<dyn Store> = Arc::new(store.clone());

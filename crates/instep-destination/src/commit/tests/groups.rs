@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     commit::{Commit, CommitError, CommitOptions, Committer},
     plan::Desired,
-    state::{Checkpoint, CopyState, DatabaseError, DocumentRecord, Owed, ResourceMetadata, StateError},
+    state::{Checkpoint, DatabaseError, DocumentRecord, Owed, ResourceMetadata, StateError, StatePlace},
     store::{FolderOptions, FolderStore, MemoryStore, Store, StoreError},
 };
 use resourcesync::{Change, DateTime, MediaType};
@@ -150,10 +150,10 @@ fn an_adopted_file_is_held_as_it_is() {
 fn a_state_of_a_newer_version_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("state.sqlite");
-    drop(CopyState::open(&path).unwrap());
+    drop(StatePlace::File(path.clone()).open().unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(
-        CopyState::open(&path),
+        StatePlace::File(path.clone()).open(),
         Err(StateError::Database(DatabaseError::Newer { found: 99, .. }))
     ));
     let version: u32 = rusqlite::Connection::open(&path)
@@ -182,7 +182,7 @@ fn what_is_held_outlives_a_change_of_form_and_a_copy_of_before_is_kept() {
     )
     .unwrap();
     drop(old);
-    let state = CopyState::open(&path).unwrap();
+    let state = StatePlace::File(path.clone()).open().unwrap();
     assert_eq!(state.held("http://h/a").unwrap().unwrap().path.as_str(), "a");
     let before = rusqlite::Connection::open(dir.path().join("state.sqlite.v3")).unwrap();
     let left: u32 = before.query_row("SELECT COUNT(*) FROM intent", [], |row| row.get(0)).unwrap();
@@ -196,7 +196,7 @@ fn a_reader_sees_what_is_committed_while_the_committer_goes_on() {
     let reader = copy.committer.state().reader().unwrap();
     copy.add("http://h/a", b"1");
     copy.flush();
-    assert_eq!(reader.held_count(None).unwrap(), 1);
+    assert_eq!(reader.held_count().unwrap(), 1);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn d35_a_copy_without_any_file_is_taken_up_only_when_that_is_meant() {
     drop(copy);
     std::fs::remove_dir_all(dir.path().join("d")).unwrap();
     let store = FolderStore::open(dir.path(), FolderOptions::new()).unwrap();
-    let state = || CopyState::open(&dir.path().join(".instep/state.sqlite")).unwrap();
+    let state = || StatePlace::File(dir.path().join(".instep/state.sqlite")).open().unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
     let refused = Committer::open(Arc::clone(&store), state(), CommitOptions::new()).map(|_| ());
     assert!(matches!(refused, Err(CommitError::Store(StoreError::NotTheCopy { .. }))), "{refused:?}");

@@ -11,7 +11,7 @@ use crate::{
     clock::now,
     commit::{CommitOptions, Committer},
     map::{ExplicitMap, MapBase, Mapper},
-    state::{Actions, CopyState, StateError},
+    state::{Actions, BASE, ReadState, StateError, StatePlace},
     store::{CopyNames as _, FolderOptions, FolderStore, Store},
 };
 
@@ -47,13 +47,13 @@ impl LocalCopy {
         let scratch = made.map_err(|source| StateError::Scratch { path: std::env::temp_dir(), source })?;
         let store = FolderStore::open_beside(&options.dir, scratch.path(), FolderOptions::new())?;
         let reader = match Self::is_at(&options.dir) {
-            true => CopyState::open_at_rest(&Self::state_file(&options.dir))?,
-            false => CopyState::open(&scratch.path().join(STATE))?,
+            true => Self::state_of(&options.dir).open_at_rest()?,
+            false => StatePlace::File(scratch.path().join(STATE)).open()?,
         };
         if !options.repair && !reader.held_after(None, 1)?.is_empty() {
             store.expect_files()?;
         }
-        let (mapper, _) = mapper(&reader, options)?;
+        let (mapper, _) = mapper(&*reader, options)?;
         let source = reader.source(&options.url)?;
         Ok(Self {
             own: scratch.path().to_owned(),
@@ -79,7 +79,7 @@ impl LocalCopy {
         let own = folder.own_folder();
         Actions::remove_leftovers(&own)?;
         let store: Arc<dyn Store> = Arc::new(folder);
-        let mut state = CopyState::open(&own.join(STATE))?;
+        let mut state = StatePlace::File(own.join(STATE)).open()?;
         if options.changes.is_some() {
             state.record_changes();
         }
@@ -128,10 +128,10 @@ fn refuse_unknown_files(options: &SyncOptions) -> Result<(), Error> {
 /// Returns what gives resources their paths, and the base if it is yet to be recorded. The first commit decides it and
 /// later runs keep to it, so that a path depends on nothing but the URI. While nothing is held nothing is decided,
 /// whatever an earlier version recorded.
-fn mapper(state: &CopyState, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
+fn mapper(state: &dyn ReadState, options: &SyncOptions) -> Result<(Mapper, Option<String>), Error> {
     let usage = |what: String| Error::Usage { what };
     let holds_nothing = state.held_after(None, 1)?.is_empty();
-    let recorded = state.setting(CopyState::BASE)?.filter(|_| !holds_nothing);
+    let recorded = state.setting(BASE)?.filter(|_| !holds_nothing);
     // An audit without the network names no URL. If nothing is held either, no place is asked for, and any base does
     // (B8).
     let url = Some(options.url.as_str()).filter(|url| !url.is_empty());

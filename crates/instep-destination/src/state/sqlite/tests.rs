@@ -5,21 +5,25 @@ use std::{fs, path::Path};
 
 use resourcesync::{Change, DateTime};
 
+use super::{SqliteState, by_origin};
 use crate::{
     discover::Way,
     plan::DesiredPresence,
     records::way,
-    state::{CopyState, HeldAt, Ledger, Operation, ReachedPoint},
+    state::{
+        CopyState, HeldAt, KEPT_POINTS, Ledger, Operation, ReachedPoint, ReadHeld as _, ReadLog as _,
+        StatePlace, WriteGroups as _, WriteRecords as _,
+    },
 };
 
 /// Opens a copy of a golden file: the file itself stays as that version left it.
-fn open(version: &str) -> (CopyState, tempfile::TempDir) {
+fn open(version: &str) -> (Box<dyn CopyState>, tempfile::TempDir) {
     let golden =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version).join("state.sqlite");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.sqlite");
     fs::copy(golden, &path).unwrap();
-    (CopyState::open(&path).unwrap(), folder)
+    (StatePlace::File(path.clone()).open().unwrap(), folder)
 }
 
 #[test]
@@ -77,7 +81,7 @@ fn b25_the_sources_of_a_copy_of_format_7_are_told_apart() {
     let (source, sets) = (sources[0].0, state.sets().unwrap());
     assert_eq!(state.sets_of(source).unwrap(), [sets[1].0]);
     assert_eq!(state.last_ended_run(Some(source)).unwrap().unwrap().0.exit_code, Some(0));
-    assert_eq!(way::read(&state, source).unwrap(), Some(Way::WellKnown));
+    assert_eq!(way::read(&*state, source).unwrap(), Some(Way::WellKnown));
 
     let found = state.found_source(one, &[sets[0].0]).unwrap();
     assert_eq!(state.sets_of(found).unwrap(), [sets[0].0]);
@@ -104,13 +108,29 @@ fn a_copy_of_format_9_notes_how_far_it_is_from_its_next_run_on() {
 }
 
 #[test]
+fn the_points_of_a_copy_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut state = SqliteState::open(&folder.path().join("state.sqlite")).unwrap();
+    let at = |seconds: i64| DateTime::from_unix_micros(seconds * 1_000_000);
+    let point = |seconds| ReachedPoint::new(at(seconds), at(seconds - 5));
+    state.connection.execute_batch("BEGIN").unwrap();
+    for minute in 0..KEPT_POINTS + 3 {
+        state.note_reached(point(minute * 60)).unwrap();
+    }
+    state.connection.execute_batch("COMMIT").unwrap();
+    let all = state.reached_since(at(0)).unwrap();
+    assert_eq!((all.len() as i64, all[0]), (KEPT_POINTS, point(3 * 60)));
+}
+
+#[test]
 fn a_part_of_an_object_keeps_its_place_in_the_copy_of_a_state_and_is_dead_once_its_resource_has_another_version()
  {
-    let (mut state, folder) = open("state-9");
+    let (_, folder) = open("state-9");
+    let mut state = SqliteState::open(&folder.path().join("state.sqlite")).unwrap();
     let held = state.held_after(None, 1).unwrap().remove(0);
     assert_eq!(held.place, HeldAt::Path, "a resource of before lies under its path");
     state.connection.execute("INSERT INTO pack (key, bytes) VALUES ('packs/a b.warc.gz', 100)", []).unwrap();
-    let dead = |state: &CopyState| -> i64 {
+    let dead = |state: &SqliteState| -> i64 {
         state.connection.query_row("SELECT dead FROM pack", [], |row| row.get(0)).unwrap()
     };
     let place = HeldAt::Object { key: "packs/a b.warc.gz".into(), offset: 7, length: 40 };
@@ -124,17 +144,17 @@ fn a_part_of_an_object_keeps_its_place_in_the_copy_of_a_state_and_is_dead_once_i
         replaces: true,
         place: place.clone(),
     };
-    state.commit_group(None, [version(&place)].iter(), &Ledger::default()).unwrap();
+    state.commit_group(None, &[&[version(&place)]], &Ledger::default()).unwrap();
     assert_eq!(state.held(held.uri.as_str()).unwrap().unwrap().place, place);
     assert_eq!(state.files_after("", 1).unwrap()[0].place, place);
-    let origins = state.by_origin(&folder.path().join("origins.sqlite")).unwrap();
+    let origins = by_origin(&state, &folder.path().join("origins.sqlite")).unwrap();
     assert_eq!(origins.held_after(None, 1).unwrap()[0].place, place);
     assert_eq!(dead(&state), 0);
 
     let next = HeldAt::Object { key: "packs/a b.warc.gz".into(), offset: 47, length: 50 };
-    state.commit_group(None, [version(&next)].iter(), &Ledger::default()).unwrap();
+    state.commit_group(None, &[&[version(&next)]], &Ledger::default()).unwrap();
     assert_eq!(dead(&state), 40);
     let removal = Operation::Remove { uri: held.uri.clone(), path: held.path.clone(), staged: 2 };
-    state.commit_group(None, [removal].iter(), &Ledger::default()).unwrap();
+    state.commit_group(None, &[&[removal]], &Ledger::default()).unwrap();
     assert_eq!((dead(&state), state.held(held.uri.as_str()).unwrap()), (90, None));
 }

@@ -1,28 +1,24 @@
-//! Owed entries: resources that a set wants and whose retry is left to the next run.
+//! What is pending: owed entries, and deletions that changes named, kept until an inventory is applied that is later than
+//! they are: one that is older names what is gone, and the lists that said so may be gone as well.
 
-use resourcesync::Change;
-use rusqlite::{Connection, named_params};
+use resourcesync::{Change, DateTime, Uri};
+use rusqlite::{Connection, OptionalExtension as _, named_params};
 
-use super::{CopyState, Owed, SetId, SourceId, StateError, codec};
-use crate::plan::{Desired, DesiredPresence};
+use super::{SqliteState, row};
+use crate::{
+    history::PendingRetry,
+    plan::{Desired, DesiredPresence},
+    state::{Owed, ReadPending, SetId, SourceId, StateError, codec},
+};
 
-impl CopyState {
-    /// The next entries owed by a set, in order of URIs.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn owed_after(
-        &self,
-        set: SetId,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<Owed>, StateError> {
+impl ReadPending for SqliteState {
+    fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError> {
         let read = |row: &rusqlite::Row<'_>| {
-            let mut desired = Desired::new(codec::uri(row, 0)?);
-            desired.metadata = codec::metadata(row, 1)?;
-            let retrieval = desired.set_retrieval_text(codec::text(row, 8)?);
-            retrieval.map_err(|error| codec::unreadable(8, error))?;
-            desired.presence = DesiredPresence::after(Some(&codec::change(row, 9)?));
+            let mut desired = Desired::new(row::uri(row, 0)?);
+            desired.metadata = row::metadata(row, 1)?;
+            let retrieval = desired.set_retrieval_text(row::text(row, 8)?);
+            retrieval.map_err(|error| row::unreadable(8, error))?;
+            desired.presence = DesiredPresence::after(Some(&row::change(row, 9)?));
             desired.attempts = row.get(10)?;
             Ok(Owed { desired, why: row.get(11)? })
         };
@@ -39,11 +35,7 @@ impl CopyState {
         page().map_err(|source| self.error(source))
     }
 
-    /// Returns `true` if any set owes a resource.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
+    fn is_owed(&self, uri: &str) -> Result<bool, StateError> {
         let owed = || {
             self.connection
                 .prepare_cached("SELECT EXISTS (SELECT 1 FROM owed WHERE uri = ?1)")?
@@ -52,24 +44,47 @@ impl CopyState {
         owed().map_err(|source| self.error(source))
     }
 
-    /// Returns the number of entries that the sets of a Source owe, and those that belong to no Source.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn owed_of(&self, source: SourceId) -> Result<u64, StateError> {
+    fn owed_of(&self, source: SourceId) -> Result<u64, StateError> {
         let sql = "SELECT COUNT(*) FROM owed
                    WHERE set_id NOT IN (SELECT id FROM set_of_resources WHERE source <> ?1)";
         let count = self.connection.query_row(sql, [source.number()], |row| row.get::<_, i64>(0));
         count.map(i64::cast_unsigned).map_err(|source| self.error(source))
     }
 
-    /// Returns the number of owed entries of all sets.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn owed_count(&self) -> Result<u64, StateError> {
+    fn owed_count(&self) -> Result<u64, StateError> {
         let count = self.connection.query_row("SELECT COUNT(*) FROM owed", [], |row| row.get::<_, i64>(0));
         count.map(i64::cast_unsigned).map_err(|source| self.error(source))
+    }
+
+    fn pending_retries(&self, after: &str, most: usize) -> Result<Vec<PendingRetry>, StateError> {
+        let read = |row: &rusqlite::Row<'_>| {
+            let uri = row::uri(row, 0)?;
+            Ok(PendingRetry { uri, attempts: row.get(1)?, reason: row.get(2)? })
+        };
+        let page = || {
+            self.connection
+                .prepare_cached("SELECT uri, attempts, why FROM owed WHERE uri > ?1 ORDER BY uri LIMIT ?2")?
+                .query_map((after, most as i64), read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        page().map_err(|source| self.error(source))
+    }
+
+    fn gone(&self, set: SetId, uri: &str) -> Result<Option<DateTime>, StateError> {
+        let micros = || {
+            self.connection
+                .prepare_cached("SELECT micros FROM gone WHERE set_id = ?1 AND uri = ?2")?
+                .query_row((set.0, uri), |row| row.get(0))
+                .optional()
+        };
+        let micros = micros().map_err(|source| self.error(source))?;
+        Ok(micros.map(DateTime::from_unix_micros))
+    }
+
+    fn keeps_deletions(&self, set: SetId) -> Result<bool, StateError> {
+        self.connection
+            .query_row("SELECT EXISTS (SELECT 1 FROM gone WHERE set_id = ?1)", [set.0], |row| row.get(0))
+            .map_err(|source| self.error(source))
     }
 }
 
@@ -78,7 +93,7 @@ pub(super) fn put(connection: &Connection, set: SetId, owed: &Owed) -> rusqlite:
     let metadata = &desired.metadata;
     let change = if desired.presence == DesiredPresence::Absent { Change::Deleted } else { Change::Updated };
     let retrieval = desired.retrieval.as_ref().map(|retrieval| retrieval.to_text()).transpose();
-    let retrieval = retrieval.map_err(codec::unwritable)?;
+    let retrieval = retrieval.map_err(row::unwritable)?;
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO owed
@@ -105,5 +120,18 @@ pub(super) fn clear(connection: &Connection, sets: i64, uri: &str) -> rusqlite::
     connection
         .prepare_cached("DELETE FROM owed WHERE uri = ?1 AND (1 << set_id) & ?2 <> 0")?
         .execute((uri, sets))?;
+    Ok(())
+}
+
+/// Keeps a deletion that a change named.
+pub(super) fn put_gone(
+    connection: &Connection,
+    set: SetId,
+    uri: &Uri,
+    time: DateTime,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO gone (uri, set_id, micros) VALUES (?1, ?2, ?3)")?
+        .execute((uri.as_str(), set.0, time.unix_micros()))?;
     Ok(())
 }

@@ -2,16 +2,17 @@
 
 use rusqlite::{Connection, Row, params};
 
-use super::{HeldAt, codec};
+use super::row;
+use crate::state::HeldAt;
 
 /// Returns the place of the bytes in a column that the state made: offset, length and key.
-pub(super) fn place(row: &Row<'_>, column: usize) -> rusqlite::Result<HeldAt> {
-    let Some(text) = codec::text(row, column)? else { return Ok(HeldAt::Path) };
+pub(super) fn place(from: &Row<'_>, column: usize) -> rusqlite::Result<HeldAt> {
+    let Some(text) = row::text(from, column)? else { return Ok(HeldAt::Path) };
     let mut parts = text.splitn(3, ' ');
     let mut number = || parts.next()?.parse().ok();
     match (number(), number(), parts.next()) {
         (Some(offset), Some(length), Some(key)) => Ok(HeldAt::Object { key: key.into(), offset, length }),
-        _ => Err(codec::unreadable(column, std::io::Error::other(format!("{text:?} is no place")))),
+        _ => Err(row::unreadable(column, std::io::Error::other(format!("{text:?} is no place")))),
     }
 }
 

@@ -2,10 +2,17 @@
 
 use std::collections::VecDeque;
 
-use rusqlite::{CachedStatement, OptionalExtension as _, Row, params};
+use resourcesync::{Link, Uri};
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params};
 
-use super::{CopyState, HeldFile, HeldResource, ResourceMetadata, SetId, StateError, codec, packs};
-use crate::map::CopyPath;
+use super::{SqliteState, meet, packs, row};
+use crate::{
+    map::CopyPath,
+    plan::Desired,
+    state::{
+        HeldFile, HeldResource, Marks, Meet, Meeting, ReadHeld, ResourceMetadata, SetId, StateError, codec,
+    },
+};
 
 /// The place of the bytes as one column, NULL for all but those in objects: a row of a folder is read as fast as ever.
 macro_rules! place {
@@ -22,15 +29,15 @@ pub(super) const COLUMNS: &str = concat!(
 );
 
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<HeldResource> {
-    read_with(row, codec::uri(row, 0)?)
+    read_with(row, row::uri(row, 0)?)
 }
 
-pub(super) fn read_with(row: &Row<'_>, uri: resourcesync::Uri) -> rusqlite::Result<HeldResource> {
+pub(super) fn read_with(row: &Row<'_>, uri: Uri) -> rusqlite::Result<HeldResource> {
     Ok(HeldResource {
         uri,
         id: row.get(1)?,
         sets: row.get(2)?,
-        metadata: codec::metadata(row, 3)?,
+        metadata: row::metadata(row, 3)?,
         path: path(row, 10)?,
         place: packs::place(row, 12)?,
         is_racy: row.get(11)?,
@@ -39,17 +46,12 @@ pub(super) fn read_with(row: &Row<'_>, uri: resourcesync::Uri) -> rusqlite::Resu
 
 fn path(row: &Row<'_>, column: usize) -> rusqlite::Result<CopyPath> {
     let path = row.get_ref(column)?.as_str()?;
-    let outside =
-        || codec::unreadable(column, std::io::Error::other(format!("{path:?} is no path of a copy")));
+    let outside = || row::unreadable(column, std::io::Error::other(format!("{path:?} is no path of a copy")));
     CopyPath::from_state(path).ok_or_else(outside)
 }
 
-impl CopyState {
-    /// Returns the resource that is held of a URI.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError> {
+impl ReadHeld for SqliteState {
+    fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError> {
         let find = || {
             self.connection
                 .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE uri = ?1"))?
@@ -59,15 +61,7 @@ impl CopyState {
         find().map_err(|source| self.error(source))
     }
 
-    /// The next resources in order of their URIs, after one of them or from the start.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held_after(
-        &self,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<HeldResource>, StateError> {
+    fn held_after(&self, after: Option<&str>, limit: usize) -> Result<Vec<HeldResource>, StateError> {
         let page = || {
             self.connection
                 .prepare_cached(&format!("SELECT {COLUMNS} FROM held WHERE uri > ?1 ORDER BY uri LIMIT ?2"))?
@@ -77,15 +71,14 @@ impl CopyState {
         page().map_err(|source| self.error(source))
     }
 
-    /// The files of the next resources in order of their URIs.
-    pub(crate) fn files_after(&self, after: &str, limit: usize) -> Result<VecDeque<HeldFile>, StateError> {
+    fn files_after(&self, after: &str, limit: usize) -> Result<VecDeque<HeldFile>, StateError> {
         let read = |row: &Row<'_>| {
             Ok(HeldFile {
                 uri: row.get_ref(0)?.as_str()?.into(),
                 path: path(row, 1)?,
                 place: packs::place(row, 5)?,
                 length: row.get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
-                digests: codec::digests(row, 3)?,
+                digests: row::digests(row, 3)?,
                 id: row.get(4)?,
             })
         };
@@ -104,11 +97,7 @@ impl CopyState {
         page().map_err(|source| self.error(source))
     }
 
-    /// The resources whose paths a file system may take for the same as this one (D7).
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError> {
+    fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError> {
         let find = || {
             self.connection
                 .prepare_cached(&format!(
@@ -120,20 +109,7 @@ impl CopyState {
         find().map_err(|source| self.error(source))
     }
 
-    /// Returns the resource at a path, if it is the one that its URI maps to.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError> {
-        Ok(self.held_like(path)?.into_iter().find(|held| held.path == *path))
-    }
-
-    /// Returns the resource at a path, wherever its URI maps to. Looks at every row: for one that gave way to another
-    /// resource.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held_aside_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError> {
+    fn held_aside_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError> {
         let find = || {
             let sql = format!("SELECT {COLUMNS} FROM held WHERE path = ?1");
             self.connection.prepare_cached(&sql)?.query_row([path.as_str()], read).optional()
@@ -141,12 +117,7 @@ impl CopyState {
         find().map_err(|source| self.error(source))
     }
 
-    /// Visits the held resources in the order of the bytes of the paths, until `each` returns `false`; sorted outside
-    /// of memory.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError> {
+    fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError> {
         let mut read_all = || {
             let sql = format!("SELECT {COLUMNS} FROM held ORDER BY path");
             let mut statement = self.connection.prepare_cached(&sql)?;
@@ -161,41 +132,47 @@ impl CopyState {
         read_all().map_err(|source| self.error(source))
     }
 
-    /// Returns the number of resources that are held, in one set or in all.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held_count(&self, set: Option<SetId>) -> Result<u64, StateError> {
-        let count = match set {
-            None => self.connection.query_row("SELECT COUNT(*) FROM held", [], |row| row.get(0)),
-            Some(set) => self.connection.query_row(
-                "SELECT COUNT(*) FROM held WHERE sets & ?1 <> 0",
-                [set.mask()],
-                |row| row.get(0),
-            ),
-        };
+    fn held_count(&self) -> Result<u64, StateError> {
+        let count = self.connection.query_row("SELECT COUNT(*) FROM held", [], |row| row.get(0));
         count.map(i64::cast_unsigned).map_err(|source| self.error(source))
     }
 
-    /// Returns the number of resources that at least one of these sets holds.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held_in(&self, sets: &[SetId]) -> Result<u64, StateError> {
+    fn held_in(&self, sets: &[SetId]) -> Result<u64, StateError> {
         let mask = sets.iter().fold(0, |mask, set| mask | set.mask());
         let sql = "SELECT COUNT(*) FROM held WHERE sets & ?1 <> 0";
         let count = self.connection.query_row(sql, [mask], |row| row.get::<_, i64>(0));
         count.map(i64::cast_unsigned).map_err(|source| self.error(source))
     }
 
-    /// Bytes of all that is held. Reads every row.
-    ///
-    /// # Errors
-    /// If the state cannot be read.
-    pub(crate) fn held_bytes(&self) -> Result<u64, StateError> {
+    fn held_bytes(&self) -> Result<u64, StateError> {
         let sum =
             self.connection.query_row("SELECT COALESCE(SUM(length), 0) FROM held", [], |row| row.get(0));
         sum.map(i64::cast_unsigned).map_err(|source| self.error(source))
+    }
+
+    fn marks(&self) -> Result<Marks, StateError> {
+        Ok(Marks::before(self.next_id().map_err(|source| self.error(source))?))
+    }
+
+    fn meet(
+        &self,
+        set: SetId,
+        marks: &mut Marks,
+        part: &mut [Desired],
+        each: &mut Meet<'_>,
+    ) -> Result<Vec<Uri>, StateError> {
+        meet::meet(&self.connection, Meeting::new(set, marks, each), part)
+            .map_err(|source| self.error(source))
+    }
+
+    fn surplus_after(
+        &self,
+        set: SetId,
+        marks: &Marks,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<HeldResource>, StateError> {
+        meet::surplus_after(&self.connection, (set, marks), after, limit).map_err(|source| self.error(source))
     }
 }
 
@@ -203,7 +180,7 @@ impl CopyState {
 pub(super) struct Putting<'c>(CachedStatement<'c>);
 
 impl<'c> Putting<'c> {
-    pub(super) fn into(connection: &'c rusqlite::Connection) -> rusqlite::Result<Self> {
+    pub(super) fn into(connection: &'c Connection) -> rusqlite::Result<Self> {
         let sql = "INSERT INTO held (uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (uri) DO UPDATE SET sets = sets | excluded.sets, length = excluded.length,
@@ -240,8 +217,8 @@ impl<'c> Putting<'c> {
 
 /// New metadata of the bytes that are held already: validators and times; length and digests stay.
 pub(super) fn refresh(
-    connection: &rusqlite::Connection,
-    uri: &resourcesync::Uri,
+    connection: &Connection,
+    uri: &Uri,
     metadata: &ResourceMetadata,
 ) -> rusqlite::Result<()> {
     connection
@@ -260,18 +237,14 @@ pub(super) fn refresh(
     Ok(())
 }
 
-/// Whether the last modification of a held resource may be that of later bytes too.
-pub(super) fn set_racy(connection: &rusqlite::Connection, uri: &str, is_racy: bool) -> rusqlite::Result<()> {
+/// Notes if the last modification of a held resource may be that of later bytes too.
+pub(super) fn set_racy(connection: &Connection, uri: &str, is_racy: bool) -> rusqlite::Result<()> {
     connection.prepare_cached("UPDATE held SET racy = ?2 WHERE uri = ?1")?.execute((uri, is_racy))?;
     Ok(())
 }
 
 /// All links of a held resource, in place of those of before.
-pub(super) fn link(
-    connection: &rusqlite::Connection,
-    uri: &resourcesync::Uri,
-    links: &[resourcesync::Link],
-) -> rusqlite::Result<()> {
+pub(super) fn link(connection: &Connection, uri: &Uri, links: &[Link]) -> rusqlite::Result<()> {
     connection
         .prepare_cached("UPDATE held SET links = ?2 WHERE uri = ?1")?
         .execute((uri.as_str(), codec::links_text(links)))?;

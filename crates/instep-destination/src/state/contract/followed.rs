@@ -1,0 +1,111 @@
+//! What a copy follows: Sources, sets, documents, settings.
+
+use resourcesync::{Change, DateTime};
+
+use super::{Place, at as time, record, uri};
+use crate::state::{Checkpoint, DocumentRecord, Ledger, PassedEntry, SetId, StateError};
+
+pub(super) fn a_set_keeps_its_number_under_another_name(at: &Place) {
+    let mut state = at.open();
+    let [one, two] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
+    assert_ne!(one, two);
+    assert_eq!(state.set("http://h/one.xml").unwrap(), one);
+    state.rename_set("http://h/one.xml", "http://h/other.xml").unwrap();
+    state.rename_set("http://h/unknown.xml", "http://h/nothing.xml").unwrap();
+    drop(state);
+    let state = at.open();
+    assert_eq!(state.known_set("http://h/one.xml").unwrap(), None);
+    assert_eq!(state.known_set("http://h/other.xml").unwrap(), Some(one));
+    let names = [(one, "http://h/other.xml".to_owned()), (two, "http://h/two.xml".to_owned())];
+    assert_eq!(state.sets().unwrap(), names);
+}
+
+pub(super) fn a_copy_follows_as_many_sets_as_it_can_and_no_more(at: &Place) {
+    let mut state = at.open();
+    assert_eq!(state.free_set(1, "http://h/x").unwrap(), SetId(1));
+    for number in 0..SetId::MOST {
+        assert_eq!(state.set(&format!("http://h/{number}")).unwrap(), SetId(number));
+    }
+    let refused = state.set("http://h/more").unwrap_err();
+    assert!(matches!(refused, StateError::TooManySets { .. }), "{refused}");
+    assert!(refused.to_string().contains("http://h/more"));
+    assert_eq!(state.set("http://h/7").unwrap(), SetId(7));
+}
+
+pub(super) fn a_checkpoint_comes_back_as_it_was_committed(at: &Place) {
+    let mut state = at.open();
+    let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
+    assert_eq!(state.checkpoint(set).unwrap(), None);
+    let mut first = Checkpoint::new();
+    first.datetime = DateTime::parse("2013-01-03T10:00:00.123Z").ok();
+    let last = PassedEntry {
+        uri: uri("http://h/package.zip"),
+        datetime: DateTime::parse("2013-01-03").ok(),
+        change: Change::Updated,
+    };
+    let second = Checkpoint {
+        datetime: DateTime::parse("2013-01-03T10:00:01Z").ok(),
+        last: Some(last),
+        document: Some(uri("http://h/changelist.xml")),
+        position: 9,
+        leading: Some([7; 32]),
+        newest: Some(time(1_357_000_000)),
+    };
+    for checkpoint in [first, second] {
+        let mut ledger = Ledger::default();
+        ledger.checkpoints.insert(set, checkpoint.clone());
+        record(&mut *state, &ledger);
+        drop(state);
+        state = at.open();
+        assert_eq!(state.checkpoint(set).unwrap(), Some(checkpoint.clone()));
+        assert_eq!(state.checkpoint(other).unwrap(), None);
+        assert_eq!(state.reached(&[set, other]).unwrap(), checkpoint.datetime);
+    }
+}
+
+pub(super) fn documents_and_settings_are_replaced(at: &Place) {
+    let mut state = at.open();
+    let mut document = DocumentRecord::new(uri("http://h/changelist.xml"));
+    assert_eq!(state.document(&document.uri).unwrap(), None);
+    for digest in [None, Some([7; 32])] {
+        document.digest = digest;
+        document.etag = digest.map(|_| "\"x\"".into());
+        document.last_modified = digest.map(|_| "Thu, 01 Jan 1970 00:00:00 GMT".into());
+        document.at = digest.and_then(|_| DateTime::parse("2013-01-03T10:00:00.123Z").ok());
+        document.extra = digest.map(|_| "{\"note\":\"ü\"}".into());
+        let ledger = Ledger { documents: vec![document.clone()], ..Ledger::default() };
+        record(&mut *state, &ledger);
+        assert_eq!(state.document(&document.uri).unwrap(), Some(document.clone()));
+    }
+    assert_eq!(state.setting("url").unwrap(), None);
+    for value in ["http://h/", "http://other/"] {
+        state.set_setting("url", value).unwrap();
+        assert_eq!(at.open().setting("url").unwrap().as_deref(), Some(value));
+        // Who opened it last writes it.
+        state = at.open();
+    }
+}
+
+pub(super) fn urls_that_lead_to_the_same_sets_are_one_source(at: &Place) {
+    let mut state = at.open();
+    let [a, b, c] = ["http://a/l.xml", "http://b/l.xml", "http://c/l.xml"].map(|set| state.set(set).unwrap());
+    let one = state.found_source("http://a/", &[a]).unwrap();
+    let two = state.found_source("http://b/", &[b]).unwrap();
+    state.set_belongs_to(c, two).unwrap();
+    assert_eq!(state.sets_of(two).unwrap(), [b, c]);
+    assert_eq!(state.source("http://a/").unwrap(), Some(one));
+    let run = state.begin_run(time(0), "list", Some(one)).unwrap();
+    state.set_setting(&one.way_record(), "{}").unwrap();
+    // Another URL of the same Source: its record goes on under it, and the way to it is another one.
+    assert_eq!(state.found_source("http://a/index.html", &[a]).unwrap(), one);
+    assert_eq!(state.setting(&one.way_record()).unwrap(), None);
+    assert_eq!(state.source("http://a/").unwrap(), None);
+    // Two that turn out to be one: the runs of the one that is left without a set go with the other.
+    let mut ended = crate::state::LoggedRun::new(run, time(0), "list");
+    ended.finished = Some(time(1));
+    state.finish_run(&ended, &[]).unwrap();
+    assert_eq!(state.found_source("http://b/", &[a, b]).unwrap(), two);
+    assert_eq!(state.sources().unwrap(), [(two, "http://b/".to_owned())]);
+    assert_eq!(state.sets_of(two).unwrap(), [a, b, c]);
+    assert_eq!(state.last_ended_run(Some(two)).unwrap().unwrap().0, ended);
+}

@@ -1,0 +1,274 @@
+//! The door of the state: what each engine that keeps one does. The contract suite (`state/contract.rs`) runs against all
+//! of them.
+//!
+//! An engine blocks, and its methods can be called wherever a thread may. Rows come in pages or parts, never one at a
+//! time, so that neither a call through the door nor a round trip to a server is paid for each resource. URIs and paths
+//! are in the order of their bytes. Each method fails only if the state cannot be read or written, unless it says more.
+
+use std::{collections::VecDeque, fmt};
+
+use resourcesync::{DateTime, Uri};
+
+use super::{
+    Checkpoint, DocumentRecord, HeldFile, HeldResource, IntentId, Ledger, LoggedProblem, LoggedRun, Marks,
+    Operation, Owed, ReachedPoint, RunId, SetId, SourceId, StateError, Waits,
+};
+use crate::{
+    changes::CopyChange,
+    history::{PastRun, PendingRetry},
+    map::CopyPath,
+    plan::Desired,
+};
+
+/// Receives each desired state of a part with what is held of it; `true` if something named that before.
+pub(crate) type Meet<'a> = dyn FnMut(&Desired, Option<&HeldResource>, bool) + 'a;
+
+/// Reads what is held: one row for each resource.
+pub(crate) trait ReadHeld {
+    /// Returns the resource that is held of a URI.
+    fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError>;
+
+    /// Returns the next resources in order of their URIs, after one of them or from the start.
+    fn held_after(&self, after: Option<&str>, limit: usize) -> Result<Vec<HeldResource>, StateError>;
+
+    /// Returns the files of the next resources in order of their URIs.
+    fn files_after(&self, after: &str, limit: usize) -> Result<VecDeque<HeldFile>, StateError>;
+
+    /// Returns the resources whose paths a file system may take for the same as this one (D7), in order of their URIs.
+    fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError>;
+
+    /// Returns the resource at a path, if it is the one that its URI maps to.
+    fn held_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError> {
+        Ok(self.held_like(path)?.into_iter().find(|held| held.path == *path))
+    }
+
+    /// Returns the resource at a path, wherever its URI maps to. Looks at every row: for one that gave way to another
+    /// resource.
+    fn held_aside_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError>;
+
+    /// Visits the held resources in the order of the bytes of the paths, until `each` returns `false`; sorted outside
+    /// of memory.
+    fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError>;
+
+    /// Returns the number of all resources that are held.
+    fn held_count(&self) -> Result<u64, StateError>;
+
+    /// Returns the number of resources that at least one of these sets holds.
+    fn held_in(&self, sets: &[SetId]) -> Result<u64, StateError>;
+
+    /// Returns the bytes of all that is held. Reads every row.
+    fn held_bytes(&self) -> Result<u64, StateError>;
+
+    /// Returns marks for a run over a complete inventory: nothing is named yet.
+    fn marks(&self) -> Result<Marks, StateError>;
+
+    /// One part of a list meets what is held: each desired state once, in order of URIs, with what is held of it and
+    /// whether something named it before.
+    ///
+    /// The part is sorted here; what is held is read alongside it, by range. Give at most some 50,000 at a time.
+    /// Returns the resources that are held but not yet counted to the set: [`WriteGroups::join`] counts them.
+    fn meet(
+        &self,
+        set: SetId,
+        marks: &mut Marks,
+        part: &mut [Desired],
+        each: &mut Meet<'_>,
+    ) -> Result<Vec<Uri>, StateError>;
+
+    /// Returns the next held resources of a set that no part of its list has named.
+    fn surplus_after(
+        &self,
+        set: SetId,
+        marks: &Marks,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<HeldResource>, StateError>;
+}
+
+/// Reads what is pending: resources that a set wants and whose retry is left to the next run, and deletions that changes
+/// named.
+pub(crate) trait ReadPending {
+    /// Returns the next entries owed by a set, in order of URIs.
+    fn owed_after(&self, set: SetId, after: Option<&str>, limit: usize) -> Result<Vec<Owed>, StateError>;
+
+    /// Returns `true` if any set owes a resource.
+    fn is_owed(&self, uri: &str) -> Result<bool, StateError>;
+
+    /// Returns the number of entries that the sets of a Source owe, and those that belong to no Source.
+    fn owed_of(&self, source: SourceId) -> Result<u64, StateError>;
+
+    /// Returns the number of owed entries of all sets.
+    fn owed_count(&self) -> Result<u64, StateError>;
+
+    /// Returns the pending retries of all sets behind a URI, in order.
+    fn pending_retries(&self, after: &str, most: usize) -> Result<Vec<PendingRetry>, StateError>;
+
+    /// Returns when a set's resource was deleted. `None` if that is not known, or older than the inventory that was
+    /// applied.
+    fn gone(&self, set: SetId, uri: &str) -> Result<Option<DateTime>, StateError>;
+
+    /// Returns `true` if any deletion of a set is kept.
+    fn keeps_deletions(&self, set: SetId) -> Result<bool, StateError>;
+}
+
+/// Reads what a copy follows: Sources, their sets with checkpoints and documents, and settings of the copy.
+pub(crate) trait ReadFollowed {
+    /// Returns every set that the copy follows, with its name.
+    fn sets(&self) -> Result<Vec<(SetId, String)>, StateError>;
+
+    /// Returns the set of that name; `None` if the copy does not follow it.
+    fn known_set(&self, uri: &str) -> Result<Option<SetId>, StateError>;
+
+    /// Returns the number that a further set would get, after so many others that are not written either.
+    ///
+    /// Errors: also if the copy follows as many sets as it can.
+    fn free_set(&self, others: usize, uri: &str) -> Result<SetId, StateError> {
+        let next = self.sets()?.last().map_or(0, |(last, _)| usize::from(last.0) + 1);
+        match u8::try_from(next + others) {
+            Ok(free) if free < SetId::MOST => Ok(SetId(free)),
+            _ => Err(StateError::TooManySets { uri: uri.to_owned(), most: SetId::MOST }),
+        }
+    }
+
+    /// Returns the checkpoint of a set; `None` before its first baseline synchronization is complete.
+    fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError>;
+
+    /// Returns how far the copy is with some sets, which is as far as the one that is furthest behind; `None` before a
+    /// first synchronization.
+    fn reached(&self, sets: &[SetId]) -> Result<Option<DateTime>, StateError> {
+        let mut least: Option<DateTime> = None;
+        for set in sets {
+            let reached = self.checkpoint(*set)?.and_then(|checkpoint| checkpoint.datetime);
+            least = match (least, reached) {
+                (Some(a), Some(b)) if b.instant() < a.instant() => Some(b),
+                (a, b) => a.or(b),
+            };
+        }
+        Ok(least)
+    }
+
+    /// Returns the identity of a document when it was last read completely.
+    fn document(&self, uri: &Uri) -> Result<Option<DocumentRecord>, StateError>;
+
+    /// Returns a setting of the copy itself: the operator's URL, the base, a record.
+    fn setting(&self, name: &str) -> Result<Option<String>, StateError>;
+
+    /// Returns the Sources of the copy with their URLs, in the order in which they came.
+    fn sources(&self) -> Result<Vec<(SourceId, String)>, StateError>;
+
+    /// Returns the Source with a URL; `None` if no run has found one there.
+    fn source(&self, url: &str) -> Result<Option<SourceId>, StateError>;
+
+    /// Returns the sets of a Source.
+    fn sets_of(&self, source: SourceId) -> Result<Vec<SetId>, StateError>;
+}
+
+/// Reads the log: runs and their problems, and how far they came.
+pub(crate) trait ReadLog {
+    /// Returns the newest runs, the newest first.
+    fn past_runs(&self, most: usize) -> Result<Vec<PastRun>, StateError>;
+
+    /// Returns the last run that came to an end, over one Source or over any, and its problems.
+    fn last_ended_run(
+        &self,
+        of: Option<SourceId>,
+    ) -> Result<Option<(LoggedRun, Vec<LoggedProblem>)>, StateError>;
+
+    /// Returns the points since a time, the oldest first, and the last one before it.
+    fn reached_since(&self, since: DateTime) -> Result<Vec<ReachedPoint>, StateError>;
+}
+
+/// The state of a copy, to read: as the last committed group left it.
+pub(crate) trait ReadState:
+    ReadHeld + ReadPending + ReadFollowed + ReadLog + fmt::Debug + Send
+{
+    /// Names the state for messages: its file, or its URL without a password.
+    fn place(&self) -> String;
+
+    /// Returns another reader of the same state, for another thread.
+    fn reader(&self) -> Result<Box<dyn ReadState>, StateError>;
+
+    /// Returns the groups that were under way when the last run ended.
+    fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError>;
+
+    /// Returns the first changes that nobody has taken yet, in their order.
+    fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError>;
+}
+
+/// Writes what groups do. Invariant 5 lives here: a group and what is recorded with it is one transaction.
+pub(crate) trait WriteGroups {
+    /// Writes down what a group is going to do; durable when this returns, unless durability is off.
+    fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError>;
+
+    /// Takes over what a group has done, which comes in slices that follow each other, and forgets its intent.
+    fn commit_group(
+        &mut self,
+        intent: Option<IntentId>,
+        done: &[&[Operation]],
+        ledger: &Ledger,
+    ) -> Result<(), StateError>;
+
+    /// Sets the waiting of further commits. An engine may wait for more.
+    fn set_waits(&mut self, waits: Waits) -> Result<(), StateError>;
+
+    /// Makes all that was written durable, at the end of a run.
+    fn make_durable(&mut self) -> Result<(), StateError>;
+
+    /// Counts held resources to a set.
+    fn join(&mut self, set: SetId, uris: &[Uri]) -> Result<(), StateError>;
+
+    /// Forgets the deletions of a set before the time of an inventory that was applied. One of that very moment stays:
+    /// the inventory may have been made just before it.
+    fn forget_deletions(&mut self, set: SetId, inventory: DateTime) -> Result<(), StateError>;
+
+    /// From now on each change of the copy is kept until it is taken.
+    fn record_changes(&mut self);
+
+    /// Forgets what was taken: every change up to this sequence.
+    fn forget_changes(&mut self, last: i64) -> Result<(), StateError>;
+}
+
+/// Writes what belongs to no group: sets, Sources, settings and the log.
+pub(crate) trait WriteRecords {
+    /// Returns the set that a Capability List's URI (or whatever stands for it) names; made if it is new.
+    ///
+    /// Errors: also if the copy follows as many sets as it can.
+    fn set(&mut self, uri: &str) -> Result<SetId, StateError>;
+
+    /// Gives a set another name; nothing if the copy follows no set of the former one.
+    fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError>;
+
+    /// Sets a setting of the copy.
+    fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError>;
+
+    /// Records that a URL led to these sets. A Source that is followed already keeps its record under another URL; two
+    /// that turn out to be one become one.
+    fn found_source(&mut self, url: &str, sets: &[SetId]) -> Result<SourceId, StateError>;
+
+    /// Counts a set to a Source.
+    fn set_belongs_to(&mut self, set: SetId, source: SourceId) -> Result<(), StateError>;
+
+    /// Notes that a run begins; `None` for a Source that is not known yet.
+    fn begin_run(
+        &mut self,
+        started: DateTime,
+        what: &str,
+        source: Option<SourceId>,
+    ) -> Result<RunId, StateError>;
+
+    /// Notes which Source a run has found.
+    fn run_is_of(&mut self, run: RunId, source: SourceId) -> Result<(), StateError>;
+
+    /// Notes how a run ended, with its problems by kind.
+    fn finish_run(&mut self, run: &LoggedRun, problems: &[LoggedProblem]) -> Result<(), StateError>;
+
+    /// Notes how far the copy is at a time. Of the points of one minute the last is kept, so that a copy that follows
+    /// changes every second has no more of them than others.
+    fn note_reached(&mut self, point: ReachedPoint) -> Result<(), StateError>;
+}
+
+/// The state of a copy, to write: what only the [`Committer`](crate::commit::Committer) has.
+pub(crate) trait CopyState: ReadState + WriteGroups + WriteRecords {}
+
+/// The setting that keeps the URL below which paths are those of the URIs.
+pub(crate) const BASE: &str = "base";

@@ -1,0 +1,82 @@
+//! A state that cannot be used, and which failures are those of space or a disk.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+pub(crate) use instep_store::database::DatabaseError;
+use instep_store::database::is_storage_failure;
+
+/// A state that cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// The file cannot be opened, or was written by a newer version (exit code 10).
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The disk is full, read-only or failing (exit code 8).
+    #[error("Storage failed for the state {}", path.display())]
+    Storage {
+        /// The file.
+        path: PathBuf,
+        /// The reason that SQLite gives.
+        source: rusqlite::Error,
+    },
+    /// SQLite failed otherwise, or the file is damaged.
+    #[error("Cannot use the state {}", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// The reason that SQLite gives.
+        source: rusqlite::Error,
+    },
+    /// A record does not hold what any version of instep writes.
+    #[error(
+        "The record {name:?} in {place} cannot be read ({what}): restore the state from a backup, or rebuild it from the copy"
+    )]
+    Record {
+        /// The state, as [`ReadState::place`](super::ReadState::place) names it.
+        place: String,
+        /// The name of the record.
+        name: String,
+        /// The fault.
+        what: String,
+    },
+    /// A temporary file beside the state cannot be made or replaced.
+    #[error("Cannot write {}", path.display())]
+    Scratch {
+        /// The file, or its folder.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The copy follows as many sets as it can.
+    #[error("The copy follows {most} sets already: use another folder for {uri}")]
+    TooManySets {
+        /// The set that came on top.
+        uri: String,
+        /// The number that a copy takes.
+        most: u8,
+    },
+}
+
+impl StateError {
+    pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        if is_storage_failure(&source) {
+            Self::Storage { path, source }
+        } else {
+            Self::Sqlite { path, source }
+        }
+    }
+
+    /// Returns `true` if space or the disk is the cause (exit code 8).
+    pub fn is_storage(&self) -> bool {
+        match self {
+            Self::Database(error) => error.is_storage_failure(),
+            Self::Storage { .. } | Self::Scratch { .. } => true,
+            Self::Sqlite { .. } | Self::Record { .. } | Self::TooManySets { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The state as an SQLite file in `DIR/.instep/`.
+//!
+//! One connection writes, that of the [`Committer`](crate::commit::Committer); any number read beside it. Rows are met a
+//! part at a time and paged by key, so memory does not grow with their number.
+
+mod changes;
+mod followed;
+mod groups;
+mod held;
+mod log;
+mod meet;
+mod origins;
+mod packs;
+mod pending;
+mod records;
+pub(super) mod row;
+mod schema;
+mod sources;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use instep_store::database::{Beside, open_reader};
+use rusqlite::Connection;
+
+use super::{CopyState, IntentId, Operation, ReadState, StateError, Waits};
+use crate::{changes::CopyChange, records::operations};
+pub(crate) use origins::by_origin;
+
+/// The part of the file that a reading connection keeps in memory.
+const READER_CACHE_KIB: u32 = 4_096;
+
+/// The state of one copy in an SQLite file.
+#[derive(Debug)]
+pub(crate) struct SqliteState {
+    connection: Connection,
+    path: PathBuf,
+    waits: Option<Waits>,
+    records_changes: bool,
+    /// The file as it is read without being written; `None` for one that is written.
+    beside: Option<Arc<Beside>>,
+}
+
+impl SqliteState {
+    /// Opens or makes the file, bringing an older one up to date.
+    ///
+    /// # Errors
+    /// If it was written by a newer version, is damaged, or storage fails.
+    pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
+        Ok(Self::over(schema::SCHEMA.open(path)?, path))
+    }
+
+    /// Opens the file only to read it, also beside a run and without the lock of the copy. An older file stays as it
+    /// is: what is read is a migrated copy.
+    ///
+    /// # Errors
+    /// If there is none, it was written by a newer version, is damaged, or storage fails.
+    pub(crate) fn open_beside(path: &Path) -> Result<Self, StateError> {
+        Self::read(Arc::new(schema::SCHEMA.open_beside(path)?))
+    }
+
+    /// Opens the file of a copy that no run has, only to read it: neither the file nor its folder changes.
+    ///
+    /// # Errors
+    /// If there is none, it was written by a newer version, is damaged, or storage fails.
+    pub(crate) fn open_at_rest(path: &Path) -> Result<Self, StateError> {
+        Self::read(Arc::new(schema::SCHEMA.open_at_rest(path)?))
+    }
+
+    fn read(beside: Arc<Beside>) -> Result<Self, StateError> {
+        let state = Self::over(beside.connect(READER_CACHE_KIB)?, beside.path());
+        Ok(Self { beside: Some(beside), ..state })
+    }
+
+    fn over(connection: Connection, path: &Path) -> Self {
+        connection.set_prepared_statement_cache_capacity(64);
+        Self { connection, path: path.to_owned(), waits: None, records_changes: false, beside: None }
+    }
+
+    fn error(&self, source: rusqlite::Error) -> StateError {
+        StateError::sqlite(&self.path, source)
+    }
+
+    fn next_id(&self) -> rusqlite::Result<i64> {
+        groups::next_id(&self.connection)
+    }
+}
+
+impl ReadState for SqliteState {
+    fn place(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn reader(&self) -> Result<Box<dyn ReadState>, StateError> {
+        Ok(Box::new(match &self.beside {
+            Some(beside) => Self::read(Arc::clone(beside))?,
+            None => Self::over(open_reader(&self.path, READER_CACHE_KIB)?, &self.path),
+        }))
+    }
+
+    fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError> {
+        let read = || {
+            self.connection
+                .prepare("SELECT id, version, operations FROM intent ORDER BY id")?
+                .query_map([], |row| {
+                    let operations = operations::from_bytes(row.get(1)?, row.get_ref(2)?.as_bytes()?);
+                    Ok((IntentId(row.get(0)?), operations.map_err(|error| row::unreadable(2, error))?))
+                })?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|source| self.error(source))
+    }
+
+    fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError> {
+        changes::first(&self.connection, limit).map_err(|source| self.error(source))
+    }
+}
+
+impl CopyState for SqliteState {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! The merge of an inventory with the held rows, both in the order of their URIs.
+
+use std::cmp::Ordering;
+
+use resourcesync::Uri;
+use rusqlite::{Connection, Rows};
+
+use super::held;
+use crate::{
+    plan::Desired,
+    state::{HeldResource, Marks, Meeting, SetId},
+};
+
+/// After as many rows that nobody asked for, looking the next one up is cheaper than walking on.
+const PASSED_BEFORE_LOOKING_UP: usize = 24;
+
+/// Has a part meet the rows; returns those that join the set.
+pub(super) fn meet(
+    connection: &Connection,
+    mut meeting: Meeting<'_>,
+    part: &mut [Desired],
+) -> rusqlite::Result<Vec<Uri>> {
+    // Documents are in any order; one walk over both sides needs the order of the rows.
+    part.sort_by(|a, b| a.uri.cmp(&b.uri));
+    let sql = format!("SELECT {} FROM held WHERE uri >= ?1 ORDER BY uri", held::COLUMNS);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rest = &part[..];
+    while let Some(next) = rest.first() {
+        rest = walk(&mut meeting, &mut statement.query([next.uri.as_str()])?, rest)?;
+    }
+    Ok(meeting.joining())
+}
+
+/// Walks rows and part side by side; what is left of the part is to be looked up anew.
+fn walk<'p>(
+    meeting: &mut Meeting<'_>,
+    rows: &mut Rows<'_>,
+    part: &'p [Desired],
+) -> rusqlite::Result<&'p [Desired]> {
+    let mut passed = 0;
+    let mut index = 0;
+    while let Some(row) = rows.next()? {
+        let uri = row.get_ref(0)?.as_str()?;
+        while let Some(desired) = part.get(index) {
+            match uri.cmp(desired.uri.as_str()) {
+                Ordering::Less => break,
+                Ordering::Equal => {
+                    let held = held::read_with(row, desired.uri.clone())?;
+                    meeting.met(desired, &held);
+                    passed = 0;
+                }
+                Ordering::Greater => meeting.missed(desired),
+            }
+            index += 1;
+        }
+        passed += 1;
+        // A small list beside a large copy must not read all of the copy.
+        if index == part.len() || passed > PASSED_BEFORE_LOOKING_UP {
+            return Ok(&part[index..]);
+        }
+    }
+    part[index..].iter().for_each(|desired| meeting.missed(desired));
+    Ok(&[])
+}
+
+/// Returns the next rows of a set without a mark.
+pub(super) fn surplus_after(
+    connection: &Connection,
+    (set, marks): (SetId, &Marks),
+    after: Option<&str>,
+    limit: usize,
+) -> rusqlite::Result<Vec<HeldResource>> {
+    let sql = format!("SELECT {} FROM held WHERE uri > ?1 AND sets & ?2 <> 0 ORDER BY uri", held::COLUMNS);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query((after.unwrap_or_default(), set.mask()))?;
+    let mut surplus = Vec::new();
+    while let Some(row) = rows.next()? {
+        // Marks are bits in memory, so the rows are filtered here and not by SQL.
+        if !marks.has(row.get(1)?) {
+            surplus.push(held::read(row)?);
+        }
+        if surplus.len() == limit {
+            break;
+        }
+    }
+    Ok(surplus)
+}

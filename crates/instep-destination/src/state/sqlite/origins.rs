@@ -1,0 +1,56 @@
+//! The held resources, by the URIs of their originals.
+
+use std::path::Path;
+
+use resourcesync::Relation;
+
+use super::{SqliteState, held::Putting, packs};
+use crate::state::{CopyState, HeldResource, ReadState, ResourceMetadata, StateError};
+
+/// Rows read at a time.
+const PAGE: usize = 4_096;
+
+/// Copies the held resources of a state to one in a new file, each under the URI that its `via` names (LN-21) and with the
+/// last modification of the original. A resource without `via` keeps its URI. They belong to every set.
+///
+/// # Errors
+/// If the state cannot be read, or the file cannot be made.
+pub(crate) fn by_origin(state: &dyn ReadState, path: &Path) -> Result<Box<dyn CopyState>, StateError> {
+    let mut origins = SqliteState::open(path)?;
+    let next_id = state.marks()?.first_new();
+    let fill = |source| StateError::sqlite(path, source);
+    let transaction = origins.connection.transaction().map_err(fill)?;
+    let mut rows = Putting::into(&transaction).map_err(fill)?;
+    let mut after: Option<String> = None;
+    loop {
+        let page = state.held_after(after.as_deref(), PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.uri.as_str().to_owned());
+        for held in page {
+            let name = held.path.key_beside(&held.path);
+            let held = at_origin(held);
+            let place = (held.uri.as_str(), held.path.as_str(), name.as_deref());
+            rows.put(place, (held.id, held.sets), &held.metadata).map_err(fill)?;
+            packs::copy(&transaction, held.uri.as_str(), &held.place).map_err(fill)?;
+        }
+    }
+    drop(rows);
+    transaction
+        .execute("INSERT OR REPLACE INTO counter (name, value) VALUES ('next_id', ?1)", [next_id])
+        .map_err(fill)?;
+    transaction.commit().map_err(fill)?;
+    Ok(Box::new(origins))
+}
+
+fn at_origin(held: HeldResource) -> HeldResource {
+    let via = held.metadata.links.iter().find(|link| link.rel == Relation::Via).cloned();
+    let HeldResource { uri, path, place, metadata, id, is_racy, .. } = held;
+    let (uri, lastmod) = via.map_or((uri, metadata.lastmod), |via| (via.href, via.modified));
+    let metadata = ResourceMetadata {
+        length: metadata.length,
+        digests: metadata.digests,
+        lastmod,
+        ..ResourceMetadata::new()
+    };
+    HeldResource { uri, path, place, metadata, id, sets: HeldResource::SETS_UNKNOWN, is_racy }
+}
