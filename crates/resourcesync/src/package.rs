@@ -45,7 +45,7 @@ use member::Inflater;
 use crate::{
     document::Document,
     error::ReadError,
-    value::{PackagePath, PackagePathError},
+    value::{PackagePath, ValueError},
     xml::{Decoded, DocumentReader, ReadOptions},
 };
 
@@ -71,7 +71,7 @@ pub enum PackageError {
         /// The path.
         path: String,
         /// The reason.
-        source: PackagePathError,
+        source: ValueError,
     },
     /// The manifest cannot be read.
     #[error("Cannot read the manifest")]

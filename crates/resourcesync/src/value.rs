@@ -30,11 +30,11 @@ mod uri;
 
 pub use capability::Capability;
 pub use change::{Change, ChangeFreq};
-pub use datetime::{DateTime, DateTimeError, Precision};
+pub use datetime::{DateTime, Precision};
 pub use digest::{Algorithm, Digest, DigestBytes, DigestError, DigestValue, Digests};
 pub use error::ValueError;
 pub use hasher::Hasher;
 pub use media_type::MediaType;
-pub use package_path::{PackagePath, PackagePathError};
+pub use package_path::PackagePath;
 pub use relation::Relation;
 pub use uri::{Uri, UriError};

@@ -29,7 +29,17 @@ pub enum TimeSource {
 }
 
 impl ChangeTimes {
-    /// Judges a document. `now` bounds an open interval, if it is known.
+    /// Judges a document by its entries, which are looked at one after the other. `now` bounds an open interval, if it
+    /// is known.
+    ///
+    /// ```
+    /// use resourcesync::document::{ChangeList, ChangeTimes, TimeSource};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let list = ChangeList::new("2013-01-03T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
+    /// assert_eq!(ChangeTimes::judge(&list.header, &list.entries, None).source, TimeSource::Unknown);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn judge<'a>(
         header: &Header,
         entries: impl IntoIterator<Item = &'a Entry>,
@@ -50,20 +60,9 @@ impl ChangeTimes {
     }
 }
 
-/// Judges the times of a document while its entries pass, in constant memory (DIA-4).
-///
-/// ```
-/// use resourcesync::document::{ChangeList, ChangeTimesJudge, TimeSource};
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let list = ChangeList::new("2013-01-03T00:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
-/// let mut judge = ChangeTimesJudge::new(&list.header, None);
-/// list.entries.iter().for_each(|entry| judge.observe(entry));
-/// assert_eq!(judge.finish().source, TimeSource::Unknown);
-/// # Ok(())
-/// # }
-/// ```
+/// Judges the times of a document while its entries pass, in constant memory.
 #[derive(Clone, Debug)]
-pub struct ChangeTimesJudge {
+struct ChangeTimesJudge {
     dialect: Dialect,
     from: Option<DateTime>,
     until: Option<DateTime>,
@@ -103,7 +102,7 @@ impl Sequence {
 
 impl ChangeTimesJudge {
     /// Begins with the header. `now` bounds an open interval, if it is known.
-    pub fn new(header: &Header, now: Option<DateTime>) -> Self {
+    fn new(header: &Header, now: Option<DateTime>) -> Self {
         let md = header.metadata.as_ref();
         Self {
             dialect: header.dialect,
@@ -117,7 +116,7 @@ impl ChangeTimesJudge {
     }
 
     /// Takes the next entry.
-    pub fn observe(&mut self, entry: &Entry) {
+    fn observe(&mut self, entry: &Entry) {
         self.entries += 1;
         self.any_datetime |= entry.metadata.datetime.is_some();
         self.datetime.observe(entry.metadata.datetime, self.from, self.until);
@@ -125,7 +124,7 @@ impl ChangeTimesJudge {
     }
 
     /// Returns the judgement.
-    pub fn finish(self) -> ChangeTimes {
+    fn finish(self) -> ChangeTimes {
         let times = if self.any_datetime { self.datetime } else { self.lastmod };
         let falls = self.entries > 1 && times.complete && times.inside && times.always_falls;
         let newest_first = self.dialect.lists_newest_first() || falls;

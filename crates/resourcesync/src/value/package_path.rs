@@ -2,24 +2,14 @@
 
 use std::{fmt, str::FromStr};
 
+use super::ValueError;
+
 /// The place of a bitstream in its package: the `path` attribute (ATT-17), kept as written.
 ///
 /// It never becomes a file name: [`PackagePath::member`] is only looked up among the members of a package (ZIP-5,
 /// ZIP-7).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PackagePath(Box<str>);
-
-/// The reason why a path cannot name a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PackagePathError {
-    /// A segment is `..`, or the path is a drive or has a backslash.
-    #[error("The path leads out of the package")]
-    Outside,
-    /// Nothing is left after the leading slash, or the path has a control character.
-    #[error("The path names no member")]
-    Unusable,
-}
 
 impl PackagePath {
     /// Takes any text; [`PackagePath::member`] judges it.
@@ -41,24 +31,24 @@ impl PackagePath {
     ///
     /// # Errors
     /// If the path leads outside the package or names nothing.
-    pub fn member(&self) -> Result<&str, PackagePathError> {
+    pub fn member(&self) -> Result<&str, ValueError> {
         let mut rest = &*self.0;
         while let Some(shorter) = rest.strip_prefix('/').or_else(|| rest.strip_prefix("./")) {
             rest = shorter;
         }
         if rest.is_empty() || rest.chars().any(char::is_control) {
-            return Err(PackagePathError::Unusable);
+            return Err(ValueError::new(&self.0, "the name of a member"));
         }
         let drive = rest.as_bytes().get(1) == Some(&b':') && rest.as_bytes()[0].is_ascii_alphabetic();
         if drive || rest.contains('\\') || rest.split('/').any(|segment| segment == "..") {
-            return Err(PackagePathError::Outside);
+            return Err(ValueError::new(&self.0, "a path that stays in the package"));
         }
         Ok(rest)
     }
 }
 
 impl FromStr for PackagePath {
-    type Err = PackagePathError;
+    type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let path = Self::new(text);

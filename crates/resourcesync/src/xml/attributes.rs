@@ -9,7 +9,7 @@ use crate::{
     error::SyntaxErrorKind,
     finding::Severity,
     tables::misplaced,
-    value::{Capability, Change, DateTime, DateTimeError, DigestError, MediaType, PackagePath, Relation},
+    value::{Capability, Change, DateTime, DigestError, MediaType, PackagePath, Relation},
 };
 
 /// The attributes of an `rs:md` or `rs:ln` element. The reader knows which of the two it is.
@@ -182,19 +182,14 @@ fn change(value: &str, report: AttributeReport<'_>) -> Change {
 
 /// Reads a datetime, or reports why it cannot be read (ATT-22); a form that §7 does not recommend is reported (ATT-23).
 pub(super) fn datetime(name: &str, value: &str, report: AttributeReport<'_>) -> Option<DateTime> {
-    match DateTime::parse(value) {
+    match DateTime::read(value) {
         Ok(datetime) => {
             if !datetime.is_complete_utc() {
                 report("ATT-23", Severity::Warning, format!("{name} {value}"), "YYYY-MM-DDThh:mm:ssZ");
             }
             Some(datetime)
         }
-        Err(error) => {
-            let expected = match error {
-                DateTimeError::NoZone => "a time with a zone designator: Z or +hh:mm",
-                DateTimeError::Range => "a date and time that exist",
-                DateTimeError::Form => "a W3C datetime: YYYY-MM-DDThh:mm:ssZ",
-            };
+        Err(expected) => {
             report("ATT-22", Severity::Error, format!("{name} \"{value}\""), expected);
             None
         }
