@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use crate::{
     error::{HttpError, RequestPhase},
     flight::Flight,
-    hosts::Permit,
+    host::Permit,
     pool::PooledBody,
     rate::Rate,
     witness::BodyWitness,

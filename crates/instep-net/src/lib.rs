@@ -12,6 +12,7 @@ mod credentials;
 mod error;
 mod failure;
 mod flight;
+mod host;
 mod host_queue;
 mod hosts;
 mod options;

@@ -1,0 +1,178 @@
+//! One message and its answer: the turn at its host, the connection, the headers, what the status says about the host.
+
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::{Duration, SystemTime},
+};
+
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::Full;
+use resourcesync::Uri;
+use tokio::time::{Instant, timeout};
+
+use super::Client;
+use crate::{
+    body::Body,
+    connection::{Connection, OutgoingRequest},
+    connector::BoxError,
+    error::{HttpError, Refusal, RequestPhase, is_transient},
+    failure::ProtocolFailure,
+    host::Host,
+    origin::Origin,
+    pool::{ConnectionPool, PooledBody},
+    request::Request,
+    response::Response,
+    retry,
+    traffic::Traffic,
+    unconnected::connect_failure,
+    witness::Exchange,
+};
+
+impl Client {
+    /// Sends one message and returns its answer.
+    pub(super) async fn exchange(
+        &self,
+        request: &Request,
+        (headers, shown): (HeaderMap, Option<HeaderMap>),
+        uri: &Uri,
+        target: http::Uri,
+        at: &Origin,
+    ) -> Result<Response, HttpError> {
+        let shared = &*self.0;
+        let content = request.content.as_ref().map(|(content, _)| content.clone());
+        let mut message = http::Request::new(Full::new(content.unwrap_or_default()));
+        *message.method_mut() = request.method();
+        *message.uri_mut() = target;
+        *message.headers_mut() = headers;
+
+        let host = shared.hosts.get(at);
+        let permit = shared.hosts.admit(&host).await?;
+        shared.requests.fetch_add(1, Relaxed);
+        let asked = Instant::now();
+        let name = Arc::<str>::from(uri.as_str());
+        let flight = shared.flights.start(Arc::clone(&name), asked);
+        let answer = self.ask(&host, message, uri).await.inspect_err(|error| {
+            host.note(Traffic::unanswered);
+            tracing::debug!(uri = %uri.as_str(), %error, "request failed");
+            if matches!(error, HttpError::Timeout { .. }) {
+                host.timed_out();
+            }
+            if error.is_transient() {
+                host.failed();
+            }
+        })?;
+        let (head, incoming) = answer.into_parts();
+        let latency = asked.elapsed();
+        host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
+        self.judge(&host, uri, head.status, &head.headers, latency)?;
+        let witness = shared.options.witness.as_ref().zip(shown).map(|(witness, request_headers)| {
+            witness.answered(Exchange {
+                uri: uri.clone(),
+                method: request.method(),
+                request_headers,
+                status: head.status,
+                headers: head.headers.clone(),
+                at: SystemTime::now(),
+            })
+        });
+        let bandwidth = shared.bandwidth.clone();
+        let length = head.headers.get(header::CONTENT_LENGTH);
+        let length = length.and_then(|value| value.to_str().ok()?.parse().ok());
+        flight.answered(head.status.as_u16(), length);
+        let body = Body::new(incoming, name, shared.options.timeout, bandwidth, permit, flight);
+        let body = body.witnessed_by(witness);
+        Ok(Response { status: head.status, headers: head.headers, uri: uri.clone(), body })
+    }
+
+    /// Returns the headers that anybody may see: those without credentials.
+    pub(super) fn open_headers(
+        &self,
+        request: &Request,
+        own: &Origin,
+        at: &Origin,
+    ) -> Result<HeaderMap, Refusal> {
+        let mut headers = request.headers(own == at)?;
+        headers.insert(header::USER_AGENT, self.0.user_agent.clone());
+        Ok(headers)
+    }
+
+    /// Returns the headers of a message, with the credentials for where it goes.
+    pub(super) fn headers(&self, request: &Request, own: &Origin, at: &Origin) -> Result<HeaderMap, Refusal> {
+        let mut headers = self.open_headers(request, own, at)?;
+        if let Some(authorization) = self.0.connector.proxy_authorization().filter(|_| !at.is_secure()) {
+            headers.insert(header::PROXY_AUTHORIZATION, authorization.clone());
+        }
+        self.0.options.credentials.apply(at, &mut headers);
+        Ok(headers)
+    }
+
+    /// Sends a message over a connection that is open, or over a new one. There are two timeouts in a row, for the
+    /// connection and for the headers. If the host has closed a connection that was kept, nothing was sent, and another
+    /// one is used.
+    async fn ask(
+        &self,
+        host: &Host,
+        mut message: OutgoingRequest,
+        uri: &Uri,
+    ) -> Result<http::Response<PooledBody>, HttpError> {
+        let limit = self.0.options.timeout;
+        let slow = |phase| HttpError::Timeout { uri: uri.to_string(), phase, limit };
+        let pool = host.pool(&self.0.options.scope);
+        loop {
+            let kept = pool.take();
+            let is_new = kept.is_none();
+            let connection = match kept {
+                Some(connection) => connection,
+                None => timeout(limit, self.open(pool, message.uri().clone()))
+                    .await
+                    .map_err(|_| slow(RequestPhase::Connect))?
+                    .map_err(|error| connect_failure(uri, error))?,
+            };
+            let sent = timeout(limit, pool.send(connection, message)).await;
+            match sent.map_err(|_| slow(RequestPhase::Headers))? {
+                Ok(answer) => return Ok(answer),
+                Err(unanswered) => match unanswered.unsent {
+                    Some(unsent) if !is_new => message = unsent,
+                    _ => {
+                        let (uri, error) = (uri.to_string(), unanswered.error);
+                        let source = match error.is_parse() {
+                            true => ProtocolFailure::NotHttp.into(),
+                            false => error.into(),
+                        };
+                        return Err(HttpError::Transfer { uri, source });
+                    }
+                },
+            }
+        }
+    }
+
+    async fn open(&self, pool: &ConnectionPool, target: http::Uri) -> Result<Connection, BoxError> {
+        let connection = Connection::over(self.0.connector.connect(target).await?).await?;
+        pool.share(&connection);
+        Ok(connection)
+    }
+
+    /// Records what a status says about the host. Transient ones are errors.
+    fn judge(
+        &self,
+        host: &Host,
+        uri: &Uri,
+        status: StatusCode,
+        headers: &HeaderMap,
+        latency: Duration,
+    ) -> Result<(), HttpError> {
+        if !is_transient(status) {
+            host.succeeded(latency);
+            return Ok(());
+        }
+        let most = self.0.options.max_retry_after;
+        let retry_after = headers
+            .get(header::RETRY_AFTER)
+            .and_then(|value| retry::retry_after(value.to_str().ok()?, SystemTime::now(), most));
+        if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+            host.overloaded(status, retry_after);
+        }
+        host.failed();
+        Err(HttpError::Status { uri: uri.to_string(), status, retry_after })
+    }
+}
