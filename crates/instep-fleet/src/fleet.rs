@@ -4,6 +4,7 @@
 //! so that a killed process goes on where it was.
 
 mod alerting;
+mod figures;
 mod look;
 mod operating;
 mod state;
@@ -29,9 +30,9 @@ use crate::{
     FleetError, definition::SourceDefinition, name::SourceName, options::FleetOptions, record::FleetRecord,
     standing::FleetSource,
 };
+pub use figures::FleetFigures;
 use look::{LookOutcome, LookTask};
 pub use operating::SourceOperation;
-pub use state::FleetFigures;
 use state::FleetState;
 
 /// The time between two looks at the record, which commands write, and at the clock: the schedule counts in seconds.

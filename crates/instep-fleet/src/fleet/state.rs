@@ -1,55 +1,26 @@
 //! The fleet in memory: every Source with its standing, the queue, and the looks under way. It never waits; the record
 //! has everything that it decides.
 
+mod outcome;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
-    hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
 
 use instep_destination::{Client, Shutdown, SyncOptions, Traffic};
 use tokio::task::AbortHandle;
 
-use super::look::{LookOutcome, LookTask};
+use super::{figures::FleetFigures, look::LookTask};
 use crate::{
-    Alert, AlertKind, FleetError, LookSample,
-    alert::due,
-    definition::SourceDefinition,
-    name::SourceName,
-    options::FleetOptions,
-    record::FleetRecord,
-    schedule::{LookVerdict, SourceQueue},
-    standing::{FleetSource, SourceStanding},
+    FleetError, definition::SourceDefinition, name::SourceName, options::FleetOptions, record::FleetRecord,
+    schedule::SourceQueue, standing::FleetSource,
 };
 
 /// Seconds between two looks at a Source that announces one change after the other.
 const BETWEEN_PUSHED: i64 = 2;
 /// The least that a look may transfer when the disk is nearly full.
 const LEAST_GRANT: u64 = 1 << 20;
-
-/// Figures of a fleet since its process began.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FleetFigures {
-    /// Sources that are looked at now.
-    pub running: usize,
-    /// Sources that are due again and wait for a slot.
-    pub ready: usize,
-    /// Sources that were never visited and wait for a slot.
-    pub ready_new: usize,
-    /// Looks that ended, by exit code.
-    pub looks: BTreeMap<u8, u64>,
-    /// Resources that were created, updated or deleted.
-    pub changed: u64,
-    /// Bytes of resources that were transferred.
-    pub transferred: u64,
-    /// Bytes of all copies.
-    pub bytes: u64,
-    /// Hosts that are not asked for a while, each with the seconds that are left.
-    pub waiting: Vec<(String, u64)>,
-    /// The reason why no look begins.
-    pub held_back: Option<String>,
-}
 
 pub(super) struct FleetState {
     record: FleetRecord,
@@ -221,76 +192,6 @@ impl FleetState {
         }
     }
 
-    /// Writes down how a look ended, and when the next one is. `None` if the Source was forgotten meanwhile.
-    pub(super) fn finish(
-        &mut self,
-        name: &SourceName,
-        outcome: LookOutcome,
-        now: i64,
-    ) -> Result<Option<FleetSource>, FleetError> {
-        self.queue.done(name);
-        self.looks.remove(name);
-        let Some(source) = self.sources.get(name) else { return Ok(None) };
-        let mut source = FleetSource::clone(source);
-        source.running = None;
-        self.note(&mut source, &outcome, now);
-        let standing = &mut source.standing;
-        if let Some(kind) = due(standing, self.options.alert_after) {
-            standing.alerted = (kind != AlertKind::Recovered).then(|| kind.as_str().to_owned());
-            self.record.keep_alert(&Alert {
-                source: name.clone(),
-                url: source.definition.url.clone(),
-                kind,
-                text: standing.summary.clone(),
-                at: now,
-            })?;
-        }
-        if self.pushed.remove(name) && source.standing.failures == 0 {
-            source.standing.due = now.saturating_add(BETWEEN_PUSHED);
-        }
-        self.record.write(name, &source.standing)?;
-        if outcome.verdict.is_some() {
-            self.record.add_look(name, &sample(&source.standing, &outcome, now))?;
-        }
-        self.sources.insert(name.clone(), Arc::new(source.clone()));
-        self.enqueue(name);
-        Ok(Some(source))
-    }
-
-    /// Adds the outcome of a look to what is known of its Source.
-    fn note(&mut self, source: &mut FleetSource, outcome: &LookOutcome, now: i64) {
-        let standing = &mut source.standing;
-        standing.ended = Some(now);
-        standing.exit_code = Some(outcome.exit_code);
-        standing.summary.clone_from(&outcome.summary);
-        standing.sized = outcome.sized.or(standing.sized);
-        if let Some(verdict) = outcome.verdict {
-            let seed = (&source.definition.name, now);
-            let pacing = standing.pacing().after(
-                verdict,
-                &source.definition.cadence,
-                &self.options.pacing,
-                (now, hash(&seed)),
-            );
-            standing.pace(pacing);
-            if !matches!(verdict, LookVerdict::Failed | LookVerdict::Blocked) {
-                standing.pending = outcome.pending;
-                standing.checkpoint = outcome.checkpoint.or(standing.checkpoint);
-                // A first copy that a limit cut short is still a first copy.
-                if verdict != LookVerdict::More {
-                    standing.success = Some(now);
-                }
-            }
-        }
-        if let Some((held, bytes)) = outcome.holds {
-            self.figures.bytes = self.figures.bytes.saturating_sub(standing.bytes) + bytes;
-            (standing.held, standing.bytes) = (held, bytes);
-        }
-        *self.figures.looks.entry(outcome.exit_code).or_default() += 1;
-        self.figures.changed += outcome.changed;
-        self.figures.transferred += outcome.transferred;
-    }
-
     /// Returns the options by which the channels of a Source are found; `None` if they are not wanted, or listened to
     /// already.
     pub(super) fn to_watch(&self, source: &FleetSource) -> Option<SyncOptions> {
@@ -362,27 +263,8 @@ impl FleetState {
     }
 }
 
-fn sample(standing: &SourceStanding, outcome: &LookOutcome, now: i64) -> LookSample {
-    LookSample {
-        at: now,
-        exit_code: outcome.exit_code,
-        lag: standing.lag(now),
-        held: standing.held,
-        bytes: standing.bytes,
-        pending: standing.pending,
-        changed: outcome.changed,
-        transferred: outcome.transferred,
-    }
-}
-
 /// Returns a client whose connections and limits all looks share.
 fn client(options: &FleetOptions) -> Result<Client, FleetError> {
     // Each look has a scope of its own; the shared one is that of nobody.
     Ok(Client::new(options.access.http_options("file:")?)?)
-}
-
-fn hash(seed: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    seed.hash(&mut hasher);
-    hasher.finish()
 }

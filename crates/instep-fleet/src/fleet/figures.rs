@@ -1,0 +1,27 @@
+//! What a fleet has done since its process began.
+
+use std::collections::BTreeMap;
+
+/// Figures of a fleet since its process began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FleetFigures {
+    /// Sources that are looked at now.
+    pub running: usize,
+    /// Sources that are due again and wait for a slot.
+    pub ready: usize,
+    /// Sources that were never visited and wait for a slot.
+    pub ready_new: usize,
+    /// Looks that ended, by exit code.
+    pub looks: BTreeMap<u8, u64>,
+    /// Resources that were created, updated or deleted.
+    pub changed: u64,
+    /// Bytes of resources that were transferred.
+    pub transferred: u64,
+    /// Bytes of all copies.
+    pub bytes: u64,
+    /// Hosts that are not asked for a while, each with the seconds that are left.
+    pub waiting: Vec<(String, u64)>,
+    /// The reason why no look begins.
+    pub held_back: Option<String>,
+}
