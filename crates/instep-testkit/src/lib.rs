@@ -11,6 +11,7 @@ mod repository;
 mod server;
 mod source;
 mod tree;
+mod waiting;
 
 pub use clock::TestClock;
 pub use program::{Run, example, instep};
@@ -18,3 +19,4 @@ pub use repository::{FakeRecord, FakeRepository, RepositoryFault, RepositoryLayo
 pub use server::{Server, free_port};
 pub use source::{FakeSource, Fault, Layout, Page, ReceivedRequest};
 pub use tree::{Tree, compare};
+pub use waiting::{LONG, ended, wait_for, wait_for_part, wait_until};

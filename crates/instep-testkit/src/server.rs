@@ -5,9 +5,9 @@ use std::{
     net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
-    thread,
-    time::Duration,
 };
+
+use crate::wait_for;
 
 /// Somebody else's web server over a folder, on a free port of 127.0.0.1; it ends when dropped.
 #[derive(Debug)]
@@ -44,20 +44,19 @@ impl Server {
     /// Starts a command that will listen on a port, and waits until it does.
     ///
     /// # Errors
-    /// When it ends, or does not listen within a minute.
+    /// When it ends.
+    ///
+    /// # Panics
+    /// If it does not listen after [`LONG`](crate::LONG).
     pub fn start(command: &mut Command, port: u16) -> io::Result<Self> {
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut server = Self { child: quiet.spawn()?, port };
-        for _ in 0..6000 {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Ok(server);
-            }
-            if let Some(status) = server.child.try_wait()? {
-                return Err(io::Error::other(format!("{command:?} ended: {status}")));
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        Err(io::Error::other(format!("{command:?} does not listen")))
+        wait_for(|| match (TcpStream::connect(("127.0.0.1", port)), server.child.try_wait()) {
+            (Ok(_), _) => Ok(Ok(())),
+            (_, Ok(Some(status))) => Ok(Err(io::Error::other(format!("{command:?} ended: {status}")))),
+            (Err(_), _) => Err(format!("{command:?} does not listen")),
+        })?;
+        Ok(server)
     }
 
     /// The URL of its root, with a final slash.

@@ -6,11 +6,11 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    thread,
-    time::Duration,
 };
 
-use instep_testkit::{FakeRecord, FakeRepository, RepositoryFault, Run, Server, free_port, instep, peers};
+use instep_testkit::{
+    FakeRecord, FakeRepository, RepositoryFault, Run, Server, free_port, instep, peers, wait_until,
+};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/oai").join(name)
@@ -129,10 +129,10 @@ fn a_harvest_that_is_killed_goes_on_where_it_was() {
         command
     };
     let mut child = publish().spawn().unwrap();
-    while !fake.take_requests().iter().any(|request| request.contains("0%2120%21")) {
-        thread::sleep(Duration::from_millis(20));
+    wait_until("the part that is not answered is asked for", || {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-    }
+        fake.take_requests().iter().any(|request| request.contains("0%2120%21"))
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(records(place.path()), 20);

@@ -6,11 +6,9 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    thread,
-    time::{Duration, Instant},
 };
 
-use instep_testkit::{Run, Server, Tree, free_port, instep, peers};
+use instep_testkit::{Run, Server, Tree, free_port, instep, peers, wait_for};
 use tempfile::TempDir;
 
 /// A way to publish that the documentation describes: its name, options of the command line, and `instep.toml`.
@@ -241,22 +239,11 @@ fn every_served_configuration_replays_to_the_files() {
             }
             let mut verify = Command::new(&python);
             verify.arg(oracle("verify.py")).args(["--base", &server.url(), "--tree"]).arg(place.files());
-            let deadline = Instant::now() + Duration::from_secs(30);
-            loop {
-                let run = Run::of(&mut verify);
-                if run.code == Some(0) {
-                    break;
-                }
-                // Changes are published after a moment; then nothing may differ.
-                assert!(
-                    Instant::now() < deadline,
-                    "{}, round {round}: {}{}",
-                    configuration.0,
-                    run.stdout,
-                    run.stderr
-                );
-                thread::sleep(Duration::from_millis(100));
-            }
+            // Changes are published after a moment; then nothing may differ.
+            wait_for(|| match Run::of(&mut verify) {
+                Run { code: Some(0), .. } => Ok(()),
+                run => Err(format!("{}, round {round}: {}{}", configuration.0, run.stdout, run.stderr)),
+            });
         }
         drop(server);
         assert!(!Tree::of(&place.files()).names().is_empty());

@@ -9,14 +9,11 @@ use std::{
     process::{Child, ChildStdout, Command, Stdio},
     sync::mpsc,
     thread,
-    time::Duration,
 };
 
+use instep_testkit::LONG;
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// No wait is longer.
-const LONG: Duration = Duration::from_secs(60);
 
 /// The time within which a watchdog wants a sign, in microseconds.
 const WATCHDOG: &str = "200000";

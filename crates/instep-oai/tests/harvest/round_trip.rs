@@ -14,7 +14,7 @@ use instep_source::{
     Content, NoMonitor, PublishMonitor, PublishOptions, publish,
     serve::{ServeOptions, serve},
 };
-use instep_testkit::{FakeRecord, FakeRepository, Run};
+use instep_testkit::{FakeRecord, FakeRepository, Run, wait_for};
 use tokio::sync::oneshot;
 
 use crate::harvested;
@@ -68,13 +68,10 @@ impl Served {
 
     /// Waits until a request is answered with a text.
     fn wait_for(&self, query: &str, text: &str) {
-        for _ in 0..600 {
-            if self.oai(query).contains(text) {
-                return;
-            }
-            thread::sleep(Duration::from_millis(100));
-        }
-        panic!("{text} is not in the answer to {query}: {}", self.oai(query));
+        wait_for(|| match self.oai(query) {
+            answer if answer.contains(text) => Ok(()),
+            answer => Err(format!("{text} is not in the answer to {query}: {answer}")),
+        });
     }
 }
 

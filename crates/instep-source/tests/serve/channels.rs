@@ -6,12 +6,13 @@ use std::{
     net::TcpStream,
 };
 
+use instep_testkit::LONG;
 use resourcesync::{Capability, Change, DocumentReader, Entry, Header, ReadOptions, Relation};
 use tokio_tungstenite::tungstenite::{Error, Message, WebSocket, client, protocol::frame::coding::CloseCode};
 
 use super::{
     raw::{connect, get, request},
-    server::{LONG, Server, folder},
+    server::{Server, folder},
 };
 
 const CHANGES: &str = "resourcesync/change-notification";

@@ -3,27 +3,20 @@
 use std::{
     fs,
     sync::{Arc, Mutex},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 
 use instep_source::{
     ErrorKind, NoMonitor, PublishMonitor, PublishProblem, publish,
     serve::{ServeOptions, Source},
 };
+use instep_testkit::wait_until;
 use tokio_tungstenite::tungstenite::{Message, client};
 
 use super::{
     raw::{self, connect, get, request},
-    server::{LONG, Server, folder},
+    server::{Server, folder},
 };
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let until = Instant::now() + LONG;
-    while !is_so() {
-        assert!(Instant::now() < until, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 /// Starts a Source and returns its problems, or the error for which it did not start.
 fn started(options: ServeOptions) -> Result<Vec<PublishProblem>, instep_source::Error> {

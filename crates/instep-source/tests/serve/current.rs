@@ -15,10 +15,11 @@ use instep_source::{
     Content, Error, PublishMonitor,
     serve::{ServeOptions, serve},
 };
+use instep_testkit::LONG;
 
 use super::{
     raw::{get, request},
-    server::{LONG, Server, folder},
+    server::{Server, folder},
 };
 
 #[test]

@@ -19,5 +19,6 @@ mod raw;
 mod semantics;
 mod server;
 mod silent;
+mod subscriber;
 mod tls;
 mod versions;

@@ -6,6 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use instep_testkit::wait_until;
 use tempfile::TempDir;
 
 use super::{
@@ -255,12 +256,12 @@ impl Nginx {
         command.env("PATH", "/usr/sbin:/usr/local/sbin:/usr/bin:/bin");
         command.arg("-c").arg(&path).arg("-e").arg(state.path().join("error"));
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-        while std::net::TcpStream::connect(address).is_err() {
+        wait_until("nginx listens", || {
             if process.try_wait().unwrap().is_some() {
                 panic!("nginx ended: {}", fs::read_to_string(state.path().join("error")).unwrap_or_default());
             }
-            std::thread::yield_now();
-        }
+            std::net::TcpStream::connect(address).is_ok()
+        });
         Some(Self { address, process, _folders: [state, root] })
     }
 }

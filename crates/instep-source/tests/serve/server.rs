@@ -10,13 +10,11 @@ use std::{
 };
 
 use instep_source::{Error, PublishMonitor, serve::ServeOptions};
+use instep_testkit::LONG;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
 use super::raw::get;
-
-/// No wait in a test is longer.
-pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,

@@ -10,6 +10,7 @@ use std::{
 
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use instep_source::serve::ServeOptions;
+use instep_testkit::wait_until;
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     pki_types::{CertificateDer, ServerName, pem::PemObject},
@@ -88,9 +89,7 @@ fn a_certificate_is_renewed_at_hangup_and_connections_go_on() {
     fs::copy(data("second.key"), certificates.path().join("key.pem")).unwrap();
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP).unwrap();
     let second = CertificateDer::from_pem_file(data("second.pem")).unwrap();
-    while get(&server).1 != second.as_ref() {
-        std::thread::yield_now();
-    }
+    wait_until("the new certificate is used", || get(&server).1 == second.as_ref());
     assert_ne!(first, second.as_ref());
 }
 

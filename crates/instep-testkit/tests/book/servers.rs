@@ -6,10 +6,9 @@ use std::{
     net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
-use instep_testkit::{Run, free_port, instep, peers};
+use instep_testkit::{Run, free_port, instep, peers, wait_until};
 use tempfile::TempDir;
 
 use crate::pages::text;
@@ -46,11 +45,7 @@ impl WebServer {
         command.args(&arguments[1..]).arg(&file).current_dir(folder.path());
         command.env("HOME", folder.path()).stdin(Stdio::null()).stdout(Stdio::null());
         let server = Self { folder, port, process: command.spawn().unwrap() };
-        let until = Instant::now() + Duration::from_secs(60);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(Instant::now() < until, "{language} does not answer");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until(&format!("{language} answers"), || TcpStream::connect(("127.0.0.1", port)).is_ok());
         server
     }
 

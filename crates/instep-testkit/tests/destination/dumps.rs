@@ -1,7 +1,7 @@
 //! Baseline synchronization with Resource Dumps.
 
 use instep_destination::{Strategy, Via};
-use instep_testkit::{FakeSource, Fault, Layout};
+use instep_testkit::{FakeSource, Fault, Layout, wait_until};
 
 use crate::support::{Copy, many, three};
 
@@ -74,10 +74,10 @@ fn a_package_is_read_while_it_arrives() {
     std::thread::scope(|scope| {
         let syncing = scope.spawn(|| copy.sync_with(|options| options.via = Via::Dump));
         // The package itself is one of them.
-        while staged(&copy) < 20 {
+        wait_until("20 files are staged", || {
             assert!(!syncing.is_finished(), "nothing was staged before the end");
-            std::thread::yield_now();
-        }
+            staged(&copy) >= 20
+        });
         assert_eq!(copy.read("n/00000.txt"), None, "nothing counts before the directory is there");
         copy.source.release();
         let run = syncing.join().unwrap();

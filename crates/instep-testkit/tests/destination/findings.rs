@@ -1,10 +1,10 @@
 //! Sources that no standard layout resembles, each by the id of what was found with it (`docs/threats.md`).
 
-use instep_destination::{Coverage, Error, Guard, MaxDelete, SyncOptions, Via};
+use instep_destination::{Coverage, Error, Guard, MaxDelete, Via};
 use instep_testkit::{FakeSource, Fault, Layout, Tree};
 use resourcesync::{Entry, Uri};
 
-use crate::support::{Copy, Run, many};
+use crate::support::{Copy, Run, in_step, many};
 
 const SPACES: &str =
     "xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'";
@@ -32,11 +32,6 @@ fn refused(run: &Run) -> Option<Guard> {
 
 fn strip(source: &FakeSource, path: &str, attributes: &'static [&'static str]) {
     source.rewrite(path, move |text| without(&text, attributes));
-}
-
-fn in_step(copy: &Copy, run: &Run) {
-    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
-    assert_eq!(copy.differences(), [""; 0]);
 }
 
 #[test]
@@ -248,53 +243,6 @@ fn b6_what_a_newer_inventory_no_longer_names_is_no_longer_pending() {
     assert_eq!(run.report().owed, 0);
 }
 
-/// Publishes a Source Description over two sets of one resource each.
-fn two_sets(source: &FakeSource) {
-    let document = |capability: &str, entries: String| {
-        format!(
-            "<urlset {SPACES}><rs:md capability='{capability}' at='2026-01-02T00:00:00Z'/>{entries}</urlset>"
-        )
-    };
-    let entry = |path: &str, capability: &str| {
-        format!("<url><loc>{}</loc><rs:md capability='{capability}'/></url>", source.url(path))
-    };
-    let description = entry("one.xml", "capabilitylist") + &entry("two.xml", "capabilitylist");
-    source.serve(".well-known/resourcesync", document("description", description));
-    for (name, resource) in [("one", "a.txt"), ("two", "b.txt")] {
-        let list = format!("{name}-list.xml");
-        source.serve(&format!("{name}.xml"), document("capabilitylist", entry(&list, "resourcelist")));
-        let resource = format!("<url><loc>{}</loc></url>", source.url(resource));
-        source.serve(&list, document("resourcelist", resource));
-    }
-}
-
-#[test]
-fn a9_an_index_over_capability_lists_leads_to_all_of_them() {
-    let copy = Copy::of_three();
-    two_sets(&copy.source);
-    let member = |name: &str| format!("<sitemap><loc>{}</loc></sitemap>", copy.source.url(name));
-    let members = member("one.xml") + &member("two.xml");
-    let index =
-        format!("<sitemapindex {SPACES}><rs:md capability='capabilitylist'/>{members}</sitemapindex>");
-    copy.source.serve("capabilities.xml", index);
-    let url = copy.source.url("capabilities.xml");
-    let run = copy.sync_with(|options| options.url = url);
-    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
-    assert_eq!(Tree::of(&copy.dir()).names(), ["a.txt", "b.txt"]);
-}
-
-#[test]
-fn b10_a_set_that_is_lost_is_a_problem() {
-    for fault in [Fault::Status(404), Fault::Status(500)] {
-        let copy = Copy::of_three();
-        two_sets(&copy.source);
-        copy.source.fail_always("two.xml", fault);
-        let run = copy.sync();
-        assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
-        assert_eq!(Tree::of(&copy.dir()).names(), ["a.txt"]);
-    }
-}
-
 #[test]
 fn b14_an_inventory_that_was_rewritten_within_its_second_is_read() {
     let copy = Copy::laid_out(|layout| layout.change_list = false);
@@ -311,56 +259,6 @@ fn b14_an_inventory_that_was_rewritten_within_its_second_is_read() {
     copy.source.put("a.txt", "changed within the second");
     copy.source.snapshot();
     in_step(&copy, &copy.sync());
-}
-
-#[test]
-fn b15_a_list_that_moves_with_each_edition_is_one_set() {
-    let copy = Copy::laid_out(|layout| layout.change_list = false);
-    let latest = |edition: &str| {
-        let list = String::from_utf8(copy.source.document("resourcelist.xml").unwrap()).unwrap();
-        let up = list.find("<rs:ln").map_or(list.clone(), |from| {
-            let end = from + list[from..].find("/>").unwrap() + 2;
-            format!("{}{}", &list[..from], &list[end..])
-        });
-        copy.source.serve(edition, up);
-        copy.source.fail_always("latest.xml", Fault::Redirect(copy.source.url(edition)));
-    };
-    let url = copy.source.url("latest.xml");
-    let sync = || {
-        copy.sync_with(|options: &mut SyncOptions| {
-            options.url = url.clone();
-            options.delete = true;
-        })
-    };
-    latest("first.xml");
-    assert_eq!(sync().exit_code(), 0);
-    copy.source.delete("a.txt");
-    copy.source.snapshot();
-    latest("second.xml");
-    let run = sync();
-    in_step(&copy, &run);
-    assert_eq!(run.report().deleted, 1);
-}
-
-#[test]
-fn b16_what_one_set_drops_and_another_holds_is_no_deletion() {
-    let copy = Copy::of(FakeSource::start().with_resources(many(40)));
-    let list = |name: &str, second: u32, count: usize| {
-        let resource = |(path, _): (String, String)| {
-            format!("<url><loc>{}</loc><lastmod>2026-01-01T00:00:00Z</lastmod></url>", copy.source.url(&path))
-        };
-        let resources: String = many(count).into_iter().map(resource).collect();
-        let root = format!("<rs:md capability='resourcelist' at='2026-01-02T00:00:{second:02}Z'/>");
-        copy.source.serve(name, format!("<urlset {SPACES}>{root}{resources}</urlset>"));
-    };
-    two_sets(&copy.source);
-    list("one-list.xml", 0, 40);
-    list("two-list.xml", 0, 40);
-    assert_eq!(copy.sync().exit_code(), 0);
-    list("one-list.xml", 1, 1);
-    let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), run.report().deleted), (0, 0), "{:?}", run.heard);
-    assert_eq!(Tree::of(&copy.dir()).names().len(), 40);
 }
 
 #[test]

@@ -4,14 +4,14 @@ use std::{
     fs::{self, File},
     path::Path,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use instep_destination::{
     AuditOptions, Event, Monitor, Outcome, Shutdown, SyncOptions, SyncReport, TestMonitor, Via, VoidMonitor,
     audit, sync,
 };
-use instep_testkit::{FakeSource, Fault};
+use instep_testkit::{FakeSource, Fault, wait_for_part, wait_until};
 
 use crate::support::{Copy, runtime};
 
@@ -116,6 +116,12 @@ fn b12_an_audit_that_is_stopped_during_a_document_is_interrupted() {
     }
 }
 
+/// Returns `true` if this process has the file open.
+fn is_open(file: &Path) -> bool {
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap().filter_map(Result::ok);
+    descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok()).any(|target| target == file)
+}
+
 #[test]
 fn b12_hashing_ends_within_a_file() {
     let copy = Copy::of_three();
@@ -126,7 +132,8 @@ fn b12_hashing_ends_within_a_file() {
     let end = options.shutdown.clone();
     let report = thread::scope(|scope| {
         let running = scope.spawn(|| runtime().block_on(audit(&options, &VoidMonitor)));
-        thread::sleep(Duration::from_millis(200));
+        let file = copy.dir().join("a.txt");
+        wait_until("the file is hashed", || is_open(&file));
         end.request();
         running.join().unwrap().unwrap()
     });
@@ -140,20 +147,6 @@ fn b12_hashing_ends_within_a_file() {
         options.max_duration = Some(Duration::from_millis(500));
     });
     assert_eq!((repair.report().outcome, repair.exit_code()), (Outcome::BudgetSpent, 9));
-}
-
-/// Waits until a copy keeps this many bytes of a resource that has not arrived.
-fn wait_for_part(copy: &Path, bytes: u64) {
-    let kept = || -> Option<u64> {
-        let files = fs::read_dir(copy.join(".instep/staging")).ok()?.filter_map(Result::ok);
-        let parts = files.filter(|file| file.file_name().to_string_lossy().starts_with("part-"));
-        parts.filter_map(|file| Some(file.metadata().ok()?.len())).max()
-    };
-    let until = Instant::now() + Duration::from_secs(60);
-    while kept() < Some(bytes) {
-        assert!(Instant::now() < until, "only {:?} of {bytes} bytes are kept", kept());
-        thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]

@@ -113,3 +113,8 @@ pub(crate) fn zipped<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -
     }
     zip.finish().unwrap().into_inner()
 }
+
+pub(crate) fn in_step(copy: &Copy, run: &Run) {
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use instep_testkit::{Run, Server, Tree, free_port, generate, instep};
+use instep_testkit::{Run, Server, Tree, free_port, generate, instep, wait_until};
 
 /// Starts a command that serves; it listens when its first publication is complete.
 fn listening<'a>(arguments: impl IntoIterator<Item = &'a str>, folder: &Path) -> Server {
@@ -13,17 +13,6 @@ fn listening<'a>(arguments: impl IntoIterator<Item = &'a str>, folder: &Path) ->
 
 fn get(url: &str) -> String {
     Run::of(Command::new("curl").args(["-sf", url])).stdout
-}
-
-/// Looks until it is so.
-fn until(mut is_so: impl FnMut() -> bool) {
-    for _ in 0..100_000 {
-        if is_so() {
-            return;
-        }
-        std::thread::yield_now();
-    }
-    panic!("it never came");
 }
 
 fn sync(url: &str, copy: &Path) -> Run {
@@ -70,7 +59,9 @@ fn changes_flow_through_a_relay_with_equal_bytes_and_links_to_the_original() {
     fs::write(files.join("d0000/new.txt"), "new").unwrap();
     fs::write(files.join("d0000/f0000001.txt"), "other bytes").unwrap();
     fs::remove_file(files.join("d0000/f0000002.txt")).unwrap();
-    until(|| chain.b_says(&["change=\"created\"", "change=\"updated\"", "change=\"deleted\""]));
+    wait_until("B lists the changes", || {
+        chain.b_says(&["change=\"created\"", "change=\"updated\"", "change=\"deleted\""])
+    });
     let _ = sync(&chain.b.url(), &copy).with_code(0);
     assert_eq!(Tree::of(&files), Tree::of(&copy));
 
@@ -91,7 +82,7 @@ fn changes_flow_through_a_relay_with_equal_bytes_and_links_to_the_original() {
     assert!(!told_by_c.contains(&chain.b.url()), "nothing of C speaks of B: {told_by_c}");
 
     fs::write(files.join("d0000/new.txt"), "newer than that").unwrap();
-    until(|| audit().code == Some(20));
+    wait_until("the audit finds the difference", || audit().code == Some(20));
     let wrong = audit().stdout;
     assert!(wrong.contains(&format!("~ {}d0000/new.txt", chain.a.url())), "{wrong}");
 }

@@ -1,13 +1,8 @@
 //! `--events` and `--on-change`: changes as JSON lines, each after its commit.
 
-use std::{
-    fs,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path};
 
-use instep_testkit::{FakeSource, Run, instep};
+use instep_testkit::{FakeSource, Run, ended, instep, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -82,24 +77,11 @@ fn r3_a_command_that_hangs_does_not_keep_a_run_from_ending_and_is_told_again() {
     let source = FakeSource::start().with_resources([("a.txt", "one")]);
     let mut run = instep(["sync", &source.url(""), "copy", "--on-change", "touch begun; sleep 1000"]);
     let mut run = run.current_dir(dir.path()).spawn().unwrap();
-    let until = Instant::now() + Duration::from_secs(120);
-    while !dir.path().join("begun").exists() {
-        assert!(Instant::now() < until, "the command was not started");
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the command is started", || dir.path().join("begun").exists());
     let pid = rustix::process::Pid::from_child(&run);
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     // It would sleep for longer than the test may take.
-    let status = loop {
-        if let Some(status) = run.try_wait().unwrap() {
-            break status;
-        }
-        if Instant::now() > until {
-            run.kill().unwrap();
-        }
-        thread::sleep(Duration::from_millis(10));
-    };
-    assert!(status.code().is_some(), "it had to be killed");
+    assert!(ended(&mut run).code().is_some(), "it had to be killed");
     let _ = sync(&source, dir.path(), &["--on-change", "cat > again"]).with_code(0);
     let text = fs::read_to_string(dir.path().join("again")).unwrap();
     assert_eq!(told(&text), pairs(&[("created", "a.txt")]));

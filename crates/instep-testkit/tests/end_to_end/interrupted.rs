@@ -1,28 +1,8 @@
 //! Runs of the program that a signal ends.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::process::{Command, Stdio};
 
-use instep_testkit::{FakeSource, Fault, Run, Tree, instep};
-
-/// Waits until a copy keeps this many bytes of a resource that has not arrived.
-fn wait_for_part(copy: &Path, bytes: u64) {
-    let kept = || -> Option<u64> {
-        let files = fs::read_dir(copy.join(".instep/staging")).ok()?.filter_map(Result::ok);
-        let parts = files.filter(|file| file.file_name().to_string_lossy().starts_with("part-"));
-        parts.filter_map(|file| Some(file.metadata().ok()?.len())).max()
-    };
-    let until = Instant::now() + Duration::from_secs(60);
-    while kept() < Some(bytes) {
-        assert!(Instant::now() < until, "only {:?} of {bytes} bytes are kept", kept());
-        thread::sleep(Duration::from_millis(10));
-    }
-}
+use instep_testkit::{FakeSource, Fault, Run, Tree, instep, wait_for_part};
 
 #[test]
 fn finding_d9_half_a_resource_outlives_every_signal_and_the_rest_is_asked_for() {

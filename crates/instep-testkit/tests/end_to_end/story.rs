@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use instep_testkit::{Run, Tree, free_port, generate, instep, peers};
+use instep_testkit::{Run, Tree, free_port, generate, instep, peers, wait_until};
 
 /// `instep serve` over a folder; killed when dropped.
 struct Serving {
@@ -21,10 +21,10 @@ impl Serving {
         let silent = command.arg(files).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = silent.spawn().unwrap();
         // It listens only when the first publication is complete.
-        while std::net::TcpStream::connect(&address).is_err() {
+        wait_until("serve listens", || {
             assert_eq!(child.try_wait().unwrap(), None, "serve ended");
-            std::thread::yield_now();
-        }
+            std::net::TcpStream::connect(&address).is_ok()
+        });
         Self { child, url: format!("http://{address}/") }
     }
 
@@ -64,9 +64,7 @@ fn a_served_folder_is_copied_changed_followed_and_audited() {
         );
         ["created", "deleted"].iter().all(|change| list.stdout.contains(&format!("change=\"{change}\"")))
     };
-    while !told() {
-        std::thread::yield_now();
-    }
+    wait_until("the changes are listed", told);
     let _ = sync(&["--delete"]);
     assert_copied(&files, &copy);
     let _ = Run::of(instep(["audit", &serving.url]).arg(&copy)).with_code(0);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use instep_testkit::{FakeSource, Fault, Run, compare, free_port};
+use instep_testkit::{FakeSource, Fault, Run, compare, free_port, wait_until};
 
 use crate::support::{FleetFolder, Running, get};
 
@@ -52,12 +52,7 @@ fn many_sources_are_kept_current_whatever_happens_to_one_of_them() {
     fs::remove_file(data[0].join("0.txt")).unwrap();
     let run = fleet.start(&[]);
     let copy = fleet.path("fleet/one");
-    let mut changed = 0;
-    while !copy.join("new.txt").exists() || copy.join("0.txt").exists() {
-        changed += 1;
-        assert!(changed < 2_400, "the change never came");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    wait_until("the changes have come", || copy.join("new.txt").exists() && !copy.join("0.txt").exists());
     assert_eq!(get(&run, "/api/v1/fleet").json()["states"]["in-step"], 4);
     run.signal("-TERM");
     assert_eq!(run.ended(), Some(143));
@@ -109,12 +104,7 @@ fn a_followed_source_is_looked_at_when_it_announces_something() {
     let _run = fleet.start(&[]);
     fleet.wait_for("a", "in-step");
     let copy = fleet.path("fleet/a/new.txt");
-    let mut written = 0;
     // What is announced before the channel stands is found by the look that its opening leads to.
-    while !copy.exists() {
-        fs::write(data.join("new.txt"), format!("{written}")).unwrap();
-        written += 1;
-        assert!(written < 240, "the change never came");
-        std::thread::sleep(std::time::Duration::from_millis(500));
-    }
+    fs::write(data.join("new.txt"), "new").unwrap();
+    wait_until("the change has come", || copy.exists());
 }

@@ -6,15 +6,11 @@ use std::{
     net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Stdio},
-    time::{Duration, Instant},
 };
 
-use instep_testkit::{Run, instep};
+use instep_testkit::{LONG, Run, ended, instep, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// No wait in a test is longer.
-const LONG: Duration = Duration::from_secs(120);
 
 /// The token of the operator `ada`.
 pub(crate) const TOKEN: &str = "a token that nobody guesses";
@@ -51,14 +47,7 @@ impl Running {
 
     /// Waits for its end and returns its exit code.
     pub(crate) fn ended(mut self) -> Option<i32> {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            assert!(started.elapsed() < LONG, "it never ended");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        ended(&mut self.child).code()
     }
 }
 
@@ -129,16 +118,15 @@ impl FleetFolder {
 
     /// Waits until a Source has a state, as the commands show it.
     pub(crate) fn wait_for(&self, name: &str, state: &str) -> Value {
-        let started = Instant::now();
-        loop {
+        wait_for(|| {
             let run = self.source(&["show", name, "--json"]);
             let shown: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
             if shown["state"] == state {
-                return shown;
+                Ok(shown)
+            } else {
+                Err(format!("{name} is not {state}: {shown} {}", run.stderr))
             }
-            assert!(started.elapsed() < LONG, "{name} was never {state}: {shown} {}", run.stderr);
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        })
     }
 }
 

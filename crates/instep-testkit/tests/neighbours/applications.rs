@@ -6,10 +6,9 @@ use std::{
     io::{BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
-use instep_testkit::{Run, instep, peers};
+use instep_testkit::{Run, instep, peers, wait_until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -87,7 +86,7 @@ impl Served {
             .spawn()
             .unwrap();
         let served = Self { child, data };
-        wait_for("the listener", || served.admin_file().is_file());
+        wait_until("the listener", || served.admin_file().is_file());
         served
     }
 
@@ -104,14 +103,6 @@ impl Drop for Served {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
-    }
-}
-
-fn wait_for(what: &str, is_there: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_there() {
-        assert!(began.elapsed() < Duration::from_secs(120), "{what} is not there");
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -137,7 +128,7 @@ fn client(language: &str, interpreter: &'static str, file: &str, record: &str) {
     assert!(run.stdout.contains("sequence"), "{run:?}");
     let uri = format!("{SITE}{record}");
     let documents = served.data.join(".instep/documents");
-    wait_for(&uri, || {
+    wait_until(&uri, || {
         documents.join("resourcesync/changelist-000001.xml").is_file()
             && listed(&documents).iter().any(|(_, listed)| *listed == uri)
     });

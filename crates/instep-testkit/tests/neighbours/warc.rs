@@ -5,10 +5,9 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
 };
 
-use instep_testkit::{FakeSource, Fault, Layout, Run, Tree, instep, peers};
+use instep_testkit::{FakeSource, Fault, Layout, Run, Tree, instep, peers, wait_until};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -181,12 +180,7 @@ fn a_killed_run_leaves_an_archive_of_all_that_the_copy_has() {
     let arguments =
         ["sync", &url, copy.to_str().unwrap(), "--warc", "archive", "--via", "list", "--per-host", "2"];
     let mut running = instep(arguments).current_dir(dir.path()).spawn().unwrap();
-    let committed = || Tree::of(&copy).names().len();
-    let began = std::time::Instant::now();
-    while committed() < 50 {
-        assert!(began.elapsed() < Duration::from_secs(120), "nothing is committed");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("50 files are committed", || Tree::of(&copy).names().len() >= 50);
     running.kill().unwrap();
     running.wait().unwrap();
     let archive = dir.path().join("archive");

@@ -6,15 +6,11 @@ use std::{
     net::TcpStream,
     path::Path,
     process::{Child, Stdio},
-    time::{Duration, Instant},
 };
 
-use instep_testkit::instep;
+use instep_testkit::{LONG, instep, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// No wait in a test is longer.
-const LONG: Duration = Duration::from_secs(60);
 
 /// The `Accept` of a browser.
 pub(crate) const PERSON: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -79,15 +75,10 @@ impl Serving {
 
     /// Asks for a page until it shows something.
     pub(crate) fn wait_for(&self, path: &str, shows: impl Fn(&str) -> bool) -> String {
-        let started = Instant::now();
-        loop {
+        wait_for(|| {
             let page = self.page(path);
-            if shows(&page) {
-                return page;
-            }
-            assert!(started.elapsed() < LONG, "{path} never showed it: {page}");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+            if shows(&page) { Ok(page) } else { Err(format!("{path} does not show it: {page}")) }
+        })
     }
 }
 

@@ -10,11 +10,9 @@ use std::{
 };
 
 use instep_destination::{CallbackOptions, RecordedEvents, SyncOptions, SyncReport, TestMonitor, sync};
-use instep_testkit::{FakeSource, Page, peers};
+use instep_testkit::{FakeSource, LONG, Page, peers, wait_for};
 use serde_json::Value;
 use tempfile::TempDir;
-
-const LONG: Duration = Duration::from_secs(60);
 
 /// A program written for these tests that nothing of instep is in.
 pub(crate) struct Peer {
@@ -148,11 +146,10 @@ impl Following {
 
     /// Waits until something was told.
     pub(crate) fn wait_until(&self, told: impl Fn(&RecordedEvents) -> bool) {
-        let began = std::time::Instant::now();
-        while !told(&self.heard()) {
-            assert!(began.elapsed() < LONG, "{:?}", self.heard());
-            thread::yield_now();
-        }
+        wait_for(|| match self.heard() {
+            heard if told(&heard) => Ok(()),
+            heard => Err(format!("{heard:?}")),
+        });
     }
 
     /// Follows while `test` runs, and then ends.
