@@ -1,5 +1,6 @@
 //! The places of bitstreams: folders, manifests, and suppliers of an application.
 
+mod arrangement;
 mod deletions;
 mod describe;
 mod filter;
@@ -8,6 +9,7 @@ mod manifest;
 mod media_type;
 mod pattern;
 mod root;
+mod skips;
 mod spool;
 mod stat;
 mod supplier;
@@ -17,7 +19,7 @@ mod walk;
 use std::{
     fs::File,
     io, iter,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -25,15 +27,13 @@ use instep_store::RootFolder;
 use resourcesync::Change;
 
 use crate::{
-    Content, Error, PublishMonitor, PublishOptions, PublishProblem,
-    catalogue::{Catalogue, ChangeRecord, NamedValue, Resource, Snapshot},
-    records::CONTENT,
-    render::SourcePlace,
+    Error, PublishMonitor, PublishProblem,
+    catalogue::{ChangeRecord, Resource, Snapshot},
 };
 
+pub(crate) use arrangement::rebased_numbers;
 pub(crate) use deletions::DeletionWindow;
 use describe::Describer;
-use filter::Filter;
 pub(crate) use look::{Look, look};
 #[cfg(feature = "serve")]
 pub(crate) use manifest::listed;
@@ -41,6 +41,7 @@ pub(crate) use manifest::{Listed, Manifest};
 pub(crate) use media_type::MediaTypes;
 pub(crate) use pattern::Pattern;
 pub(crate) use root::Root;
+pub(crate) use skips::{Skipped, Skips};
 pub use spool::SpoolUsage;
 pub(crate) use spool::StateSpool;
 pub(crate) use stat::stamp;
@@ -50,7 +51,7 @@ pub use supplier::{ChangeReporter, Supplied, Supplier, Supply};
 #[cfg(feature = "serve")]
 pub(crate) use uri::escape_path;
 pub(crate) use uri::{MOST_BYTES, MOST_CHARACTERS, is_publishable};
-pub(crate) use walk::{FolderWalk, Skipped, Skips, WalkStep};
+pub(crate) use walk::{FolderWalk, WalkStep};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.
 const NAMED: u8 = 0;
@@ -71,54 +72,6 @@ struct HoldingsShared {
 }
 
 impl Holdings {
-    /// Takes the content of all sets. The catalogue remembers the number of each prefix and manifest, so that another
-    /// order in the configuration changes nothing.
-    ///
-    /// # Errors
-    /// If two folders claim the same URIs, a glob or prefix is wrong, or a folder cannot be read.
-    pub(crate) fn new(options: &PublishOptions, catalogue: &Catalogue) -> Result<Self, Error> {
-        let place = SourcePlace::new(&options.base_url)?;
-        let (mut folders, mut manifests) = (Vec::new(), Vec::new());
-        for (set, set_options) in (0u8..).zip(&options.sets) {
-            let filter = Filter::new(&set_options.include, &set_options.exclude)?;
-            for content in &set_options.content {
-                match content {
-                    Content::Folder { root, prefix } => {
-                        let prefix = root::prefix(prefix.as_deref(), place.base())?;
-                        folders.push((prefix, root.as_path(), None, set, filter.clone()));
-                    }
-                    Content::Supplied { supply, prefix } => {
-                        let prefix = root::prefix(prefix.as_deref(), place.base())?;
-                        folders.push((prefix, supply.0.folder(), Some(supply), set, filter.clone()));
-                    }
-                    Content::Manifest { path, root } => {
-                        add_manifest(&mut manifests, path, root, place.base(), set, filter.clone());
-                    }
-                }
-            }
-        }
-        // Files below another folder of the Source are found there.
-        folders.sort_by_key(|(prefix, ..)| prefix.len());
-        let mut roots = Vec::new();
-        for (prefix, folder, supply, set, filter) in folders {
-            add_root(&mut roots, folder, supply, prefix, set, filter)?;
-        }
-        number(&mut roots, &mut manifests, catalogue)?;
-        for root in &mut roots {
-            root.leave_out(&options.out, &options.state);
-        }
-        leave_out_nested(&mut roots);
-        let describers: Result<Vec<_>, _> =
-            options.sets.iter().map(|set| Describer::new(set, place.base())).collect();
-        Ok(Self(Arc::new(HoldingsShared {
-            roots,
-            manifests,
-            describers: describers?,
-            looking: Mutex::default(),
-            deletions: Mutex::default(),
-        })))
-    }
-
     /// Returns the folders that can be watched, and how often each was replaced by another one.
     pub(crate) fn folders(&self) -> impl Iterator<Item = (PathBuf, u64)> {
         let roots = self.0.roots.iter().filter(|root| root.supply.is_none());
@@ -308,89 +261,5 @@ impl Holdings {
     fn root_of<'k>(&self, key: &'k [u8]) -> Option<(&Root, &'k [u8])> {
         let (number, path) = key.split_first()?;
         Some((self.0.roots.iter().find(|root| root.number == *number)?, path))
-    }
-}
-
-fn add_root(
-    roots: &mut Vec<Root>,
-    folder: &Path,
-    supply: Option<&Supply>,
-    prefix: String,
-    set: u8,
-    filter: Filter,
-) -> Result<(), Error> {
-    let named = std::path::absolute(folder).map_err(Error::read(folder))?;
-    let folder = folder.canonicalize().map_err(Error::read(folder))?;
-    let below = |root: &Root| root.leads_to(&folder, &prefix).filter(|_| supply.is_none());
-    if let Some((index, below)) = roots.iter().enumerate().find_map(|(at, root)| Some((at, below(root)?))) {
-        roots[index].add_set(set, filter.below(below));
-        return Ok(());
-    }
-    match roots.iter_mut().find(|root| root.prefix == prefix) {
-        Some(root) if root.folder() == folder && root.supply.as_ref() == supply => root.add_set(set, filter),
-        Some(root) => return Err(root::claimed_twice(&prefix, &root.folder(), &folder)),
-        None => roots.push(Root::new(named, folder, supply.cloned(), prefix, set, filter)?),
-    }
-    Ok(())
-}
-
-fn add_manifest(
-    manifests: &mut Vec<Manifest>,
-    path: &Path,
-    folder: &Path,
-    base: &str,
-    set: u8,
-    filter: Filter,
-) {
-    match manifests.iter_mut().find(|manifest| manifest.path == path) {
-        Some(manifest) => manifest.add_set(set, filter),
-        None => manifests.push(Manifest::new(path, folder, base, set, filter)),
-    }
-}
-
-/// Returns the numbers of folders and manifests as they are kept once the Source has another base URL.
-pub(crate) fn rebased_numbers(catalogue: &Catalogue, from: &str, to: &str) -> Result<Vec<NamedValue>, Error> {
-    let numbers = CONTENT.read(&catalogue.snapshot()?)?.unwrap_or_default();
-    let rebase = |name: String| match name.strip_prefix(from) {
-        Some(rest) => format!("{to}{rest}"),
-        None => name,
-    };
-    let numbers = numbers.into_iter().map(|(name, number)| (rebase(name), number)).collect();
-    Ok(vec![CONTENT.write(&numbers)])
-}
-
-/// Gives each root and manifest the number it has always had, and a new one the next number; sorts by number.
-fn number(roots: &mut [Root], manifests: &mut [Manifest], catalogue: &Catalogue) -> Result<(), Error> {
-    let mut numbers = CONTENT.read(&catalogue.snapshot()?)?.unwrap_or_default();
-    let known = numbers.len();
-    let mut number = |name: String| {
-        let next = u8::try_from(numbers.len() + 1).ok().filter(|next| *next < u8::MAX);
-        match (numbers.get(&name).copied(), next) {
-            (Some(number), _) => Ok(number),
-            (None, Some(next)) => Ok(*numbers.entry(name).or_insert(next)),
-            (None, None) => Err(Error::option("content", "more than 254 folders and manifests over time")),
-        }
-    };
-    for root in &mut *roots {
-        root.number = number(root.prefix.clone())?;
-    }
-    for manifest in &mut *manifests {
-        manifest.number = number(manifest.name())?;
-    }
-    if numbers.len() > known && !catalogue.is_beside() {
-        catalogue.set_meta(vec![CONTENT.write(&numbers)])?;
-    }
-    roots.sort_unstable_by_key(|root| root.number);
-    manifests.sort_unstable_by_key(|manifest| manifest.number);
-    Ok(())
-}
-
-/// A folder whose URIs lie within those of another hides what lies there.
-fn leave_out_nested(roots: &mut [Root]) {
-    let prefixes: Vec<String> = roots.iter().map(|root| root.prefix.clone()).collect();
-    for root in roots {
-        let inner = |prefix: &String| prefix.strip_prefix(&root.prefix).and_then(uri::decode);
-        let hidden: Vec<Vec<u8>> = prefixes.iter().filter_map(inner).collect();
-        hidden.into_iter().for_each(|path| root.leave_out_path(path));
     }
 }

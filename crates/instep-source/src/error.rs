@@ -1,10 +1,13 @@
-//! The errors of a Source, and the kinds that a caller decides by.
+//! The errors of a Source.
+
+mod kind;
 
 use std::{io, path::PathBuf};
 
 use instep_store::error_chain;
 use resourcesync::DateTime;
-use rustix::io::Errno;
+
+pub use kind::ErrorKind;
 
 /// A reason why a Source cannot go on. A fault that costs one resource only goes to the [`crate::PublishMonitor`]
 /// instead.
@@ -195,54 +198,7 @@ pub enum Error {
     },
 }
 
-/// The kind of an error, for a caller that decides what to do next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum ErrorKind {
-    /// The operator has to change an option or an input.
-    Usage,
-    /// Somebody else is at work; later is better.
-    Locked,
-    /// Disk, file system or database.
-    Storage,
-    /// The state is that of a newer version.
-    NewerState,
-    /// A guard refused the publication; the operator decides.
-    Refused,
-    /// The request cannot be served as it is.
-    Request,
-    /// Anything else.
-    Failed,
-}
-
 impl Error {
-    /// The kind of an error, for a caller that decides what to do next.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Options { .. } | Self::Manifest { .. } => ErrorKind::Usage,
-            Self::Locked { .. } => ErrorKind::Locked,
-            Self::Write { .. } | Self::Catalogue { .. } | Self::Delivery { .. } => ErrorKind::Storage,
-            Self::NewerCatalogue { .. } => ErrorKind::NewerState,
-            Self::DeletionsRefused { .. }
-            | Self::UnreadableRefused { .. }
-            | Self::BaseUrlChanged { .. }
-            | Self::DocumentsInTheWay { .. } => ErrorKind::Refused,
-            Self::UnknownResources { .. } | Self::TooMuch { .. } | Self::TooEarly { .. } => {
-                ErrorKind::Request
-            }
-            Self::Document { source: resourcesync::WriteError::Io(_), .. } => ErrorKind::Storage,
-            Self::Package { source, .. } if is_full(source.as_ref()) => ErrorKind::Storage,
-            Self::Read { source, .. } if has_failed(source) => ErrorKind::Storage,
-            Self::Stopped
-            | Self::Read { .. }
-            | Self::Document { .. }
-            | Self::Package { .. }
-            | Self::Listen { .. }
-            | Self::PublisherFailed
-            | Self::Watch { .. } => ErrorKind::Failed,
-        }
-    }
-
     /// Returns the text for everybody who can reach the Source: where its files lie is nobody's business (C18). The
     /// log has the whole error.
     pub(crate) fn public_text(&self) -> String {
@@ -278,21 +234,6 @@ impl Error {
         let path = path.into();
         |source| Self::Write { path, source }
     }
-}
-
-/// Returns `true` if the disk or the system failed, rather than that a file is not there or not ours to read.
-fn has_failed(error: &io::Error) -> bool {
-    let code = error.raw_os_error().map(Errno::from_raw_os_error);
-    matches!(code, Some(Errno::IO | Errno::ROFS | Errno::MFILE | Errno::NFILE))
-}
-
-/// Returns `true` if one of the causes is a disk, a quota or a limit on files that has no more room.
-fn is_full(error: &(dyn std::error::Error + 'static)) -> bool {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| matches!(cause.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull))
 }
 
 fn deletions_refused(set: &str, deletions: u64, resources: u64, limit: u64, empty: bool) -> String {

@@ -1,40 +1,37 @@
 //! Keeps a Source current: watches the content, waits until changes settle, publishes them, on a thread of its own.
 
+mod announcements;
 mod dumps;
 mod message;
+mod publication;
 mod settle;
 mod suppliers;
 mod watch;
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, mpsc},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use instep_store::error_chain;
 use tokio::sync::watch as state;
 
 use crate::{
-    Error, ErrorKind, PublishMonitor, PublishProblem, PublishReport, Publisher,
+    Error, PublishMonitor, PublishProblem, Publisher,
     publish::{Announce, ScanScope},
     scan::ScanStop,
-    status::{self, Overview},
+    status::Overview,
 };
+use announcements::Announcements;
 use dumps::Dumps;
 use message::LiveMessage;
 pub(crate) use message::PublicationRequests;
-use settle::{DueScan, Settle, Touch};
-use watch::Watches;
+use publication::PublicationLoop;
+use watch::{WITHOUT_WATCHES, Watches};
 
 /// Messages that may wait; when there are more, everything is looked at instead.
 const BACKLOG: usize = 16_384;
-/// The delay after a failed publication before the next attempt.
-const AFTER_FAILURE: Duration = Duration::from_secs(5);
-/// The interval of complete scans while folders are left that cannot be watched.
-const WITHOUT_WATCHES: Duration = Duration::from_secs(30);
-
 /// Options for keeping a Source current.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -172,162 +169,4 @@ fn own_output(publisher: &Publisher) -> Vec<PathBuf> {
     let out = options.out.canonicalize().unwrap_or_else(|_| options.out.clone());
     let state = options.state.canonicalize().unwrap_or_else(|_| options.state.clone());
     vec![out.join(publisher.place().set("").name("")), out.join("robots.txt"), state]
-}
-
-/// The steps after each publication: the overview first, so that a client that is notified finds it current.
-struct Announcements {
-    overview: state::Sender<Arc<Overview>>,
-    channels: Box<dyn Announce + Send>,
-    /// The number of folders that are scanned because they cannot be watched.
-    unwatched: usize,
-    /// The reason why the guard refused the last scan of everything; publications of single paths do not settle that.
-    refusal: Option<String>,
-}
-
-impl Announce for Announcements {
-    fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error> {
-        let mut current = status::overview(publisher, &self.overview.borrow())?;
-        current.unwatched_folders = self.unwatched;
-        current.failure.clone_from(&self.refusal);
-        self.overview.send_replace(Arc::new(current));
-        self.channels.announce(publisher, report)
-    }
-}
-
-/// The thread that publishes.
-struct PublicationLoop {
-    dumps: Dumps,
-    /// The count of folders replaced by others, as of the last time they were watched.
-    replaced: u64,
-    publisher: Publisher,
-    watches: Watches,
-    announcements: Announcements,
-    monitor: Arc<dyn PublishMonitor>,
-    interval: Duration,
-    scan_every: Duration,
-}
-
-impl PublicationLoop {
-    fn run(mut self, messages: &mpsc::Receiver<LiveMessage>) {
-        let mut settle = Settle::default();
-        let mut next_scan = Instant::now() + self.scan_every;
-        let mut next_unwatched = Instant::now() + WITHOUT_WATCHES;
-        self.dumps.start_if_due(&self.publisher);
-        loop {
-            let now = Instant::now();
-            let has_unwatched = !self.watches.unwatched().is_empty();
-            let until = if has_unwatched { next_scan.min(next_unwatched) } else { next_scan };
-            let until_scan = until.saturating_duration_since(now);
-            let wait = settle.wait(now).map_or(until_scan, |wait| wait.min(until_scan));
-            match messages.recv_timeout(wait) {
-                Ok(LiveMessage::End) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
-                Ok(message) => {
-                    self.note(message, &mut settle);
-                    if self.watches.take_lost() {
-                        self.note(LiveMessage::EventsLost, &mut settle);
-                    }
-                    continue;
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
-            }
-            let now = Instant::now();
-            if now >= next_scan {
-                settle.look_at_everything();
-            } else if has_unwatched && now >= next_unwatched {
-                for folder in self.watches.unwatched() {
-                    settle.touch(folder.clone(), Touch::Whole, now);
-                }
-                next_unwatched = now + WITHOUT_WATCHES;
-            }
-            if let Some(work) = settle.take(now) {
-                if work == DueScan::Everything {
-                    next_scan = now + self.scan_every;
-                }
-                settle.rest_until(now + self.interval);
-                let scope = match &work {
-                    DueScan::Everything => ScanScope::Everything,
-                    DueScan::Paths(paths) if paths.is_empty() => ScanScope::Recorded,
-                    DueScan::Paths(paths) => ScanScope::Paths(paths),
-                };
-                match self.publish(scope) {
-                    Ok(()) => self.dumps.start_if_due(&self.publisher),
-                    // Another try would come to the same; the next scan of everything is one.
-                    Err(error) if error.kind() == ErrorKind::Refused => {}
-                    Err(Error::Stopped) => return,
-                    Err(_) => {
-                        settle.look_at_everything();
-                        settle.rest_until(Instant::now() + AFTER_FAILURE);
-                    }
-                }
-            }
-        }
-    }
-
-    fn note(&mut self, message: LiveMessage, settle: &mut Settle) {
-        match message {
-            LiveMessage::Touched(path, touch) => {
-                // The link itself, not what it leads to.
-                if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-                    self.watch(&path);
-                }
-                settle.touch(path, touch, Instant::now());
-            }
-            LiveMessage::EventsLost => {
-                let what = "events of the file system were lost; everything is looked at";
-                self.monitor.problem(&PublishProblem::warning("content", what));
-                self.watch_all();
-                settle.look_at_everything();
-            }
-            LiveMessage::ScanEverything => settle.look_at_everything(),
-            LiveMessage::Recorded => settle.recorded(Instant::now()),
-            LiveMessage::Built(built) => {
-                if let Some(built) = self.dumps.take(built) {
-                    // A package that could not be placed is built again.
-                    let _ = self.publish(ScanScope::Dumps(built));
-                }
-            }
-            LiveMessage::End => {}
-        }
-    }
-
-    fn watch(&mut self, folder: &Path) {
-        self.watches.add(folder, &*self.monitor);
-        self.announcements.unwatched = self.watches.unwatched().len();
-    }
-
-    fn watch_all(&mut self) {
-        let folders: Vec<_> = self.publisher.holdings().folders().collect();
-        folders.iter().for_each(|(folder, _)| self.watch(folder));
-    }
-
-    /// Watches the folders again if another one has taken the place of any.
-    fn watch_replaced(&mut self) {
-        let replaced = self.publisher.holdings().folders().map(|(_, replaced)| replaced).sum();
-        if std::mem::replace(&mut self.replaced, replaced) != replaced {
-            self.watch_all();
-        }
-    }
-
-    /// Publishes; a failure is reported and shown in the overview.
-    fn publish(&mut self, scope: ScanScope<'_>) -> Result<(), Error> {
-        let was_everything = matches!(scope, ScanScope::Everything);
-        if was_everything {
-            self.announcements.refusal = None;
-        }
-        let published = self.publisher.run(scope, &mut self.announcements, &*self.monitor);
-        self.watch_replaced();
-        published.map(|report| self.monitor.published(report.resources, report.bytes)).inspect_err(|error| {
-            if matches!(error, Error::Stopped) {
-                return;
-            }
-            let overview = &self.announcements.overview;
-            let failed = status::failed(&overview.borrow(), error);
-            let reason = error_chain(error);
-            if error.kind() == ErrorKind::Refused {
-                self.announcements.refusal.clone_from(&failed.failure);
-            }
-            self.monitor.problem(&PublishProblem::warning("publication", reason));
-            overview.send_replace(Arc::new(failed));
-        })
-    }
 }

@@ -3,14 +3,16 @@
 mod folder;
 #[cfg(test)]
 mod memory;
+mod open_folder;
 
 use std::io::{BufWriter, Read, Seek, Write};
 
 use crate::Error;
 
-pub(crate) use folder::{FolderSink, discard_leftovers};
+pub(crate) use folder::FolderSink;
 #[cfg(test)]
 pub(crate) use memory::MemorySink;
+pub(crate) use open_folder::discard_leftovers;
 
 /// Takes documents, and puts them in place together.
 ///

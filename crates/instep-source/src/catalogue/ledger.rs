@@ -1,6 +1,6 @@
 //! The meaning of an observation: the rules by which resources and the change log are kept, within one transaction.
 
-use std::os::unix::ffi::OsStrExt;
+mod rows;
 
 use resourcesync::{Change, DateTime, Uri};
 use rusqlite::{CachedStatement, Connection, params};
@@ -9,38 +9,11 @@ use super::{
     CatalogueError, Head, Observation, Patch, Recorded, Resource, ResourceState,
     counters::Counters,
     error::Doing,
-    row::{
-        StateColumns, StateReader, read_head, read_resource, resource_columns, write_change, write_digests,
-        write_patch,
-    },
+    row::{StateColumns, StateReader, read_head, write_change, write_digests, write_patch},
     timeline::Timeline,
 };
 
 const RECORDING: &str = "recording observations";
-
-macro_rules! insert {
-    ($conflict:literal) => {
-        concat!(
-            "INSERT INTO resource (",
-            resource_columns!(),
-            ")
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-             ON CONFLICT (key) DO ",
-            $conflict
-        )
-    };
-}
-
-const INSERT: &str = insert!("NOTHING");
-/// The row that was there keeps the time since when, and counts the change.
-const REPLACE: &str = insert!(
-    "UPDATE SET
-     file_length = excluded.file_length, mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns,
-     inode = excluded.inode, rehash = excluded.rehash, sets = excluded.sets, uri = excluded.uri,
-     lastmod = excluded.lastmod, length = excluded.length, digests = excluded.digests,
-     media_type = excluded.media_type, encoding = excluded.encoding, changefreq = excluded.changefreq,
-     links = excluded.links, file = excluded.file, changes = changes + excluded.changes"
-);
 
 /// The tables while a transaction is open.
 pub(super) struct ChangeLog<'a> {
@@ -142,17 +115,16 @@ impl<'a> ChangeLog<'a> {
         same_bytes: impl FnOnce(&ResourceState) -> bool,
     ) -> Result<(), CatalogueError> {
         // New resources come together; a row that is not there is looked for but once.
-        let held = match self.expects_new && self.put(INSERT, resource, 0)? {
+        let held = match self.expects_new && self.insert(resource)? {
             true => None,
             false => self.held(&resource.key)?,
         };
         let Some(held) = held else {
             if !self.expects_new {
-                self.put(INSERT, resource, 0)?;
+                self.insert(resource)?;
             }
             self.expects_new = true;
             recorded.created += 1;
-            self.counters.tally(resource, 1);
             return self.log(&Change::Created, resource.sets, &resource.uri, (None, &resource.state));
         };
         self.expects_new = false;
@@ -199,15 +171,6 @@ impl<'a> ChangeLog<'a> {
         let Some(held) = self.remove(key)? else { return Ok(()) };
         recorded.deleted += 1;
         self.log(&Change::Deleted, held.sets, &held.uri, (Some(&held.state), &ResourceState::new()))
-    }
-
-    /// Removes the row of a resource, and returns it.
-    fn remove(&mut self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
-        let Some(held) = self.held(key)? else { return Ok(None) };
-        self.prepare("DELETE FROM resource WHERE key = ?1")?.execute([key]).doing(RECORDING)?;
-        self.counters.tally(&held, -1);
-        self.head.revision += 1;
-        Ok(Some(held))
     }
 
     /// For a set that a resource enters it is created, for one that it leaves it is deleted; a new URI is both.
@@ -289,46 +252,6 @@ impl<'a> ChangeLog<'a> {
             .doing("dropping old changes")?;
         self.head.forgotten = self.head.forgotten.max(next);
         Ok(next < through)
-    }
-
-    fn held(&mut self, key: &[u8]) -> Result<Option<Resource>, CatalogueError> {
-        let mut statement =
-            self.prepare(concat!("SELECT ", resource_columns!(), " FROM resource WHERE key = ?1"))?;
-        let mut rows = statement.query([key]).doing(RECORDING)?;
-        rows.next().doing(RECORDING)?.map(|row| read_resource(row, &mut self.reader)).transpose()
-    }
-
-    /// Writes the row of a resource. False where one is there that stays.
-    fn put(&mut self, sql: &'static str, resource: &Resource, changes: u8) -> Result<bool, CatalogueError> {
-        let stamp = resource.stamp.as_ref();
-        let columns = StateColumns::new(&resource.state);
-        self.prepare(sql)?
-            .execute(columns.between(
-                params![
-                    resource.key,
-                    stamp.map(|stamp| stamp.length as i64),
-                    stamp.map(|stamp| stamp.mtime_ns),
-                    stamp.map(|stamp| stamp.ctime_ns),
-                    stamp.map(|stamp| stamp.inode as i64),
-                    resource.rehash,
-                    resource.sets as i64,
-                    resource.uri.as_str()
-                ],
-                params![
-                    resource.file.as_ref().map(|file| file.as_os_str().as_bytes()),
-                    self.timeline.last(),
-                    changes
-                ],
-            ))
-            .doing(RECORDING)
-            .map(|rows| rows > 0)
-    }
-
-    fn replace(&mut self, held: &Resource, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
-        self.put(REPLACE, next, changes)?;
-        self.counters.tally(held, -1);
-        self.counters.tally(next, 1);
-        Ok(())
     }
 
     pub(super) fn prepare(&self, sql: &'static str) -> Result<CachedStatement<'a>, CatalogueError> {

@@ -9,6 +9,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
+    time::Duration,
 };
 
 use notify::{
@@ -18,6 +19,9 @@ use notify::{
 
 use super::{message::LiveMessage, settle::Touch};
 use crate::{PublishMonitor, PublishProblem};
+
+/// The interval of complete scans while folders are left that cannot be watched.
+pub(super) const WITHOUT_WATCHES: Duration = Duration::from_secs(30);
 
 /// Watches over the folders of the content.
 pub(super) struct Watches {
@@ -159,6 +163,8 @@ fn messages_of(event: notify::Result<Event>, own: &[PathBuf]) -> Vec<LiveMessage
 
 #[cfg(test)]
 mod tests {
+    use instep_testkit::wait_until;
+
     use super::*;
 
     #[test]
@@ -192,11 +198,10 @@ mod tests {
         watches.add(folder.path(), &crate::NoMonitor);
         assert!(watches.unwatched().is_empty());
         fs::write(folder.path().join("a"), "a").unwrap();
-        let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
-        while !watches.take_lost() && std::time::Instant::now() < until {
+        wait_until("an event is lost", || {
             fs::write(folder.path().join("a"), "b").unwrap();
-        }
-        assert!(std::time::Instant::now() < until);
+            watches.take_lost()
+        });
         assert!(receiver.try_recv().is_ok());
     }
 }

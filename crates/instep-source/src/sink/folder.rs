@@ -5,20 +5,17 @@ use std::{
     fs::{File, Permissions},
     io::{self, BufWriter, Read, Write},
     os::{fd::OwnedFd, unix::fs::PermissionsExt},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use flate2::{Compression, GzBuilder};
-use instep_store::{NameKind, RootFolder, StagedName, Staging, sync_group};
+use instep_store::{RootFolder, StagedName, Staging, sync_group};
 
-use super::{Rank, Sink, StageBody};
+use super::{
+    Rank, Sink, StageBody,
+    open_folder::{OpenFolder, split, stage_folder},
+};
 use crate::Error;
-
-/// Documents are staged below this folder, beside those in place, so that a rename does not cross file systems.
-const STAGE: &str = "resourcesync/.stage";
-
-/// The purposes of sinks, each with a staging of its own.
-const PURPOSES: [&str; 3] = ["lists", "dumps", "patches"];
 
 /// Up to so many documents or folders each is synced by itself; more are synced with their file system. Most
 /// publications write four or five documents, and waiting for whatever else is being written to the disk would delay
@@ -28,7 +25,6 @@ const MOST_SYNCED_ONE_BY_ONE: usize = 32;
 /// Everybody may read what is published, whatever the process's mask says: a web server mostly runs as another user
 /// (C18). Who may get to the folder of the documents is the operator's to decide.
 const READABLE: u32 = 0o644;
-const ENTERABLE: u32 = 0o755;
 
 /// Puts documents into a folder that any web server can serve. Beneath the folder no link is followed, whoever
 /// planted it.
@@ -40,12 +36,6 @@ pub(crate) struct FolderSink {
     /// `None` until something is staged.
     open: Option<OpenFolder>,
     staged: Vec<StagedDocument>,
-}
-
-#[derive(Debug)]
-struct OpenFolder {
-    root: RootFolder,
-    staging: Staging,
 }
 
 #[derive(Debug)]
@@ -93,31 +83,15 @@ impl FolderSink {
         staged
     }
 
-    /// Opens the folder and an empty staging in it.
+    /// Opens the folder, unless it is open.
     fn open(&mut self) -> Result<&OpenFolder, Error> {
         if self.open.is_none() {
-            let folder = self.stage_folder();
-            let open = || {
-                let root = RootFolder::open_or_make(&self.path)?;
-                // Apart from staging, which is for nobody else: others read the documents.
-                let documents = split(STAGE).0;
-                let mut is_new = false;
-                root.make_folder(documents, 0o777, &mut |_| is_new = true)?;
-                if is_new {
-                    let_everybody_in(&root, documents)?;
-                }
-                let staging = Staging::open(&root, &folder)?;
-                staging.clear(|_| false)?;
-                Ok(OpenFolder { root, staging })
-            };
-            self.open = Some(open().map_err(Error::write(self.path.join(&folder)))?);
+            let opened = OpenFolder::open(&self.path, &self.purpose);
+            let stage = self.path.join(stage_folder(&self.purpose));
+            self.open = Some(opened.map_err(Error::write(stage))?);
         }
         // Opened above.
         self.open.as_ref().ok_or_else(|| Error::write(&self.path)(io::ErrorKind::NotFound.into()))
-    }
-
-    fn stage_folder(&self) -> String {
-        format!("{STAGE}/{}", self.purpose)
     }
 
     /// Stages a file that `fill` writes.
@@ -168,11 +142,7 @@ impl FolderSink {
             let (folder, _) = split(&staged.name);
             if !folders.contains_key(folder) {
                 let mut made = Vec::new();
-                let opened = open.root.make_folder(folder, 0o777, &mut |new| made.push(new.to_owned()));
-                let opened = opened.and_then(|()| {
-                    made.iter().try_for_each(|new| let_everybody_in(&open.root, new))?;
-                    open.root.folder(folder)
-                });
+                let opened = open.make_folder(folder, &mut made).and_then(|()| open.root.folder(folder));
                 touched.extend(made.iter().map(|new| split(new).0.to_owned()));
                 folders.insert(folder.to_owned(), opened.map_err(Error::write(self.path.join(folder)))?);
                 touched.insert(folder.to_owned());
@@ -267,7 +237,7 @@ impl Sink for FolderSink {
             self.remove(&open.root, name)?;
             self.remove(&open.root, &twin(name))?;
         }
-        discard(&open, &self.stage_folder());
+        open.discard();
         Ok(placed)
     }
 }
@@ -276,43 +246,9 @@ impl Drop for FolderSink {
     /// Takes away what was staged and is not put in place, as after a failure.
     fn drop(&mut self) {
         if let Some(open) = self.open.take() {
-            discard(&open, &self.stage_folder());
+            open.discard();
         }
     }
-}
-
-/// Takes away what killed processes left staged below a folder of documents.
-pub(crate) fn discard_leftovers(documents: &Path) {
-    let Ok(root) = RootFolder::open(documents) else { return };
-    if !matches!(root.kind(STAGE), Ok(Some(NameKind::Folder))) {
-        return;
-    }
-    for purpose in PURPOSES {
-        let folder = format!("{STAGE}/{purpose}");
-        if matches!(root.kind(&folder), Ok(Some(NameKind::Folder)))
-            && let Ok(staging) = Staging::open(&root, &folder)
-            && let Ok(again) = RootFolder::open(documents)
-        {
-            discard(&OpenFolder { root: again, staging }, &folder);
-        }
-    }
-}
-
-/// Empties a staging and removes its folder. What cannot be removed costs space only, until the next publication.
-fn discard(open: &OpenFolder, folder: &str) {
-    let emptied = open.staging.clear(|_| false).and_then(|()| open.root.remove_empty_folder(folder));
-    if emptied.unwrap_or(false) {
-        let _ = open.root.remove_empty_folder(STAGE);
-    }
-}
-
-fn let_everybody_in(root: &RootFolder, folder: &str) -> io::Result<()> {
-    root.entry(folder)?.set_permissions(Permissions::from_mode(ENTERABLE))
-}
-
-/// Splits a name into its folder and its last part.
-fn split(name: &str) -> (&str, &str) {
-    name.rsplit_once('/').unwrap_or(("", name))
 }
 
 fn has_twin(name: &str) -> bool {

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, env, fs, path::Path, process::Command, time::Du
 use instep_source::{NoMonitor, PublishOptions, publish};
 
 use super::{
-    BASE, Site,
     readers::{check_change_list, check_resource_list},
+    site::{BASE, Site},
 };
 
 const SITE: &str = "INSTEP_TEST_KILLED_SITE";

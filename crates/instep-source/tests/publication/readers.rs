@@ -8,7 +8,7 @@ use std::{
 use instep_source::{Archives, NoMonitor, Publisher};
 use resourcesync::{Capability, DateTime, Entry, Form};
 
-use super::{Site, read};
+use super::site::{Site, read};
 
 /// S7: whatever a reader finds at any instant, what it refers to is there, and is of one snapshot.
 #[test]

@@ -89,7 +89,7 @@ fn digests(text: &str) -> Result<Digests, String> {
 }
 
 fn datetime(text: &str) -> Result<DateTime, String> {
-    DateTime::parse(text).map_err(|error| format!("lastmod {text:?}: {error}"))
+    DateTime::parse(text).map_err(|error| format!("lastmod: {error}"))
 }
 
 fn frequency(text: &str) -> Result<ChangeFreq, String> {

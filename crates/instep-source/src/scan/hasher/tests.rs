@@ -1,0 +1,56 @@
+use std::sync::mpsc;
+
+use super::*;
+use crate::{
+    Error, PublishOptions,
+    content::Holdings,
+    scan::{ScanOptions, scan},
+};
+
+#[test]
+fn c12_a_file_whose_time_was_set_back_is_waited_for_by_the_time_of_its_inode() {
+    let now = 100_000_000_000;
+    let tick = Duration::from_millis(8);
+    let stamp = |mtime_ns, ctime_ns| FileStamp { mtime_ns, ctime_ns, ..FileStamp::default() };
+    assert!(is_within_a_tick(stamp(1_000_000_000, now - 4_000_000), now, tick));
+    assert!(is_within_a_tick(stamp(now - 4_000_000, 1_000_000_000), now, tick));
+    assert!(!is_within_a_tick(stamp(1_000_000_000, now - 9_000_000), now, tick));
+    // A file from the future is no reason to wait.
+    assert!(!is_within_a_tick(stamp(i64::MAX, now - 9_000_000), now, tick));
+}
+
+#[test]
+fn only_coarse_times_of_a_moment_ago_may_hide_a_write() {
+    let at = |ns: i64| FileStamp { mtime_ns: ns, ctime_ns: ns, ..FileStamp::default() };
+    let second = 1_000_000_000;
+    assert!(may_hide_a_write(at(100 * second), 101 * second));
+    assert!(!may_hide_a_write(at(100 * second), 103 * second));
+    assert!(!may_hide_a_write(at(100 * second + 4_000_123), 101 * second));
+}
+
+#[test]
+fn a_time_set_by_hand_says_nothing_about_the_file_system() {
+    let second = 1_000_000_000;
+    let touched = FileStamp { mtime_ns: 100 * second, ctime_ns: 100 * second + 123, ..FileStamp::default() };
+    assert!(!may_hide_a_write(touched, 101 * second));
+}
+
+#[test]
+fn c18_a_scan_that_is_stopped_leaves_a_huge_file_to_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    // Hashing all of it would take minutes.
+    File::create(folder.path().join("huge")).unwrap().set_len(1 << 40).unwrap();
+    let publish = PublishOptions::new(folder.path(), "http://example.org/");
+    let catalogue = Catalogue::open(&folder.path().join(".catalogue")).unwrap();
+    let holdings = Holdings::new(&publish, &catalogue).unwrap();
+    let options = ScanOptions::new(&publish);
+    let stop = options.stop.clone();
+    let (ended, end) = mpsc::channel();
+    thread::spawn(move || {
+        ended.send(scan(&holdings, &catalogue, &options, &crate::NoMonitor)).unwrap();
+    });
+    assert!(end.recv_timeout(Duration::from_millis(50)).is_err(), "it is being hashed");
+    stop.request();
+    let stopped = end.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+}
