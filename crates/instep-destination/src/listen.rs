@@ -5,6 +5,7 @@ mod backoff;
 mod callbacks;
 mod connections;
 mod framework;
+mod hub_request;
 mod inbox;
 mod lease;
 mod offered;

@@ -1,18 +1,20 @@
 //! The options of a run, an audit and a following Destination.
 
 mod access;
+mod choices;
+mod max_delete;
 mod selection;
 
 use std::{
-    fmt,
     path::{Path, PathBuf},
-    str::FromStr,
     sync::Arc,
     time::Duration,
 };
 
 use crate::{ArchiveOptions, ChangeSink, Error, Shutdown};
 pub use access::{AccessOptions, Credential, Secret};
+pub use choices::{Durability, LastmodTrust, Verify, Via};
+pub use max_delete::MaxDelete;
 use resourcesync::DateTime;
 pub use selection::SelectionOptions;
 
@@ -196,156 +198,5 @@ impl AuditOptions {
             access: AccessOptions::default(),
             shutdown: Shutdown::new(),
         }
-    }
-}
-
-/// The digests that are verified, of those that the Source offers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Verify {
-    /// The strongest.
-    #[default]
-    Strongest,
-    /// Each that is known here.
-    All,
-}
-
-/// The capability of the Source that brings the resources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Via {
-    /// The cheapest, by estimate.
-    #[default]
-    Cheapest,
-    /// The Resource List, resource by resource.
-    List,
-    /// The Resource Dump.
-    Dump,
-    /// Batches of resources, as instep's own Source offers them.
-    Batch,
-    /// Change Lists only; a gap is an error.
-    Changes,
-}
-
-/// The weight of an entry's `lastmod` where no digest tells whether a resource changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LastmodTrust {
-    /// The same time means the same bytes, and another one a change.
-    #[default]
-    Trust,
-    /// It says nothing, as where a site writes the time of the list: the server is asked, conditionally.
-    Ask,
-}
-
-/// The durability of a commit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Durability {
-    /// Each group is synced as a whole.
-    #[default]
-    Group,
-    /// Each file is synced by itself.
-    File,
-    /// The operating system decides when.
-    None,
-}
-
-/// The largest number of deletions in one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MaxDelete {
-    /// The larger of 10 and 10 % of what is held.
-    #[default]
-    Default,
-    /// An absolute number.
-    Count(u64),
-    /// A percentage of the held resources.
-    Percent(u8),
-}
-
-impl MaxDelete {
-    /// The most deletions allowed where `held` resources are held.
-    pub fn limit(self, held: u64) -> u64 {
-        match self {
-            Self::Default => (held / 10).max(10),
-            Self::Count(count) => count,
-            Self::Percent(percent) => held * u64::from(percent) / 100,
-        }
-    }
-}
-
-impl fmt::Display for MaxDelete {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("the larger of 10 and 10%"),
-            Self::Count(count) => write!(f, "{count}"),
-            Self::Percent(percent) => write!(f, "{percent}%"),
-        }
-    }
-}
-
-impl FromStr for MaxDelete {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = "write a number of resources such as 500, or a percentage from 0% to 100%";
-        match text.strip_suffix('%') {
-            Some(percent) => match percent.parse() {
-                Ok(percent @ 0..=100) => Ok(Self::Percent(percent)),
-                _ => Err(wrong),
-            },
-            None => text.parse().map(Self::Count).map_err(|_| wrong),
-        }
-    }
-}
-
-/// Reads a named value of the command line and the configuration file.
-macro_rules! named_values {
-    ($type:ident { $($name:literal => $value:ident),+ $(,)? }) => {
-        impl $type {
-            /// The names it is written by.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
-        }
-
-        impl FromStr for $type {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                match text {
-                    $($name => Ok(Self::$value),)+
-                    _ => Err(format!("One of {}", Self::NAMES.join(", "))),
-                }
-            }
-        }
-    };
-}
-
-named_values!(Verify { "strongest" => Strongest, "all" => All });
-named_values!(Via { "auto" => Cheapest, "list" => List, "dump" => Dump, "batch" => Batch, "changes" => Changes });
-named_values!(LastmodTrust { "trust" => Trust, "ask" => Ask });
-named_values!(Durability { "group" => Group, "file" => File, "none" => None });
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_deletion_limit_is_a_count_or_a_percentage() {
-        assert_eq!("500".parse(), Ok(MaxDelete::Count(500)));
-        assert_eq!("10%".parse(), Ok(MaxDelete::Percent(10)));
-        assert!("101%".parse::<MaxDelete>().is_err());
-        assert!("many".parse::<MaxDelete>().is_err());
-    }
-
-    #[test]
-    fn the_default_limit_is_the_larger_of_ten_and_ten_per_cent() {
-        assert_eq!(MaxDelete::Default.limit(50), 10);
-        assert_eq!(MaxDelete::Default.limit(1000), 100);
-    }
-
-    #[test]
-    fn values_are_read_by_name() {
-        assert_eq!("dump".parse(), Ok(Via::Dump));
-        assert_eq!("never".parse::<Durability>(), Err("One of group, file, none".to_owned()));
     }
 }

@@ -1,15 +1,13 @@
 //! From a document up to its Capability List, and from a Source Description down to all of them (DISC-6, NAV-1, NAV-3).
 
-use std::{
-    collections::{BTreeSet, btree_map},
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-};
+use std::collections::BTreeSet;
 
 use futures_util::{StreamExt, stream};
-use resourcesync::{Capability, Entry, Form, Uri};
+use resourcesync::{Capability, Form, Uri};
 
 use super::{
     CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way,
+    capability_list::{Kept, read_set},
     found::capability,
     listed::{is_named, locs, locs_of},
 };
@@ -20,20 +18,12 @@ use crate::{
 
 /// Steps upwards: index, Capability List, Source Description, and one to spare for an old draft.
 const MOST_STEPS: usize = 4;
-/// The number of further entries of one capability that are used.
-const MOST_FURTHER: usize = 16;
 /// The number of Capability Lists that are read at a time.
 const AT_A_TIME: usize = 8;
 /// The number of sets that one search reads.
 const MOST_SETS: usize = 1_000;
 /// The number of sets that are told apart by their URIs.
 const MOST_NAMES: usize = 50_000;
-/// The number of capabilities and links of all sets together: what is kept of them (B9).
-const MOST_OFFERS: usize = 50_000;
-
-/// State that the climbs of one search share.
-#[derive(Debug, Default)]
-pub(super) struct Kept(AtomicUsize);
 
 /// The sets that a document leads to.
 pub(super) async fn from(
@@ -48,17 +38,12 @@ pub(super) async fn from(
     let mut found = match capability(&document.header) {
         Capability::Description => climb.down(document).await?,
         Capability::CapabilityList if document.header.form == Form::Index => climb.down(document).await?,
-        Capability::CapabilityList => climb.alone(climb.read_set(asked_for, &document)?, &document),
+        Capability::CapabilityList => climb.alone(read_set(asked_for, &document, climb.kept)?, &document),
         _ => climb.up(asked_for, document).await?,
     };
     found.way = way;
     found.troubles = climb.troubles;
     Ok(found)
-}
-
-/// Returns `true` for channels, which may have several entries, each with its transport.
-fn is_channel(capability: &Capability) -> bool {
-    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
 
 struct Climb<'a> {
@@ -96,7 +81,7 @@ impl Climb<'_> {
                     return self.down(above).await;
                 }
                 Capability::CapabilityList => {
-                    let set = self.read_set(&next, &above)?;
+                    let set = read_set(&next, &above, self.kept)?;
                     return Ok(self.alone(with_list(set, kind, list), &above));
                 }
                 Capability::Description => return self.down(above).await,
@@ -156,7 +141,7 @@ impl Climb<'_> {
         while let Some((uri, document)) = opened.next().await {
             match document {
                 Ok(document) if document.header.form == Form::Index => indexes.push(document),
-                Ok(document) => match self.read_set(&uri, &document) {
+                Ok(document) => match read_set(&uri, &document, self.kept) {
                     Ok(set) => found.push(set),
                     Err(error) => failed.push((uri, error)),
                 },
@@ -190,7 +175,7 @@ impl Climb<'_> {
     ) {
         for uri in members {
             let read = match self.open(&uri, index).await {
-                Ok(document) => self.read_set(&uri, &document),
+                Ok(document) => read_set(&uri, &document, self.kept),
                 Err(source) => Err(DiscoverError::Invalid { uri: uri.clone(), source }),
             };
             match read {
@@ -250,38 +235,6 @@ impl Climb<'_> {
             troubles: Vec::new(),
             crawl_delay: None,
         }
-    }
-
-    /// Reads a Capability List (§9). If a capability is listed twice, the first entry counts (AMB-B34).
-    fn read_set(&self, asked_for: &Uri, document: &Document) -> Result<CapabilitySet, DiscoverError> {
-        let mut set = CapabilitySet {
-            capability_list: Some(document.uri.clone()),
-            asked_for: Some(asked_for.clone()),
-            links: document.header.links.clone(),
-            ..CapabilitySet::default()
-        };
-        let mut kept = set.links.len();
-        document
-            .for_each(|Entry { loc, metadata, links, .. }| {
-                kept += 1 + links.len();
-                if let Some(capability) = &metadata.capability {
-                    let offer = || Offer::new(loc.clone(), links.clone());
-                    match set.capabilities.entry(capability.clone()) {
-                        btree_map::Entry::Vacant(place) => drop(place.insert(offer())),
-                        btree_map::Entry::Occupied(_)
-                            if is_channel(capability) && set.further.len() < MOST_FURTHER =>
-                        {
-                            set.further.push((capability.clone(), offer()));
-                        }
-                        btree_map::Entry::Occupied(_) => {}
-                    }
-                }
-            })
-            .map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })?;
-        if self.kept.0.fetch_add(kept, Relaxed) + kept > MOST_OFFERS {
-            return Err(DiscoverError::TooMuch { uri: document.uri.clone(), most: MOST_OFFERS });
-        }
-        Ok(set)
     }
 
     async fn open(&self, uri: &Uri, from: &Document) -> Result<Document, DocumentError> {

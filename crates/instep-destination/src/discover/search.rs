@@ -8,7 +8,8 @@ use resourcesync::{Uri, discovery};
 
 use super::{
     DiscoverError, Discovered, Trouble, Way, activity,
-    climb::{self, Kept},
+    capability_list::Kept,
+    climb,
     places::{PAGE_BYTES, distinct, is_meant_as_document, links, names_document, not_a_document},
     several::Several,
 };

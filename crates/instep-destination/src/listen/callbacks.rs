@@ -28,7 +28,7 @@ use tokio::{
 
 use super::{
     connections::CallbackConnections,
-    lease::{Delivery, Mode},
+    hub_request::{Delivery, Mode},
     signature,
     subscription::Subscription,
 };

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use super::hub_request::{Ask, Delivery, HubAnswer, Identity, Mode};
+
 const SECOND: Duration = Duration::from_secs(1);
 /// The shortest lease that is believed. A hub that grants less would make this Destination renew without end.
 const SHORTEST: Duration = Duration::from_secs(10);
@@ -18,65 +20,6 @@ const AFTER_DENIAL: Duration = Duration::from_secs(3_600);
 const IN_VAIN: usize = 6;
 /// The number of former callbacks that are remembered.
 const MOST_FORMER: usize = 4;
-
-/// The secrets of one callback (W2, W6). Each request for a subscription has its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
-    /// The last segment of the callback's path.
-    pub(super) token: String,
-    /// The key of signatures.
-    pub(super) secret: String,
-}
-
-/// A request to the hub.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ask {
-    pub(super) mode: Mode,
-    pub(super) identity: Identity,
-    /// The lease to ask for; `None` for hubs that want to choose it.
-    pub(super) lease: Option<Duration>,
-    /// The number of the hub.
-    pub(super) hub: usize,
-}
-
-/// The kind of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Mode {
-    Subscribe,
-    Unsubscribe,
-}
-
-impl Mode {
-    /// Returns its name in requests.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Subscribe => "subscribe",
-            Self::Unsubscribe => "unsubscribe",
-        }
-    }
-}
-
-/// The hub's answer to a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HubAnswer {
-    /// It will verify, or has done so.
-    Accepted,
-    /// It refuses this request.
-    Refused,
-    /// It did not answer, or is overloaded.
-    Failed,
-}
-
-/// The decision about a delivery.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Delivery {
-    /// It is taken if it is signed with this secret.
-    Taken { secret: String },
-    /// It belongs to a subscription that was ended: 410.
-    Gone,
-    /// It belongs to no subscription: 404.
-    Unknown,
-}
 
 /// The subscription to one topic.
 #[derive(Debug)]

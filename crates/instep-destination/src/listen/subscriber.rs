@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ChannelState, Inbox, Name, Ways,
     callbacks::Callbacks,
-    lease::{Ask, HubAnswer, Lease, Mode},
+    hub_request::{Ask, HubAnswer, Mode},
+    lease::Lease,
     subscription::Subscription,
 };
 

@@ -12,7 +12,8 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     ChannelMessage, ChannelState, Inbox, Name,
-    lease::{Ask, Delivery, Identity, Lease, Mode},
+    hub_request::{Ask, Delivery, Identity, Mode},
+    lease::Lease,
 };
 
 /// A subscription and the inbox of its deliveries.

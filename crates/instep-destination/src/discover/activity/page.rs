@@ -84,7 +84,7 @@ fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
         base.resolve(id).map_err(|error| format!("{name} {id:?}: {error}"))
     };
     let time = match item["endTime"].as_str() {
-        Some(text) => Some(DateTime::parse(text).map_err(|error| format!("endTime {text:?}: {error}"))?),
+        Some(text) => Some(DateTime::parse(text).map_err(|error| format!("endTime: {error}"))?),
         None => None,
     };
     let activity = |object: Uri, change: Change| Activity { object, change, time };

@@ -3,10 +3,7 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
-use crate::listen::{
-    ChannelState, Inbox, Kind,
-    lease::{Ask, Lease},
-};
+use crate::listen::{ChannelState, Inbox, Kind, hub_request::Ask, lease::Lease};
 
 const BODY: &str = "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
     xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md capability=\"changelist\"/></urlset>";

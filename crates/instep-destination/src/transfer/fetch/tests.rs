@@ -1,93 +1,20 @@
 //! Resources to staged files, from servers good and bad: rows D22, D27 and D30 to D34 of the threats, by their ids.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+mod bench;
+mod continued;
 
-use crate::{
-    Verify,
-    store::{FolderOptions, FolderStore, Store},
-    transfer::fetch::{FetchError, FetchOutcome, Fetcher, Mismatch, PartSizes, Task},
-};
+use std::{sync::Arc, time::Duration};
+
+use bench::{Bench, large, raw_server, sha256, uri};
 use instep_net::{Client, HttpError, HttpOptions, Scope, Validators};
 use instep_testkit::{FakeSource, Fault, Page};
-use resourcesync::{Algorithm, Digests, Hasher, Uri};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// A resource of this many bytes comes in parts.
-const PARTS_FROM: u64 = 3_500_000;
-
-struct Bench {
-    source: FakeSource,
-    folder: tempfile::TempDir,
-    fetcher: Fetcher,
-}
-
-fn uri(text: impl AsRef<str>) -> Uri {
-    Uri::parse(text.as_ref()).unwrap()
-}
-
-fn sha256(bytes: &[u8]) -> Digests {
-    let mut hasher = Hasher::new([&Algorithm::Sha256]);
-    hasher.update(bytes);
-    hasher.finish()
-}
-
-impl Bench {
-    fn new() -> Self {
-        Self::with(|_| {})
-    }
-
-    fn with(change: impl FnOnce(&mut HttpOptions)) -> Self {
-        let source = FakeSource::start();
-        let mut options = HttpOptions::new(Scope::for_source(&source.url("")).unwrap());
-        options.backoff = Duration::from_millis(1);
-        change(&mut options);
-        let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(FolderStore::open(folder.path(), FolderOptions::new()).unwrap());
-        let parts = PartSizes::new(PARTS_FROM, 400_000);
-        let fetcher = Fetcher::with_parts(Client::new(options).unwrap(), store, Verify::Strongest, parts);
-        Self { source, folder, fetcher }
-    }
-
-    fn task(&self, path: &str) -> Task<()> {
-        Task::new(uri(self.source.url(path)), ())
-    }
-
-    /// A task that expects these bytes.
-    fn expecting(&self, path: &str, body: &[u8]) -> Task<()> {
-        let mut task = self.task(path);
-        task.expected.length = Some(body.len() as u64);
-        task.expected.digests = sha256(body);
-        task
-    }
-
-    fn staging(&self) -> PathBuf {
-        self.folder.path().join(".instep/staging")
-    }
-
-    fn staged_files(&self) -> usize {
-        std::fs::read_dir(self.staging()).unwrap().count()
-    }
-
-    /// The bytes that were staged for a task.
-    async fn bytes(&self, task: &Task<()>) -> Vec<u8> {
-        match self.fetcher.fetch(task).await {
-            FetchOutcome::Staged(arrival) => {
-                let bytes = std::fs::read(self.staging().join(arrival.staged.name.to_string())).unwrap();
-                assert_eq!(bytes.len() as u64, arrival.staged.length);
-                bytes
-            }
-            other => panic!("not staged: {other:?}"),
-        }
-    }
-
-    async fn error(&self, task: &Task<()>) -> FetchError {
-        match self.fetcher.fetch(task).await {
-            FetchOutcome::Failed(error) => error,
-            other => panic!("no error: {other:?}"),
-        }
-    }
-}
+use crate::{
+    Verify,
+    transfer::fetch::{FetchError, FetchOutcome, Fetcher, Mismatch, Task},
+};
 
 #[tokio::test]
 async fn a_resource_is_staged_verified_and_described() {
@@ -120,52 +47,6 @@ async fn d31_a_login_page_for_everything_replaces_nothing() {
     bench.source.serve("a", Page::from("<html>Log in").with_header("content-type", "text/html"));
     assert!(matches!(bench.error(&bench.expecting("a", b"text")).await, FetchError::Mismatch(_)));
     assert_eq!(bench.staged_files(), 0);
-}
-
-/// Large enough to arrive in several pieces.
-fn large() -> Vec<u8> {
-    (0..3_000_000_u32).map(|number| (number % 251) as u8).collect()
-}
-
-#[tokio::test]
-async fn d32_a_broken_transfer_goes_on_where_it_broke_if_the_server_can() {
-    for then in [
-        vec![],
-        vec![Fault::RangeIgnored],
-        vec![Fault::RangeShifted],
-        vec![Fault::RangeMultipart],
-        vec![Fault::Status(416)],
-        vec![Fault::Header("etag", "\"other\"".to_owned())],
-    ] {
-        let bench = Bench::new();
-        let body = large();
-        bench.source.put("a", body.clone());
-        let faults: Vec<_> = [Fault::Reset(1_500_000)].into_iter().chain(then.clone()).collect();
-        bench.source.fail("a", faults);
-        assert!(bench.bytes(&bench.expecting("a", &body)).await == body, "{then:?}");
-        let second = &bench.source.requests()[1];
-        assert!(second.header("range").is_some_and(|range| range.starts_with("bytes=")), "{then:?}");
-        assert!(second.header("if-range").is_some(), "{then:?}");
-        assert_eq!(bench.staged_files(), 1, "{then:?}");
-    }
-}
-
-#[tokio::test]
-async fn d32_a_resource_that_changed_in_between_is_fetched_whole() {
-    let bench = Bench::new();
-    bench.source.put("a", large());
-    bench.source.fail("a", [Fault::Truncate(1_000_000), Fault::Status(503)]);
-    let fetch = bench.fetcher.clone();
-    let new = vec![b'n'; 2_000_000];
-    let task = bench.task("a");
-    let fetching = tokio::spawn(async move { fetch.fetch(&task).await });
-    while bench.source.requests_for("a") < 1 {
-        tokio::task::yield_now().await;
-    }
-    bench.source.put("a", new.clone());
-    let FetchOutcome::Staged(arrival) = fetching.await.unwrap() else { panic!() };
-    let bytes = std::fs::read(bench.staging().join(arrival.staged.name.to_string())).unwrap();
-    assert!(bytes == new || bytes == large(), "one state or the other, never a mix");
 }
 
 #[tokio::test]
@@ -318,121 +199,6 @@ async fn d30_a_fifth_of_faults_costs_nothing_but_time() {
     running.await.unwrap();
     assert!(last <= 200);
     assert_eq!(bench.staged_files(), 200);
-}
-
-#[tokio::test]
-async fn b1_a_206_that_nobody_asked_for_is_a_failed_transfer() {
-    let bench = Bench::new();
-    bench.source.put("a", "text");
-    bench.source.fail_always("a", Fault::Status(206));
-    let mut task = bench.task("a");
-    for held in [None, Some(Validators::new(Some("\"old\""), None))] {
-        task.held = held;
-        let FetchError::Http(error) = bench.error(&task).await else { panic!() };
-        assert_eq!(error.status().unwrap().as_u16(), 206);
-    }
-    assert_eq!(bench.staged_files(), 0);
-}
-
-#[tokio::test]
-async fn b1_a_mirror_that_answers_206_does_not_hide_the_resource() {
-    let bench = Bench::new();
-    bench.source.serve("own", "text");
-    bench.source.serve("mirror", "text");
-    bench.source.fail_always("mirror", Fault::Status(206));
-    let mut task = bench.task("own");
-    task.mirrors = vec![uri(bench.source.url("mirror"))];
-    assert_eq!(bench.bytes(&task).await, b"text");
-    assert_eq!((bench.source.requests_for("mirror"), bench.source.requests_for("own")), (1, 1));
-}
-
-/// No digest is listed: only validators and totals can tell versions apart.
-#[tokio::test]
-async fn b7_a_continuation_needs_a_strong_validator_and_the_same_total() {
-    let header = |name, value: &str| Fault::Header(name, value.to_owned());
-    for (then, continues) in [
-        (vec![], true),
-        (vec![header("etag", "")], false),
-        (vec![header("etag", "W/\"weak\"")], false),
-        (vec![header("etag", "\"other\"")], false),
-        (vec![header("content-range", "bytes 1000000-2999999/3000001")], false),
-        (vec![header("content-range", "bytes 999999-2999999/3000000")], false),
-    ] {
-        let bench = Bench::new();
-        bench.source.put("a", large());
-        let faults: Vec<_> = [Fault::Truncate(1_000_000)].into_iter().chain(then.clone()).collect();
-        bench.source.fail("a", faults);
-        assert!(bench.bytes(&bench.task("a")).await == large(), "{then:?}");
-        let requests = bench.source.requests();
-        assert!(requests[1].header("if-range").is_some(), "{then:?}");
-        assert_eq!(requests.len() == 2, continues, "{then:?}");
-        assert!(continues || requests[2].header("range").is_none(), "{then:?}");
-    }
-}
-
-#[tokio::test]
-async fn b7_without_a_validator_a_broken_transfer_starts_again() {
-    let bench = Bench::new();
-    let body = large();
-    let weak = Page::from(body.clone()).with_header("etag", "W/\"weak\"");
-    bench.source.serve("b", weak);
-    bench.source.fail("b", [Fault::Truncate(1_000_000)]);
-    assert!(bench.bytes(&bench.task("b")).await == body);
-    assert!(bench.source.requests().iter().all(|request| request.header("range").is_none()));
-}
-
-#[tokio::test]
-async fn b7_parts_of_another_version_are_not_mixed() {
-    let body = large().repeat(2);
-    let header = |name, value: &str| Fault::Header(name, value.to_owned());
-    for fault in [
-        header("etag", ""),
-        header("etag", "\"other\""),
-        header("content-range", "bytes 400000-799999/6000001"),
-    ] {
-        let bench = Bench::new();
-        bench.source.put("a", body.clone());
-        bench.source.fail("a", [header("x-first", "1"), fault.clone()]);
-        let mut task = bench.task("a");
-        task.expected.length = Some(body.len() as u64);
-        assert!(bench.bytes(&task).await == body, "{fault:?}");
-    }
-}
-
-/// Answers each connection with the next of these texts; the last one serves all that follow.
-fn raw_server(answers: Vec<&'static str>) -> String {
-    use std::io::{Read as _, Write as _};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/a", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        let mut answers = answers.into_iter().peekable();
-        let mut answer = "";
-        for mut stream in listener.incoming().flatten() {
-            answer = answers.next().unwrap_or(answer);
-            let (mut head, mut byte) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|read| read == 1) {
-                head.push(byte[0]);
-            }
-            let _ = stream.write_all(answer.as_bytes());
-        }
-    });
-    url
-}
-
-#[tokio::test]
-async fn b7_a_chunked_body_without_its_last_chunk_is_never_whole() {
-    let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n";
-    let url = raw_server(vec![head]);
-    let mut bench = Bench::new();
-    let mut options = HttpOptions::new(Scope::for_source(&url).unwrap());
-    options.backoff = Duration::from_millis(1);
-    bench.fetcher =
-        Fetcher::new(Client::new(options).unwrap(), Arc::clone(bench.fetcher.store()), Verify::Strongest);
-    let mut task = Task::new(uri(&url), ());
-    task.expected.length = Some(4);
-    let error = bench.error(&task).await;
-    assert!(matches!(error, FetchError::Http(HttpError::Transfer { .. })), "{error:?}");
-    assert_eq!(bench.staged_files(), 0);
 }
 
 #[tokio::test]

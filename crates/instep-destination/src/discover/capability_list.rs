@@ -1,0 +1,61 @@
+//! A Capability List, read as the set of resources whose capabilities it lists (§9).
+
+use std::{
+    collections::btree_map,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use resourcesync::{Capability, Entry, Uri};
+
+use super::{CapabilitySet, DiscoverError, Offer};
+use crate::documents::Document;
+
+/// The number of further entries of one capability that are used.
+const MOST_FURTHER: usize = 16;
+/// The number of capabilities and links of all sets together: what is kept of them (B9).
+const MOST_OFFERS: usize = 50_000;
+
+/// The number of capabilities and links that one search has read.
+#[derive(Debug, Default)]
+pub(super) struct Kept(AtomicUsize);
+
+/// Reads a Capability List (§9). If a capability is listed twice, the first entry counts (AMB-B34).
+pub(super) fn read_set(
+    asked_for: &Uri,
+    document: &Document,
+    kept: &Kept,
+) -> Result<CapabilitySet, DiscoverError> {
+    let mut set = CapabilitySet {
+        capability_list: Some(document.uri.clone()),
+        asked_for: Some(asked_for.clone()),
+        links: document.header.links.clone(),
+        ..CapabilitySet::default()
+    };
+    let mut read = set.links.len();
+    document
+        .for_each(|Entry { loc, metadata, links, .. }| {
+            read += 1 + links.len();
+            if let Some(capability) = &metadata.capability {
+                let offer = || Offer::new(loc.clone(), links.clone());
+                match set.capabilities.entry(capability.clone()) {
+                    btree_map::Entry::Vacant(place) => drop(place.insert(offer())),
+                    btree_map::Entry::Occupied(_)
+                        if is_channel(capability) && set.further.len() < MOST_FURTHER =>
+                    {
+                        set.further.push((capability.clone(), offer()));
+                    }
+                    btree_map::Entry::Occupied(_) => {}
+                }
+            }
+        })
+        .map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })?;
+    if kept.0.fetch_add(read, Relaxed) + read > MOST_OFFERS {
+        return Err(DiscoverError::TooMuch { uri: document.uri.clone(), most: MOST_OFFERS });
+    }
+    Ok(set)
+}
+
+/// Returns `true` for channels, which may have several entries, each with its transport.
+fn is_channel(capability: &Capability) -> bool {
+    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
+}

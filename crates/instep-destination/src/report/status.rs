@@ -1,0 +1,123 @@
+//! The status of a copy, and of each of its Sources.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use resourcesync::DateTime;
+
+use crate::plan::Coverage;
+
+/// The status of a copy.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// Its folder.
+    pub dir: PathBuf,
+    /// The operator's URL of the last run.
+    pub url: Option<String>,
+    /// Resources held.
+    pub held: u64,
+    /// Bytes held.
+    pub bytes: u64,
+    /// Resources owed.
+    pub owed: u64,
+    /// The number of owed resources, by the kind of problem.
+    pub problems: BTreeMap<String, u64>,
+    /// The Source's time up to which everything is committed or owed.
+    pub checkpoint: Option<DateTime>,
+    /// The time at which the last run ended, by this machine's clock.
+    pub last_run: Option<DateTime>,
+    /// The exit code of the last run that ended.
+    pub last_exit_code: Option<u8>,
+    /// The summary of the last run, or the error that ended it.
+    pub last_summary: Option<String>,
+    /// The problems it had, by kind: how many, and what was said about the first.
+    pub last_problems: BTreeMap<String, (u64, String)>,
+    /// Bytes that are free where the copy lies.
+    pub free: Option<u64>,
+    /// `true` if a run is using the copy now.
+    pub running: bool,
+    /// Each Source that the copy has resources of, in the order in which they came.
+    pub sources: Vec<SourceStatus>,
+}
+
+/// The status of one Source of a copy.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SourceStatus {
+    /// The URL that the operator gave for it last.
+    pub url: String,
+    /// Resources held of it. Sources may share some.
+    pub held: u64,
+    /// Resources owed.
+    pub owed: u64,
+    /// The number of owed resources, by the kind of problem.
+    pub problems: BTreeMap<String, u64>,
+    /// Held resources that are gone at the Source, and that the operator keeps.
+    pub kept: u64,
+    /// The Source's time up to which everything is committed or owed.
+    pub checkpoint: Option<DateTime>,
+    /// The part of the Source that the copy accounts for; `None` before its first synchronization is complete.
+    pub coverage: Option<Coverage>,
+    /// The last run over it that ended.
+    pub last_run: Option<RunStatus>,
+}
+
+impl SourceStatus {
+    /// Returns the age of the Source's state that the copy matches; `now` is this machine's clock.
+    pub fn lag(&self, now: DateTime) -> Option<Duration> {
+        self.checkpoint.map(|checkpoint| age(checkpoint, now))
+    }
+}
+
+/// The end of a run over a Source.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunStatus {
+    /// The time at which it ended, by this machine's clock.
+    pub ended: Option<DateTime>,
+    /// Its exit code.
+    pub exit_code: Option<u8>,
+    /// Its summary, or the error that ended it.
+    pub summary: Option<String>,
+    /// The problems it had, by kind: how many, and what was said about the first.
+    pub problems: BTreeMap<String, (u64, String)>,
+}
+
+impl RunStatus {
+    /// Returns the status of a run without problems.
+    pub fn new(ended: Option<DateTime>, exit_code: Option<u8>, summary: Option<String>) -> Self {
+        Self { ended, exit_code, summary, problems: BTreeMap::new() }
+    }
+}
+
+fn age(checkpoint: DateTime, now: DateTime) -> Duration {
+    let micros = now.unix_micros() - checkpoint.unix_micros();
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}
+
+impl Status {
+    /// Returns the age of the Source's state that the copy matches; `now` is this machine's clock.
+    pub fn lag(&self, now: DateTime) -> Option<Duration> {
+        self.checkpoint.map(|checkpoint| age(checkpoint, now))
+    }
+
+    /// Of an empty copy.
+    pub fn new(dir: impl Into<PathBuf>) -> Self {
+        Self {
+            dir: dir.into(),
+            url: None,
+            held: 0,
+            bytes: 0,
+            owed: 0,
+            problems: BTreeMap::new(),
+            checkpoint: None,
+            last_run: None,
+            last_exit_code: None,
+            last_summary: None,
+            last_problems: BTreeMap::new(),
+            free: None,
+            running: false,
+            sources: Vec::new(),
+        }
+    }
+}
