@@ -1,20 +1,19 @@
 //! Packages of a dump: staged with their manifests, and started again if a file changes while it is packed.
 
+mod members;
+
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, BufWriter, Read, Seek, Write},
+    io::{self, BufWriter, Seek, Write},
     path::Path,
     sync::Arc,
 };
 
-use resourcesync::{
-    Algorithm, Digests, DocumentWriter, Header, PackagePath, WriteOptions,
-    package::{PackageError, PackageWriter},
-};
+use resourcesync::{Algorithm, Digests, DocumentWriter, Header, WriteOptions};
 
 use super::{
-    bitstream::{HashingReader, Pinned, observe, strongest},
+    bitstream::{HashingReader, Pinned, observe},
     item::{ItemContent, PackageItem},
 };
 use crate::{
@@ -22,7 +21,7 @@ use crate::{
     content::{Holdings, StateSpool},
     records::{PublishedDocument, PublishedPackage},
     render::{Fitting, SetPolicy},
-    sink::{FolderSink, Rank, Sink, Stage},
+    sink::{FolderSink, Rank, Sink},
 };
 
 /// A package is tried so often with a file that changes while it is packed; then the file is left out.
@@ -205,71 +204,6 @@ impl Packer<'_> {
             }
         });
         written.and_then(|()| writer.finish()).map_err(failed)
-    }
-
-    /// Writes manifest and bitstreams; returns the first item that is not as the manifest says.
-    fn write_package(
-        &self,
-        name: &str,
-        stage: &mut dyn Stage,
-        manifest: &[u8],
-        items: &[PackageItem],
-    ) -> Result<Option<usize>, Error> {
-        let failed =
-            |source: PackageError| Error::Package { name: name.to_owned(), source: Box::new(source) };
-        let sink = BufWriter::with_capacity(1 << 18, stage);
-        let mut package = PackageWriter::new(sink, manifest).map_err(failed)?;
-        for (index, item) in items.iter().enumerate() {
-            let Some(path) = &item.path else { continue };
-            if !self.add(&mut package, item, path).map_err(failed)?
-                || !self.add_patch(&mut package, item).map_err(failed)?
-            {
-                return Ok(Some(index));
-            }
-        }
-        let mut sink = package.finish().map_err(failed)?;
-        sink.flush().map_err(|error| failed(error.into()))?;
-        Ok(None)
-    }
-
-    /// Adds a bitstream; false when it is not as the manifest says.
-    fn add(
-        &self,
-        package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
-        item: &PackageItem,
-        path: &PackagePath,
-    ) -> Result<bool, PackageError> {
-        let state = item.content.state();
-        let (Ok(file), Some(length)) = (item.open(self.holdings, self.spool), state.length) else {
-            return Ok(false);
-        };
-        let algorithms: Vec<_> = strongest(state).into_iter().collect();
-        let mut bitstream = HashingReader::new(file, &algorithms);
-        match package.add(path, state.media_type.as_ref(), length, bitstream.by_ref()) {
-            Err(PackageError::Length { .. }) => return Ok(false),
-            outcome => outcome?,
-        }
-        let (_, digests) = bitstream.finish();
-        Ok(digests.iter().all(|digest| state.digests.get(&digest.algorithm) == Some(digest)))
-    }
-
-    /// Adds the patch of an item, where it has one; false when it is not as the manifest says.
-    fn add_patch(
-        &self,
-        package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
-        item: &PackageItem,
-    ) -> Result<bool, PackageError> {
-        let (Some(patch), Some(out)) = (&item.patch, self.out) else { return Ok(true) };
-        let link = &patch.link;
-        let (Ok(file), Some(path), Some(length)) =
-            (File::open(out.join(&patch.name)), &link.path, link.length)
-        else {
-            return Ok(false);
-        };
-        match package.add(path, link.media_type.as_ref(), length, file) {
-            Err(PackageError::Length { .. }) => Ok(false),
-            outcome => outcome.map(|()| true),
-        }
     }
 
     /// Takes an item as its file is now, or out where that cannot be said: who reads the package gets it from `loc`.

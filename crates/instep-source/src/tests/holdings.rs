@@ -1,5 +1,6 @@
 //! The content of a Source: real folders, scanned into a catalogue.
 
+mod arrangement;
 mod catalogue;
 mod folder;
 mod history;

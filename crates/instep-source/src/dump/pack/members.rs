@@ -1,0 +1,88 @@
+//! The members of a package: written one after the other, each held against its line of the manifest.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Read, Write},
+};
+
+use resourcesync::{
+    PackagePath,
+    package::{PackageError, PackageWriter},
+};
+
+use super::Packer;
+use crate::{
+    Error,
+    dump::{
+        bitstream::{HashingReader, strongest},
+        item::PackageItem,
+    },
+    sink::Stage,
+};
+
+impl Packer<'_> {
+    /// Writes manifest and bitstreams; returns the first item that is not as the manifest says.
+    pub(super) fn write_package(
+        &self,
+        name: &str,
+        stage: &mut dyn Stage,
+        manifest: &[u8],
+        items: &[PackageItem],
+    ) -> Result<Option<usize>, Error> {
+        let failed =
+            |source: PackageError| Error::Package { name: name.to_owned(), source: Box::new(source) };
+        let sink = BufWriter::with_capacity(1 << 18, stage);
+        let mut package = PackageWriter::new(sink, manifest).map_err(failed)?;
+        for (index, item) in items.iter().enumerate() {
+            let Some(path) = &item.path else { continue };
+            if !self.add(&mut package, item, path).map_err(failed)?
+                || !self.add_patch(&mut package, item).map_err(failed)?
+            {
+                return Ok(Some(index));
+            }
+        }
+        let mut sink = package.finish().map_err(failed)?;
+        sink.flush().map_err(|error| failed(error.into()))?;
+        Ok(None)
+    }
+
+    /// Adds a bitstream; returns `false` if it is not as the manifest says.
+    fn add(
+        &self,
+        package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
+        item: &PackageItem,
+        path: &PackagePath,
+    ) -> Result<bool, PackageError> {
+        let state = item.content.state();
+        let (Ok(file), Some(length)) = (item.open(self.holdings, self.spool), state.length) else {
+            return Ok(false);
+        };
+        let algorithms: Vec<_> = strongest(state).into_iter().collect();
+        let mut bitstream = HashingReader::new(file, &algorithms);
+        match package.add(path, state.media_type.as_ref(), length, bitstream.by_ref()) {
+            Err(PackageError::Length { .. }) => return Ok(false),
+            outcome => outcome?,
+        }
+        let (_, digests) = bitstream.finish();
+        Ok(digests.iter().all(|digest| state.digests.get(&digest.algorithm) == Some(digest)))
+    }
+
+    /// Adds the patch of an item, if it has one; returns `false` if it is not as the manifest says.
+    fn add_patch(
+        &self,
+        package: &mut PackageWriter<BufWriter<&mut dyn Stage>>,
+        item: &PackageItem,
+    ) -> Result<bool, PackageError> {
+        let (Some(patch), Some(out)) = (&item.patch, self.out) else { return Ok(true) };
+        let link = &patch.link;
+        let (Ok(file), Some(path), Some(length)) =
+            (File::open(out.join(&patch.name)), &link.path, link.length)
+        else {
+            return Ok(false);
+        };
+        match package.add(path, link.media_type.as_ref(), length, file) {
+            Err(PackageError::Length { .. }) => Ok(false),
+            outcome => outcome.map(|()| true),
+        }
+    }
+}
