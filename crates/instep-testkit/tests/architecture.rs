@@ -19,7 +19,7 @@ use std::{collections::BTreeSet, process::Command};
 use sources::{root, sources};
 
 /// Rooms that are given everything they decide on: no clock, no files, no sockets, no waiting.
-const PURE: [&str; 19] = [
+const PURE: [&str; 20] = [
     "resourcesync/src",
     "instep-source/src/render",
     "instep-destination/src/plan",
@@ -33,6 +33,7 @@ const PURE: [&str; 19] = [
     "instep-source/src/notify/hub/request",
     "instep-source/src/notify/hub/verifications",
     "instep-destination/src/listen/framework",
+    "instep-destination/src/listen/hub_request",
     "instep-destination/src/listen/lease",
     "instep-destination/src/listen/offered",
     "instep-destination/src/listen/signature",
@@ -42,13 +43,19 @@ const PURE: [&str; 19] = [
 ];
 
 /// Lines of a file without its tests.
-const LONGEST: usize = 400;
+const LONGEST: usize = 300;
 
-/// Rooms in which order and durability matter have shorter files.
-const SHORT_ROOMS: [&str; 4] = ["sync", "read", "plan", "transfer"];
+/// Rooms that still have longer files.
+const LONG_ROOMS: [&str; 5] = [
+    "instep-destination/src/commit",
+    "instep-destination/src/run",
+    "instep-destination/src/state",
+    "instep-destination/src/store",
+    "instep-oai/src",
+];
 
 /// Lines of a file in one of those rooms.
-const LONGEST_IN_SHORT_ROOMS: usize = 300;
+const LONGEST_IN_LONG_ROOMS: usize = 360;
 
 /// Lines of code that hold one of these words, outside of comments, in the files that `within` accepts.
 fn lines_with(words: &[&str], within: impl Fn(&str) -> bool) -> Vec<String> {
@@ -229,8 +236,8 @@ fn files_can_be_held_in_the_head() {
     let sources = sources();
     let mut lengths: Vec<_> = sources.iter().map(|(_, text)| text.lines().count()).collect();
     let longest = |name: &str| {
-        let is_short = SHORT_ROOMS.iter().any(|room| is_in(name, &format!("instep-destination/src/{room}")));
-        if is_short { LONGEST_IN_SHORT_ROOMS } else { LONGEST }
+        let is_long = LONG_ROOMS.iter().any(|room| is_in(name, room));
+        if is_long { LONGEST_IN_LONG_ROOMS } else { LONGEST }
     };
     let long = sources.iter().map(|(name, text)| (name, text.lines().count()));
     let long = long.filter(|(name, lines)| *lines > longest(name));

@@ -5,6 +5,8 @@
 mod cases;
 #[path = "conformance/oracles.rs"]
 mod oracles;
+#[path = "conformance/packages.rs"]
+mod packages;
 #[path = "conformance/together.rs"]
 mod together;
 
@@ -126,7 +128,7 @@ fn every_rule_that_a_document_can_break_has_a_passing_and_a_failing_case() {
         );
         *covered.entry(case.rule).or_default() += 1;
     }
-    for rule in together::check_all() {
+    for rule in together::check_all().into_iter().chain(packages::check_all()) {
         *covered.entry(rule).or_default() += 1;
     }
     for rule in Rule::all() {
