@@ -3,9 +3,11 @@
 pub(crate) mod access;
 pub(crate) mod callbacks;
 pub(crate) mod channels;
+pub(crate) mod fleet;
 pub(crate) mod folders;
 pub(crate) mod headings;
 pub(crate) mod origin;
+pub(crate) mod packages;
 pub(crate) mod rules;
 pub(crate) mod selection;
 pub(crate) mod server;

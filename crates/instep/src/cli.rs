@@ -149,14 +149,15 @@ fn definition() -> clap::Command {
         Some(SERVING | VERSIONS) => arg.hide_short_help(true),
         _ => arg,
     };
-    let hide_out = |arg: Arg| arg.hide_short_help(true);
+    let pages = "With --follow: address of pages about the copy; with --republish of the Source";
+    let describe = |arg: Arg| if arg.get_id() == "listen" { arg.help(pages) } else { arg };
+    // Not one by one with `mut_subcommand`, which puts the command behind the others.
     command
-        .mut_subcommand("sync", |sync| {
-            let pages = "With --follow: address of pages about the copy; with --republish of the Source";
-            let describe = |arg: Arg| if arg.get_id() == "listen" { arg.help(pages) } else { arg };
-            sync.mut_args(|arg| describe(hide_serving(arg)))
+        .mut_subcommands(|command| match command.get_name() {
+            "sync" => command.mut_args(|arg| describe(hide_serving(arg))),
+            "serve" => command.mut_arg("out", |arg| arg.hide_short_help(true)),
+            _ => command,
         })
-        .mut_subcommand("serve", |serve| serve.mut_arg("out", hide_out))
         .arg(help_option())
         .arg(version_option())
 }

@@ -1,7 +1,13 @@
 //! The help texts: one screen for each command, grouped by purpose.
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
-use std::{fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fmt::Debug,
+    fs,
+    path::Path,
+};
 
 use assert_cmd::Command;
 
@@ -11,30 +17,28 @@ const SCREEN: (usize, usize) = (40, 100);
 /// The most options that a short help shows beside the global ones.
 const USUAL: usize = 10;
 
-const COMMANDS: [&[&str]; 20] = [
-    &[],
-    &["init"],
-    &["catalogue", "backup"],
-    &["catalogue", "restore"],
-    &["demo"],
-    &["publish"],
-    &["serve"],
-    &["change"],
-    &["change", "add"],
-    &["catalogue"],
-    &["catalogue", "check"],
-    &["republish"],
-    &["sync"],
-    &["audit"],
-    &["status"],
-    &["simulate"],
-    &["explore"],
-    &["validate"],
-    &["explain"],
-    &["completions"],
-];
+/// Every command that the program lists, with those below it; the program itself is the first, without a name.
+fn commands() -> Vec<Vec<String>> {
+    let mut found = vec![Vec::new()];
+    let mut next = 0;
+    while let Some(command) = found.get(next).cloned() {
+        for name in names_of_commands(&help(&command, "-h")) {
+            found.push([&command[..], &[name]].concat());
+        }
+        next += 1;
+    }
+    found
+}
 
-fn help(command: &[&str], flag: &str) -> String {
+/// The names under the heading of commands. `help` shows other commands' texts and has none of its own.
+fn names_of_commands(help: &str) -> Vec<String> {
+    let below = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = below.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names = listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.map(str::to_owned).collect()
+}
+
+fn help(command: &[impl AsRef<OsStr> + Debug], flag: &str) -> String {
     let output = Command::cargo_bin("instep").unwrap().args(command).arg(flag).output().unwrap();
     assert!(output.status.success(), "{command:?} {flag}");
     String::from_utf8(output.stdout).unwrap()
@@ -55,8 +59,8 @@ fn options<'h>(help: &'h str, end: &str) -> Vec<&'h str> {
 
 #[test]
 fn a_short_help_fits_one_screen() {
-    for command in COMMANDS {
-        let text = help(command, "-h");
+    for command in commands() {
+        let text = help(&command, "-h");
         assert!(text.lines().count() <= SCREEN.0, "{command:?}: {} lines\n{text}", text.lines().count());
         for line in text.lines() {
             assert!(line.chars().count() <= SCREEN.1, "{command:?}: {line}");
@@ -68,8 +72,8 @@ fn a_short_help_fits_one_screen() {
 
 #[test]
 fn groups_have_the_same_order_in_both_helps_and_global_options_come_last() {
-    for command in COMMANDS {
-        let (short, long) = (help(command, "-h"), help(command, "--help"));
+    for command in commands() {
+        let (short, long) = (help(&command, "-h"), help(&command, "--help"));
         let (short, long) = (headings(&short), headings(&long));
         assert_eq!(short.last(), Some(&"Global options:"), "{command:?}");
         assert_eq!(long.last(), Some(&"Global options:"), "{command:?}");
@@ -79,30 +83,81 @@ fn groups_have_the_same_order_in_both_helps_and_global_options_come_last() {
 }
 
 #[test]
-fn the_reference_of_the_book_has_every_option() {
+fn every_command_is_found_by_its_help() {
+    let commands = commands();
+    for known in [&["sync"][..], &["source", "add"], &["upgrade-sitemap"], &["catalogue", "restore"]] {
+        assert!(commands.iter().any(|command| command == known), "{known:?} is not among {commands:?}");
+    }
+}
+
+#[test]
+fn the_long_help_and_the_reference_of_the_book_have_the_same_options() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/options.md");
     let output = Command::cargo_bin("instep").unwrap().args(["completions", "reference"]).output().unwrap();
     let generated = String::from_utf8(output.stdout).unwrap();
-    for command in COMMANDS {
-        for line in options(&help(command, "--help"), "(to the end)") {
-            let Some((_, option)) = line.split_once("--") else { continue };
-            let name: String = option.chars().take_while(|c| c.is_alphanumeric() || *c == '-').collect();
-            let section = format!("\n## instep {}\n", command.join(" "));
-            let start = generated.find(&section).map_or(0, |start| start + section.len());
-            let end = generated[start..].find("\n## ").map_or(generated.len(), |end| start + end);
-            let is_global =
-                generated[..generated.find("\n## instep").unwrap()].contains(&format!("`--{name}"));
-            assert!(
-                is_global || generated[start..end].contains(&format!("`--{name}")),
-                "{command:?} --{name}"
-            );
-        }
+    let global = names(section(&generated, "## Global options"), "- `");
+    for command in commands().iter().filter(|command| !command.is_empty()) {
+        let referred = names(section(&generated, &format!("## instep {}", command.join(" "))), "- `");
+        let shown = names(&help(command, "--help"), " ");
+        let shown = shown.difference(&global).cloned().collect::<BTreeSet<_>>();
+        assert_eq!(shown, referred.difference(&global).cloned().collect(), "{command:?}");
     }
     let written = fs::read_to_string(page).unwrap();
     assert!(
         written == generated,
         "write it: cargo run -q -- completions reference > docs/reference/options.md"
     );
+}
+
+/// The lines below a heading of the reference, up to the next one.
+fn section<'r>(reference: &'r str, heading: &str) -> &'r str {
+    let start = reference.find(&format!("\n{heading}\n")).unwrap() + heading.len() + 2;
+    let end = reference[start..].find("\n## ").map_or(reference.len(), |end| start + end);
+    &reference[start..end]
+}
+
+/// The long names of the options that lines describe; such lines begin with `start` and then the option.
+fn names(text: &str, start: &str) -> BTreeSet<String> {
+    let name = |line: &str| {
+        let option = line.strip_prefix(start)?.trim_start();
+        let (_, long) = option.starts_with('-').then(|| option.split_once("--"))??;
+        Some(long.chars().take_while(|c| c.is_alphanumeric() || *c == '-').collect())
+    };
+    text.lines().filter_map(name).collect()
+}
+
+/// Options whose name means something else from command to command, so that their texts differ.
+const OF_SEVERAL_MEANINGS: [&str; 16] = [
+    "allow-empty",
+    "base-url",
+    "bearer-file",
+    "dry-run",
+    "exclude",
+    "follow",
+    "include",
+    "listen",
+    "max-delete",
+    "netrc-file",
+    "out",
+    "profile",
+    "rate",
+    "source",
+    "spec-version",
+    "state",
+];
+
+#[test]
+fn an_option_of_several_commands_has_one_text() {
+    let output = Command::cargo_bin("instep").unwrap().args(["completions", "reference"]).output().unwrap();
+    let reference = String::from_utf8(output.stdout).unwrap();
+    let mut texts: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for line in reference.lines() {
+        for name in names(line, "- `") {
+            texts.entry(name).or_default().insert(line);
+        }
+    }
+    texts.retain(|name, texts| texts.len() > 1 && !OF_SEVERAL_MEANINGS.contains(&name.as_str()));
+    assert!(texts.is_empty(), "{texts:#?}");
 }
 
 #[test]

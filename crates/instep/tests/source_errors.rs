@@ -66,7 +66,7 @@ const CASES: &[Case] = &[
     ("republish data", 2, ["copy", "Set --base-url", "--listen"]),
     ("init none", 2, ["none", "is not a folder", "give a folder"]),
     ("init data", 2, ["instep.toml", "exists", "--force"]),
-    ("validate none.xml", 4, ["none.xml", "No such file", "Check"]),
+    ("validate none.xml", 2, ["none.xml", "No such file", "Check"]),
     ("validate http://127.0.0.1:1/", 4, ["http://127.0.0.1:1/", "Connection refused", "Check the URL"]),
 ];
 

@@ -1,4 +1,4 @@
-//! Options of a Source: its content, its documents and its packages.
+//! Options of a Source: its content and its documents.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,14 +8,13 @@ use std::{
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use instep_destination::{Contents, MaxDelete};
-use instep_source::{
-    Archives, DumpPolicy, MaxDeletions, ObjectPlace, PatchOptions, PublishOptions, Unreadable,
-};
+use instep_source::{DumpPolicy, MaxDeletions, ObjectPlace, PublishOptions, Unreadable};
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
-    headings::{DOCUMENTS, PACKAGES, WHAT_TO_PUBLISH},
+    headings::{DOCUMENTS, WHAT_TO_PUBLISH},
     origin::{OriginArgs, OriginPlace},
+    packages::PackageArgs,
     rules::Rules,
     sets::sets,
     values,
@@ -93,30 +92,8 @@ pub(crate) struct SourceArgs {
     /// Do not write robots.txt
     #[arg(long, help_heading = DOCUMENTS, hide_short_help = true)]
     no_robots: bool,
-    /// Offer a Resource Dump: auto, always or never; auto: up to 1 GiB
-    #[arg(long, value_name = "WHEN", help_heading = PACKAGES, hide_possible_values = true)]
-    dump: Option<DumpChoice>,
-    /// Offer a Change Dump; keeps past states for it
-    #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
-    change_dump: bool,
-    /// Pack changes when the oldest is older than this [default: at once; serve: 1h]
-    #[arg(long, value_parser = values::duration, value_name = "DURATION", help_heading = PACKAGES, hide_short_help = true)]
-    change_dump_every: Option<Duration>,
-    /// Offer patches; stores resources up to --patch-max a second time
-    #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
-    patches: bool,
-    /// Offer a patch that is smaller than this share of the resource
-    #[arg(long, default_value = "50%", value_parser = values::percent, value_name = "PERCENT",
-        help_heading = PACKAGES, hide_short_help = true)]
-    patch_share: u8,
-    /// Make patches for resources up to this size
-    #[arg(long, default_value = "8MiB", value_parser = values::size, value_name = "SIZE",
-        help_heading = PACKAGES, hide_short_help = true)]
-    patch_max: u64,
-    /// Bytes of past states to keep for Change Dumps and patches; the oldest go first
-    #[arg(long, default_value = "1GiB", value_parser = values::size, value_name = "SIZE",
-        help_heading = PACKAGES, hide_short_help = true)]
-    keep_bytes: u64,
+    #[command(flatten)]
+    packages: PackageArgs,
     /// Close the open Change List after this many changes
     #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..), value_name = "N",
         help_heading = DOCUMENTS, hide_short_help = true)]
@@ -128,20 +105,6 @@ pub(crate) struct SourceArgs {
     /// List at most this many closed Change Lists, and packages of changes; older ones go to the archive, or away
     #[arg(long, default_value_t = 100, value_name = "N", help_heading = DOCUMENTS, hide_short_help = true)]
     closed_lists: usize,
-    /// Renew the Resource Dump with the next change when it is older than this
-    #[arg(long, default_value = "24h", value_parser = values::duration, value_name = "DURATION",
-        help_heading = PACKAGES, hide_short_help = true)]
-    dump_every: Duration,
-    /// Keep closed and superseded documents, and offer archives
-    #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
-    archives: bool,
-    /// Keep at most this many documents in each archive
-    #[arg(long, default_value_t = 10_000, value_name = "N", help_heading = PACKAGES, hide_short_help = true)]
-    archive_count: usize,
-    /// Keep archived documents for this long
-    #[arg(long, default_value = "2160h", value_parser = values::duration, value_name = "DURATION",
-        help_heading = PACKAGES, hide_short_help = true)]
-    archive_age: Duration,
     /// Publish at most this many deletions at once: a number or a percentage [default: 10 or 10%, the larger]
     #[arg(long, value_name = "N", help_heading = DOCUMENTS, hide_short_help = true)]
     max_delete: Option<MaxDelete>,
@@ -158,14 +121,6 @@ pub(crate) struct SourceArgs {
 enum WhenUnreadable {
     Fail,
     Skip,
-}
-
-/// Choices of offering a Resource Dump.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DumpChoice {
-    Auto,
-    Always,
-    Never,
 }
 
 /// The place of the documents.
@@ -282,30 +237,10 @@ impl SourceArgs {
         options.lists.single_changelist = self.single_changelist;
         options.lists.snapshot = self.snapshot;
         options.lists.snapshot_every = self.snapshot_every;
-        options.dumps.policy = match self.dump {
-            Some(DumpChoice::Auto) => DumpPolicy::Auto,
-            Some(DumpChoice::Always) => DumpPolicy::Always,
-            Some(DumpChoice::Never) => DumpPolicy::Never,
-            None => dumps,
-        };
-        options.dumps.changes = self.change_dump;
-        options.dumps.changes_every = self.change_dump_every;
-        options.keep_states = self.change_dump;
-        options.keep_bytes = self.keep_bytes;
-        options.patches = self.patches.then(|| {
-            let mut patches = PatchOptions::default();
-            (patches.share, patches.most_bytes) = (self.patch_share, self.patch_max);
-            patches
-        });
-        options.dumps.every = self.dump_every;
+        self.packages.apply(dumps, &mut options);
         options.lists.rotation.entries = self.rotate_entries;
         options.lists.rotation.age = self.rotate_after;
         options.lists.closed_lists = self.closed_lists;
-        options.archives = self.archives.then(|| {
-            let mut archives = Archives::default();
-            (archives.count, archives.age) = (self.archive_count, self.archive_age);
-            archives
-        });
         options.guard.allow_empty = self.allow_empty;
         options.guard.most = match self.max_delete.unwrap_or_default() {
             MaxDelete::Default => MaxDeletions::Default,

@@ -50,7 +50,7 @@ pub(crate) struct PublishCommand {
     activities: Option<String>,
     #[command(flatten)]
     source: SourceArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = WHAT_TO_PUBLISH)]
     wait: WaitArgs,
     /// Print how to set up this web server for the Source; publish nothing
     #[arg(long, value_name = "SERVER", help_heading = WHAT_TO_PUBLISH)]

@@ -7,7 +7,7 @@ use clap::Args;
 use instep_source::{Content, DumpPolicy, PublishOptions, serve::ServeOptions};
 
 use crate::{
-    args::{folders, serving::ServingArgs, waiting::WaitArgs},
+    args::{folders, headings::WHAT_TO_PUBLISH, serving::ServingArgs, waiting::WaitArgs},
     config::Config,
     copy::CopyContent,
     exit::Exit,
@@ -29,7 +29,7 @@ pub(crate) struct RepublishCommand {
     dirs: Vec<PathBuf>,
     #[command(flatten)]
     serving: ServingArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = WHAT_TO_PUBLISH)]
     wait: WaitArgs,
 }
 

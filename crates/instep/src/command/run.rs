@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::{
     args::{
         access::{LimitArgs, RouteArgs},
+        fleet::FleetArgs,
         headings::{ALERTS, SCHEDULE, SERVING},
         values,
     },
@@ -31,9 +32,8 @@ use crate::{
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct RunCommand {
-    /// Folder of the fleet: its record, and the copies that have no folder of their own
-    #[arg(long, value_parser = values::path, value_name = "DIR", default_value = "fleet")]
-    fleet: PathBuf,
+    #[command(flatten)]
+    fleet: FleetArgs,
     /// Serve a dashboard, an API and metrics at this address; port 0 for any free one
     #[arg(long, value_name = "ADDRESS", help_heading = SERVING)]
     listen: Option<String>,
@@ -132,7 +132,7 @@ impl RunCommand {
     }
 
     fn setup(self, config: &Config) -> anyhow::Result<FleetSetup> {
-        let mut options = FleetOptions::new(self.fleet);
+        let mut options = FleetOptions::new(self.fleet.folder);
         (options.runs, options.runs_per_host) = (self.runs, self.runs_per_host);
         let mut pacing = PacingRules::default();
         pacing.shortest = self.shortest.as_secs().max(1);

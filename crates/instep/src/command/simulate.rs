@@ -66,7 +66,7 @@ pub(crate) struct SimulateCommand {
     /// Seed of everything generated
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Address and port; port 0 takes any free one
+    /// Address and port; port 0 for any free one
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     listen: String,
     /// End after this time [default: at a signal]

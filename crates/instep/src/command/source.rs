@@ -4,13 +4,13 @@ mod acting;
 mod adding;
 mod listing;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, Subcommand};
 use instep_fleet::{FleetError, FleetRecord, SourceName, SourceState};
 use serde_json::json;
 
-use crate::{args::values, exit::Exit, ui::Output};
+use crate::{args::fleet::FleetArgs, exit::Exit, ui::Output};
 use acting::{operator, seconds};
 use adding::{AddArgs, ImportArgs};
 
@@ -21,9 +21,8 @@ use adding::{AddArgs, ImportArgs};
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct SourceCommand {
-    /// Folder of the fleet
-    #[arg(long, global = true, value_parser = values::path, value_name = "DIR", default_value = "fleet")]
-    fleet: PathBuf,
+    #[command(flatten)]
+    fleet: FleetArgs,
     #[command(subcommand)]
     task: SourceTask,
 }
@@ -87,7 +86,7 @@ type RecordAction = fn(&mut FleetRecord, &SourceName) -> Result<(), FleetError>;
 impl SourceCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let fleet = &self.fleet;
+        let fleet = &*self.fleet.folder;
         match self.task {
             SourceTask::Add(add) => add.run(fleet, output),
             SourceTask::Import(import) => import.run(fleet, output),

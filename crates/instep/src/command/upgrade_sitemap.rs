@@ -35,7 +35,7 @@ pub(crate) struct UpgradeSitemapCommand {
     /// Publish any number of deletions
     #[arg(long, help_heading = WHAT_TO_PUBLISH)]
     allow_deletions: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = WHAT_TO_PUBLISH)]
     wait: WaitArgs,
 }
 

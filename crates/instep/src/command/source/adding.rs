@@ -37,7 +37,8 @@ struct NewSourceArgs {
     #[arg(long, help_heading = SCHEDULE)]
     follow: bool,
     /// Rank among the Sources that are due: each step counts as five minutes of waiting
-    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, help_heading = SCHEDULE)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, help_heading = SCHEDULE,
+        hide_short_help = true)]
     priority: i8,
     /// Size the Source, and wait for `instep source approve` before anything is copied
     #[arg(long, help_heading = SCHEDULE)]
@@ -46,7 +47,7 @@ struct NewSourceArgs {
     #[arg(long, value_name = "PATTERN", help_heading = WHAT_TO_COPY)]
     include: Vec<String>,
     /// No paths that match; wins over --include
-    #[arg(long, value_name = "PATTERN", help_heading = WHAT_TO_COPY)]
+    #[arg(long, value_name = "PATTERN", help_heading = WHAT_TO_COPY, hide_short_help = true)]
     exclude: Vec<String>,
     /// Delete what the Source deleted
     #[arg(long, help_heading = DELETING)]
@@ -55,13 +56,13 @@ struct NewSourceArgs {
     #[arg(long, value_name = "LIMIT", help_heading = DELETING)]
     max_delete: Option<MaxDelete>,
     /// File with a bearer token for the origin of the URL
-    #[arg(long, value_name = "FILE", help_heading = CREDENTIALS)]
+    #[arg(long, value_name = "FILE", help_heading = CREDENTIALS, hide_short_help = true)]
     bearer_file: Option<PathBuf>,
     /// File in netrc format with a login for the host of the URL
-    #[arg(long, value_name = "FILE", help_heading = CREDENTIALS)]
+    #[arg(long, value_name = "FILE", help_heading = CREDENTIALS, hide_short_help = true)]
     netrc_file: Option<PathBuf>,
     /// Also fetch from this origin, such as `https://mirror.example.org`
-    #[arg(long, value_name = "ORIGIN", help_heading = CREDENTIALS)]
+    #[arg(long, value_name = "ORIGIN", help_heading = CREDENTIALS, hide_short_help = true)]
     allow_origin: Vec<String>,
 }
 
@@ -93,8 +94,14 @@ fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     std::path::absolute(path).with_context(|| format!("Cannot use {}", path.display()))
 }
 
+const ADD_EXAMPLES: &str = "\
+Examples:
+  instep source add https://example.org/ --every 1h
+  instep source add https://example.org/ --name letters --at 03:30 --include 'letters/**' --approve";
+
 /// A Source to add.
 #[derive(Debug, Args)]
+#[command(after_help = "All options and examples: instep source add --help", after_long_help = ADD_EXAMPLES)]
 pub(super) struct AddArgs {
     /// Any URL of the Source
     url: String,
@@ -102,7 +109,7 @@ pub(super) struct AddArgs {
     #[arg(long, value_name = "NAME")]
     name: Option<SourceName>,
     /// Folder of the copy, relative to that of the fleet [default: the name]
-    #[arg(long, value_parser = values::path, value_name = "DIR")]
+    #[arg(long, value_parser = values::path, value_name = "DIR", hide_short_help = true)]
     into: Option<PathBuf>,
     #[command(flatten)]
     rules: NewSourceArgs,
@@ -124,8 +131,14 @@ impl AddArgs {
     }
 }
 
+const IMPORT_EXAMPLES: &str = "\
+Examples:
+  instep source import sources.opml --approve
+  instep source import registry.csv --every 24h --delete";
+
 /// A list of Sources to add.
 #[derive(Debug, Args)]
+#[command(after_help = "All options and examples: instep source import --help", after_long_help = IMPORT_EXAMPLES)]
 pub(super) struct ImportArgs {
     /// The list; - for standard input
     file: PathBuf,

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use resourcesync::{
     Capability, Dialect, Document, Form, ReadOptions, Uri,
     package::PackageLimits,
@@ -18,7 +18,6 @@ use super::{
     judgement::Judgement,
     packages::{ExpectedPackage, judge_package},
 };
-use crate::exit::Exit;
 
 /// The first bytes of a ZIP file: those of a member, or of the end of an empty one.
 pub(super) const ZIP_STARTS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
@@ -61,10 +60,9 @@ pub(super) fn check(targets: &[String], options: ValidateOptions) -> anyhow::Res
 /// Returns the file itself, or the documents and packages below a folder.
 fn files_of(target: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let cannot = |error: io::Error| {
-        anyhow::Error::new(Exit::Unreachable)
-            .context(format!("Cannot read {}: {error}. Check the path and its permissions", target.display()))
+        format!("Cannot read {}: {error}. Check the path and its permissions", target.display())
     };
-    if !fs::metadata(target).map_err(cannot)?.is_dir() {
+    if !fs::metadata(target).map_err(|error| anyhow!(cannot(error)))?.is_dir() {
         return Ok(vec![target.to_owned()]);
     }
     let (mut folders, mut files) = (vec![target.to_owned()], Vec::new());
