@@ -72,7 +72,7 @@ impl Live {
         monitor: Arc<dyn PublishMonitor>,
     ) -> Result<Self, Error> {
         let (sender, receiver) = mpsc::sync_channel(BACKLOG);
-        let watches = watch(&publisher, &options, &sender, &*monitor);
+        let watches = watch_content(&publisher, &options, &sender, &*monitor);
         suppliers::watch_suppliers(&publisher, &sender);
         let overview_seen = overview.subscribe();
         let unwatched = watches.unwatched().len();
@@ -142,7 +142,7 @@ impl Drop for Live {
 }
 
 /// Watches first: what changes during the first scan is seen again after it.
-fn watch(
+fn watch_content(
     publisher: &Publisher,
     options: &LiveOptions,
     messages: &mpsc::SyncSender<LiveMessage>,

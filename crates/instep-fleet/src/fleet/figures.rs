@@ -1,4 +1,4 @@
-//! What a fleet has done since its process began.
+//! The figures of a fleet since its process began.
 
 use std::collections::BTreeMap;
 

@@ -1,3 +1,5 @@
+//! Names beneath a folder, among links that somebody planted.
+
 use std::{fs, io::Read as _, os::unix::fs::symlink, sync::atomic::Ordering};
 
 use super::{NameKind, RootFolder};

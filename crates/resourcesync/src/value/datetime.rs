@@ -40,11 +40,11 @@ pub enum Precision {
     Fraction(u8),
 }
 
-/// What a text would have to be that is none of the six forms.
+/// The expectation for a text that has none of the six forms.
 const FORM: &str = "a W3C datetime: YYYY-MM-DDThh:mm:ssZ";
-/// What a text would have to be whose time has neither `Z` nor an offset.
+/// The expectation for a time that has neither `Z` nor an offset.
 const WITH_ZONE: &str = "a time with a zone designator: Z or +hh:mm";
-/// What a text would have to be that has a field out of its range: month 13, 30 February, hour 24.
+/// The expectation for a field out of its range: month 13, 30 February, hour 24.
 const IN_RANGE: &str = "a date and time that exist";
 
 impl DateTime {

@@ -1,3 +1,5 @@
+//! Conditions on metadata records, as operators write them.
+
 use super::*;
 
 const JSON: &[u8] =

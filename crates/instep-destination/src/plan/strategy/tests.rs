@@ -1,3 +1,5 @@
+//! The way that is chosen, by what a Source offers and what the copy holds.
+
 use super::*;
 
 fn time(second: i64) -> DateTime {

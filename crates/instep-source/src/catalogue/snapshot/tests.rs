@@ -1,3 +1,5 @@
+//! The plans of queries over large tables.
+
 use rusqlite::Connection;
 
 use super::{CHANGES, RESOURCES};

@@ -1,3 +1,5 @@
+//! The spool of past states: what it holds, and what goes first.
+
 use std::io::Read;
 
 use resourcesync::{Algorithm, Digests, Hasher};

@@ -1,3 +1,5 @@
+//! Files that are written to around the time at which they are hashed.
+
 use std::sync::mpsc;
 
 use super::*;

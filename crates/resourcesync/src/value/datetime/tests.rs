@@ -1,3 +1,5 @@
+//! Datetimes in the six forms, and texts that are none.
+
 use super::{DateTime, FORM, IN_RANGE, WITH_ZONE};
 
 #[test]

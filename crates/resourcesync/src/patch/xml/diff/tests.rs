@@ -1,3 +1,5 @@
+//! Differences of XML documents, applied again.
+
 use super::{super::patched, diff};
 
 fn patch(held: &str, next: &str) -> String {
