@@ -66,6 +66,7 @@ pages! {
     the_commands_about_sitemaps_run: "docs/how-to/sitemap.md",
     the_commands_about_web_archives_run: "docs/how-to/web-archive.md",
     the_commands_about_oai_pmh_run: "docs/how-to/oai-pmh.md",
+    the_commands_about_iiif_run: "docs/how-to/iiif.md",
     the_commands_about_testing_clients_run: "docs/how-to/simulate.md",
 }
 

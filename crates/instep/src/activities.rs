@@ -1,8 +1,10 @@
 //! The changes of a Source as a collection of activities (IIIF Change Discovery 1.0, level 2): made of its published lists,
 //! the newest activity of each resource, in the order of time.
 
+mod gateway;
+mod newest;
+
 use std::{
-    collections::BTreeMap,
     fs::{self, File},
     io::{self, BufReader},
     path::{Path, PathBuf},
@@ -11,6 +13,9 @@ use std::{
 use anyhow::Context;
 use resourcesync::{Change, DateTime, DocumentReader, Entry, Form, ReadOptions};
 use serde_json::{Value, json};
+
+pub(crate) use gateway::ActivityGateway;
+use newest::{NewestActivities, ResourceActivity};
 
 /// The folder of the collection beside the lists, and the collection in it.
 const FOLDER: &str = "resourcesync/activities";
@@ -21,12 +26,6 @@ const PAGE: usize = 1_000;
 
 const CONTEXT: &str = "http://iiif.io/api/discovery/1/context.json";
 
-/// The newest activity of a resource; each takes some 200 bytes of memory.
-struct NewestActivity {
-    time: DateTime,
-    change: Change,
-}
-
 /// Writes the collection of a Source whose documents lie in `out`, served at `base_url`. `kind` is the type of its objects.
 /// Only files that change are written, the pages before the collection. Returns their number.
 ///
@@ -34,44 +33,33 @@ struct NewestActivity {
 pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<usize> {
     let slash = if base_url.ends_with('/') { "" } else { "/" };
     let base_url = format!("{base_url}{slash}");
-    let former = former(&out.join(FOLDER));
-    let mut activities = BTreeMap::new();
+    let newest = NewestActivities::begin()?;
+    read_former(&out.join(FOLDER), &newest)?;
     let lists = out.join("resourcesync");
     each(&lists.join("resourcelist.xml"), (out, &base_url), &mut |entry, at| {
         // A file may say that it was changed later than anybody saw it.
         let time = entry.lastmod.filter(|time| at.is_none_or(|at| time.instant() <= at.instant())).or(at);
+        let uri = entry.loc.as_str();
         // A list that is renewed does not make its resources new.
-        let known = former.get(entry.loc.as_str()).filter(|known| known.change != Change::Deleted);
-        match (known, time) {
-            (Some(known), _) => note(&mut activities, entry.loc.as_str(), known.time, known.change.clone()),
-            (None, Some(time)) => note(&mut activities, entry.loc.as_str(), time, Change::Updated),
+        match (newest.former(uri)?.filter(|known| known.change != Change::Deleted), time) {
+            (Some(known), _) => newest.note(uri, known.time, &known.change)?,
+            (None, Some(time)) => newest.note(uri, time, &Change::Updated)?,
             (None, None) => {}
         }
+        Ok(())
     })?;
     each(&lists.join("changelist.xml"), (out, &base_url), &mut |entry, _| {
         if let (Some(change), Some(time)) = (&entry.metadata.change, entry.metadata.datetime) {
-            note(&mut activities, entry.loc.as_str(), time, change.clone());
+            newest.note(entry.loc.as_str(), time, change)?;
         }
+        Ok(())
     })?;
-    // Deletions that no Change List names any more.
-    for (uri, gone) in former.iter().filter(|(_, known)| known.change == Change::Deleted) {
-        note(&mut activities, uri, gone.time, Change::Deleted);
-    }
-    let mut activities: Vec<(String, NewestActivity)> = activities.into_iter().collect();
-    activities.sort_by(|(one, a), (other, b)| a.time.instant().cmp(&b.time.instant()).then(one.cmp(other)));
-    place(&out.join(FOLDER), &format!("{base_url}{FOLDER}/"), kind, &activities)
+    newest.note_former_deletions()?;
+    place(&out.join(FOLDER), &format!("{base_url}{FOLDER}/"), kind, &newest)
 }
 
-fn note(activities: &mut BTreeMap<String, NewestActivity>, uri: &str, time: DateTime, change: Change) {
-    let known = activities.get(uri);
-    if known.is_none_or(|known| known.time.instant() <= time.instant()) {
-        activities.insert(uri.to_owned(), NewestActivity { time, change });
-    }
-}
-
-/// Returns the activities that the pages have now; none if there are no pages.
-fn former(folder: &Path) -> BTreeMap<String, NewestActivity> {
-    let mut found = BTreeMap::new();
+/// Reads the activities that the pages have now; none if there are no pages.
+fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
     for number in 0.. {
         let Ok(page) = fs::read(folder.join(page_name(number))) else { break };
         let page: Value = serde_json::from_slice(&page).unwrap_or_default();
@@ -83,11 +71,11 @@ fn former(folder: &Path) -> BTreeMap<String, NewestActivity> {
             };
             let time = item["endTime"].as_str().and_then(|time| DateTime::parse(time).ok());
             if let (Some(uri), Some(time)) = (item["object"]["id"].as_str(), time) {
-                found.insert(uri.to_owned(), NewestActivity { time, change });
+                newest.take_former(&ResourceActivity { uri: uri.to_owned(), time, change })?;
             }
         }
     }
-    found
+    Ok(())
 }
 
 fn page_name(number: usize) -> String {
@@ -98,7 +86,7 @@ fn page_name(number: usize) -> String {
 fn each(
     path: &Path,
     (out, base_url): (&Path, &str),
-    take: &mut dyn FnMut(&Entry, Option<DateTime>),
+    take: &mut dyn FnMut(&Entry, Option<DateTime>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -109,7 +97,7 @@ fn each(
     let (mut entry, mut members) = (Entry::default(), Vec::new());
     while reader.read_entry(&mut entry)? {
         match (form, entry.loc.as_str().strip_prefix(base_url)) {
-            (Form::List, _) => take(&entry, at),
+            (Form::List, _) => take(&entry, at)?,
             (Form::Index, Some(name)) => members.push(out.join(name)),
             (Form::Index, None) => {}
         }
@@ -117,20 +105,15 @@ fn each(
     members.iter().try_for_each(|member: &PathBuf| each(member, (out, base_url), take))
 }
 
-fn place(
-    folder: &Path,
-    base: &str,
-    kind: &str,
-    activities: &[(String, NewestActivity)],
-) -> anyhow::Result<usize> {
+fn place(folder: &Path, base: &str, kind: &str, newest: &NewestActivities) -> anyhow::Result<usize> {
     fs::create_dir_all(folder).with_context(|| format!("Cannot write {}", folder.display()))?;
-    let pages: Vec<_> = activities.chunks(PAGE).collect();
-    let last = pages.len().saturating_sub(1);
+    let count = newest.count()?;
+    let pages = count.div_ceil(PAGE);
     let leads_to = |number: usize| json!({ "id": format!("{base}{}", page_name(number)), "type": "OrderedCollectionPage" });
     let collection_id = format!("{base}{COLLECTION}");
-    let mut written = 0;
-    for (number, page) in pages.iter().enumerate() {
-        let items: Vec<Value> = page.iter().map(|(uri, activity)| item(uri, activity, kind)).collect();
+    let (mut written, mut number) = (0, 0);
+    newest.pages(PAGE, &mut |page| {
+        let items: Vec<Value> = page.iter().map(|activity| item(activity, kind)).collect();
         let mut json = json!({
             "@context": CONTEXT, "id": format!("{base}{}", page_name(number)), "type": "OrderedCollectionPage",
             "partOf": { "id": collection_id, "type": "OrderedCollection" }, "startIndex": number * PAGE,
@@ -138,34 +121,36 @@ fn place(
         if number > 0 {
             json["prev"] = leads_to(number - 1);
         }
-        if number < last {
+        if number + 1 < pages {
             json["next"] = leads_to(number + 1);
         }
         json["orderedItems"] = items.into();
         written += usize::from(replace(&folder.join(page_name(number)), &json)?);
-    }
+        number += 1;
+        Ok(())
+    })?;
     let mut json = json!({
-        "@context": CONTEXT, "id": collection_id, "type": "OrderedCollection", "totalItems": activities.len(),
+        "@context": CONTEXT, "id": collection_id, "type": "OrderedCollection", "totalItems": count,
     });
-    if !pages.is_empty() {
+    if let Some(last) = pages.checked_sub(1) {
         (json["first"], json["last"]) = (leads_to(0), leads_to(last));
     }
     written += usize::from(replace(&folder.join(COLLECTION), &json)?);
     // Pages of a collection that was longer.
-    let mut number = pages.len();
+    let mut number = pages;
     while fs::remove_file(folder.join(page_name(number))).is_ok() {
         number += 1;
     }
     Ok(written)
 }
 
-fn item(uri: &str, activity: &NewestActivity, kind: &str) -> Value {
+fn item(activity: &ResourceActivity, kind: &str) -> Value {
     let what = match activity.change {
         Change::Created => "Create",
         Change::Deleted => "Delete",
         _ => "Update",
     };
-    json!({ "type": what, "object": { "id": uri, "type": kind }, "endTime": activity.time.to_string() })
+    json!({ "type": what, "object": { "id": activity.uri, "type": kind }, "endTime": activity.time.to_string() })
 }
 
 /// Writes a file unless it has these bytes. Whoever reads it meanwhile has the old one or the new one.

@@ -48,7 +48,7 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     let folder = std::path::absolute(state.join(FOLDER))?;
     fs::create_dir_all(&folder).with_context(|| format!("Cannot write {}", folder.display()))?;
     let files = if archive.is_dir() { files(archive)? } else { vec![archive.to_owned()] };
-    let mut states = States::new(base_url, &folder);
+    let mut states = States::begin(base_url, &folder)?;
     let mut faults = Vec::new();
     for file in &files {
         let opened = File::open(file).with_context(|| format!("Cannot read {}", file.display()))?;
@@ -80,18 +80,16 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     let manifest = folder.join(MANIFEST);
     let mut list = tempfile::NamedTempFile::new_in(&folder)?;
     let mut out = BufWriter::new(list.as_file_mut());
-    let mut kept = std::collections::BTreeSet::new();
-    for (uri, state) in states.into_newest() {
+    let found = states.each(&mut |uri, state| {
         let line = json!({
             "uri": uri, "path": folder.join(&state.body), "length": state.length,
             "hash": format!("sha-256:{}", state.body), "type": state.media_type, "lastmod": state.lastmod,
         });
-        writeln!(out, "{line}")?;
-        kept.insert(state.body);
-    }
+        writeln!(out, "{line}")
+    })?;
     out.flush()?;
     drop(out);
-    if kept.is_empty() {
+    if found == 0 {
         bail!("{} has no resource below {base_url}", archive.display());
     }
     list.persist(&manifest)?;
@@ -99,7 +97,7 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     for entry in fs::read_dir(&folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name != MANIFEST && !kept.contains(&name) {
+        if name != MANIFEST && !states.uses(&name)? {
             fs::remove_file(entry.path())?;
         }
     }

@@ -68,7 +68,7 @@ impl Sandbox {
         let srv = format!("{}/srv/", self.folder.path().display());
         self.storage
             .place(command)
-            .replace("cargo run --release --", "instep")
+            .replace("cargo run --", "instep")
             .replace("https://example.org/", &format!("http://127.0.0.1:{}/", self.ports[0]))
             .replace("127.0.0.1:8080", &format!("127.0.0.1:{}", self.ports[1]))
             .replace("127.0.0.1:8081", &format!("127.0.0.1:{}", self.ports[2]))

@@ -99,6 +99,49 @@ fn a_collection_without_times_is_an_inventory() {
 }
 
 #[test]
+fn a_source_that_is_served_answers_its_collection_as_it_is_now() {
+    let dir = TempDir::new().unwrap();
+    let data = dir.path().join("data");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("a.json"), "{}").unwrap();
+    let port = instep_testkit::free_port().unwrap();
+    let mut serve = instep(["serve", "--quiet", "--activities", "Manifest", "--listen"]);
+    let server = Server::start(serve.arg(format!("127.0.0.1:{port}")).arg(&data), port).unwrap();
+    let collection = format!("{}resourcesync/activities/collection.json", server.url());
+    let copy = dir.path().join("copy");
+    let sync = || {
+        _ = Run::of(&mut instep([
+            "sync",
+            &collection,
+            copy.to_str().unwrap(),
+            "--delete",
+            "--max-delete",
+            "100%",
+        ]))
+        .with_code(0)
+    };
+    sync();
+    assert_eq!(Tree::of(&copy).names(), ["a.json"]);
+    fs::write(data.join("b.json"), "{}").unwrap();
+    fs::remove_file(data.join("a.json")).unwrap();
+    let page = || {
+        let url = collection.replace("collection", "page-0");
+        Run::of(std::process::Command::new("curl").args(["-sSf", &url])).with_code(0).stdout
+    };
+    // The change is published within a moment, and the collection made again after a pause.
+    let is_there = (0..1_200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        page().contains("b.json") && page().contains("\"Delete\"")
+    });
+    assert!(is_there, "{}", page());
+    sync();
+    assert_eq!(Tree::of(&copy).names(), ["b.json"]);
+    let none = collection.replace("collection.json", "..%2Fresourcelist.xml");
+    let status = ["-s", "-o", "/dev/null", "-w", "%{http_code}", &none];
+    assert_eq!(Run::of(std::process::Command::new("curl").args(status)).stdout, "404");
+}
+
+#[test]
 fn a_source_writes_a_collection_that_brings_a_copy_in_step() {
     let Some([python]) = peers::find(["python3"]) else { return };
     let dir = TempDir::new().unwrap();

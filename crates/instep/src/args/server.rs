@@ -11,7 +11,7 @@ use super::{
     headings::{SERVING, VERSIONS},
     values,
 };
-use crate::pages::SourcePages;
+use crate::{activities::ActivityGateway, pages::SourcePages};
 
 /// The address to listen on if none is given.
 const LISTEN: &str = "127.0.0.1:8080";
@@ -62,6 +62,9 @@ pub(crate) struct ServerArgs {
     /// Records in one response
     #[arg(long, default_value_t = 500, value_name = "N", requires = "oai", hide_short_help = true)]
     oai_part: usize,
+    /// Also serve the changes as a collection of activities (IIIF Change Discovery); its objects have this type
+    #[arg(long, value_name = "TYPE", hide_short_help = true)]
+    activities: Option<String>,
     /// Keep prior versions and serve them (Memento); stores all resources a second time
     #[arg(long, help_heading = VERSIONS)]
     versions: bool,
@@ -100,6 +103,9 @@ impl ServerArgs {
             (repository.name, repository.admin_email) = (self.oai_name, self.oai_email);
             repository.part = self.oai_part;
             options.gateways.push(Arc::new(OaiGateway::new(&options.publish.state, repository)));
+        }
+        if let Some(kind) = self.activities {
+            options.gateways.push(Arc::new(ActivityGateway::new(kind, options.publish.out.clone())));
         }
         options.publish.versions = self.versions.then(|| {
             let mut versions = VersionOptions::default();

@@ -1,7 +1,6 @@
 //! The newest state of each resource that an archive has seen.
 
 use std::{
-    collections::BTreeMap,
     fs::File,
     io::{self, Read, Write},
     path::{Path, PathBuf},
@@ -10,14 +9,23 @@ use std::{
 
 use instep_warc::{HttpHead, PayloadDigest, WarcKind, WarcRecord, payload};
 use resourcesync::{Algorithm, DateTime, Hasher};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::documents::is_document;
+
+/// The newest state of each resource, without a body if it was gone when it was visited last; and bodies by the digests that
+/// revisits name.
+const TABLES: &str = "
+CREATE TABLE newest (
+    uri TEXT NOT NULL PRIMARY KEY, date TEXT NOT NULL, body TEXT, length INTEGER, media_type TEXT, lastmod TEXT
+) WITHOUT ROWID;
+CREATE INDEX newest_body ON newest (body);
+CREATE TABLE payload (digest TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL, length INTEGER NOT NULL) WITHOUT ROWID;
+BEGIN";
 
 /// A resource as one record has it.
 #[derive(Clone, Debug)]
 pub(super) struct UnpackedState {
-    /// The date of the record, as it is written.
-    date: String,
     /// The SHA-256 of its bytes, which is the name of the file that has them.
     pub(super) body: String,
     pub(super) length: u64,
@@ -25,28 +33,25 @@ pub(super) struct UnpackedState {
     pub(super) lastmod: Option<String>,
 }
 
-/// The states seen so far; each takes some 300 bytes of memory.
+/// The states seen so far, in a temporary database: memory does not grow with their number.
 pub(super) struct States {
     base_url: String,
     folder: PathBuf,
-    /// `None` for a resource that was gone when it was visited last.
-    newest: BTreeMap<String, (String, Option<UnpackedState>)>,
-    /// Bodies by the digests that revisits name: file and length.
-    bodies: BTreeMap<PayloadDigest, (String, u64)>,
+    seen: Connection,
     elsewhere: u64,
 }
 
 impl States {
-    pub(super) fn new(base_url: &str, folder: &Path) -> Self {
+    /// Begins without any.
+    ///
+    /// # Errors
+    /// If the temporary database cannot be made.
+    pub(super) fn begin(base_url: &str, folder: &Path) -> rusqlite::Result<Self> {
         let slash = if base_url.ends_with('/') { "" } else { "/" };
         let base_url = format!("{base_url}{slash}");
-        Self {
-            base_url,
-            folder: folder.to_owned(),
-            newest: BTreeMap::new(),
-            bodies: BTreeMap::new(),
-            elsewhere: 0,
-        }
+        let seen = Connection::open("")?;
+        seen.execute_batch(TABLES)?;
+        Ok(Self { base_url, folder: folder.to_owned(), seen, elsewhere: 0 })
     }
 
     /// Returns the number of records about resources that are not below the base URL.
@@ -79,7 +84,7 @@ impl States {
         if head.kind == WarcKind::Resource {
             let media_type = head.get("Content-Type").map(str::to_owned);
             let (body, length) = self.keep(&mut &mut *block, digest)?;
-            self.put(uri, UnpackedState { date, body, length, media_type, lastmod: None })?;
+            self.put(&uri, &date, &UnpackedState { body, length, media_type, lastmod: None })?;
             return Ok(None);
         }
         let http = HttpHead::read(block)?;
@@ -87,7 +92,7 @@ impl States {
         let lastmod = http.get("Last-Modified").and_then(w3c);
         match (http.status, &head.kind) {
             (Some(404 | 410), _) => {
-                self.gone(uri, date);
+                self.keep_newest(&uri, &date, None)?;
                 Ok(None)
             }
             (Some(200), WarcKind::Response) if head.get("WARC-Truncated").is_some() => {
@@ -101,7 +106,7 @@ impl States {
                 drop(plain);
                 match kept {
                     Ok((body, length)) => {
-                        self.put(uri, UnpackedState { date, body, length, media_type, lastmod })?;
+                        self.put(&uri, &date, &UnpackedState { body, length, media_type, lastmod })?;
                         Ok(None)
                     }
                     // Its coding is damaged; the record itself ends where it says.
@@ -117,10 +122,10 @@ impl States {
                 }
             }
             (_, WarcKind::Revisit) => {
-                let known = digest.and_then(|digest| self.bodies.get(&digest));
+                let known = digest.map(|digest| self.payload(digest)).transpose()?;
                 // A revisit without a payload found the state that is known already.
-                if let Some((body, length)) = known.cloned() {
-                    self.put(uri, UnpackedState { date, body, length, media_type, lastmod })?;
+                if let Some((body, length)) = known.flatten() {
+                    self.put(&uri, &date, &UnpackedState { body, length, media_type, lastmod })?;
                 }
                 Ok(None)
             }
@@ -128,18 +133,36 @@ impl States {
         }
     }
 
-    fn put(&mut self, uri: String, state: UnpackedState) -> io::Result<()> {
-        let is_newer = self.newest.get(&uri).is_none_or(|(date, _)| *date <= state.date);
-        if is_newer && !is_document(&self.folder.join(&state.body))? {
-            self.newest.insert(uri, (state.date.clone(), Some(state)));
+    fn put(&self, uri: &str, date: &str, state: &UnpackedState) -> io::Result<()> {
+        match is_document(&self.folder.join(&state.body))? {
+            true => Ok(()),
+            false => self.keep_newest(uri, date, Some(state)),
         }
-        Ok(())
     }
 
-    fn gone(&mut self, uri: String, date: String) {
-        if self.newest.get(&uri).is_none_or(|(known, _)| *known <= date) {
-            self.newest.insert(uri, (date, None));
-        }
+    /// Keeps a state, or that the resource was gone, unless a newer one is known. Dates are of one form, so their texts have
+    /// their order.
+    fn keep_newest(&self, uri: &str, date: &str, state: Option<&UnpackedState>) -> io::Result<()> {
+        let sql = "INSERT INTO newest VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (uri) DO UPDATE
+                   SET date = ?2, body = ?3, length = ?4, media_type = ?5, lastmod = ?6 WHERE date <= ?2";
+        let row = params![
+            uri,
+            date,
+            state.map(|state| &state.body),
+            state.map(|state| state.length as i64),
+            state.and_then(|state| state.media_type.as_ref()),
+            state.and_then(|state| state.lastmod.as_ref())
+        ];
+        let kept = self.seen.prepare_cached(sql).and_then(|mut keep| keep.execute(row));
+        kept.map(drop).map_err(io::Error::other)
+    }
+
+    /// Returns the file and the length of the body with a digest.
+    fn payload(&self, digest: PayloadDigest) -> io::Result<Option<(String, u64)>> {
+        let sql = "SELECT body, length FROM payload WHERE digest = ?1";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()));
+        let find = || self.seen.prepare_cached(sql)?.query_row([digest.to_string()], read).optional();
+        find().map_err(io::Error::other)
     }
 
     /// Writes a body to the file of its digest. Returns its name and its length.
@@ -164,14 +187,43 @@ impl States {
             file.persist(place).map_err(|error| error.error)?;
         }
         if let Some(digest) = digest {
-            self.bodies.insert(digest, (name.clone(), length));
+            let sql = "INSERT OR REPLACE INTO payload VALUES (?1, ?2, ?3)";
+            let row = params![digest.to_string(), name, length as i64];
+            let kept = self.seen.prepare_cached(sql).and_then(|mut keep| keep.execute(row));
+            kept.map_err(io::Error::other)?;
         }
         Ok((name, length))
     }
 
-    /// Returns the resources that were there when they were visited last, in the order of their URIs.
-    pub(super) fn into_newest(self) -> impl Iterator<Item = (String, UnpackedState)> {
-        self.newest.into_iter().filter_map(|(uri, (_, state))| Some((uri, state?)))
+    /// Passes on the resources that were there when they were visited last, in the order of their URIs. Returns their number.
+    ///
+    /// # Errors
+    /// If they cannot be read, or `take` fails.
+    pub(super) fn each(
+        &self,
+        take: &mut dyn FnMut(&str, &UnpackedState) -> io::Result<()>,
+    ) -> anyhow::Result<u64> {
+        let sql =
+            "SELECT uri, body, length, media_type, lastmod FROM newest WHERE body IS NOT NULL ORDER BY uri";
+        let mut statement = self.seen.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            let length = row.get::<_, i64>(2)?.unsigned_abs();
+            let state =
+                UnpackedState { body: row.get(1)?, length, media_type: row.get(3)?, lastmod: row.get(4)? };
+            take(row.get_ref(0)?.as_str()?, &state)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Returns `true` if a resource has the body in a file.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub(super) fn uses(&self, body: &str) -> rusqlite::Result<bool> {
+        self.seen.prepare_cached("SELECT 1 FROM newest WHERE body = ?1")?.exists([body])
     }
 }
 

@@ -1,0 +1,118 @@
+//! The collection of a Source that is served: brought up to date when it is asked for.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    extract::{Path as UriPath, State},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use http::{StatusCode, header};
+use instep_source::serve::{Gateway, SourceView};
+use tokio::task::spawn_blocking;
+
+use super::{COLLECTION, FOLDER, write};
+
+/// The share of the time that goes into writing the collection, at most one part in so many.
+const SHARE: u32 = 20;
+
+/// A collection of activities beside the documents of a Source that is served.
+#[derive(Debug)]
+pub(crate) struct ActivityGateway {
+    /// The type of the objects.
+    kind: String,
+    /// The folder of the documents.
+    out: PathBuf,
+}
+
+impl ActivityGateway {
+    /// Returns a collection whose objects have a type, beside the documents in a folder.
+    pub(crate) fn new(kind: String, out: PathBuf) -> Self {
+        Self { kind, out }
+    }
+}
+
+impl Gateway for ActivityGateway {
+    fn routes(&self, source: &Arc<SourceView>) -> io::Result<Router> {
+        let served = ServedActivities {
+            kind: self.kind.clone(),
+            out: self.out.clone(),
+            view: Arc::clone(source),
+            written: Mutex::default(),
+        };
+        Ok(Router::new().route(&format!("/{FOLDER}/{{name}}"), get(answer)).with_state(Arc::new(served)))
+    }
+}
+
+/// The collection behind the routes.
+struct ServedActivities {
+    kind: String,
+    out: PathBuf,
+    view: Arc<SourceView>,
+    written: Mutex<WrittenState>,
+}
+
+/// The publication that the collection shows.
+#[derive(Debug, Default)]
+struct WrittenState {
+    publications: u64,
+    /// The time before which it is not written again.
+    not_before: Option<Instant>,
+}
+
+async fn answer(State(served): State<Arc<ServedActivities>>, UriPath(name): UriPath<String>) -> Response {
+    let read = spawn_blocking(move || served.read(&name));
+    match read.await {
+        Ok(Ok(Some(bytes))) => {
+            let headers =
+                [(header::CONTENT_TYPE, "application/ld+json"), (header::CACHE_CONTROL, "no-cache")];
+            (headers, bytes).into_response()
+        }
+        Ok(Ok(None)) => StatusCode::NOT_FOUND.into_response(),
+        Ok(Err(error)) => {
+            tracing::error!("the collection of activities cannot be written: {error:#}");
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+impl ServedActivities {
+    /// Returns a file of the collection as of the last publication; `None` if there is none of that name.
+    fn read(&self, name: &str) -> anyhow::Result<Option<Vec<u8>>> {
+        let is_own =
+            name == COLLECTION || name.starts_with("page-") && name.ends_with(".json") && !name.contains('/');
+        if !is_own {
+            return Ok(None);
+        }
+        let publications = self.view.overview().publications;
+        // Who asks meanwhile waits for the same collection.
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let may_write = written.not_before.is_none_or(|time| Instant::now() >= time);
+        if written.publications != publications && may_write {
+            let began = Instant::now();
+            write(&self.out, self.view.place().base(), &self.kind)?;
+            written.publications = publications;
+            written.not_before = Some(Instant::now() + pause_after(began.elapsed()));
+        }
+        read_file(&self.out.join(FOLDER).join(name))
+    }
+}
+
+/// Returns the pause after the collection was written, which is long if that took long.
+fn pause_after(took: Duration) -> Duration {
+    took * SHARE
+}
+
+fn read_file(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => Ok(Some(read?)),
+    }
+}
