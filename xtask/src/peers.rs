@@ -56,8 +56,8 @@ pub const FOR_BENCH: &[Peer] = &[
 pub const FOR_INSTRUCTIONS: &[Peer] = &[("nginx", "nginx-light"), ("valgrind", "valgrind")];
 
 /// Packages of the virtual environment: the reference client, its WebSockets, the check of spelling, referees for
-/// patches, schemas, web archives and bags, a harvester, and object storage.
-const PYTHON: [&str; 9] = [
+/// patches, schemas, web archives and bags, a harvester, object storage, and a server that takes mail.
+const PYTHON: [&str; 10] = [
     "resync==2.0.1",
     "websockets==15.0.1",
     "codespell==2.4.3",
@@ -67,6 +67,7 @@ const PYTHON: [&str; 9] = [
     "bagit==1.9.0",
     "sickle==0.7.0",
     "moto[server]==5.1.17",
+    "aiosmtpd==1.4.6",
 ];
 
 /// A second object storage, which unlike the first one checks signatures. It needs a newer Rust than the workspace, so

@@ -47,8 +47,8 @@ const MOST_ALERTS: usize = 200;
 
 /// Receives what happens in a fleet.
 pub trait FleetMonitor: Send + Sync {
-    /// A look at a Source begins; the returned monitor receives the events of its run.
-    fn begins(&self, name: &SourceName) -> Arc<dyn Monitor>;
+    /// A look at a Source begins, whose copy is in a folder; the returned monitor receives the events of its run.
+    fn begins(&self, name: &SourceName, copy: &Path) -> Arc<dyn Monitor>;
 
     /// A look at a Source has ended; its standing says how.
     fn ended(&self, source: &FleetSource);
@@ -179,7 +179,7 @@ impl Fleet {
     /// other looks waiting. One that ends by a fault in the program is a failure of that look only.
     fn begin(&self, task: LookTask) {
         let name = task.definition.name.clone();
-        let monitor = self.0.monitor.begins(&name);
+        let monitor = self.0.monitor.begins(&name, &task.dir);
         self.news();
         let runtime = Handle::current();
         let look = spawn_blocking(move || runtime.block_on(look::look(task, &*monitor)));

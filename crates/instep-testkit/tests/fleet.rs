@@ -4,6 +4,8 @@
 
 #[path = "fleet/api.rs"]
 mod api;
+#[path = "fleet/mail.rs"]
+mod mail;
 #[path = "fleet/operators.rs"]
 mod operators;
 #[path = "fleet/story.rs"]

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 struct Quiet;
 
 impl FleetMonitor for Quiet {
-    fn begins(&self, _: &SourceName) -> Arc<dyn Monitor> {
+    fn begins(&self, _: &SourceName, _: &Path) -> Arc<dyn Monitor> {
         Arc::new(VoidMonitor)
     }
     fn ended(&self, _: &FleetSource) {}

@@ -21,14 +21,14 @@ use crate::{
     pages::{FleetServer, OperatorAccess},
     runtime::{self, Hangups, Reload},
     service,
-    ui::{Output, format::counted},
+    ui::{LineLevel, Output, format::counted},
 };
 
 /// Keep many Sources current: look at each when it is due, in one process
 ///
 /// Sources are the `[[source]]` tables of the configuration and those that `instep source` added. A new one is sized by a
-/// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again; SIGINT or SIGTERM ends
-/// the process after what is in flight is committed.
+/// dry run first. Limits hold for all Sources together. SIGHUP reads the configuration again, all but the address, the
+/// file of the operators and their header; SIGINT or SIGTERM ends the process after what is in flight is committed.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct RunCommand {
@@ -37,7 +37,7 @@ pub(crate) struct RunCommand {
     /// Serve a dashboard, an API and metrics at this address; port 0 for any free one
     #[arg(long, value_name = "ADDRESS", help_heading = SERVING)]
     listen: Option<String>,
-    /// File with operators who may act on the dashboard and by the API: NAME TOKEN a line
+    /// File with operators who may act on the dashboard and by the API: NAME TOKEN a line; read again when it changes
     #[arg(long, value_name = "FILE", requires = "listen", help_heading = SERVING)]
     operators: Option<PathBuf>,
     /// Header in which a proxy on this machine names the operator it has signed in
@@ -108,8 +108,16 @@ fn mail_address(text: &str) -> Result<String, String> {
 struct FleetSetup {
     options: FleetOptions,
     sources: Vec<SourceDefinition>,
-    /// The address of the dashboard, and who may act there.
-    pages: Option<(String, OperatorAccess)>,
+    pages: PagesSetup,
+    access: OperatorAccess,
+}
+
+/// The settings of the dashboard that hold until the process ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct PagesSetup {
+    listen: Option<String>,
+    operators: Option<PathBuf>,
+    operator_header: Option<HeaderName>,
 }
 
 impl RunCommand {
@@ -148,13 +156,10 @@ impl RunCommand {
             .map(|url| url.into_string());
         (options.mail, options.alert_after) = (self.alert_mail, self.alert_after);
         options.access = self.limits.for_fleet(self.route, config)?;
-        let pages = match self.listen {
-            Some(address) => {
-                Some((address, OperatorAccess::new(self.operators.as_deref(), self.operator_header)?))
-            }
-            None => None,
-        };
-        Ok(FleetSetup { options, sources: configured(config)?, pages })
+        let access = OperatorAccess::new(self.operators.as_deref(), self.operator_header.clone())?;
+        let Self { listen, operators, operator_header, .. } = self;
+        let pages = PagesSetup { listen, operators, operator_header };
+        Ok(FleetSetup { options, sources: configured(config)?, pages, access })
     }
 }
 
@@ -170,9 +175,10 @@ async fn keep(
     let dir = setup.options.dir.clone();
     let fleet = Fleet::open(setup.options, &setup.sources, Arc::clone(&display) as Arc<dyn FleetMonitor>)?;
     let number = fleet.sources().len() as u64;
-    let server = match setup.pages {
-        Some((address, access)) => {
-            Some(FleetServer::listen(&address, &dir, access, (fleet.clone(), display)).await?)
+    let pages = setup.pages;
+    let server = match &pages.listen {
+        Some(address) => {
+            Some(FleetServer::listen(address, &dir, setup.access, (fleet.clone(), display)).await?)
         }
         None => None,
     };
@@ -205,6 +211,10 @@ async fn keep(
         tokio::select! {
             ended = &mut running => return ended,
             next = runtime::reloaded(hangups, reload, output) => {
+                if next.pages != pages {
+                    let what = "SIGHUP: listen, operators and operator-header stay as they are until instep run is started again";
+                    output.log(LineLevel::Warn, what);
+                }
                 match fleet.reload(next.options, &next.sources) {
                     Ok(()) => output.note(format!("{} now", counted(fleet.sources().len() as u64, "Source"))),
                     Err(error) => runtime::restored(&error.into(), output),

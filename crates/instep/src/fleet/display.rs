@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
@@ -50,8 +51,8 @@ impl FleetDisplay {
 }
 
 impl FleetMonitor for FleetDisplay {
-    fn begins(&self, source: &SourceName) -> Arc<dyn Monitor> {
-        let look = Arc::new(CopyMonitor::new(&VoidMonitor));
+    fn begins(&self, source: &SourceName, copy: &Path) -> Arc<dyn Monitor> {
+        let look = Arc::new(CopyMonitor::new(&VoidMonitor).shared_in(copy));
         self.looks().insert(source.clone(), Arc::clone(&look));
         look
     }

@@ -4,9 +4,9 @@
 use std::{
     collections::BTreeMap,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use anyhow::{Context, Result, bail};
@@ -23,9 +23,7 @@ const SHORTEST_TOKEN: usize = 16;
 
 /// The operators of a fleet and their sessions.
 pub(crate) struct OperatorAccess {
-    /// The digests of tokens, with the names of their operators. Digests are compared, which takes the same time for
-    /// any two of them.
-    tokens: Vec<(blake3::Hash, String)>,
+    operators: Option<OperatorFile>,
     /// The header in which a proxy names the operator.
     header: Option<HeaderName>,
     /// Makes the marks of forms; new with each process.
@@ -36,6 +34,47 @@ pub(crate) struct OperatorAccess {
 struct OperatorSession {
     who: String,
     until: Instant,
+}
+
+/// The file of the operators. It is read again when it changes, so that a token can be taken back at once.
+struct OperatorFile {
+    path: PathBuf,
+    read: Mutex<(OperatorStamp, OperatorTokens)>,
+}
+
+/// Time, length and number of a file; `None` if it cannot be looked at.
+type OperatorStamp = Option<(SystemTime, u64, u64)>;
+
+/// The digests of tokens, with the names of their operators. Digests are compared, which takes the same time for any two
+/// of them.
+type OperatorTokens = Vec<(blake3::Hash, String)>;
+
+impl OperatorFile {
+    fn open(path: &Path) -> Result<Self> {
+        // The stamp comes first: what changes while the file is read is read again.
+        let read = (stamp(path), operators(path)?);
+        Ok(Self { path: path.to_owned(), read: Mutex::new(read) })
+    }
+
+    /// Passes the tokens of this moment on. A file that cannot be used any more names nobody.
+    fn with<T>(&self, take: impl FnOnce(&OperatorTokens) -> T) -> T {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = stamp(&self.path);
+        if stamp.is_none() || stamp != read.0 {
+            let tokens = operators(&self.path).unwrap_or_else(|error| {
+                tracing::error!("nobody can act on the fleet: {error:#}");
+                Vec::new()
+            });
+            *read = (stamp, tokens);
+        }
+        take(&read.1)
+    }
+}
+
+fn stamp(path: &Path) -> OperatorStamp {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len(), metadata.ino()))
 }
 
 /// An operator as a request shows one.
@@ -53,13 +92,13 @@ impl OperatorAccess {
     ///
     /// Errors: the file cannot be read, others can read it, or a line is no operator.
     pub(crate) fn new(file: Option<&Path>, header: Option<HeaderName>) -> Result<Self> {
-        let tokens = file.map(operators).transpose()?.unwrap_or_default();
-        Ok(Self { tokens, header, key: rand::random(), sessions: Mutex::default() })
+        let operators = file.map(OperatorFile::open).transpose()?;
+        Ok(Self { operators, header, key: rand::random(), sessions: Mutex::default() })
     }
 
     /// Returns `true` if operators can sign in here.
     pub(crate) fn has_operators(&self) -> bool {
-        !self.tokens.is_empty()
+        self.operators.is_some()
     }
 
     /// Returns `true` if a proxy names operators.
@@ -106,7 +145,11 @@ impl OperatorAccess {
         let number = session_number(headers)?;
         let sessions = self.sessions();
         let session = sessions.get(number).filter(|session| session.until > Instant::now())?;
-        Some(SignedIn { who: session.who.clone(), mark: Some(self.mark(number)) })
+        let who = session.who.clone();
+        drop(sessions);
+        // The session of one who is no operator any more is none.
+        let is_operator = self.operators.as_ref()?.with(|known| known.iter().any(|(_, name)| *name == who));
+        is_operator.then(|| SignedIn { who, mark: Some(self.mark(number)) })
     }
 
     /// Returns the operator of a request that changes something. A request that a page of another site made is nobody's:
@@ -121,7 +164,8 @@ impl OperatorAccess {
 
     fn operator(&self, token: &str) -> Option<String> {
         let digest = blake3::hash(token.as_bytes());
-        self.tokens.iter().find(|(known, _)| *known == digest).map(|(_, who)| who.clone())
+        let found = |known: &OperatorTokens| known.iter().find(|(token, _)| *token == digest).cloned();
+        self.operators.as_ref()?.with(found).map(|(_, who)| who)
     }
 
     fn mark(&self, of: &str) -> String {
@@ -143,7 +187,7 @@ fn session_number(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(name, _)| *name == COOKIE).map(|(_, number)| number)
 }
 
-fn operators(file: &Path) -> Result<Vec<(blake3::Hash, String)>> {
+fn operators(file: &Path) -> Result<OperatorTokens> {
     use std::os::unix::fs::PermissionsExt as _;
     let shown = file.display();
     let text = fs::read_to_string(file).with_context(|| format!("Cannot read {shown}"))?;
@@ -212,6 +256,21 @@ mod tests {
         assert_eq!(access.acting(&bearer, "").unwrap().who, "ada");
         assert_eq!(access.signed_in(&headers(&[("authorization", "Bearer x")])), None);
         assert_eq!(access.signed_in(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn an_operator_who_is_taken_out_of_the_file_is_none_at_once() {
+        let file = file(&format!("ada {TOKEN}\nbob {TOKEN}{TOKEN}\n"), 0o600);
+        let access = OperatorAccess::new(Some(file.path()), None).unwrap();
+        let (_, cookie) = access.sign_in(TOKEN).unwrap();
+        let session = headers(&[("cookie", cookie.split(';').next().unwrap())]);
+        let bearer = headers(&[("authorization", &format!("Bearer {TOKEN}"))]);
+        assert!(access.signed_in(&session).is_some() && access.signed_in(&bearer).is_some());
+        fs::write(file.path(), format!("bob {TOKEN}{TOKEN}\n")).unwrap();
+        assert!(access.signed_in(&session).is_none() && access.signed_in(&bearer).is_none());
+        assert!(access.sign_in(&TOKEN.repeat(2)).is_some());
+        fs::remove_file(file.path()).unwrap();
+        assert!(access.sign_in(&TOKEN.repeat(2)).is_none() && access.has_operators());
     }
 
     #[test]

@@ -58,6 +58,9 @@ impl SourceQuery {
     pub(super) fn select(&self, all: Vec<Arc<FleetSource>>, now: i64) -> SelectedSources {
         let words: Vec<_> = self.q.split_whitespace().take(8).map(str::to_lowercase).collect();
         let matches = |source: &Arc<FleetSource>| {
+            if words.is_empty() {
+                return true;
+            }
             let definition = &source.definition;
             let text = format!("{} {}", definition.name, definition.url).to_lowercase();
             words.iter().all(|word| text.contains(word))
