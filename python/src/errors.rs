@@ -36,7 +36,10 @@ fn raised(name: &str, message: String, rule: Option<&str>, position: Option<Posi
 
 /// Returns the exception for a value that cannot be read.
 pub(crate) fn value(name: &str, text: &str, error: &dyn Error) -> PyErr {
-    PyValueError::new_err(format!("{name} {text:?}: {}", chain(error)))
+    let (quoted, what) = (format!("{text:?}"), chain(error));
+    // Some errors quote the text themselves.
+    let subject = if what.starts_with(&quoted) { name.to_owned() } else { format!("{name} {quoted}") };
+    PyValueError::new_err(format!("{subject}: {what}"))
 }
 
 /// Returns the exception for a document that cannot be read to its end.
