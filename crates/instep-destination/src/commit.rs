@@ -144,7 +144,7 @@ impl Committer {
     /// # Errors
     /// If store or state fail.
     pub(crate) fn add(&mut self, commit: Commit) -> Result<Option<Flushed>, CommitError> {
-        self.group.begin();
+        self.group.begin(commit.weight());
         match commit {
             Commit::File(file) => self.add_file(file)?,
             Commit::Adopted { uri, path, metadata, set } => self.add_adopted(uri, path, metadata, set),

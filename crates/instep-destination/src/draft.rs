@@ -168,6 +168,16 @@ impl Draft {
         self.stop = stop;
     }
 
+    /// Returns `true` once the run is to end.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// Fails once the run is to end: a document may be long, and much may lie in one entry (B12).
+    fn go_on(&self) -> Result<(), Error> {
+        if self.is_ending() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
     /// Has damaged resources fetched again, however current the documents say that they are.
     pub(crate) fn repair(&mut self, damaged: &Arc<Marks>) {
         self.damaged = Arc::clone(damaged);

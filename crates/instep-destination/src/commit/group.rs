@@ -38,6 +38,7 @@ pub(super) struct Group {
     pub(super) since: Option<Instant>,
     bytes: u64,
     added: usize,
+    weight: usize,
 }
 
 /// A staged file and where it goes.
@@ -68,14 +69,15 @@ pub(super) struct Moving {
 }
 
 impl Group {
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, weight: usize) {
         self.since.get_or_insert_with(Instant::now);
         self.added += 1;
+        self.weight += weight;
     }
 
     pub(super) fn is_full(&self, options: &CommitOptions) -> bool {
         let by_itself = options.durability == crate::store::Durability::File && !self.places.is_empty();
-        by_itself || self.added >= options.most_resources || self.bytes >= options.most_bytes
+        by_itself || self.weight >= options.most_resources || self.bytes >= options.most_bytes
     }
 
     pub(super) fn place(&mut self, file: NewFile, path: CopyPath, replaces: bool) {

@@ -105,6 +105,20 @@ pub(crate) enum Commit {
     Document(DocumentRecord),
 }
 
+impl Commit {
+    /// Returns the room that it takes in memory, in commits of usual size.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::File(file) => file.metadata.weight(),
+            Self::Adopted { metadata, .. } | Self::Current { metadata, .. } | Self::Noted { metadata, .. } => {
+                metadata.weight()
+            }
+            Self::Owed(_, owed) => owed.desired.weight(),
+            Self::Deletion { .. } | Self::Settled(..) | Self::Checkpoint(..) | Self::Document(_) => 1,
+        }
+    }
+}
+
 /// Commits that come together, and the room that they take while they wait.
 #[derive(Debug)]
 pub(crate) struct CommitBatch {

@@ -25,6 +25,7 @@ impl Draft {
     pub(crate) fn infer_deletions(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
         loop {
+            self.go_on()?;
             let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.uri.as_str().to_owned());
@@ -49,6 +50,7 @@ impl Draft {
     pub(crate) fn settle_unnamed(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
         while self.begins_with_owed {
+            self.go_on()?;
             let page = self.state.owed_after(self.set, after.as_deref(), Self::PAGE)?;
             let Some(last) = page.last() else { break };
             after = Some(last.desired.uri.as_str().to_owned());
@@ -78,6 +80,7 @@ impl Draft {
     pub(crate) fn count_unnamed(&self, inventory: Option<DateTime>) -> Result<u64, Error> {
         let (mut count, mut after) = (0, None::<String>);
         loop {
+            self.go_on()?;
             let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
             let Some(last) = page.last() else { return Ok(count) };
             after = Some(last.uri.as_str().to_owned());

@@ -29,7 +29,11 @@ impl Draft {
             .since(since)
             .newest_first(document.header.dialect.lists_newest_first());
         // Read twice: the order and the times of a list are known only at its end.
-        document.for_each(|entry| survey.observe(entry))?;
+        let (mut entries, mut entry) = (document.read()?, Entry::default());
+        while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+            self.go_on()?;
+            survey.observe(&entry);
+        }
         let shape = survey.finish();
         if shape.went_back || shape.known == shape.entries {
             self.account.read += shape.entries;
@@ -57,13 +61,14 @@ impl Draft {
         let packs_differences = !is_list && document.header.dialect.packs_differences();
         let mut entries = document.read()?;
         let mut entry = Entry::default();
-        let mut part = Vec::new();
+        let (mut part, mut weight) = (Vec::new(), 0);
         // The place of an entry is known within a part only: what comes later in a list of that order is older.
         let most = if shape.order == Order::NewestFirst { Self::PART_OF_NEWEST } else { Self::PART };
         // In a list that was read before the place of an entry tells that it is new, not its time.
         let tells_times = shape.known == 0 && self.policy.as_of.is_none();
         let (mut ordinal, mut inherited) = (0, None);
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+            self.go_on()?;
             ordinal += 1;
             self.account.read += 1;
             let place = shape.place(&entry, &mut inherited, ordinal);
@@ -85,11 +90,13 @@ impl Draft {
                 if packs_differences && packed_difference(&entry).is_some() {
                     desired.forget_fixity();
                 }
+                weight += desired.weight();
                 part.push(desired);
             } else {
                 self.account.excluded += 1;
             }
-            if part.len() >= most {
+            if weight >= most {
+                weight = 0;
                 self.merge_changes(std::mem::take(&mut part), links)?;
             }
         }

@@ -37,6 +37,8 @@ struct Part {
     linked: Vec<Desired>,
     /// Resources that exist and are not selected.
     excluded: Vec<Desired>,
+    /// The room that all of them take, in resources of usual size.
+    weight: usize,
 }
 
 impl Part {
@@ -83,6 +85,7 @@ impl Draft {
         let mut part = Part::default();
         let mut usable = 0;
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
+            self.go_on()?;
             usable += 1;
             self.account.read += 1;
             if !self.in_scope(speaker.as_ref(), &entry.loc) {
@@ -96,7 +99,7 @@ impl Draft {
                 entry.lastmod = None;
             }
             self.add_entry(&mut part, speaker.as_ref(), &entry, InventoryTime { at, latest })?;
-            if part.len() >= Self::PART {
+            if part.weight >= Self::PART {
                 self.merge_part(std::mem::take(&mut part), at)?;
             }
         }
@@ -117,6 +120,7 @@ impl Draft {
         let mut desired = Desired::of_entry(entry, DesiredPresence::Present);
         desired.metadata.datetime = time.of(&desired.metadata);
         self.inventory.newest = self.inventory.newest.max(desired.metadata.datetime);
+        part.weight += desired.weight();
         let has_room = self.policy.limit.is_none_or(|most| self.inventory.selected < most);
         if !has_room || !self.policy.selection.wants(entry) {
             // It stays in the part: the resource exists, so that its absence from the selection implies no deletion.
@@ -137,7 +141,9 @@ impl Draft {
             }
             None => part.selected.push(desired),
         }
-        self.account.read += (part.linked.len() - before) as u64;
+        let linked = part.linked.len() - before;
+        part.weight += linked;
+        self.account.read += linked as u64;
         Ok(())
     }
 
@@ -167,7 +173,7 @@ impl Draft {
     /// selected.
     fn merge_part(&mut self, part: Part, at: Option<DateTime>) -> Result<(), Error> {
         let before = part.len();
-        let Part { selected: mut desired, mut linked, mut excluded } = part;
+        let Part { selected: mut desired, mut linked, mut excluded, weight: _ } = part;
         self.drop_repeated(&mut desired);
         for others in [&mut linked, &mut excluded] {
             others.sort_by(|a, b| a.uri.cmp(&b.uri));

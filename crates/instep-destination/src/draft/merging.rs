@@ -30,9 +30,7 @@ impl Draft {
         source: PartSource,
         room: Option<&mut u64>,
     ) -> Result<(), Error> {
-        if self.stop.is_cancelled() {
-            return Err(Error::Interrupted);
-        }
+        self.go_on()?;
         let (inventory, is_undated) = match source {
             PartSource::Changes => (None, false),
             PartSource::Inventory { at } => (at, at.is_none() && self.applied_changes),

@@ -82,6 +82,12 @@ impl Desired {
         desired
     }
 
+    /// Returns the room that it takes in memory, in resources of usual size.
+    pub(crate) fn weight(&self) -> usize {
+        let places = self.retrieval.as_ref().map_or(0, |of| of.mirrors.len() + of.mementos.len());
+        self.metadata.weight() + places / 8
+    }
+
     /// Returns the state of its target that a link promises.
     pub(crate) fn of_link(link: &Link) -> Self {
         let mut desired = Self::new(resource(&link.href));

@@ -23,8 +23,17 @@ pub struct ResourceMetadata {
 }
 
 impl ResourceMetadata {
+    /// The links that take as much room as everything else of a resource.
+    const LINKS_OF_USUAL_SIZE: usize = 8;
+
     /// Nothing known.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns the room that it takes in memory, in resources of usual size: what is held for a number of resources is
+    /// bounded by this, because one may have a hundred links (B9).
+    pub(crate) fn weight(&self) -> usize {
+        1 + self.links.len() / Self::LINKS_OF_USUAL_SIZE
     }
 }

@@ -121,6 +121,7 @@ impl Pipeline {
 fn stage_early(draft: &mut Draft, mut reader: PackageReader, fit: ManifestFit) -> Result<Vec<Early>, Error> {
     let (mut early, mut taken) = (Vec::new(), BTreeSet::new());
     while early.len() < MOST
+        && !draft.is_ending()
         && let Some((mut entry, member)) = reader.next_bitstream()
     {
         let action = draft.fetch_of(entry.loc.as_str())?;

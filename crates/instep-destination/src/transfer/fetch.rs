@@ -118,7 +118,7 @@ impl Fetcher {
         queue: &TaskQueue<Task<T>>,
         outcomes: &mpsc::Sender<(Task<T>, FetchOutcome)>,
     ) {
-        while let Some((task, place)) = queue.next(Task::first_place).await {
+        while let Some((task, place)) = queue.next(|task| (task.first_place(), task.weight)).await {
             let outcome = self.fetch(&task).await;
             queue.done(&place);
             if outcomes.send((task, outcome)).await.is_err() {

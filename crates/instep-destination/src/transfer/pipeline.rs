@@ -59,7 +59,8 @@ impl Pipeline {
             return Ok(());
         }
         self.done += commits.iter().filter(|commit| is_outcome(commit)).count() as u64;
-        let places = u32::try_from(commits.len().min(ROOM)).unwrap_or(u32::MAX);
+        let weight: usize = commits.iter().map(Commit::weight).sum();
+        let places = u32::try_from(weight.min(ROOM)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room).acquire_many_owned(places).await.map_err(|_| ended())?;
         self.commits.send(CommitBatch { commits, _room: room }).await.map_err(|_| ended())
     }

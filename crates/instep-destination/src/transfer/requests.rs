@@ -160,6 +160,7 @@ impl PlanFeed {
         }
         task.mirrors.extend(uris(&retrieval.mirrors));
         task.held = held.as_ref().map(validators);
+        task.weight = desired.weight();
         Ok(task.with_context(Pending { action, held }))
     }
 }

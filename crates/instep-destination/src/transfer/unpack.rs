@@ -152,7 +152,7 @@ impl Unpacking {
         let mut taken = Taken::default();
         let mut entry = Entry::default();
         for _ in 0..AT_A_TIME {
-            if !entries.read_entry(&mut entry).map_err(|error| package.manifest.unreadable(error))? {
+            if draft.is_ending() || !entries.read_entry(&mut entry).map_err(|error| package.manifest.unreadable(error))? {
                 return Ok((!taken.commits.is_empty()).then_some(taken));
             }
             let action =
@@ -211,7 +211,7 @@ fn holds_something_desired(draft: &mut Draft, manifest: &Document, fit: Manifest
     let fit = fit.with_header(&manifest.header);
     let mut entries = manifest.read()?;
     let mut entry = Entry::default();
-    while entries.read_entry(&mut entry).map_err(|error| manifest.unreadable(error))? {
+    while !draft.is_ending() && entries.read_entry(&mut entry).map_err(|error| manifest.unreadable(error))? {
         if draft.fetch_of(entry.loc.as_str())?.is_some_and(|action| fit.accepts(&entry, &action)) {
             return Ok(true);
         }

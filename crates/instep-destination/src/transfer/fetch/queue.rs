@@ -10,8 +10,8 @@ use resourcesync::Uri;
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-/// Tasks that wait here, beyond those in the channel. The more wait, the longer the run of one stalled host's entries
-/// that others can overtake; each takes about 1 KiB.
+/// Tasks that wait here, beyond those in the channel, by their weight. The more wait, the longer the run of one stalled
+/// host's entries that others can overtake; one of usual size takes about 1 KiB.
 const WAITING: usize = 8_192;
 
 /// The tasks that come through a channel, handed out to workers host by host.
@@ -32,11 +32,24 @@ struct WaitingTasks<T> {
     queue: HostQueue<T>,
     /// The host of the task that came last: the next one mostly has the same, and comparing is cheaper than parsing.
     last: Option<Origin>,
+    weight: usize,
 }
 
 impl<T> WaitingTasks<T> {
-    fn push(&mut self, task: T, place: impl Fn(&T) -> &Uri) {
-        let place = place(&task).as_str();
+    fn has_room(&self) -> bool {
+        self.weight < WAITING
+    }
+
+    fn pop(&mut self, look: impl Fn(&T) -> (&Uri, usize)) -> Option<(T, Option<Origin>)> {
+        let next = self.queue.pop()?;
+        self.weight -= look(&next.0).1;
+        Some(next)
+    }
+
+    fn push(&mut self, task: T, look: impl Fn(&T) -> (&Uri, usize)) {
+        let (place, weight) = look(&task);
+        let place = place.as_str();
+        self.weight += weight;
         if !self.last.as_ref().is_some_and(|last| last.begins(place)) {
             // URIs without an origin fail at once: they share a line.
             self.last = Origin::parse(place).ok();
@@ -49,7 +62,7 @@ impl<T> TaskQueue<T> {
     /// Returns a queue that hands out at most `per_host` tasks of one host at a time, and none once `enough` is
     /// cancelled.
     pub(super) fn new(tasks: mpsc::Receiver<T>, per_host: usize, enough: CancellationToken) -> Self {
-        let waiting = Mutex::new(WaitingTasks { queue: HostQueue::new(per_host), last: None });
+        let waiting = Mutex::new(WaitingTasks { queue: HostQueue::new(per_host), last: None, weight: 0 });
         Self {
             tasks: AsyncMutex::new(Some(tasks)),
             waiting,
@@ -61,9 +74,10 @@ impl<T> TaskQueue<T> {
         }
     }
 
-    /// Returns the next task and the host that it is counted for; `None` at the end. [`Self::done`] must follow.
-    pub(super) async fn next(&self, place: impl Fn(&T) -> &Uri) -> Option<(T, Option<Origin>)> {
-        let next = self.take(place).await;
+    /// Returns the next task and the host that it is counted for; `None` at the end. [`Self::done`] must follow. `look`
+    /// gives the place of a task and its weight.
+    pub(super) async fn next(&self, look: impl Fn(&T) -> (&Uri, usize)) -> Option<(T, Option<Origin>)> {
+        let next = self.take(look).await;
         match next {
             Some(_) => drop(self.in_hand.fetch_add(1, Relaxed)),
             None => self.is_over.store(true, Relaxed),
@@ -86,25 +100,25 @@ impl<T> TaskQueue<T> {
         }
     }
 
-    async fn take(&self, place: impl Fn(&T) -> &Uri) -> Option<(T, Option<Origin>)> {
+    async fn take(&self, look: impl Fn(&T) -> (&Uri, usize)) -> Option<(T, Option<Origin>)> {
         let mut tasks = self.tasks.lock().await;
         loop {
             if self.enough.is_cancelled() {
                 return None;
             }
-            self.take_in(&mut tasks, &place);
-            if let Some(next) = self.waiting().queue.pop() {
+            self.take_in(&mut tasks, &look);
+            if let Some(next) = self.waiting().pop(&look) {
                 return Some(next);
             }
             let (is_empty, has_room) = {
                 let waiting = self.waiting();
-                (waiting.queue.is_empty(), waiting.queue.len() < WAITING)
+                (waiting.queue.is_empty(), waiting.has_room())
             };
             if is_empty && tasks.is_none() {
                 return None;
             }
             tokio::select! {
-                task = receive(&mut tasks), if has_room => self.add(task, &mut tasks, &place),
+                task = receive(&mut tasks), if has_room => self.add(task, &mut tasks, &look),
                 () = self.ended.notified() => {}
                 () = self.enough.cancelled() => return None,
             }
@@ -119,19 +133,24 @@ impl<T> TaskQueue<T> {
     }
 
     /// Takes the tasks out of the channel that are there already, as far as there is room.
-    fn take_in(&self, tasks: &mut Option<mpsc::Receiver<T>>, place: &impl Fn(&T) -> &Uri) {
-        while self.waiting().queue.len() < WAITING {
+    fn take_in(&self, tasks: &mut Option<mpsc::Receiver<T>>, look: &impl Fn(&T) -> (&Uri, usize)) {
+        while self.waiting().has_room() {
             match tasks.as_mut().map(mpsc::Receiver::try_recv) {
-                Some(Ok(task)) => self.add(Some(task), tasks, place),
+                Some(Ok(task)) => self.add(Some(task), tasks, look),
                 Some(Err(mpsc::error::TryRecvError::Disconnected)) => *tasks = None,
                 Some(Err(mpsc::error::TryRecvError::Empty)) | None => return,
             }
         }
     }
 
-    fn add(&self, task: Option<T>, tasks: &mut Option<mpsc::Receiver<T>>, place: &impl Fn(&T) -> &Uri) {
+    fn add(
+        &self,
+        task: Option<T>,
+        tasks: &mut Option<mpsc::Receiver<T>>,
+        look: &impl Fn(&T) -> (&Uri, usize),
+    ) {
         match task {
-            Some(task) => self.waiting().push(task, place),
+            Some(task) => self.waiting().push(task, look),
             None => *tasks = None,
         }
     }

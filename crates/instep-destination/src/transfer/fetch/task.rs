@@ -26,6 +26,8 @@ pub(crate) struct Task<T> {
     pub held: Option<Validators>,
     /// The time of its last modification; `None` to take that of the server.
     pub modified: Option<DateTime>,
+    /// The room that it takes while it waits, in tasks of usual size.
+    pub weight: usize,
     /// The value of the caller.
     pub context: T,
 }
@@ -43,6 +45,7 @@ impl<T> Task<T> {
             expected,
             held: None,
             modified: None,
+            weight: 1,
             context,
         }
     }
@@ -55,8 +58,9 @@ impl<T> Task<T> {
 
     /// Returns the task with something else of the caller's.
     pub(crate) fn with_context<U>(self, context: U) -> Task<U> {
-        let Self { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, context: _ } = self;
-        Task { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, context }
+        let Self { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, weight, context: _ } =
+            self;
+        Task { uri, mirrors, fallbacks, moment, speaker, expected, held, modified, weight, context }
     }
 }
 
