@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -15,21 +15,34 @@ use tokio::{
 };
 
 use crate::{
-    adaptive::AdaptiveLimit, error::HttpError, origin::Origin, pool::ConnectionPool, rate::Rate,
-    retry::MAX_BACKOFF, scope::Scope, traffic::Traffic,
+    adaptive::AdaptiveLimit,
+    error::HttpError,
+    origin::Origin,
+    pool::ConnectionPool,
+    rate::Rate,
+    retry::MAX_BACKOFF,
+    scope::Scope,
+    seating::{Seat, Seating},
+    traffic::Traffic,
 };
 
 /// The permission for one transfer, given back when it is dropped.
 pub(crate) struct Permit {
     host: Arc<Host>,
     _share: OwnedSemaphorePermit,
-    _all: OwnedSemaphorePermit,
+    seat: Seat,
 }
 
 impl Permit {
     /// Counts bytes of a body that arrived.
     pub(crate) fn count(&self, bytes: u64) {
+        self.heard();
         self.host.note(|traffic| traffic.bytes += bytes);
+    }
+
+    /// Records that the host said something.
+    pub(crate) fn heard(&self) {
+        self.seat.heard();
     }
 }
 
@@ -65,6 +78,8 @@ pub(crate) struct Host {
     /// The time of the next attempt after a failure, if a request waits for one.
     next_attempt: Mutex<Option<Instant>>,
     traffic: Mutex<Traffic>,
+    /// The time at which it said something last.
+    heard: Arc<AtomicU64>,
 }
 
 /// A time in which a host gets no requests.
@@ -101,6 +116,7 @@ impl Host {
             pause: Mutex::new(None),
             next_attempt: Mutex::new(None),
             traffic: Mutex::default(),
+            heard: Arc::default(),
         }
     }
 
@@ -221,8 +237,8 @@ impl Host {
     }
 
     /// Waits until one more transfer may begin: first for a permit of the host, so that those who wait for a slow host
-    /// hold nothing that others need, then for one of `all`.
-    pub(crate) async fn admit(self: &Arc<Self>, all: &Arc<Semaphore>) -> Result<Permit, HttpError> {
+    /// hold nothing that others need, then for a seat.
+    pub(crate) async fn admit(self: &Arc<Self>, seating: &Arc<Seating>) -> Result<Permit, HttpError> {
         let closed = |_| HttpError::Option { what: "The client is closed".to_owned() };
         self.wait_for_pause().await?;
         let share = Arc::clone(&self.share).acquire_owned().await.map_err(closed)?;
@@ -230,9 +246,9 @@ impl Host {
         if let Some(rate) = self.rate.get() {
             rate.take(1).await;
         }
-        let all = Arc::clone(all).acquire_owned().await.map_err(closed)?;
+        let seat = seating.take(&self.origin, &self.heard).await;
         self.note(|traffic| traffic.transfers += 1);
-        Ok(Permit { host: Arc::clone(self), _share: share, _all: all })
+        Ok(Permit { host: Arc::clone(self), _share: share, seat })
     }
 
     /// Returns its figures since they were taken last.

@@ -7,10 +7,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    sync::Semaphore,
-    time::{Instant, sleep},
-};
+use tokio::time::{Instant, sleep};
 
 use crate::{
     error::HttpError,
@@ -18,13 +15,14 @@ use crate::{
     options::HttpOptions,
     origin::Origin,
     pool::ConnectionPool,
+    seating::Seating,
     traffic::Traffic,
 };
 
 /// Every host in use, by its origin.
 pub(crate) struct Hosts {
     hosts: Mutex<BTreeMap<Origin, Arc<Host>>>,
-    all: Arc<Semaphore>,
+    seating: Arc<Seating>,
     limits: HostLimits,
 }
 
@@ -34,7 +32,7 @@ impl Hosts {
         let per_host = options.per_host.clamp(1, transfers);
         Arc::new(Self {
             hosts: Mutex::new(BTreeMap::new()),
-            all: Arc::new(Semaphore::new(transfers)),
+            seating: Seating::new(transfers),
             limits: HostLimits {
                 per_host,
                 most_idle: options.idle_per_host.unwrap_or(per_host),
@@ -63,7 +61,7 @@ impl Hosts {
 
     /// Waits until one more transfer from this host may begin.
     pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permit, HttpError> {
-        host.admit(&self.all).await
+        host.admit(&self.seating).await
     }
 
     /// Returns the hosts that get no requests for a while, each with the time that is left.

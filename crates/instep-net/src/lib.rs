@@ -24,6 +24,8 @@ mod resolver;
 mod response;
 mod retry;
 mod scope;
+mod seating;
+mod seats;
 mod stream;
 mod tls;
 mod traffic;

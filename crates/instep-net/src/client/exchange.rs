@@ -63,6 +63,7 @@ impl Client {
         })?;
         let (head, incoming) = answer.into_parts();
         let latency = asked.elapsed();
+        permit.heard();
         host.note(|traffic| traffic.answered(head.status.as_u16(), latency));
         self.judge(&host, uri, head.status, &head.headers, latency)?;
         let witness = shared.options.witness.as_ref().zip(shown).map(|(witness, request_headers)| {
