@@ -6,6 +6,7 @@ mod arrived;
 mod error;
 mod shelf;
 mod spool;
+mod together;
 
 use std::{
     io::{self, Read},
@@ -25,6 +26,7 @@ pub use arrived::{Document, Download, Entries};
 pub use error::DocumentError;
 pub use shelf::Shelf;
 use spool::{DocumentBytes, Spool};
+pub(crate) use together::{DocumentFile, Stretch};
 
 /// Fetches documents, whole or not at all.
 ///

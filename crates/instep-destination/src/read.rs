@@ -10,10 +10,12 @@ mod dump;
 mod inventory;
 mod member_times;
 mod metadata;
+mod packages;
 mod passed;
 
 pub(crate) use change_lists::{ChangeDocuments, ChangeKind, is_gone};
 pub(crate) use changes::Changes;
 pub(crate) use dump::{Dump, DumpPackage};
 pub(crate) use inventory::Inventory;
+pub(crate) use packages::PackageList;
 pub(crate) use passed::{LostDocument, ReadChanges};

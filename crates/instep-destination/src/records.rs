@@ -9,12 +9,14 @@ pub(crate) mod coverage;
 pub(crate) mod kept;
 mod metadata;
 pub(crate) mod operations;
+mod package;
 mod policy;
 mod recent_deletions;
 mod versioned;
 pub(crate) mod way;
 
 pub(crate) use metadata::WrittenMetadata;
+pub(crate) use package::WrittenPackage;
 pub(crate) use policy::PlanRules;
 pub(crate) use recent_deletions::RecentDeletions;
 

@@ -117,6 +117,16 @@ impl<R: Read + Seek> Package<R> {
         Ok(Self { source, directory, inflater: Inflater::new() })
     }
 
+    /// Returns the number of members, folders among them.
+    pub fn len(&self) -> usize {
+        self.directory.len()
+    }
+
+    /// Returns `true` if it has no members.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns the members that hold bytes, in the order of the directory, which is read again.
     pub fn members(&mut self) -> impl Iterator<Item = io::Result<Member>> {
         let members = self.directory.members(&mut self.source);

@@ -110,9 +110,9 @@ impl Commit {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::File(file) => file.metadata.weight(),
-            Self::Adopted { metadata, .. } | Self::Current { metadata, .. } | Self::Noted { metadata, .. } => {
-                metadata.weight()
-            }
+            Self::Adopted { metadata, .. }
+            | Self::Current { metadata, .. }
+            | Self::Noted { metadata, .. } => metadata.weight(),
             Self::Owed(_, owed) => owed.desired.weight(),
             Self::Deletion { .. } | Self::Settled(..) | Self::Checkpoint(..) | Self::Document(_) => 1,
         }

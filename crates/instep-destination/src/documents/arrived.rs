@@ -96,8 +96,8 @@ pub struct Document {
     /// The time at which it was sent, by the server's clock. `None` if the server does not say, or it came in something
     /// else.
     pub date: Option<DateTime>,
-    content: DocumentBytes,
-    limits: Limits,
+    pub(super) content: DocumentBytes,
+    pub(super) limits: Limits,
 }
 
 /// Reads the entries of a document, from the first one.

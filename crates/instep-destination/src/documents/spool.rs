@@ -11,6 +11,8 @@ use std::{
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
 
+use super::together::Stretch;
+
 /// A document while it arrives.
 #[derive(Debug)]
 pub(crate) struct Spool {
@@ -62,6 +64,8 @@ pub(crate) enum DocumentBytes {
     Memory(Bytes),
     /// A file that nobody writes to any more.
     File(Arc<File>),
+    /// A part of such a file.
+    Stretch(Arc<File>, Stretch),
 }
 
 impl fmt::Debug for DocumentBytes {
@@ -69,6 +73,7 @@ impl fmt::Debug for DocumentBytes {
         match self {
             Self::Memory(bytes) => write!(f, "{} bytes in memory", bytes.len()),
             Self::File(_) => f.write_str("a file"),
+            Self::Stretch(..) => f.write_str("a part of a file"),
         }
     }
 }
@@ -92,7 +97,12 @@ impl DocumentBytes {
         match self {
             Self::Memory(bytes) => Box::new(Cursor::new(bytes.clone())),
             Self::File(file) => {
-                Box::new(BufReader::with_capacity(64 << 10, At { file: Arc::clone(file), offset: 0 }))
+                let at = At { file: Arc::clone(file), offset: 0, end: u64::MAX };
+                Box::new(BufReader::with_capacity(64 << 10, at))
+            }
+            Self::Stretch(file, Stretch { start, end }) => {
+                let at = At { file: Arc::clone(file), offset: *start, end: *end };
+                Box::new(BufReader::with_capacity(64 << 10, at))
             }
         }
     }
@@ -102,11 +112,14 @@ impl DocumentBytes {
 struct At {
     file: Arc<File>,
     offset: u64,
+    end: u64,
 }
 
 impl Read for At {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.offset)?;
+        let left = usize::try_from(self.end - self.offset).unwrap_or(usize::MAX);
+        let most = buffer.len().min(left);
+        let read = std::os::unix::fs::FileExt::read_at(&*self.file, &mut buffer[..most], self.offset)?;
         self.offset += read as u64;
         Ok(read)
     }

@@ -8,7 +8,7 @@ use crate::{
     discover::{CapabilitySet, Discovered},
     listen::{ChannelMessage, Consequence, Kind, Listener, Received, leads},
     plan::{Choice, Standing, standing},
-    read::is_gone,
+    read::{PackageList, is_gone},
     run::SyncRun,
 };
 
@@ -121,7 +121,8 @@ impl SyncRun<'_> {
         self.reporter.monitor.event(Event::Planned(totals));
         self.reporter.report.unchanged += totals.unchanged;
         let choice = Choice { strategy: Strategy::Changes, reason: "a notification".to_owned() };
-        let way = self.carrier_of_changes(found, &set, choice, &since, Vec::new()).await?;
+        let packages = PackageList::new(self.network.documents.folder());
+        let way = self.carrier_of_changes(found, &set, choice, &since, packages).await?;
         let report = &mut self.reporter.report;
         (report.strategy, report.reason) = (way.choice.strategy, way.choice.reason);
         self.carry_out(found, set, Some(checkpoint), way.carrier).await?;

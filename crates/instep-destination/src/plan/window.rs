@@ -2,6 +2,8 @@
 
 use resourcesync::{DateTime, Entry, Uri};
 
+use crate::state::PassedEntry;
+
 /// A list as its index or archive names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,6 +22,11 @@ impl IndexMember {
     /// A list of which only the URI is known.
     pub(crate) fn new(uri: Uri) -> Self {
         Self { uri, from: None, until: None, at: None }
+    }
+
+    /// Returns `true` if it is the entry that was read last.
+    pub(crate) fn is(&self, last: &PassedEntry) -> bool {
+        self.uri == last.uri && self.until == last.datetime
     }
 }
 

@@ -1,12 +1,13 @@
 //! The new changes in Change Dumps (§13): their manifests are read like Change Lists, and their packages have the
 //! bytes.
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::StreamExt as _;
 use resourcesync::{Change, DateTime, Metadata};
 
 use super::{
     change_lists::{ChangeDocuments, MemberDocument},
-    dump::{AHEAD, DumpPackage},
+    dump::DumpPackage,
+    packages::PackageList,
     passed::{Passed, ReadChanges},
 };
 use crate::{
@@ -29,7 +30,7 @@ impl ChangeDocuments {
         from: Checkpoint,
     ) -> Result<ReadChanges, Error> {
         let since = from.datetime;
-        let mut read = ReadChanges::without_packages(from);
+        let mut read = ReadChanges::without_packages(run, from);
         let mut records = Vec::new();
         for MemberDocument { member, document } in std::mem::take(&mut self.lists) {
             let known = read.checkpoint.document.as_ref() == Some(&member.uri);
@@ -39,8 +40,11 @@ impl ChangeDocuments {
                 None => run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await,
             };
             let opened = opened.and_then(|document| {
-                let packages = document.as_ref().map(|document| new_packages(document, &read.checkpoint));
-                Ok(document.zip(packages.transpose()?))
+                let mut new = PackageList::new(run.network.documents.folder());
+                if let Some(document) = &document {
+                    new.add_new_of(document, &read.checkpoint)?;
+                }
+                Ok(document.map(|document| (document, new)))
             });
             let (document, new) = match opened {
                 Ok(Some(opened)) => opened,
@@ -73,15 +77,15 @@ impl ChangeDocuments {
         self,
         run: &mut SyncRun<'_>,
         checkpoint: &Checkpoint,
-    ) -> Result<Vec<DumpPackage>, Error> {
-        let mut packages = Vec::new();
+    ) -> Result<PackageList, Error> {
+        let mut packages = PackageList::new(run.network.documents.folder());
         for MemberDocument { member, document } in self.lists {
             let document = match document {
                 Some(document) => Some(document),
                 None => run.network.open(&member.uri, Some(&self.speaker), None).await?,
             };
             if let Some(document) = document {
-                packages.extend(new_packages(&document, checkpoint)?);
+                packages.add_new_of(&document, checkpoint)?;
             }
         }
         Ok(packages)
@@ -94,23 +98,20 @@ impl ReadChanges {
         &mut self,
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
-        packages: Vec<DumpPackage>,
+        mut packages: PackageList,
         since: Option<DateTime>,
     ) -> Result<(), Error> {
         let bring = run.network.packages();
-        let looked = stream::iter(packages).map(|package| {
-            let bring = bring.clone();
-            async move { package.with_manifest(&bring).await }
-        });
-        let mut looked = std::pin::pin!(looked.buffered(AHEAD));
-        while let Some((mut package, trouble)) = looked.next().await {
+        let mut looked = std::pin::pin!(packages.with_manifests(&bring));
+        while let Some(looked) = looked.next().await {
+            let (mut package, trouble) = looked?;
             let lost = match trouble {
                 None => self.read_package(set, &mut package, &bring, since).await?,
                 trouble => trouble,
             };
             run.reporter.problems_of(set);
             match lost {
-                None => self.packages.push(package),
+                None => self.packages.push(package)?,
                 Some(what) => {
                     self.complete = false;
                     run.reporter.problem(ProblemKind::Document, package.entry.loc.as_str(), &what);
@@ -168,21 +169,24 @@ impl ReadChanges {
     }
 }
 
-/// The packages of a Change Dump that may hold a change since the checkpoint, oldest first. A closed one that was read
-/// is not among them, although its end is the checkpoint.
-fn new_packages(dump: &Document, checkpoint: &Checkpoint) -> Result<Vec<DumpPackage>, Error> {
-    let mut packages = DumpPackage::all_of(dump)?;
-    if let Some(last) = checkpoint.last.as_ref().filter(|last| last.datetime.is_some())
-        && let Some(passed) = packages.iter().position(|package| package.is(last))
-    {
-        packages.drain(..=passed);
+impl PackageList {
+    /// Adds the packages of a Change Dump that may hold a change since the checkpoint, oldest first. A closed one that
+    /// was read is not among them, although its end is the checkpoint.
+    fn add_new_of(&mut self, dump: &Document, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let mut members = Vec::new();
+        dump.for_each(|entry| members.push(IndexMember::from(entry)))?;
+        let mut first = 0;
+        if let Some(last) = checkpoint.last.as_ref().filter(|last| last.datetime.is_some())
+            && let Some(passed) = members.iter().position(|member| member.is(last))
+        {
+            first = passed + 1;
+        }
+        if let Some(time) = &checkpoint.datetime {
+            let left = &members[first..];
+            let wanted = members_to_read(time, left).0.first().map(|wanted| &wanted.uri);
+            let place = left.iter().position(|member| Some(&member.uri) == wanted);
+            first += place.unwrap_or(left.len());
+        }
+        self.add_all_of(dump, |place| place >= first)
     }
-    if let Some(time) = &checkpoint.datetime {
-        let members: Vec<IndexMember> =
-            packages.iter().map(|package| IndexMember::from(&package.entry)).collect();
-        let first = members_to_read(time, &members).0.first().map(|first| first.uri.clone());
-        let from = packages.iter().position(|package| Some(&package.entry.loc) == first.as_ref());
-        packages.drain(..from.unwrap_or(packages.len()));
-    }
-    Ok(packages)
 }

@@ -179,7 +179,7 @@ impl ChangeDocuments {
         from: Checkpoint,
     ) -> Result<ReadChanges, Error> {
         let since = from.datetime;
-        let mut read = ReadChanges::without_packages(from);
+        let mut read = ReadChanges::without_packages(run, from);
         for list in std::mem::take(&mut self.lists) {
             let uri = list.member.uri.clone();
             match self.read_one(run, set, list, since, &mut read).await {

@@ -128,7 +128,7 @@ impl Changes {
                 }
                 read
             }
-            (None, _) => ReadChanges::without_packages(from),
+            (None, _) => ReadChanges::without_packages(run, from),
         };
         read.lost.extend(lost);
         Ok(read)

@@ -1,10 +1,13 @@
 //! A Resource Dump (§11): another way to an inventory, and to bytes. Packages of dumps of both kinds.
 
-use futures_util::{StreamExt as _, stream};
+use futures_util::{Stream, StreamExt as _, stream};
 use instep_net::Origin;
 use resourcesync::{Capability, DateTime, Entry, Form, Uri};
 
-use super::applied::{digest_of, joined};
+use super::{
+    applied::{digest_of, joined},
+    packages::PackageList,
+};
 use crate::{
     Error, ProblemKind,
     discover::{CapabilitySet, Offer},
@@ -12,7 +15,6 @@ use crate::{
     error::error_chain,
     plan::check_inventory_time,
     run::{SetRun, SyncRun},
-    state::PassedEntry,
     transfer::package::{OpenPackage, Packages},
 };
 
@@ -21,9 +23,9 @@ use crate::{
 pub(crate) struct Dump {
     pub(crate) uri: Uri,
     pub(crate) at: Option<DateTime>,
-    pub(crate) packages: Vec<DumpPackage>,
-    /// The digest of the document that lists them.
-    listed: [u8; 32],
+    pub(crate) packages: PackageList,
+    /// The digest of the document that lists them, and of the manifests that were read.
+    pub(super) digest: [u8; 32],
     /// `true` if every part of an index over several could be read.
     complete: bool,
 }
@@ -41,10 +43,7 @@ pub(crate) struct DumpPackage {
 }
 
 /// Manifests and packages fetched ahead.
-pub(super) const AHEAD: usize = 2;
-
-/// Packages kept open until they are unpacked; more are fetched again.
-const MOST_OPEN: usize = 128;
+const AHEAD: usize = 2;
 
 impl Dump {
     /// Reads the Resource Dump of a set, or the index over several; `None` if there is none.
@@ -52,22 +51,24 @@ impl Dump {
         let Some(offer) = found.get(&Capability::ResourceDump) else { return Ok(None) };
         let top = Self::top(run, found, offer).await?;
         let at = top.header.metadata.as_ref().and_then(|root| root.at);
-        let listed = digest_of(&top).await?;
-        let mut dump = Self { uri: offer.uri.clone(), at, packages: Vec::new(), listed, complete: true };
+        let digest = digest_of(&top).await?;
+        let packages = PackageList::new(run.network.documents.folder());
+        let mut dump = Self { uri: offer.uri.clone(), at, packages, digest, complete: true };
         if top.header.form == Form::List {
-            dump.packages = DumpPackage::all_of(&top)?;
+            dump.packages.add_all_of(&top, |_| true)?;
             return Ok(Some(dump));
         }
         let mut members = Vec::new();
         top.for_each(|entry| members.push(entry.loc.clone()))?;
         for uri in members {
             // One bad member costs what is in it, not the dump (B11).
-            let packages = match run.network.open(&uri, Some(&top.uri), None).await {
-                Ok(member) => member.as_ref().map_or(Ok(Vec::new()), DumpPackage::all_of),
+            let added = match run.network.open(&uri, Some(&top.uri), None).await {
+                Ok(Some(member)) => dump.packages.add_all_of(&member, |_| true),
+                Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
-            match packages {
-                Ok(packages) => dump.packages.extend(packages),
+            match added {
+                Ok(()) => {}
                 Err(error @ (Error::Unreachable { .. } | Error::InvalidDocument { .. })) => {
                     dump.complete = false;
                     run.reporter.lost_document(&uri, &error);
@@ -89,38 +90,33 @@ impl Dump {
         })
     }
 
-    /// Finds out what each package holds: from `contents` where it is offered, else from the package itself.
+    /// Finds out what each package holds: from `contents` where it is offered, else from the package itself. Returns
+    /// whether all is known, and the number of manifests.
     pub(crate) async fn find_contents(
         &mut self,
         run: &mut SyncRun<'_>,
         packages: &Packages,
-    ) -> Result<bool, Error> {
-        let mut complete = self.complete;
-        let looked = stream::iter(std::mem::take(&mut self.packages)).map(|package| {
-            let packages = packages.clone();
-            async move { package.with_manifest(&packages).await }
-        });
-        let mut looked = std::pin::pin!(looked.buffered(AHEAD));
-        while let Some((mut package, trouble)) = looked.next().await {
-            if self.packages.len() >= MOST_OPEN {
-                package.open = None;
-            }
+    ) -> Result<(bool, u64), Error> {
+        let (mut complete, mut manifests) = (self.complete, 0);
+        let looked_at = self.packages.successor();
+        let mut left = std::mem::replace(&mut self.packages, looked_at);
+        let mut looked = std::pin::pin!(left.with_manifests(packages));
+        while let Some(looked) = looked.next().await {
+            let (package, trouble) = looked?;
             if let Some(what) = trouble {
                 complete = false;
                 run.reporter.problem(ProblemKind::Document, package.entry.loc.as_str(), &what);
             }
-            self.packages.push(package);
+            if let Some(manifest) = &package.manifest {
+                manifests += 1;
+                self.digest = joined(self.digest, digest_of(manifest).await?);
+            }
+            self.packages.push(package)?;
+            if run.ending().is_some() {
+                return Err(Error::Interrupted);
+            }
         }
-        Ok(complete)
-    }
-
-    /// Returns the digest of what it says: of its list and the manifests that were read.
-    pub(super) async fn digest(&self) -> Result<[u8; 32], Error> {
-        let mut digest = self.listed;
-        for manifest in self.packages.iter().filter_map(|package| package.manifest.as_ref()) {
-            digest = joined(digest, digest_of(manifest).await?);
-        }
-        Ok(digest)
+        Ok((complete, manifests))
     }
 
     /// Plans what the manifests promise; whether all of them could be read: an inventory where there is no Resource List.
@@ -137,7 +133,8 @@ impl Dump {
             self.at.as_ref(),
         )?;
         let (stated, bring, mut complete) = (self.at, run.network.packages(), true);
-        for package in &mut self.packages {
+        let mut planned = self.packages.successor();
+        while let Some(mut package) = self.packages.take()? {
             let mut read = package.read_as_inventory(set, stated, was_applied).await;
             if read.as_ref().is_err_and(Error::loses_document) && package.open.is_none() {
                 // The copy of the manifest is broken: the package has its own.
@@ -154,23 +151,48 @@ impl Dump {
                 }
                 Err(error) => return Err(error),
             }
+            planned.push(package)?;
         }
+        self.packages = planned;
         Ok(complete)
     }
 }
 
-impl DumpPackage {
-    /// The packages that a dump names.
-    pub(super) fn all_of(dump: &Document) -> Result<Vec<Self>, Error> {
-        let (speaker, changes) = (dump.origin(), dump.header.capability() == Some(&Capability::ChangeDump));
-        let mut packages = Vec::new();
+impl PackageList {
+    /// Adds the packages that a dump names; of these, those at certain places.
+    pub(super) fn add_all_of(
+        &mut self,
+        dump: &Document,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Result<(), Error> {
+        let changes = dump.header.capability() == Some(&Capability::ChangeDump);
+        let (speaker, mut place, mut added) = (dump.origin(), 0, Ok(()));
         dump.for_each(|entry| {
-            let (entry, speaker) = (entry.clone(), speaker.clone());
-            packages.push(Self { changes, entry, speaker, manifest: None, open: None });
+            if added.is_ok() && is_wanted(place) {
+                let (entry, speaker) = (entry.clone(), speaker.clone());
+                added = self.push(DumpPackage { changes, entry, speaker, manifest: None, open: None });
+            }
+            place += 1;
         })?;
-        Ok(packages)
+        added
     }
 
+    /// Takes each package and finds out what it holds, or what is in the way of that; a few are fetched ahead.
+    pub(super) fn with_manifests(
+        &mut self,
+        packages: &Packages,
+    ) -> impl Stream<Item = Result<(DumpPackage, Option<String>), Error>> {
+        let packages = packages.clone();
+        let all = stream::iter(std::iter::from_fn(|| self.take().transpose()));
+        let looked = all.map(move |package| {
+            let packages = packages.clone();
+            async move { Ok(package?.with_manifest(&packages).await) }
+        });
+        looked.buffered(AHEAD)
+    }
+}
+
+impl DumpPackage {
     /// Plans what its manifest promises, if it is known. Returns the earliest time that it states.
     async fn read_as_inventory(
         &self,
@@ -185,13 +207,8 @@ impl DumpPackage {
         Ok([own, at].into_iter().flatten().min_by_key(DateTime::instant))
     }
 
-    /// Returns `true` if it is the entry that was read last.
-    pub(super) fn is(&self, last: &PassedEntry) -> bool {
-        self.entry.loc == last.uri && self.entry.metadata.until == last.datetime
-    }
-
     /// With its manifest, or what is in the way of it.
-    pub(super) async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
+    async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
         self.look_at_contents(packages).await;
         if self.manifest.is_some() {
             return (self, None);

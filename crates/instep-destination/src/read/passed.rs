@@ -2,10 +2,11 @@
 
 use resourcesync::{DateTime, Uri};
 
-use super::dump::DumpPackage;
+use super::packages::PackageList;
 use crate::{
     Error,
     plan::{Shape, plausible},
+    run::SyncRun,
     state::Checkpoint,
 };
 
@@ -18,7 +19,7 @@ pub(crate) struct ReadChanges {
     /// The checkpoint that holds once the plan is done. It stays before the first list or package that was lost.
     pub(crate) checkpoint: Checkpoint,
     /// The packages with the states that were planned, oldest first.
-    pub(crate) packages: Vec<DumpPackage>,
+    pub(crate) packages: PackageList,
     /// `true` if no package was lost on the way.
     pub(crate) complete: bool,
     /// The lists that were lost, and the documents that should lead to some.
@@ -27,8 +28,9 @@ pub(crate) struct ReadChanges {
 
 impl ReadChanges {
     /// Returns what came of changes that brought no packages.
-    pub(crate) fn without_packages(checkpoint: Checkpoint) -> Self {
-        Self { checkpoint, packages: Vec::new(), complete: true, lost: Vec::new() }
+    pub(crate) fn without_packages(run: &SyncRun<'_>, checkpoint: Checkpoint) -> Self {
+        let packages = PackageList::new(run.network.documents.folder());
+        Self { checkpoint, packages, complete: true, lost: Vec::new() }
     }
 }
 

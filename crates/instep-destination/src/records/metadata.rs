@@ -43,7 +43,7 @@ impl<'a> WrittenMetadata<'a> {
 }
 
 /// A datetime, as a document has it.
-struct Time(DateTime);
+pub(super) struct Time(pub(super) DateTime);
 
 impl Serialize for Time {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Time {
 }
 
 /// Digests, as the columns of the state have them.
-struct WrittenDigests(Digests);
+pub(super) struct WrittenDigests(pub(super) Digests);
 
 impl Serialize for WrittenDigests {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -8,7 +8,7 @@ use crate::{
     discover::CapabilitySet,
     error::error_chain,
     plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
-    read::{ChangeDocuments, ChangeKind, Changes, Dump, DumpPackage},
+    read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList},
     run::{SetRun, SyncRun},
     state::Checkpoint,
     transfer::{BatchEndpoint, Carrier},
@@ -26,7 +26,7 @@ pub(super) struct FoundPackages {
     /// The Resource Dump whose manifests served as the inventory.
     pub(super) dump: Option<Dump>,
     /// The packages of the Change Dumps whose manifests served as changes.
-    pub(super) changes: Vec<DumpPackage>,
+    pub(super) changes: PackageList,
 }
 
 /// Returns where instep's own Source packs resources that are asked for together, and the origin of the document that
@@ -35,12 +35,6 @@ fn batch_endpoint(found: &CapabilitySet) -> Option<BatchEndpoint> {
     let batch = found.links.iter().find(|link| link.rel.as_str() == Relation::BATCH)?;
     let speaker = found.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
     Some(BatchEndpoint { uri: batch.href.clone(), speaker })
-}
-
-/// Puts the newest package first: of several states of a resource the newest is wanted most often.
-fn newest_first(mut packages: Vec<DumpPackage>) -> Vec<DumpPackage> {
-    packages.reverse();
-    packages
 }
 
 impl SyncRun<'_> {
@@ -62,14 +56,15 @@ impl SyncRun<'_> {
             true => self.change_packages(found, &Checkpoint::new()).await?,
             false => changes,
         };
-        let mut packages = newest_first(changes);
+        let mut packages = vec![changes.newest_first()];
         if choice.strategy == Strategy::Dump {
             let dump = match dump {
                 Some(dump) => Some(dump),
                 None => self.dump_if_readable(found).await?,
             };
-            packages.extend(dump.into_iter().flat_map(|dump| dump.packages));
+            packages.extend(dump.map(|dump| dump.packages));
         }
+        packages.retain(|list| !list.is_empty());
         let carrier = match (choice.strategy, batch_endpoint(found)) {
             (Strategy::Batch, Some(endpoint)) => Carrier::Batch(endpoint),
             _ if packages.is_empty() => Carrier::Requests,
@@ -85,11 +80,11 @@ impl SyncRun<'_> {
         set: &SetRun,
         choice: Choice,
         since: &Checkpoint,
-        read: Vec<DumpPackage>,
+        read: PackageList,
     ) -> Result<ChosenWay, Error> {
         let by_dump = |reason| Choice { strategy: Strategy::ChangeDump, reason };
         if !read.is_empty() {
-            let carrier = Carrier::Packages(newest_first(read));
+            let carrier = Carrier::Packages(vec![read.newest_first()]);
             return Ok(ChosenWay { choice: by_dump(choice.reason), carrier });
         }
         let mut situation = self.situation(found, None, &Changes::default(), false);
@@ -97,21 +92,20 @@ impl SyncRun<'_> {
         let all = self.options.all_versions;
         let packages = match all || could_pay(&situation) {
             true => self.change_packages(found, since).await?,
-            false => Vec::new(),
+            false => read,
         };
         if all && !packages.is_empty() {
             let reason = format!("{}; the Change Dump has each version", choice.reason);
             return Ok(ChosenWay {
                 choice: by_dump(reason),
-                carrier: Carrier::Packages(newest_first(packages)),
+                carrier: Carrier::Packages(vec![packages.newest_first()]),
             });
         }
-        let lengths = packages.iter().filter_map(|package| package.entry.metadata.length);
-        let sizes = (!packages.is_empty()).then(|| (packages.len() as u64, lengths.sum()));
+        let sizes = (!packages.is_empty()).then(|| (packages.len(), packages.stated_bytes()));
         let (choice, carrier) = match (carrier_of_changes(&situation, sizes), batch_endpoint(found)) {
             (Strategy::ChangeDump, _) => {
                 let reason = format!("{}; the Change Dump saves requests", choice.reason);
-                (by_dump(reason), Carrier::Packages(newest_first(packages)))
+                (by_dump(reason), Carrier::Packages(vec![packages.newest_first()]))
             }
             (Strategy::Batch, Some(endpoint)) => (choice, Carrier::Batch(endpoint)),
             _ => (choice, Carrier::Requests),
@@ -135,17 +129,18 @@ impl SyncRun<'_> {
         &mut self,
         found: &CapabilitySet,
         since: &Checkpoint,
-    ) -> Result<Vec<DumpPackage>, Error> {
+    ) -> Result<PackageList, Error> {
+        let folder = self.network.documents.folder().to_owned();
         let packages = match ChangeDocuments::look(self, found, ChangeKind::Dumps, since, true).await {
             Ok(Some(dumps)) => dumps.packages(self, since).await,
-            Ok(None) => Ok(Vec::new()),
+            Ok(None) => Ok(PackageList::new(&folder)),
             Err(error) => Err(error),
         };
         // A dump that cannot be read costs requests, no resource (B11).
         packages.or_else(|error| match error {
             Error::Unreachable { .. } | Error::InvalidDocument { .. } => {
                 self.reporter.warn(ProblemKind::Document, &self.options.url, &error_chain(&error));
-                Ok(Vec::new())
+                Ok(PackageList::new(&folder))
             }
             error => Err(error),
         })

@@ -1,15 +1,15 @@
 //! The carrier of a plan's bytes.
 
 use super::batches::BatchEndpoint;
-use crate::read::DumpPackage;
+use crate::read::PackageList;
 
 /// The way in which the bytes of a plan come.
 #[derive(Debug)]
 pub(crate) enum Carrier {
     /// A request for each resource.
     Requests,
-    /// The packages of dumps in this order, then requests for what they lack.
-    Packages(Vec<DumpPackage>),
+    /// The packages of dumps, list by list, then requests for what they lack.
+    Packages(Vec<PackageList>),
     /// Packages asked for at this URI, then requests for what they lack.
     Batch(BatchEndpoint),
 }

@@ -139,6 +139,11 @@ impl OpenPackage {
         (bytes.len() <= most).then_some(bytes)
     }
 
+    /// Returns the number of members.
+    pub(crate) fn members(&self) -> usize {
+        self.zip.len()
+    }
+
     /// Returns `true` if the package's directory describes the member as it was read before the directory arrived.
     pub(crate) fn has(&mut self, member: &Member) -> bool {
         self.zip.has(member).unwrap_or(false)

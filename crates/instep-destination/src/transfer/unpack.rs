@@ -17,7 +17,7 @@ use crate::{
     documents::{Document, Entries},
     draft::Draft,
     plan::Desired,
-    read::DumpPackage,
+    read::PackageList,
     run::{SetRun, SyncRun},
     state::SetId,
     transfer::fetch::Arrival,
@@ -46,8 +46,10 @@ impl Pipeline {
         let packages = run.network.packages();
         match carrier {
             Carrier::Requests => self.patch(run, set).await,
-            Carrier::Packages(dumped) => {
-                self.unpack_dumps(run, set, &packages, dumped).await?;
+            Carrier::Packages(lists) => {
+                for list in lists {
+                    self.unpack_dumps(run, set, &packages, list).await?;
+                }
                 self.patch(run, set).await
             }
             Carrier::Batch(endpoint) => {
@@ -63,10 +65,10 @@ impl Pipeline {
         run: &mut SyncRun<'_>,
         set: &SetRun,
         packages: &Packages,
-        dumped: Vec<DumpPackage>,
+        mut dumped: PackageList,
     ) -> Result<(), Error> {
         let versions = run.versions;
-        for mut package in dumped {
+        while let Some(mut package) = dumped.take()? {
             let keep = versions.filter(|_| package.changes);
             if run.ending().is_some() {
                 return Ok(());
@@ -152,7 +154,9 @@ impl Unpacking {
         let mut taken = Taken::default();
         let mut entry = Entry::default();
         for _ in 0..AT_A_TIME {
-            if draft.is_ending() || !entries.read_entry(&mut entry).map_err(|error| package.manifest.unreadable(error))? {
+            if draft.is_ending()
+                || !entries.read_entry(&mut entry).map_err(|error| package.manifest.unreadable(error))?
+            {
                 return Ok((!taken.commits.is_empty()).then_some(taken));
             }
             let action =

@@ -121,6 +121,11 @@ impl Directory {
         Ok(directory)
     }
 
+    /// Returns the number of members.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Checks each entry by itself, and then all of them together.
     fn read_entries<R: Read + Seek>(
         &mut self,

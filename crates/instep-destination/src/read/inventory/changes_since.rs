@@ -78,6 +78,6 @@ impl Inventory {
         );
         run.reporter.problem(ProblemKind::Document, self.uri.as_str(), &what);
         set.coverage = Some(Coverage::Unknown);
-        ReadChanges::without_packages(checkpoint)
+        ReadChanges::without_packages(run, checkpoint)
     }
 }

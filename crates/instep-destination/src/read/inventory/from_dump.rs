@@ -74,12 +74,12 @@ impl Inventory {
             return Ok(None);
         }
         let packages = run.network.packages();
-        let mut complete = dump.find_contents(run, &packages).await?;
-        if !dump.packages.is_empty() && dump.packages.iter().all(|package| package.manifest.is_none()) {
+        let (mut complete, manifests) = dump.find_contents(run, &packages).await?;
+        if !dump.packages.is_empty() && manifests == 0 {
             let what = "none of its packages can be read".to_owned();
             return Err(Error::InvalidDocument { url: dump.uri.as_str().to_owned(), what });
         }
-        record.digest = Some(dump.digest().await?);
+        record.digest = Some(dump.digest);
         let was_applied = is_applied(record.digest, applied.as_ref());
         complete &= dump.read_inventory(run, set, was_applied).await?;
         set.records.push(record);
