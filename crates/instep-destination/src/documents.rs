@@ -25,8 +25,9 @@ use tokio_util::sync::CancellationToken;
 pub use arrived::{Document, Download, Entries};
 pub use error::DocumentError;
 pub use shelf::Shelf;
+pub(crate) use spool::Stretch;
 use spool::{DocumentBytes, Spool};
-pub(crate) use together::{DocumentFile, Stretch};
+pub(crate) use together::DocumentFile;
 
 /// Fetches documents, whole or not at all.
 ///

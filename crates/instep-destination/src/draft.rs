@@ -7,6 +7,7 @@
 mod absence;
 mod awaited;
 mod changes;
+mod ending;
 mod links;
 mod list;
 mod merging;
@@ -161,21 +162,6 @@ impl Draft {
     /// Returns what is held.
     pub(crate) fn state(&self) -> &dyn ReadState {
         &*self.state
-    }
-
-    /// Ends the reading of documents once the token is cancelled.
-    pub(crate) fn end_with(&mut self, stop: CancellationToken) {
-        self.stop = stop;
-    }
-
-    /// Returns `true` once the run is to end.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.stop.is_cancelled()
-    }
-
-    /// Fails once the run is to end: a document may be long, and much may lie in one entry (B12).
-    fn go_on(&self) -> Result<(), Error> {
-        if self.is_ending() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
     /// Has damaged resources fetched again, however current the documents say that they are.

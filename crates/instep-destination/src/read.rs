@@ -7,6 +7,7 @@ mod change_dumps;
 mod change_lists;
 mod changes;
 mod dump;
+mod dump_package;
 mod inventory;
 mod member_times;
 mod metadata;
@@ -15,7 +16,8 @@ mod passed;
 
 pub(crate) use change_lists::{ChangeDocuments, ChangeKind, is_gone};
 pub(crate) use changes::Changes;
-pub(crate) use dump::{Dump, DumpPackage};
+pub(crate) use dump::Dump;
+pub(crate) use dump_package::DumpPackage;
 pub(crate) use inventory::Inventory;
 pub(crate) use packages::PackageList;
 pub(crate) use passed::{LostDocument, ReadChanges};

@@ -11,8 +11,6 @@ use std::{
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
 
-use super::together::Stretch;
-
 /// A document while it arrives.
 #[derive(Debug)]
 pub(crate) struct Spool {
@@ -55,6 +53,13 @@ impl Spool {
             None => DocumentBytes::Memory(self.start.into()),
         }
     }
+}
+
+/// The place of a document in a file of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
 }
 
 /// A complete document, coded as it arrived.

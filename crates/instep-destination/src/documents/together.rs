@@ -12,7 +12,10 @@ use http::HeaderMap;
 use instep_net::Validators;
 use resourcesync::{DateTime, Limits, Uri};
 
-use super::{Document, DocumentError, Download, spool::DocumentBytes};
+use super::{
+    Document, DocumentError, Download,
+    spool::{DocumentBytes, Stretch},
+};
 
 /// A file of documents. Of clones only the last one may be given more.
 #[derive(Clone, Debug)]
@@ -20,13 +23,6 @@ pub(crate) struct DocumentFile {
     file: Arc<File>,
     end: u64,
     limits: Limits,
-}
-
-/// The place of a document in such a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
 }
 
 impl DocumentFile {

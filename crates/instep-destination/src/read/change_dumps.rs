@@ -6,7 +6,7 @@ use resourcesync::{Change, DateTime, Metadata};
 
 use super::{
     change_lists::{ChangeDocuments, MemberDocument},
-    dump::DumpPackage,
+    dump_package::DumpPackage,
     packages::PackageList,
     passed::{Passed, ReadChanges},
 };

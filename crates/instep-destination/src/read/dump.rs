@@ -1,21 +1,20 @@
 //! A Resource Dump (§11): another way to an inventory, and to bytes. Packages of dumps of both kinds.
 
 use futures_util::{Stream, StreamExt as _, stream};
-use instep_net::Origin;
-use resourcesync::{Capability, DateTime, Entry, Form, Uri};
+use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
     applied::{digest_of, joined},
+    dump_package::DumpPackage,
     packages::PackageList,
 };
 use crate::{
     Error, ProblemKind,
     discover::{CapabilitySet, Offer},
     documents::Document,
-    error::error_chain,
     plan::check_inventory_time,
     run::{SetRun, SyncRun},
-    transfer::package::{OpenPackage, Packages},
+    transfer::package::Packages,
 };
 
 /// A dump whose packages are fetched when they are needed.
@@ -28,18 +27,6 @@ pub(crate) struct Dump {
     pub(super) digest: [u8; 32],
     /// `true` if every part of an index over several could be read.
     complete: bool,
-}
-
-/// A package of a dump.
-#[derive(Debug)]
-pub(crate) struct DumpPackage {
-    /// `true` if it holds changes, with perhaps several states of a resource (§13).
-    pub(crate) changes: bool,
-    pub(crate) entry: Entry,
-    pub(crate) speaker: Option<Origin>,
-    /// Its manifest, if it is known.
-    pub(crate) manifest: Option<Box<Document>>,
-    pub(crate) open: Option<Box<OpenPackage>>,
 }
 
 /// Manifests and packages fetched ahead.
@@ -189,59 +176,5 @@ impl PackageList {
             async move { Ok(package?.with_manifest(&packages).await) }
         });
         looked.buffered(AHEAD)
-    }
-}
-
-impl DumpPackage {
-    /// Plans what its manifest promises, if it is known. Returns the earliest time that it states.
-    async fn read_as_inventory(
-        &self,
-        set: &mut SetRun,
-        stated: Option<DateTime>,
-        was_applied: bool,
-    ) -> Result<Option<DateTime>, Error> {
-        let Some(manifest) = &self.manifest else { return Ok(None) };
-        let own = self.entry.metadata.at;
-        set.read_list(manifest, own.or(stated), was_applied).await?;
-        let at = manifest.header.metadata.as_ref().and_then(|root| root.at);
-        Ok([own, at].into_iter().flatten().min_by_key(DateTime::instant))
-    }
-
-    /// With its manifest, or what is in the way of it.
-    async fn with_manifest(mut self, packages: &Packages) -> (Self, Option<String>) {
-        self.look_at_contents(packages).await;
-        if self.manifest.is_some() {
-            return (self, None);
-        }
-        let trouble = self.fetch(packages).await.err();
-        (self, trouble)
-    }
-
-    /// With the copy of its manifest, where one is offered: the package is fetched only if it holds something wanted.
-    pub(crate) async fn look_at_contents(&mut self, packages: &Packages) {
-        if self.manifest.is_some() {
-            return;
-        }
-        match packages.contents(&self.entry, self.speaker.as_ref()).await {
-            // A copy of an index leads to parts that lie in the package.
-            Ok(manifest) => {
-                self.manifest = manifest.filter(|manifest| manifest.header.form == Form::List).map(Box::new);
-            }
-            // The package has a manifest of its own.
-            Err(error) => tracing::debug!(%error, "no contents"),
-        }
-    }
-
-    /// With the package itself.
-    pub(crate) async fn fetch(&mut self, packages: &Packages) -> Result<(), String> {
-        if self.open.is_none() {
-            let open = packages
-                .fetch(&self.entry, self.speaker.as_ref())
-                .await
-                .map_err(|error| error_chain(&error))?;
-            self.manifest = Some(Box::new(open.manifest.clone()));
-            self.open = Some(Box::new(open));
-        }
-        Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::dump::DumpPackage;
+use super::dump_package::DumpPackage;
 use crate::{
     Error,
     documents::{DocumentError, DocumentFile},

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::metadata::{Time, WrittenDigests};
 use crate::documents::{Document, Stretch};
 
-/// What a dump says of a package, and where its manifest is.
+/// The entry of a dump for a package, and the place of its manifest.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct WrittenPackage<'a> {
     uri: &'a str,
