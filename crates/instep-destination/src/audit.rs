@@ -9,8 +9,9 @@ use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SourceAudit,
     SyncOptions,
     error::error_chain,
+    plan::DesiredPresence,
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
-    state::{ActionKind, CopyState, ReadState, StateError, by_origin},
+    state::{ActionKind, CopyState, Owed, ReadState, StateError, by_origin},
 };
 use hash::{Hashed, Hashing, Verdict};
 use tempfile::TempDir;
@@ -194,15 +195,47 @@ impl Audit<'_> {
             })
             .await?;
         self.report.interrupted = !complete;
+        if complete {
+            self.report_pending()?;
+        }
         Ok(())
+    }
+
+    /// Reports what is pending of resources that are not held, and that the documents did not show to be missing.
+    fn report_pending(&mut self) -> Result<(), Error> {
+        let Some(state) = self.pending.take() else { return Ok(()) };
+        for (set, _) in state.sets()? {
+            let mut after: Option<String> = None;
+            loop {
+                let page = state.owed_after(set, after.as_deref(), 1_000)?;
+                let Some(last) = page.last() else { break };
+                after = Some(last.desired.uri.as_str().to_owned());
+                for Owed { desired, .. } in page {
+                    let uri = desired.uri.as_str();
+                    let is_wanted = desired.presence != DesiredPresence::Absent;
+                    if is_wanted && state.held(uri)?.is_none() && !self.is_reported(uri)? {
+                        self.found(Letter::Failed, uri, Some("it could not be had and is pending"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if a difference of a resource from the Source was reported.
+    fn is_reported(&self, uri: &str) -> Result<bool, Error> {
+        for plan in &self.plans {
+            if plan.with(|draft| draft.changes_bytes_of(uri))? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Reports the result for one held file, unless a difference of its resource from the Source was reported already.
     fn judge(&mut self, uri: &str, verdict: Verdict) -> Result<(), Error> {
-        for plan in &self.plans {
-            if plan.with(|draft| draft.changes_bytes_of(uri))? {
-                return Ok(());
-            }
+        if self.is_reported(uri)? {
+            return Ok(());
         }
         match verdict {
             Verdict::Same => {

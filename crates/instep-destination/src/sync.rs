@@ -12,11 +12,11 @@ use resourcesync::Uri;
 
 use crate::{
     Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
-    discover::CapabilitySet,
+    discover::{CapabilitySet, Discovered},
     error::error_chain,
     follow::follow,
     listen::Listener,
-    plan::{Choice, Deletions, check_deletions},
+    plan::{Choice, Coverage, Deletions, check_deletions},
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::ActionKind,
     versions::resources_held,
@@ -63,7 +63,21 @@ impl SyncRun<'_> {
                 result => result?,
             }
         }
+        self.note_unnamed_sets(&source)?;
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Says of which sets the Source says nothing any more. What is held of them stays: nobody said that it is gone (O29).
+    pub(crate) fn note_unnamed_sets(&mut self, source: &Discovered) -> Result<u64, Error> {
+        let mut left = 0;
+        for (name, count) in self.copy.unnamed_sets(source)? {
+            self.reporter.note(&format!(
+                "the Source does not name {name} any more: {count} resources of it stay as they are"
+            ));
+            self.reporter.report.coverage = Some(Coverage::Unknown);
+            left += count;
+        }
+        Ok(left)
     }
 
     /// Decide, read, fold, guard, fetch, delete, and only then move the checkpoint (invariants 5 and 6). What the guard

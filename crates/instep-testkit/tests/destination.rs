@@ -34,6 +34,8 @@ mod looking;
 mod lost;
 #[path = "destination/ours.rs"]
 mod ours;
+#[path = "destination/pending.rs"]
+mod pending;
 #[path = "destination/selecting.rs"]
 mod selecting;
 #[path = "destination/sets.rs"]

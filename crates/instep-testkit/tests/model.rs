@@ -10,6 +10,8 @@
 mod documents;
 #[path = "model/draw.rs"]
 mod draw;
+#[path = "model/habits.rs"]
+mod habits;
 #[path = "model/naive.rs"]
 mod naive;
 #[path = "model/package.rs"]

@@ -49,6 +49,9 @@ impl Audit<'_> {
                 self.plans.push(set);
             }
         }
+        if self.origins.is_none() {
+            self.report.unauditable += run.note_unnamed_sets(&source)?;
+        }
         Ok(())
     }
 

@@ -34,6 +34,9 @@ impl Draft {
                     continue;
                 }
                 if self.may_hold_earlier {
+                    if self.is_pending_later(held.uri.as_str(), inventory)? {
+                        continue;
+                    }
                     let removed = self.actions.remove(held.uri.as_str())?;
                     self.account.supersede(removed);
                 }
@@ -56,13 +59,7 @@ impl Draft {
             after = Some(last.desired.uri.as_str().to_owned());
             for Owed { desired, .. } in page {
                 let uri = desired.uri.as_str();
-                let is_undated = inventory.is_none() && self.applied_changes;
-                let is_newer = match desired.metadata.datetime {
-                    // A change that an inventory without a time may have missed; if it is superseded, it is in the
-                    // plan as it was.
-                    Some(_) if is_undated => true,
-                    time => is_later(time, inventory),
-                };
+                let is_newer = self.may_have_missed(desired.metadata.datetime, inventory);
                 // A document that names it takes its place in the plan, untried.
                 let is_untouched =
                     |action: &Action| action.desired.attempts > 0 && action.kind != ActionKind::Delete;
@@ -73,6 +70,21 @@ impl Draft {
             }
         }
         Ok(())
+    }
+
+    /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time.
+    fn may_have_missed(&self, change: Option<DateTime>, inventory: Option<DateTime>) -> bool {
+        let is_undated = inventory.is_none() && self.applied_changes;
+        is_undated && change.is_some() || is_later(change, inventory)
+    }
+
+    /// Returns `true` if a change of a resource is pending that an inventory may have missed: what is held of it stays until
+    /// that is had (O23).
+    fn is_pending_later(&self, uri: &str, inventory: Option<DateTime>) -> Result<bool, Error> {
+        let is_later = |action: &Action| {
+            action.desired.attempts > 0 && self.may_have_missed(action.desired.metadata.datetime, inventory)
+        };
+        Ok(self.begins_with_owed && self.actions.for_uri(uri)?.as_ref().is_some_and(is_later))
     }
 
     /// Counts the held resources that nothing that was read has named, and that did not change after the time of the

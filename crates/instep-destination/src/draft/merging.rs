@@ -6,8 +6,8 @@ use super::{Draft, awaited::Awaited};
 use crate::{
     Error,
     plan::{
-        Accounting, Decision, DecisionRules, Desired, DesiredPresence, Known, LinksNamed, Rest, decide,
-        following,
+        Accounting, Currency, Decision, DecisionRules, Desired, DesiredPresence, Fixity, Known, LinksNamed,
+        Rest, currency, decide, following,
     },
     state::{Action, ActionKind, Actions, Aside, HeldResource, Marks, Pushing, ReadState, StateError},
 };
@@ -123,7 +123,16 @@ impl Merging<'_> {
             *self.unchanged -= 1;
         }
         match decision {
-            Decision::Superseded => self.account.superseded += 1,
+            Decision::Superseded => {
+                self.account.superseded += 1;
+                if let Some(earlier) = earlier.filter(|earlier| self.is_contradicted(earlier, desired)) {
+                    let removed = self.actions.remove(uri)?;
+                    self.account.supersede(removed.saturating_sub(1));
+                    let Action { kind, desired: mut pending, .. } = earlier;
+                    pending.forget_fixity();
+                    self.pushing.push(kind, &pending)?;
+                }
+            }
             Decision::Rest(rest) => {
                 self.account.rest(rest);
                 *self.kept += u64::from(rest == Rest::Kept);
@@ -157,6 +166,15 @@ impl Merging<'_> {
     /// answer.
     fn is_doubtful(&self, desired: &Desired, held: Option<&HeldResource>) -> bool {
         self.rules.may_precede(desired, held.and_then(|held| held.metadata.datetime))
+    }
+
+    /// Returns `true` if an inventory that does not say its time lists other bytes than those that are pending: which of
+    /// them came first shows when the resource is asked for, so neither is expected (O27).
+    fn is_contradicted(&self, pending: &Action, listed: &Desired) -> bool {
+        let (ours, theirs) = (&pending.desired.metadata, &listed.metadata);
+        let is_fetched = matches!(pending.kind, ActionKind::Create | ActionKind::Update);
+        let is_other = currency(Fixity::of_metadata(ours), Fixity::of_metadata(theirs)) == Currency::Stale;
+        self.rules.is_undated && pending.desired.attempts > 0 && is_fetched && is_other
     }
 
     /// Returns the decision to create a resource, or to leave it out if the copy has as many as the operator wants

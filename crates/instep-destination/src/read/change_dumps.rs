@@ -11,7 +11,7 @@ use super::{
     passed::{Passed, ReadChanges},
 };
 use crate::{
-    Error, ProblemKind,
+    Error,
     clock::latest_time,
     documents::Document,
     error::error_chain,
@@ -114,7 +114,10 @@ impl ReadChanges {
                 None => self.packages.push(package)?,
                 Some(what) => {
                     self.complete = false;
-                    run.reporter.problem(ProblemKind::Document, package.entry.loc.as_str(), &what);
+                    let uri = package.entry.loc.clone();
+                    let what = what.strip_prefix(uri.as_str()).unwrap_or(&what).trim_start().to_owned();
+                    let url = uri.as_str().to_owned();
+                    self.lost.push((uri, Error::InvalidDocument { url, what }));
                 }
             }
         }

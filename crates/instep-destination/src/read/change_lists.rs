@@ -75,7 +75,11 @@ impl ChangeDocuments {
         anew: bool,
     ) -> Result<Option<Self>, Error> {
         let Some(offer) = set.get(&kind.capability()) else { return Ok(None) };
-        let record = run.state().document(&offer.uri)?.filter(|_| !anew);
+        // Without a list that was read before, nobody knows which of them may have grown under an index that is as it was
+        // (O26).
+        let inventory = set.get(&Capability::ResourceList).map(|offer| &offer.uri);
+        let read_before = checkpoint.document.as_ref().filter(|uri| Some(*uri) != inventory);
+        let record = run.state().document(&offer.uri)?.filter(|_| !anew && read_before.is_some());
         let opened = match &offer.document {
             Some(document) => Ok(Some(document.clone())),
             None => run.network.open(&offer.uri, set.capability_list.as_ref(), record.as_ref()).await,

@@ -178,7 +178,8 @@ impl ReadChanges {
         let dumps = beside.look_at(run, found, ChangeKind::Dumps, &from, true).await?;
         self.lost.append(&mut beside.lost);
         if let Some(dumps) = dumps {
-            let read = dumps.read_packages(run, set, from).await?;
+            let mut read = dumps.read_packages(run, set, from).await?;
+            self.lost.append(&mut read.lost);
             self.packages = read.packages;
         }
         Ok(())

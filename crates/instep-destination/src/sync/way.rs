@@ -261,10 +261,14 @@ impl SyncRun<'_> {
 
     /// Notes what the copy covers once changes are applied. If some of them are lost, that stays as it is, like the
     /// checkpoint.
-    fn cover(&self, set: &mut SetRun, reach: Reach, read: &ReadChanges) -> Result<(), Error> {
+    fn cover(&mut self, set: &mut SetRun, reach: Reach, read: &ReadChanges) -> Result<(), Error> {
         if read.lost.is_empty() {
-            let covered = self.copy.coverage(set.id)?;
-            set.coverage = Some(covered.with_changes(reach, read.checkpoint.datetime));
+            let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
+            set.coverage = Some(coverage);
+            if !coverage.is_complete() && !self.options.dry_run {
+                // At once: a gap without news moves no checkpoint, and the lists may not show it to the next run (O28).
+                self.copy.keep_coverage(set.id, coverage)?;
+            }
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Several sets of one Source in one copy.
 
-use instep_destination::SyncOptions;
+use instep_destination::{Coverage, SyncOptions};
 use instep_testkit::{FakeSource, Fault, Layout, Tree};
 
 use crate::support::{Copy, in_step, many};
@@ -59,6 +59,28 @@ fn a_shared_resource_stays_until_no_set_holds_it() {
     assert_eq!(copy.source.requests_for("shared.txt"), 1, "it is fetched once");
     in_step(1, [&["own-1.txt"], &["own-2.txt", "shared.txt"]], &["own-1.txt", "own-2.txt", "shared.txt"]);
     in_step(2, [&["own-1.txt"], &["own-2.txt"]], &["own-1.txt", "own-2.txt"]);
+}
+
+#[test]
+fn o29_a_set_that_is_not_named_any_more_stays_and_is_said() {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source =
+        FakeSource::start_with(layout).with_resources([("own-1.txt", "of one"), ("own-2.txt", "of two")]);
+    let copy = Copy::of(source);
+    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt"]]);
+    let run = copy.sync();
+    assert!(run.report().coverage.is_some_and(Coverage::is_complete), "{:?}", run.heard);
+    let one = [("one.xml", "<rs:md capability='capabilitylist'/>")];
+    copy.source.serve(".well-known/resourcesync", document(&copy.source, "description", "", &one));
+    for _ in 0..2 {
+        let run = copy.sync_with(|options| options.delete = true);
+        assert_eq!((run.exit_code(), run.report().coverage), (0, Some(Coverage::Unknown)));
+        assert!(run.heard.notes.iter().any(|note| note.contains("two.xml any more")), "{:?}", run.heard);
+    }
+    assert_eq!(copy.differences(), [""; 0]);
+    let (audited, heard) = copy.audit();
+    assert_eq!(audited.map(|report| (report.same, report.unauditable)).unwrap(), (2, 1), "{heard:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Times that a Source leaves out and lists that it replaces: nothing listed is passed over, and nothing applied is
 //! taken back.
 
+use instep_destination::Coverage;
 use instep_testkit::{FakeSource, Fault, Layout};
 
 use crate::support::{Copy, three};
@@ -181,6 +182,24 @@ fn o14_what_is_uncovered_is_looked_for_in_the_next_inventory() {
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
     assert_eq!(audited(&copy), (0, 4));
+}
+
+#[test]
+fn o28_a_gap_without_news_is_remembered() {
+    let copy = with_one_change_list();
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.put("new.txt", "of which nothing is listed");
+    copy.source.gap();
+    let coverage = |copy: &Copy| copy.sync().report().coverage.unwrap();
+    let known = coverage(&copy);
+    assert!(matches!(known, Coverage::ChangesKnown { .. }), "{known:?}");
+    // Now nothing shows it any more.
+    copy.source.fail_always("changelist.xml", Fault::Status(404));
+    assert_eq!(coverage(&copy), known);
+    copy.source.heal();
+    copy.source.snapshot();
+    assert!(coverage(&copy).is_complete());
+    assert_eq!(copy.differences(), [""; 0]);
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Writer<'_> {
             let key = format!("dump of {}", segment.name);
             let package = format!("{}-{}.zip", segment.name, until % 1_000_000_007);
             let (mut manifest, mut members) = (String::new(), Vec::new());
-            let events = set.changes(segment.from, until);
+            let events = set.listed(segment, self.style.precision);
             for (number, event) in events.iter().enumerate() {
                 let path = event.version.map(|version| {
                     let bytes = body(self.style, self.seed, set, event.resource, version);

@@ -119,9 +119,9 @@ fn write_description(source: &Source, seed: u64, base: &str, site: &mut Site) {
         Dialect::V0_5 | Dialect::DLib => "capabilitylist",
         _ => "description",
     };
-    let entries: String = sets
-        .iter()
-        .map(|set| {
+    let named = sets.iter().enumerate().filter(|(number, _)| source.vanished != Some(*number));
+    let entries: String = named
+        .map(|(_, set)| {
             let (element, p) = (if is_index { "sitemap" } else { "url" }, style.prefix);
             let loc = format!("{base}{}capabilitylist.xml", set.folder);
             format!("<{element}><loc>{loc}</loc><{p}:md capability=\"capabilitylist\"/></{element}>\n")

@@ -73,8 +73,7 @@ impl Writer<'_> {
 
     /// The entries of a list of changes, in the order that the Source writes them.
     pub(super) fn listed(&self, segment: &Segment, key: &str) -> Vec<Event> {
-        let until = segment.until.unwrap_or(self.set.published);
-        let mut events = self.set.changes(segment.from, until);
+        let mut events = self.set.listed(segment, self.style.precision);
         if self.style.dialect == Dialect::DLib {
             events.reverse();
         }

@@ -10,6 +10,8 @@ pub(crate) struct Knowledge {
     newest: BTreeMap<usize, Claim>,
     /// The time up to which every change is known; `None` before the first run.
     until: Option<i64>,
+    /// States that an archive told of when nothing said whether it closed a gap: a copy may have them.
+    perhaps: BTreeMap<usize, BTreeSet<Option<u32>>>,
 }
 
 /// The state that a resource must have after a run.
@@ -23,6 +25,16 @@ pub(crate) struct Expected {
     pub(crate) may_wait: bool,
 }
 
+impl Expected {
+    /// Returns the state of a resource of two sets: it stays until neither names it, and the newer version counts.
+    /// Versions of a shared resource have one count.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let (version, older) = (self.version.max(other.version), self.version.min(other.version));
+        let may_wait = self.may_wait || other.may_wait || version != older;
+        Self { version, or: [self.or, other.or].concat(), may_wait }
+    }
+}
+
 /// The right outcome of a run over one set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
@@ -34,6 +46,13 @@ pub(crate) struct Verdict {
 }
 
 impl Knowledge {
+    /// Says what is right while the Source does not name the set: everything stays.
+    pub(crate) fn stay(&self) -> Verdict {
+        let state = |claim: &Claim| Expected { version: claim.version, or: Vec::new(), may_wait: true };
+        let resources = self.newest.iter().map(|(resource, claim)| (*resource, state(claim))).collect();
+        Verdict { resources, ..Verdict::default() }
+    }
+
     /// Reads what is published, except for the broken paths, and says what is right now.
     pub(crate) fn read(&mut self, offer: &Offer, broken: &BTreeSet<String>, published: i64) -> Verdict {
         let is_whole = |part: &Part| part.is_whole(&|path| broken.contains(path));
@@ -112,7 +131,22 @@ impl Knowledge {
                     .insert(*resource, Expected { version: None, or: vec![claim.version], may_wait });
             }
         }
-        verdict.misses |= whole.keys().any(|resource| !archived.contains_key(resource));
+        // That something is gone which nobody ever heard of is no loss.
+        let is_new =
+            |(resource, claim): (&usize, &Claim)| claim.version.is_some() && !archived.contains_key(resource);
+        verdict.misses |= whole.iter().any(is_new);
+        for (resource, claim) in &archived {
+            if self.newest.get(resource) != Some(claim) && (!offer.certain || has_archive) {
+                self.perhaps.entry(*resource).or_default().insert(claim.version);
+            }
+        }
+        for (resource, versions) in &self.perhaps {
+            if !self.newest.contains_key(resource) {
+                let absent = Expected { version: None, or: Vec::new(), may_wait };
+                let expected = verdict.resources.entry(*resource).or_insert(absent);
+                expected.or.extend(versions);
+            }
+        }
         if broken.is_empty() {
             self.until = Some(published);
         }

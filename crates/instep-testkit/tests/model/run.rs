@@ -5,6 +5,7 @@ use std::{
     fmt::Write as _,
     fs,
     path::Path,
+    time::Duration,
 };
 
 use instep_destination::{
@@ -16,9 +17,10 @@ use tokio::runtime::Runtime;
 use crate::{
     documents::{Site, body, render},
     draw::Draw,
+    habits::Habits,
     naive::{Expected, Knowledge, Verdict},
-    server::{Break, PageServer},
-    source::Source,
+    server::{Break, End, PageServer},
+    source::{Set, Source},
     style::{Feature, Keeps, Style},
 };
 
@@ -41,6 +43,9 @@ struct Story<'a> {
     runs: Draw,
     stops: bool,
     repeats: bool,
+    /// Decides about what the habits bring, apart from the Source as well.
+    chances: Draw,
+    habits: Habits,
     log: String,
 }
 
@@ -60,16 +65,19 @@ struct Ended {
 /// Follows the Source of a seed through all its phases; returns the first difference.
 pub(crate) fn follow(seed: u64, runtime: &Runtime, allows: &dyn Fn(Feature) -> bool) -> Option<Difference> {
     let mut draw = Draw::new(seed);
-    let style = Style::draw(&mut draw, allows);
-    let server = PageServer::start(style.etag);
-    let source = Source::new(style, &mut draw);
+    let mut style = Style::draw(&mut draw, allows);
+    let mut chances = Draw::new(seed.rotate_left(32) ^ 0x5bd1_e995);
+    let habits = Habits::draw(&mut chances, &mut style, allows);
+    let server = PageServer::start(style.etag, habits.clone());
+    let source = Source::new(style, habits.shares, &mut draw);
     let knowledge = vec![Knowledge::default(); source.sets.len()];
     let copy = TempDir::new().unwrap();
-    let log = format!("{:#?}\n", source.style);
+    let log = format!("{:#?}\n{habits:#?}\n", source.style);
     let mut runs = Draw::new(!seed);
     let (stops, repeats) = (runs.chance(30), runs.chance(30));
     let (stops, repeats) = (stops && allows(Feature::StoppedRun), repeats && allows(Feature::RepeatedRun));
-    let mut story = Story { seed, source, server, copy, knowledge, runtime, runs, stops, repeats, log };
+    let mut story =
+        Story { seed, source, server, copy, knowledge, runtime, runs, stops, repeats, chances, habits, log };
     let phases = draw.within(2, 5);
     for number in 0..=phases {
         let is_last = number == phases;
@@ -100,6 +108,9 @@ impl Story<'_> {
     }
 
     fn run_phase(&mut self, number: u64, draw: &mut Draw, breaks: bool) -> Vec<String> {
+        let vanishes = self.habits.vanishes && number > 0 && breaks && self.chances.chance(50);
+        let sets = self.source.sets.len() as u64;
+        self.source.vanished = vanishes.then(|| usize::try_from(self.chances.below(sets)).unwrap());
         let site = render(&self.source, self.seed, &self.server.url());
         let mut broken = BTreeMap::new();
         if breaks && self.source.style.breaks_documents && draw.chance(50) {
@@ -116,7 +127,10 @@ impl Story<'_> {
             let documents: Vec<_> = documents.into_iter().collect();
             if !documents.is_empty() {
                 let path = documents[usize::try_from(draw.below(documents.len() as u64)).unwrap()].clone();
-                broken.insert(path, draw.pick(&Break::DOCUMENT));
+                let how = draw.pick(&Break::DOCUMENT);
+                let other = self.chances.pick(&Break::TRUNCATED);
+                let is_other = self.chances.chance(50) && self.habits.truncates && !path.ends_with(".zip");
+                broken.insert(path, if is_other { other } else { how });
             }
         }
         if breaks && self.source.style.breaks_resources && draw.chance(50) {
@@ -127,13 +141,18 @@ impl Story<'_> {
                 broken.insert(set.path(event.resource), draw.pick(&Break::RESOURCE));
             }
         }
-        self.server.serve(site.pages.clone(), broken.clone());
+        self.server.serve(site.pages.clone(), broken.clone(), self.source.now);
         let before = files(self.copy.path());
         let paths: BTreeSet<_> = broken.keys().cloned().collect();
-        let sets = self.source.sets.iter().zip(&site.offers).zip(&mut self.knowledge);
-        let verdicts: Vec<_> =
-            sets.map(|((set, offer), knowledge)| knowledge.read(offer, &paths, set.published)).collect();
-        let _ = writeln!(self.log, "== phase {number}; broken: {broken:?}");
+        let sets = self.source.sets.iter().zip(&site.offers).zip(&mut self.knowledge).enumerate();
+        let vanished = self.source.vanished;
+        let verdicts: Vec<_> = sets
+            .map(|(number, ((set, offer), knowledge))| match vanished {
+                Some(vanished) if vanished == number => knowledge.stay(),
+                _ => knowledge.read(offer, &paths, set.published),
+            })
+            .collect();
+        let _ = writeln!(self.log, "== phase {number}; broken: {broken:?}, without set {vanished:?}");
         self.tell_documents(&site);
         let ended = self.sync_and_audit(&site);
         let phase = Phase { site, broken, before };
@@ -162,16 +181,37 @@ impl Story<'_> {
 
     /// Runs before the one that counts: they may do a part of its work, and nothing else.
     fn sync_before(&mut self, url: &str) {
+        self.sync_in_vain(url);
         let mut options = self.options(url);
         let is_stopped = self.stops && self.runs.chance(50);
         if is_stopped {
             options.shutdown = Shutdown::new();
-            self.server.stop_after(usize::try_from(self.runs.within(2, 12)).unwrap(), &options.shutdown);
+            let end = End::Stop(options.shutdown.clone());
+            self.server.end_after(usize::try_from(self.runs.within(2, 12)).unwrap(), end);
         }
         if is_stopped || self.repeats && self.runs.chance(30) {
             let result = self.runtime.block_on(sync(&options, &TestMonitor::new()));
             let how = if is_stopped { "stopped" } else { "once more" };
             let _ = writeln!(self.log, "-- sync, {how}: {result:?}");
+        }
+    }
+
+    /// Runs that a server or the operator cuts off.
+    fn sync_in_vain(&mut self, url: &str) {
+        let (is_refused, is_hurried) = (self.chances.chance(50), self.chances.chance(50));
+        let after = usize::try_from(self.chances.within(1, 14)).unwrap();
+        let most = Duration::from_millis(self.chances.below(40));
+        if self.habits.refuses && is_refused {
+            self.server.end_after(after, End::Refusal);
+            let result = self.runtime.block_on(sync(&self.options(url), &TestMonitor::new()));
+            self.server.recover();
+            let _ = writeln!(self.log, "-- sync, refused: {result:?}");
+        }
+        if self.habits.hurries && is_hurried {
+            let mut options = self.options(url);
+            options.max_duration = Some(most);
+            let result = self.runtime.block_on(sync(&options, &TestMonitor::new()));
+            let _ = writeln!(self.log, "-- sync, hurried: {result:?}");
         }
     }
 
@@ -206,28 +246,41 @@ impl Story<'_> {
         Ended { sync: ended, audit: audited }
     }
 
+    /// Returns the state of each path that is right.
+    fn expected(&self, verdicts: &[Verdict]) -> BTreeMap<String, (&Set, usize, Expected)> {
+        let mut all: BTreeMap<String, (&Set, usize, Expected)> = BTreeMap::new();
+        for (set, verdict) in self.source.sets.iter().zip(verdicts) {
+            for (resource, expected) in &verdict.resources {
+                let path = set.path(*resource);
+                let expected = match all.remove(&path) {
+                    Some((_, _, other)) => expected.clone().with(other),
+                    None => expected.clone(),
+                };
+                all.insert(path, (set, *resource, expected));
+            }
+        }
+        all
+    }
+
     /// Returns everything that is not as the model has it.
     fn judge(&self, phase: &Phase, verdicts: &[Verdict], ended: &Ended) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut held = files(self.copy.path());
         let mut state = Judged::default();
-        for (set, verdict) in self.source.sets.iter().zip(verdicts) {
+        for (path, (set, resource, expected)) in self.expected(verdicts) {
             let now = set.state_at(i64::MAX);
-            for (resource, expected) in &verdict.resources {
-                let path = set.path(*resource);
-                let bytes = |version| body(&self.source.style, self.seed, set, *resource, version);
-                let one = Resource {
-                    is: held.remove(&path),
-                    was: phase.before.get(&path).cloned(),
-                    served: now[*resource].and_then(|event| event.version).map(bytes),
-                    right: expected.version.map(bytes),
-                    later: set.versions_since(*resource, expected.version).map(bytes).collect(),
-                    or: expected.or.iter().map(|version| version.map(bytes)).collect(),
-                    is_broken: phase.broken.contains_key(&path),
-                    is_kept: !self.source.style.delete,
-                };
-                one.judge(&path, expected, &mut state, &mut wrong);
-            }
+            let bytes = |version| body(&self.source.style, self.seed, set, resource, version);
+            let one = Resource {
+                is: held.remove(&path),
+                was: phase.before.get(&path).cloned(),
+                served: now[resource].and_then(|event| event.version).map(bytes),
+                right: expected.version.map(bytes),
+                later: later(set, resource, &expected).into_iter().map(bytes).collect(),
+                or: expected.or.iter().map(|version| version.map(bytes)).collect(),
+                is_broken: phase.broken.contains_key(&path),
+                is_kept: !self.source.style.delete,
+            };
+            one.judge(&path, &expected, &mut state, &mut wrong);
         }
         wrong.extend(held.keys().map(|path| format!("{path} is held, and nothing ever named it")));
         let misses = verdicts.iter().any(|verdict| verdict.misses);
@@ -242,8 +295,13 @@ impl Story<'_> {
         if ended.sync != 0 && untroubled {
             wrong.push(format!("exit code {} although everything can be read and had", ended.sync));
         }
-        let anything_readable = phase.site.offers.iter().any(|offer| {
-            let parts = offer.inventories.iter().flat_map(|inventory| &inventory.parts).chain(&offer.changes);
+        let named =
+            phase.site.offers.iter().enumerate().filter(|(set, _)| self.source.vanished != Some(*set));
+        let anything_readable = named.map(|(_, offer)| offer).any(|offer| {
+            // A dump that does not say its time may be older than the list that was applied.
+            let usable = if offer.certain { 2 } else { 1 };
+            let inventories = offer.inventories.iter().take(usable);
+            let parts = inventories.flat_map(|inventory| &inventory.parts).chain(&offer.changes);
             parts.into_iter().any(|part| part.is_whole(&|path| phase.broken.contains_key(path)))
         });
         if !matches!(ended.sync, 0 | 3) && anything_readable {
@@ -259,6 +317,12 @@ impl Story<'_> {
         }
         wrong
     }
+}
+
+/// Returns the versions of a resource after those that may be right: what is fetched may be newer than what is listed.
+fn later(set: &Set, resource: usize, expected: &Expected) -> BTreeSet<u32> {
+    let right = expected.or.iter().chain([&expected.version]);
+    right.flat_map(|version| set.versions_since(resource, *version)).collect()
 }
 
 /// The observations of all resources.
@@ -294,7 +358,10 @@ impl Resource {
         if self.is == self.right || self.or.contains(&self.is) || is_surplus {
             return;
         }
-        if outdated && (self.is == self.served || self.is.as_ref().is_some_and(|is| self.later.contains(is)))
+        let is_outdated = |state: &Option<Vec<u8>>| state.is_some() && *state != self.served;
+        let may_be_later = outdated || self.or.iter().any(is_outdated);
+        if may_be_later
+            && (self.is == self.served || self.is.as_ref().is_some_and(|is| self.later.contains(is)))
         {
             return;
         }

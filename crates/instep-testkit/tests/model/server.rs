@@ -6,10 +6,14 @@ use std::{
     net::{TcpListener, TcpStream},
     sync::{Arc, Mutex, PoisonError},
     thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use flate2::{Compression, write::GzEncoder};
 use instep_destination::Shutdown;
 use md5::{Digest as _, Md5};
+
+use crate::habits::Habits;
 
 /// The fault of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,31 +24,65 @@ pub(crate) enum Break {
     CutOff,
     /// The connection ends in the middle of the body.
     Interrupted,
+    /// Only the first half is there, and `Content-Length` says so.
+    Halved,
+    /// A page for people comes in its place.
+    Replaced,
+    /// Nothing comes, with status 200.
+    Emptied,
 }
 
 impl Break {
     /// Ways to break a document.
     pub(crate) const DOCUMENT: [Self; 4] = [Self::Missing, Self::Failing, Self::CutOff, Self::Interrupted];
+    /// Further ways to break a document.
+    pub(crate) const TRUNCATED: [Self; 3] = [Self::Halved, Self::Replaced, Self::Emptied];
     /// Ways to break a resource: one that is cut off and says so is another resource.
     pub(crate) const RESOURCE: [Self; 3] = [Self::Missing, Self::Failing, Self::Interrupted];
+
+    fn of(self, page: &[u8]) -> &[u8] {
+        match self {
+            Self::CutOff | Self::Interrupted => &page[..page.len().saturating_sub(14)],
+            Self::Halved => &page[..page.len() / 2],
+            Self::Replaced => b"<!DOCTYPE html><html><body><p>Back soon</body></html>",
+            Self::Missing | Self::Failing | Self::Emptied => b"",
+        }
+    }
 }
 
-#[derive(Debug, Default)]
+/// The end of what a run may have.
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    /// The run is stopped.
+    Stop(Shutdown),
+    /// The server refuses everything.
+    Refusal,
+}
+
+#[derive(Debug)]
 struct Pages {
     pages: BTreeMap<String, Vec<u8>>,
     broken: BTreeMap<String, Break>,
     etag: bool,
+    habits: Habits,
+    /// The Source's time, in microseconds.
+    now: i64,
+    /// The time at which each page became what it is.
+    modified: BTreeMap<String, i64>,
     ended: bool,
     log: Vec<String>,
-    /// The number of requests after which a run is stopped.
-    stop: Option<(usize, Shutdown)>,
+    /// The number of requests after which a run ends.
+    end: Option<(usize, End)>,
+    refuses: bool,
 }
 
 impl Pages {
     fn note(&mut self, request: String) {
         self.log.push(request);
-        if let Some((_, run)) = self.stop.take_if(|(requests, _)| *requests <= self.log.len()) {
-            run.request();
+        match self.end.take_if(|(requests, _)| *requests <= self.log.len()) {
+            Some((_, End::Stop(run))) => run.request(),
+            Some((_, End::Refusal)) => self.refuses = true,
+            None => {}
         }
     }
 }
@@ -57,10 +95,21 @@ pub(crate) struct PageServer {
 }
 
 impl PageServer {
-    pub(crate) fn start(etag: bool) -> Self {
+    pub(crate) fn start(etag: bool, habits: Habits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let shared = Arc::new(Mutex::new(Pages { etag, ..Pages::default() }));
+        let shared = Arc::new(Mutex::new(Pages {
+            pages: BTreeMap::new(),
+            broken: BTreeMap::new(),
+            etag,
+            habits,
+            now: 0,
+            modified: BTreeMap::new(),
+            ended: false,
+            log: Vec::new(),
+            end: None,
+            refuses: false,
+        }));
         let pages = Arc::clone(&shared);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -79,16 +128,27 @@ impl PageServer {
     }
 
     /// Serves these pages from now on, with these of them broken.
-    pub(crate) fn serve(&self, pages: BTreeMap<String, Vec<u8>>, broken: BTreeMap<String, Break>) {
+    pub(crate) fn serve(&self, pages: BTreeMap<String, Vec<u8>>, broken: BTreeMap<String, Break>, now: i64) {
         let mut shared = self.shared.lock().unwrap();
-        (shared.pages, shared.broken) = (pages, broken);
+        let before = std::mem::replace(&mut shared.pages, pages);
+        let changed: Vec<_> =
+            shared.pages.iter().filter(|(path, page)| before.get(*path) != Some(*page)).collect();
+        let changed: Vec<_> = changed.into_iter().map(|(path, _)| (path.clone(), now)).collect();
+        shared.modified.extend(changed);
+        (shared.broken, shared.now) = (broken, now);
         shared.log.clear();
     }
 
-    /// Stops a run when it has made so many requests more.
-    pub(crate) fn stop_after(&self, requests: usize, run: &Shutdown) {
+    /// Ends a run when it has made so many requests more.
+    pub(crate) fn end_after(&self, requests: usize, end: End) {
         let mut shared = self.shared.lock().unwrap();
-        shared.stop = Some((shared.log.len() + requests, run.clone()));
+        shared.end = Some((shared.log.len() + requests, end));
+    }
+
+    /// Refuses nothing more.
+    pub(crate) fn recover(&self) {
+        let mut shared = self.shared.lock().unwrap();
+        (shared.end, shared.refuses) = (None, false);
     }
 
     /// The requests since the pages were put there.
@@ -104,6 +164,17 @@ impl Drop for PageServer {
     }
 }
 
+/// A request, as far as it matters.
+#[derive(Debug, Default)]
+struct Asked {
+    path: String,
+    host: String,
+    is_head: bool,
+    none_match: String,
+    modified_since: String,
+    takes_gzip: bool,
+}
+
 fn converse(stream: &TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
@@ -113,50 +184,94 @@ fn converse(stream: &TcpStream, pages: &Mutex<Pages>) -> io::Result<()> {
             return Ok(());
         }
         let path = line.split(' ').nth(1).unwrap_or_default().trim_start_matches('/').to_owned();
-        let is_head = line.starts_with("HEAD");
-        let mut condition = String::new();
+        let mut asked = Asked { path, is_head: line.starts_with("HEAD"), ..Asked::default() };
         loop {
             let mut header = String::new();
             reader.read_line(&mut header)?;
-            if header.trim().is_empty() {
-                break;
-            }
-            if let Some(value) = header.to_ascii_lowercase().strip_prefix("if-none-match:") {
-                condition = value.trim().to_owned();
+            let Some((name, value)) = header.trim().split_once(':') else { break };
+            match name.to_ascii_lowercase().as_str() {
+                "host" => value.trim().clone_into(&mut asked.host),
+                "if-none-match" => value.trim().clone_into(&mut asked.none_match),
+                "if-modified-since" => value.trim().clone_into(&mut asked.modified_since),
+                "accept-encoding" => asked.takes_gzip = value.contains("gzip"),
+                _ => {}
             }
         }
-        let (answer, goes_on) =
-            answer(&pages.lock().unwrap_or_else(PoisonError::into_inner), &path, &condition);
-        let status = String::from_utf8_lossy(&answer[9..12]).into_owned();
-        let head_end =
-            answer.windows(4).position(|window| window == b"\r\n\r\n").map_or(answer.len(), |at| at + 4);
-        pages.lock().unwrap_or_else(PoisonError::into_inner).note(format!("{status} {path}"));
+        let answer = answer(&pages.lock().unwrap_or_else(PoisonError::into_inner), &asked);
+        let note = format!("{} {}", &answer.head[9..12], asked.path);
+        pages.lock().unwrap_or_else(PoisonError::into_inner).note(note);
         let mut stream = stream;
-        stream.write_all(if is_head { &answer[..head_end] } else { &answer })?;
-        if !goes_on {
+        let body = if asked.is_head { &[][..] } else { &answer.body };
+        stream.write_all(&[answer.head.as_bytes(), body].concat())?;
+        if answer.is_broken_off {
             return Ok(());
         }
     }
 }
 
-/// The bytes of an answer, and whether the connection can be used again.
-fn answer(pages: &Pages, path: &str, condition: &str) -> (Vec<u8>, bool) {
+struct Answer {
+    head: String,
+    body: Vec<u8>,
+    is_broken_off: bool,
+}
+
+fn answer(pages: &Pages, asked: &Asked) -> Answer {
+    let habits = &pages.habits;
+    let date = if habits.dates { format!("Date: {}\r\n", http_date(pages.now)) } else { String::new() };
+    let without_body = |status: &str, headers: &str| Answer {
+        head: format!("HTTP/1.1 {status}\r\n{date}{headers}Content-Length: 0\r\n\r\n"),
+        body: Vec::new(),
+        is_broken_off: false,
+    };
+    if pages.refuses {
+        return without_body("503 Service Unavailable", "");
+    }
+    let moved = asked.path.strip_prefix("moved/");
+    let path = moved.unwrap_or(&asked.path);
     let broken = pages.broken.get(path).copied();
     let (Some(page), true) = (pages.pages.get(path), broken != Some(Break::Missing)) else {
-        return (b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec(), true);
+        return without_body("404 Not Found", "");
     };
+    if habits.redirects && moved.is_none() && path.len().is_multiple_of(3) {
+        let location = format!("Location: http://{}/moved/{path}\r\n", asked.host);
+        return without_body("302 Found", &location);
+    }
     if broken == Some(Break::Failing) {
-        return (b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n".to_vec(), true);
+        return without_body("500 Internal Server Error", "");
     }
-    let cut = page.len().saturating_sub(14);
-    let page = if broken == Some(Break::CutOff) { &page[..cut] } else { page };
-    let tag: String = Md5::digest(page).iter().map(|byte| format!("{byte:02x}")).collect();
-    if pages.etag && broken.is_none() && condition == format!("\"{tag}\"") {
-        return (b"HTTP/1.1 304 Not Modified\r\n\r\n".to_vec(), true);
+    let is_whole = broken.is_none_or(|broken| broken == Break::Interrupted);
+    let mut page =
+        if is_whole { page.clone() } else { broken.map_or(&page[..], |one| one.of(page)).to_vec() };
+    let mut headers = date.clone();
+    let is_document = path.ends_with(".xml") || path.contains(".well-known");
+    if habits.gzip && asked.takes_gzip && is_document {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&page).unwrap();
+        page = encoder.finish().unwrap();
+        headers += "Content-Encoding: gzip\r\n";
     }
-    let etag = if pages.etag { format!("ETag: \"{tag}\"\r\n") } else { String::new() };
-    let mut answer = format!("HTTP/1.1 200 OK\r\n{etag}Content-Length: {}\r\n\r\n", page.len()).into_bytes();
-    let whole = broken != Some(Break::Interrupted);
-    answer.extend(if whole { page } else { &page[..cut] });
-    (answer, whole)
+    let tag: String = Md5::digest(&page).iter().map(|byte| format!("{byte:02x}")).collect();
+    let modified = http_date(pages.modified.get(path).copied().unwrap_or(pages.now));
+    if pages.etag {
+        headers += &format!("ETag: \"{tag}\"\r\n");
+    }
+    if habits.last_modified {
+        headers += &format!("Last-Modified: {modified}\r\n");
+    }
+    let by_tag = pages.etag && asked.none_match == format!("\"{tag}\"");
+    let by_time = habits.last_modified && asked.none_match.is_empty() && asked.modified_since == modified;
+    if broken.is_none() && (by_tag || by_time) {
+        let head = format!("HTTP/1.1 304 Not Modified\r\n{headers}\r\n");
+        return Answer { head, body: Vec::new(), is_broken_off: false };
+    }
+    let head = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {}\r\n\r\n", page.len());
+    let is_broken_off = broken == Some(Break::Interrupted);
+    let body = if is_broken_off { Break::Interrupted.of(&page).to_vec() } else { page };
+    Answer { head, body, is_broken_off }
+}
+
+fn http_date(micros: i64) -> String {
+    let since = Duration::from_micros(u64::try_from(micros).unwrap());
+    let time: SystemTime = UNIX_EPOCH + since;
+    httpdate::fmt_http_date(time)
 }

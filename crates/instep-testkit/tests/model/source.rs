@@ -44,6 +44,8 @@ pub(crate) struct Set {
     pub(crate) archived: Vec<Segment>,
     /// The end of what is published.
     pub(crate) published: i64,
+    /// The path of its first resource, if that is one of another set.
+    shared: Option<String>,
     before: i64,
     number: usize,
 }
@@ -60,6 +62,7 @@ impl Set {
             segments: Vec::new(),
             archived: Vec::new(),
             published: BEGINNING,
+            shared: None,
             before: BEGINNING,
             number: 0,
         }
@@ -72,6 +75,17 @@ impl Set {
             state[event.resource] = event.version.map(|_| *event);
         }
         state
+    }
+
+    /// The changes of a list as it is written: since the beginning of the day or second that it states.
+    pub(crate) fn listed(&self, segment: &Segment, precision: Precision) -> Vec<Event> {
+        let unit = match precision {
+            Precision::Micros => 1,
+            Precision::Seconds => SECOND,
+            Precision::Days => 86_400 * SECOND,
+        };
+        let from = if unit == 1 { segment.from } else { segment.from.div_euclid(unit) * unit - 1 };
+        self.changes(from, segment.until.unwrap_or(self.published))
     }
 
     /// The changes in (`from`, `until`].
@@ -93,7 +107,10 @@ impl Set {
     }
 
     pub(crate) fn path(&self, resource: usize) -> String {
-        format!("{}d{}/r{resource}.txt", self.folder, resource % 3)
+        match &self.shared {
+            Some(path) if resource == 0 => path.clone(),
+            _ => format!("{}d{}/r{resource}.txt", self.folder, resource % 3),
+        }
     }
 
     fn next_segment(&mut self, from: i64) {
@@ -108,17 +125,23 @@ impl Set {
 pub(crate) struct Source {
     pub(crate) style: Style,
     pub(crate) sets: Vec<Set>,
-    now: i64,
+    pub(crate) now: i64,
+    /// The set that the Source Description leaves out.
+    pub(crate) vanished: Option<usize>,
 }
 
 impl Source {
-    pub(crate) fn new(style: Style, draw: &mut Draw) -> Self {
+    /// A Source of a style; `shares` has its second set name the first resource of the first one.
+    pub(crate) fn new(style: Style, shares: bool, draw: &mut Draw) -> Self {
         let alone = style.sets == 1;
         let folder = |number: usize| if alone { String::new() } else { format!("s{number}/") };
-        let sets = (0..style.sets)
+        let mut sets: Vec<_> = (0..style.sets)
             .map(|number| Set::new(folder(number), usize::try_from(draw.within(3, 12)).unwrap()))
             .collect();
-        let mut source = Self { style, sets, now: BEGINNING };
+        if shares {
+            sets[1].shared = Some(sets[0].path(0));
+        }
+        let mut source = Self { style, sets, now: BEGINNING, vanished: None };
         source.pass_time(draw);
         for set in 0..source.sets.len() {
             let initial = draw.within(1, source.sets[set].resources as u64);
@@ -142,14 +165,16 @@ impl Source {
     pub(crate) fn change(&mut self, set: usize, draw: &mut Draw) {
         self.pass_time(draw);
         let now = self.now;
-        let set = &mut self.sets[set];
-        let resource = usize::try_from(draw.below(set.resources as u64)).unwrap();
-        let exists = set.state_at(now)[resource].is_some();
-        let version = (!exists || !draw.chance(30)).then(|| {
-            set.versions += 1;
-            set.versions
-        });
-        set.events.push(Event { time: now, resource, version });
+        let resource = usize::try_from(draw.below(self.sets[set].resources as u64)).unwrap();
+        let is_shared = resource == 0 && set < 2 && self.sets.get(1).is_some_and(|set| set.shared.is_some());
+        let sets = if is_shared { &mut self.sets[..2] } else { &mut self.sets[set..=set] };
+        let exists = sets[0].state_at(now)[resource].is_some();
+        let next = sets.iter().map(|set| set.versions).max().unwrap() + 1;
+        let version = (!exists || !draw.chance(30)).then_some(next);
+        for set in sets {
+            set.versions = version.unwrap_or(set.versions);
+            set.events.push(Event { time: now, resource, version });
+        }
     }
 
     /// The first publication.

@@ -65,6 +65,26 @@ pub(crate) enum Feature {
     StoppedRun,
     /// A run follows another one while nothing changes.
     RepeatedRun,
+    /// URLs lead to where documents and resources lie.
+    Redirects,
+    /// Documents come in gzip.
+    Gzip,
+    /// Answers state `Last-Modified`, and are conditional on it.
+    LastModified,
+    /// Answers do not state their time.
+    NoDate,
+    /// Times in days, or in seconds with equal lengths, and no digest.
+    CoarseWithoutDigest,
+    /// The server refuses everything in the midst of a run, and the next one goes on.
+    RefusedRun,
+    /// A run has next to no time, and the next one goes on.
+    HurriedRun,
+    /// A set is missing in the Source Description for a while.
+    VanishingSet,
+    /// Two sets name one resource.
+    SharedResource,
+    /// A broken document is half of one, another page, or empty.
+    TruncatedDocument,
 }
 
 /// The version of the standard that a Source follows.
@@ -295,10 +315,6 @@ impl Style {
         if !self.list && !self.dump && self.changes == Changes::None && !self.change_dump {
             self.changes = Changes::List;
         }
-        if !self.list && !self.dump {
-            // Changes dropped before the first run could never be known.
-            self.keeps = Keeps::All;
-        }
         match self.dialect {
             Dialect::V1_1 => {}
             Dialect::V1_0 | Dialect::V0_9 => self.all_times_in_lastmod(),
@@ -310,6 +326,10 @@ impl Style {
                 self.plain_lists();
                 (self.changes, self.list, self.sets) = (Changes::None, true, 1);
             }
+        }
+        if !self.list && !self.dump {
+            // Changes dropped before the first run could never be known.
+            self.keeps = Keeps::All;
         }
         if self.dialect == Dialect::Sitemap {
             self.start = Start::ResourceList;
@@ -327,10 +347,6 @@ impl Style {
         if self.shuffled {
             self.datetime = Written::Always;
             self.shuffled = self.dialect == Dialect::V1_1;
-        }
-        if self.precision == Precision::Days || self.precision == Precision::Seconds && self.same_length {
-            // Two states of a day, or of a second with equal length, differ in nothing else.
-            self.hash = Written::Always;
         }
         if self.lastmod == Written::Sometimes && self.datetime != Written::Always {
             // Some `lastmod` and no `datetime` would be taken for change times, which these are.

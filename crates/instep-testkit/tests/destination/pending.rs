@@ -1,0 +1,96 @@
+//! Changes that could not be had: what later documents say takes nothing of them back, and an audit names them.
+
+use instep_destination::SyncOptions;
+use instep_testkit::{FakeSource, Fault, Layout};
+
+use crate::{support::Copy, unsaid::without};
+
+const FAILURES: [Fault; 2] = [Fault::Status(500), Fault::Status(500)];
+
+/// A copy of three resources of a Source whose Resource List does not say its time.
+fn of_an_undated_list() -> Copy {
+    let copy = Copy::of_three();
+    copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy
+}
+
+#[test]
+fn o23_a_pending_change_outlives_an_inventory_that_does_not_say_its_time() {
+    let copy = of_an_undated_list();
+    copy.source.delete("a.txt");
+    copy.source.snapshot();
+    let list = copy.source.document("resourcelist.xml").unwrap();
+    copy.source.serve("resourcelist.xml", list);
+    copy.source.put("a.txt", "created again");
+    copy.source.fail_always("a.txt", Fault::Status(500));
+    let delete = |options: &mut SyncOptions| options.delete = true;
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    // The list is read again, and does not name it.
+    let run = copy.sync_with(|options| (options.delete, options.repair) = (true, true));
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    copy.source.heal();
+    let run = copy.sync_with(delete);
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o24_a_lost_package_of_a_change_dump_is_made_up_for_by_an_inventory() {
+    let copy = Copy::laid_out(|layout| (layout.change_list, layout.change_dump) = (false, true));
+    copy.sync();
+    copy.source.put("a.txt", "packed");
+    copy.source.rotate();
+    copy.source.snapshot();
+    for path in ["changedump-000001.zip", "changedump-000001-manifest.xml"] {
+        copy.source.fail_always(path, Fault::Status(500));
+    }
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    assert_eq!(run.heard.problems.len(), 1, "{:?}", run.heard.problems);
+}
+
+#[test]
+fn o25_an_audit_names_what_is_pending_although_nothing_is_held_of_it() {
+    let mut layout = Layout::new();
+    (layout.resource_list, layout.change_index) = (false, false);
+    let copy = Copy::of(FakeSource::start_with(layout));
+    copy.source.put("a.txt", "had");
+    copy.source.put("b.txt", "not had");
+    copy.source.fail_always("b.txt", Fault::Status(500));
+    assert_eq!(copy.sync().exit_code(), 3);
+    copy.source.gap();
+    let (audited, heard) = copy.audit();
+    assert_eq!(audited.map(|report| (report.exit_code(), report.failed)).unwrap(), (3, 1), "{heard:?}");
+}
+
+#[test]
+fn o26_an_index_that_stays_as_it_is_hides_no_list_that_grew_while_it_was_lost() {
+    let copy = Copy::of_three();
+    copy.source.put("a.txt", "listed");
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.snapshot();
+    copy.source.fail("changelist.xml", [Fault::Status(404), Fault::Status(404)]);
+    assert_eq!(copy.sync().exit_code(), 3);
+    copy.source.put("b.txt", "listed after the inventory");
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o27_an_inventory_that_does_not_say_its_time_ends_the_wait_for_bytes_that_are_gone() {
+    let copy = of_an_undated_list();
+    copy.source.put("a.txt", "second");
+    copy.source.fail("a.txt", FAILURES);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    copy.source.put("a.txt", "the third, of which no change is listed");
+    copy.source.snapshot();
+    copy.source.gap();
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
