@@ -158,7 +158,7 @@ impl LocalCopy {
         let mut unnamed = Vec::new();
         for (set, name) in self.state().sets()? {
             if of_source.contains(&set) && !is_named(&name) {
-                let held = self.state().held_count(Some(set))?;
+                let held = self.state().held_in(&[set])?;
                 unnamed.extend((held > 0).then_some((name, held)));
             }
         }
