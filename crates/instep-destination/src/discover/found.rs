@@ -78,6 +78,18 @@ impl CapabilitySet {
         self.capability_list.as_ref().or_else(alone).map_or("", Uri::as_str)
     }
 
+    /// Returns the names that the set may have had before: where redirects lead to, and the document by which it was found
+    /// while its Capability List could not be had (O32).
+    pub(crate) fn former_names(&self) -> impl Iterator<Item = &str> {
+        let lists = self.capabilities.values().map(|offer| offer.uri.as_str());
+        std::iter::once(self.former_name()).chain(lists)
+    }
+
+    /// Returns `true` if a copy may know the set by a name.
+    pub(crate) fn is_known_as(&self, name: &str) -> bool {
+        self.name() == name || self.former_names().any(|former| former == name)
+    }
+
     /// Returns `true` if changes are offered: a Change List or a Change Dump.
     pub(crate) fn offers_changes(&self) -> bool {
         [Capability::ChangeList, Capability::ChangeDump].iter().any(|one| self.get(one).is_some())

@@ -131,9 +131,10 @@ impl LocalCopy {
                 followed.push(name);
             }
         }
-        let is_followed =
-            |set: &CapabilitySet| followed.iter().any(|name| name == set.name() || name == set.former_name());
-        if options.add_source || followed.is_empty() || sets.iter().any(is_followed) {
+        let is_followed = |set: &CapabilitySet| followed.iter().any(|name| set.is_known_as(name));
+        // A Source whose other set is all that could be read so far is the same one, by its URL.
+        let is_known = self.state().sources()?.iter().any(|(_, url)| *url == options.url);
+        if options.add_source || followed.is_empty() || is_known || sets.iter().any(is_followed) {
             return Ok(());
         }
         let what = format!(
@@ -153,8 +154,7 @@ impl LocalCopy {
             return Ok(Vec::new());
         };
         let of_source = self.state().sets_of(source)?;
-        let is_named =
-            |name: &str| found.sets.iter().any(|set| name == set.name() || name == set.former_name());
+        let is_named = |name: &str| found.sets.iter().any(|set| set.is_known_as(name));
         let mut unnamed = Vec::new();
         for (set, name) in self.state().sets()? {
             if of_source.contains(&set) && !is_named(&name) {
@@ -167,13 +167,18 @@ impl LocalCopy {
 
     /// Returns the set that was found, by what was asked for to find it.
     pub(crate) fn set(&mut self, found: &CapabilitySet) -> Result<SetId, Error> {
-        let (name, former) = (found.name(), found.former_name());
+        let name = found.name();
         if self.scratch.is_some() {
-            return self.set_beside(name, former);
+            return self.set_beside(found);
         }
         let state = self.state_mut()?;
-        if name != former && state.known_set(name)?.is_none() {
-            state.rename_set(former, name)?;
+        if state.known_set(name)?.is_none() {
+            for former in found.former_names() {
+                if former != name && state.known_set(former)?.is_some() {
+                    state.rename_set(former, name)?;
+                    break;
+                }
+            }
         }
         let set = state.set(name)?;
         if let Some(source) = self.source {
@@ -183,8 +188,9 @@ impl LocalCopy {
     }
 
     /// Returns the set of that name, or the one that it would become if it was followed.
-    fn set_beside(&mut self, name: &str, former: &str) -> Result<SetId, Error> {
-        for known in [name, former] {
+    fn set_beside(&mut self, found: &CapabilitySet) -> Result<SetId, Error> {
+        let name = found.name();
+        for known in std::iter::once(name).chain(found.former_names()) {
             if let Some(set) = self.reader.known_set(known)? {
                 return Ok(set);
             }

@@ -48,7 +48,10 @@ impl ManifestFit {
         }
         match (packed.hash.agrees_with(&desired.digests), packed.datetime, desired.datetime) {
             (Some(same), ..) => same,
-            (None, Some(packed), Some(desired)) => packed.instant() == desired.instant(),
+            // An entry without a time has that of the one before it, which may be another state of the same resource (O31).
+            (None, Some(packed), Some(desired)) => {
+                packed.instant() == desired.instant() && fixity != Currency::Stale
+            }
             _ => fixity == Currency::Current,
         }
     }
@@ -61,4 +64,35 @@ pub(super) fn promise(entry: &mut Entry, action: &Action) {
         entry.metadata.hash = metadata.digests.clone();
     }
     entry.metadata.length = metadata.length.or(entry.metadata.length);
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{DateTime, Uri};
+
+    use super::*;
+    use crate::{
+        plan::{Desired, DesiredPresence},
+        state::ActionKind,
+    };
+
+    fn changed(lastmod: &str, datetime: Option<&str>) -> Entry {
+        let time = |text| DateTime::parse(text).unwrap();
+        let mut entry = Entry::new(Uri::parse("http://h/a").unwrap());
+        entry.lastmod = Some(time(lastmod));
+        (entry.metadata.change, entry.metadata.datetime) = (Some(Change::Updated), datetime.map(time));
+        entry
+    }
+
+    #[test]
+    fn o31_a_state_without_a_time_of_its_own_is_not_the_one_before_it() {
+        let first = changed("2026-01-02T00:00:01.5Z", Some("2026-01-02T00:00:01.5Z"));
+        let second = changed("2026-01-02T00:00:02.5Z", None);
+        let mut desired = Desired::of_entry(&second, DesiredPresence::Present);
+        // As it is planned: with the time of the entry before it.
+        desired.metadata.datetime = first.metadata.datetime;
+        let wanted = Action::new(ActionKind::Update, desired);
+        assert!(!ManifestFit::Changes.accepts(&first, &wanted));
+        assert!(ManifestFit::Changes.accepts(&second, &wanted));
+    }
 }

@@ -81,6 +81,19 @@ fn o26_an_index_that_stays_as_it_is_hides_no_list_that_grew_while_it_was_lost() 
 }
 
 #[test]
+fn o32_a_set_is_the_same_one_once_its_capability_list_can_be_had() {
+    let copy = Copy::of_three();
+    let from_list = |options: &mut SyncOptions| options.url = copy.source.resource_list_url();
+    copy.source.fail_always("capabilitylist.xml", Fault::Status(503));
+    copy.sync_with(from_list);
+    copy.source.heal();
+    copy.source.put("a.txt", "changed");
+    let run = copy.sync_with(from_list);
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn o27_an_inventory_that_does_not_say_its_time_ends_the_wait_for_bytes_that_are_gone() {
     let copy = of_an_undated_list();
     copy.source.put("a.txt", "second");

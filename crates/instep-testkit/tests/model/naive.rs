@@ -10,8 +10,9 @@ pub(crate) struct Knowledge {
     newest: BTreeMap<usize, Claim>,
     /// The time up to which every change is known; `None` before the first run.
     until: Option<i64>,
-    /// States that an archive told of when nothing said whether it closed a gap: a copy may have them.
-    perhaps: BTreeMap<usize, BTreeSet<Option<u32>>>,
+    /// States that were right as well, because the documents did not tell which is newer, with the claim beside which they
+    /// were. Until there is another claim, nothing takes them back.
+    perhaps: BTreeMap<usize, (Option<Claim>, BTreeSet<Option<u32>>)>,
 }
 
 /// The state that a resource must have after a run.
@@ -47,10 +48,25 @@ pub(crate) struct Verdict {
 
 impl Knowledge {
     /// Says what is right while the Source does not name the set: everything stays.
-    pub(crate) fn stay(&self) -> Verdict {
+    pub(crate) fn stay(&mut self) -> Verdict {
         let state = |claim: &Claim| Expected { version: claim.version, or: Vec::new(), may_wait: true };
         let resources = self.newest.iter().map(|(resource, claim)| (*resource, state(claim))).collect();
-        Verdict { resources, ..Verdict::default() }
+        let mut verdict = Verdict { resources, ..Verdict::default() };
+        self.remember_perhaps(&mut verdict, true);
+        verdict
+    }
+
+    /// Adds to a verdict the states that may be held since an earlier phase, and keeps those of this one.
+    fn remember_perhaps(&mut self, verdict: &mut Verdict, may_wait: bool) {
+        self.perhaps.retain(|resource, (claim, _)| self.newest.get(resource) == claim.as_ref());
+        for (resource, (_, versions)) in &self.perhaps {
+            let absent = Expected { version: None, or: Vec::new(), may_wait };
+            verdict.resources.entry(*resource).or_insert(absent).or.extend(versions);
+        }
+        for (resource, expected) in verdict.resources.iter().filter(|(_, expected)| !expected.or.is_empty()) {
+            let claim = self.newest.get(resource).copied();
+            self.perhaps.entry(*resource).or_insert((claim, BTreeSet::new())).1.extend(&expected.or);
+        }
     }
 
     /// Reads what is published, except for the broken paths, and says what is right now.
@@ -135,18 +151,7 @@ impl Knowledge {
         let is_new =
             |(resource, claim): (&usize, &Claim)| claim.version.is_some() && !archived.contains_key(resource);
         verdict.misses |= whole.iter().any(is_new);
-        for (resource, claim) in &archived {
-            if self.newest.get(resource) != Some(claim) && (!offer.certain || has_archive) {
-                self.perhaps.entry(*resource).or_default().insert(claim.version);
-            }
-        }
-        for (resource, versions) in &self.perhaps {
-            if !self.newest.contains_key(resource) {
-                let absent = Expected { version: None, or: Vec::new(), may_wait };
-                let expected = verdict.resources.entry(*resource).or_insert(absent);
-                expected.or.extend(versions);
-            }
-        }
+        self.remember_perhaps(&mut verdict, may_wait);
         if broken.is_empty() {
             self.until = Some(published);
         }
