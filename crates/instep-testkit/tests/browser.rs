@@ -5,6 +5,8 @@
 mod accessible;
 #[path = "browser/chromium.rs"]
 mod chromium;
+#[path = "browser/fleet.rs"]
+mod fleet;
 #[path = "browser/live.rs"]
 mod live;
 #[path = "browser/pictures.rs"]
