@@ -17,7 +17,6 @@ mod live;
 mod monitor;
 #[cfg(feature = "notify")]
 pub mod notify;
-mod objects;
 mod options;
 mod publish;
 mod records;
@@ -35,11 +34,11 @@ pub use catalogue::{Clock, Recorded, ResourceState};
 pub use content::{ChangeReporter, SpoolUsage, Supplied, Supplier, Supply};
 pub use dump::{BuiltDumps, DumpJob};
 pub use error::{Error, ErrorKind};
+pub use instep_objects::ObjectPlace;
 pub use monitor::{
     LeftOut, LeftOutCounts, NoMonitor, PublishEvents, PublishMonitor, PublishPhase, PublishProblem,
     PublishProgress, RecordingMonitor,
 };
-pub use objects::ObjectPlace;
 #[cfg(feature = "patch")]
 pub use options::PatchOptions;
 pub use options::{

@@ -14,7 +14,7 @@ use std::{
 
 use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
-use crate::objects::ObjectPlace;
+use instep_objects::ObjectPlace;
 
 pub use guard::{DeletionGuard, MaxDeletions, Unreadable};
 pub use lists::{Archives, ListOptions, Rotation};

@@ -191,6 +191,7 @@ fn source_and_destination_do_not_know_each_other() {
         "instep-source",
         "instep-destination",
         "instep-net",
+        "instep-objects",
         "instep-store",
         "resourcesync",
     ] {

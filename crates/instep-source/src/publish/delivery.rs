@@ -11,17 +11,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use instep_objects::{Bucket, BucketError, NewObject, ObjectMark, ObjectPlace};
 use instep_store::RootFolder;
 
 use super::context::SourceContext;
 use crate::{
     Error, PublishMonitor, PublishPhase, PublishProgress,
     catalogue::NamedValue,
-    objects::{Bucket, ObjectPlace},
     records::{DeliveryStep, OUTBOX, Outbox, PublishedSource, UndeliveredDocument},
-    render::is_immutable,
+    render::{cache_control, is_immutable, media_type},
     sink::Rank,
 };
+
+/// The metadata by which a Source knows its objects.
+const MARK: &str = "instep-source";
 
 /// Documents that are delivered together, where their order does not matter.
 const GROUP: usize = 64;
@@ -106,9 +109,9 @@ enum DeliveryFailure {
     Other(Error),
 }
 
-impl From<String> for DeliveryFailure {
-    fn from(what: String) -> Self {
-        Self::Storage(what)
+impl From<BucketError> for DeliveryFailure {
+    fn from(error: BucketError) -> Self {
+        Self::Storage(error.to_string())
     }
 }
 
@@ -155,7 +158,7 @@ impl PlannedDelivery {
         place: &ObjectPlace,
         monitor: &dyn PublishMonitor,
     ) -> Result<(), DeliveryFailure> {
-        let bucket = Bucket::open(place, &self.record.mark)?;
+        let bucket = Bucket::open(place)?;
         if !source.options.overwrite_documents {
             self.refuse_overwriting(&bucket, place)?;
         }
@@ -170,8 +173,8 @@ impl PlannedDelivery {
                 self.removals.drain(..group);
             } else {
                 let group = together(&self.puts);
-                let names: Vec<_> = names(&self.puts[..group]).collect();
-                bytes += bucket.put(&names, &|name| self.folder.entry(name))?;
+                let objects: Vec<_> = names(&self.puts[..group]).map(|name| self.object(name)).collect();
+                bytes += bucket.put(&objects, &|name| self.folder.entry(name))?;
                 self.puts.drain(..group);
             }
             let done = (total - self.len()) as u64;
@@ -184,13 +187,27 @@ impl PlannedDelivery {
         Ok(())
     }
 
+    /// The mark by which this Source knows the objects that it wrote.
+    fn mark(&self) -> ObjectMark {
+        ObjectMark { name: MARK, value: self.record.mark.clone() }
+    }
+
+    fn object(&self, name: &str) -> NewObject {
+        NewObject {
+            name: name.to_owned(),
+            media_type: Some(media_type(name.as_bytes()).to_owned()),
+            cache_control: Some(cache_control(name.as_bytes()).to_owned()),
+            mark: Some(self.mark()),
+        }
+    }
+
     /// Refuses to replace objects that this Source did not write (C15). Names that carry a moment or a digest are
     /// nobody else's.
     fn refuse_overwriting(&self, bucket: &Bucket, place: &ObjectPlace) -> Result<(), DeliveryFailure> {
         let new = self.puts.iter().filter(|document| document.is_new);
         let asked: Vec<_> =
             new.map(|new| new.name.as_str()).filter(|name| !is_immutable(name.as_bytes())).collect();
-        let names = bucket.foreign(&asked)?;
+        let names = bucket.foreign(&asked, &self.mark())?;
         match names.is_empty() {
             true => Ok(()),
             false => Err(Error::DocumentsInTheWay { folder: place.to_string().into(), names }.into()),

@@ -3,13 +3,25 @@
 use instep_store::error_chain;
 use object_store::Error;
 
-use super::ObjectPlace;
+use crate::{BucketError, ObjectPlace, error::ObjectFault};
 
 /// The most characters of an answer that is not understood.
 const SHOWN: usize = 300;
 
+/// Returns what a failure means.
+pub(crate) fn failed(error: &Error, place: &ObjectPlace) -> BucketError {
+    match error {
+        // A bucket that is not there has no objects either; services tell the two apart by a code.
+        Error::NotFound { path, source } if !source.to_string().contains("NoSuchBucket") => {
+            let what = format!("there is no object {path} in the bucket {}", place.bucket());
+            BucketError::of_object(ObjectFault::Missing, what)
+        }
+        _ => BucketError::new(sentence(error, place)),
+    }
+}
+
 /// Returns what a failure means. Services say it with a code; what has none is shown as it is.
-pub(super) fn sentence(error: &Error, place: &ObjectPlace) -> String {
+fn sentence(error: &Error, place: &ObjectPlace) -> String {
     let chain = error_chain(error);
     let bucket = place.bucket();
     match element(&chain, "Code").unwrap_or_default() {

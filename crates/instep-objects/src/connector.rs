@@ -21,7 +21,7 @@ use resourcesync::Uri;
 use tokio::sync::mpsc;
 
 /// Requests under way at once.
-pub(super) const AT_ONCE: usize = 8;
+pub(crate) const AT_ONCE: usize = 8;
 
 /// The longest wait for an answer. It includes sending a part of 8 MiB.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -36,7 +36,7 @@ const PIECES: usize = 4;
 /// program runs in, so private addresses are allowed; nothing is redirected, and the library repeats what is to be
 /// repeated.
 #[derive(Clone, Debug)]
-pub(super) struct ObjectRequests {
+pub(crate) struct ObjectRequests {
     client: Client,
     metadata: Client,
 }
@@ -46,7 +46,7 @@ impl ObjectRequests {
     ///
     /// # Errors
     /// If a certificate of `AWS_CA_BUNDLE` cannot be used.
-    pub(super) fn new() -> Result<Self, HttpError> {
+    pub(crate) fn new() -> Result<Self, HttpError> {
         let client = |timeout| {
             let anywhere = ["0.0.0.0/0", "::/0"].iter().filter_map(|network| network.parse().ok());
             let mut options = HttpOptions::new(Scope::for_networks(anywhere.collect::<Vec<_>>()));

@@ -1,26 +1,26 @@
 //! A place in object storage: a bucket, and a prefix in it.
 
 use std::fmt;
-#[cfg(feature = "objects")]
+#[cfg(feature = "s3")]
 use std::sync::Arc;
 
-#[cfg(feature = "objects")]
+#[cfg(feature = "s3")]
 use object_store::ObjectStore;
 
-use crate::Error;
+use crate::InvalidPlace;
 
 /// The scheme of the URLs of places.
 const SCHEME: &str = "s3://";
 
 /// A bucket and a prefix in it: `s3://bucket/prefix`. Credentials are no part of it; they come from the environment
-/// (`AWS_ACCESS_KEY_ID` and its companions), each time that it is used.
+/// (`AWS_ACCESS_KEY_ID` and its companions) or the files of AWS tools, each time that it is used.
 #[derive(Clone, Debug)]
 pub struct ObjectPlace {
     bucket: String,
     prefix: String,
-    #[cfg_attr(not(feature = "objects"), expect(dead_code, reason = "it is for who delivers"))]
+    #[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "nothing is opened there"))]
     endpoint: Option<String>,
-    #[cfg(feature = "objects")]
+    #[cfg(feature = "s3")]
     store: Option<Arc<dyn ObjectStore>>,
 }
 
@@ -34,8 +34,8 @@ impl ObjectPlace {
     ///
     /// # Errors
     /// If it has no bucket, or a prefix that no URL has as a path: with empty segments, `.` or `..`.
-    pub fn parse(url: &str) -> Result<Self, Error> {
-        let wrong = |what: &str| Error::option("out", format!("{url:?} {what}; write s3://bucket/prefix"));
+    pub fn parse(url: &str) -> Result<Self, InvalidPlace> {
+        let wrong = |what| InvalidPlace { url: url.to_owned(), what };
         let rest = url.strip_prefix(SCHEME).ok_or_else(|| wrong("is no place in object storage"))?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
@@ -56,7 +56,7 @@ impl ObjectPlace {
             bucket: bucket.to_owned(),
             prefix: prefix.to_owned(),
             endpoint: None,
-            #[cfg(feature = "objects")]
+            #[cfg(feature = "s3")]
             store: None,
         })
     }
@@ -68,7 +68,7 @@ impl ObjectPlace {
     }
 
     /// Uses a store that the application has opened, of whatever kind; the bucket is only a name then.
-    #[cfg(feature = "objects")]
+    #[cfg(feature = "s3")]
     #[must_use]
     pub fn in_store(self, store: Arc<dyn ObjectStore>) -> Self {
         Self { store: Some(store), ..self }
@@ -84,13 +84,13 @@ impl ObjectPlace {
         &self.prefix
     }
 
-    #[cfg(feature = "objects")]
-    pub(super) fn endpoint(&self) -> Option<&str> {
+    #[cfg(feature = "s3")]
+    pub(crate) fn endpoint(&self) -> Option<&str> {
         self.endpoint.as_deref()
     }
 
-    #[cfg(feature = "objects")]
-    pub(super) fn store(&self) -> Option<Arc<dyn ObjectStore>> {
+    #[cfg(feature = "s3")]
+    pub(crate) fn store(&self) -> Option<Arc<dyn ObjectStore>> {
         self.store.clone()
     }
 }

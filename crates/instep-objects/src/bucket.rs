@@ -1,0 +1,301 @@
+//! A bucket that is open: objects are put, read, copied and removed. Calls block; each bucket has connections of its own.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    ops::Range,
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
+use object_store::{
+    Attribute, Attributes, Error, GetOptions, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutPayload,
+    RetryConfig, aws::AmazonS3Builder, path::Path,
+};
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::{
+    BucketError, NewObject, ObjectMark, ObjectPlace,
+    connector::{AT_ONCE, ObjectRequests},
+    error::ObjectFault,
+    failure::failed,
+    profile,
+};
+
+/// Objects up to this size are put with one request, larger ones in parts of it. Each request holds one in memory.
+const PART: u64 = 8 << 20;
+
+/// Parts that an object may have.
+const MOST_PARTS: u64 = 10_000;
+
+/// Attempts after the first one, and the time for all of them.
+const RETRIES: usize = 5;
+const RETRY_TIME: Duration = Duration::from_secs(60);
+
+/// A bucket, with the prefix below which names are.
+#[derive(Debug)]
+pub struct Bucket {
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+    handle: Handle,
+    store: Arc<dyn ObjectStore>,
+    place: ObjectPlace,
+}
+
+/// Opens the file of an object that is put.
+type OpenFile<'r> = &'r (dyn Fn(&str) -> io::Result<File> + Sync);
+
+impl Bucket {
+    /// Opens a place. Sends no request.
+    ///
+    /// # Errors
+    /// If the environment or the files of AWS tools have settings that cannot be used.
+    pub fn open(place: &ObjectPlace) -> Result<Self, BucketError> {
+        let store = match place.store() {
+            Some(store) => store,
+            None => Arc::new(connect(place)?),
+        };
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime =
+            runtime.map_err(|error| BucketError::new(format!("no runtime for requests: {error}")))?;
+        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), store, place: place.clone() })
+    }
+
+    /// Returns the place.
+    pub fn place(&self) -> &ObjectPlace {
+        &self.place
+    }
+
+    /// Returns those of the names under which there is an object without a mark.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn foreign(&self, names: &[&str], mark: &ObjectMark) -> Result<Vec<String>, BucketError> {
+        let attribute = Attribute::Metadata(mark.name.into());
+        self.wait(async {
+            let mut foreign = Vec::new();
+            for name in names {
+                // A GET, as the answer to a HEAD does not say what is wrong.
+                let found = self.store.get_opts(&self.path(name)?, GetOptions::default()).await;
+                let is_foreign = match found.map_err(|error| failed(&error, &self.place)) {
+                    Ok(found) => found.attributes.get(&attribute).is_none_or(|found| **found != *mark.value),
+                    Err(error) if error.is_missing() => false,
+                    Err(error) => return Err(error),
+                };
+                if is_foreign {
+                    foreign.push((*name).to_owned());
+                }
+            }
+            Ok(foreign)
+        })
+    }
+
+    /// Puts files under the names of objects, several at once, each whole or not at all. Returns their bytes.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the storage fails; some may be there then.
+    pub fn put(&self, objects: &[NewObject], read: OpenFile<'_>) -> Result<u64, BucketError> {
+        let puts = objects.iter().map(|object| self.put_one(object, read).boxed());
+        self.wait(
+            stream::iter(puts).buffer_unordered(AT_ONCE).try_fold(0, async |all, one| Ok(all + one)).boxed(),
+        )
+    }
+
+    /// Removes the objects under some names; one that is not there is removed already.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn remove(&self, names: &[&str]) -> Result<(), BucketError> {
+        let remove = async |name: &str| match self.store.delete(&self.path(name)?).await {
+            Err(Error::NotFound { .. }) | Ok(()) => Ok(()),
+            Err(error) => Err(failed(&error, &self.place)),
+        };
+        let removals = names.iter().map(|name| remove(name).boxed());
+        self.wait(stream::iter(removals).buffer_unordered(AT_ONCE).try_collect().boxed())
+    }
+
+    /// Reads an object, or a part of it, into memory.
+    ///
+    /// # Errors
+    /// If there is no such object, it ends before the part does, or the storage fails.
+    pub fn read(&self, name: &str, part: Option<Range<u64>>) -> Result<Bytes, BucketError> {
+        let end = part.as_ref().map(|part| part.end);
+        let read = self.get(name, part.clone());
+        let has = |length: u64| end.is_none_or(|end| length >= end);
+        match read {
+            Ok((bytes, length)) if has(length) => Ok(bytes),
+            // A service refuses a part behind the end.
+            Err(error) if error.is_missing() || self.length(name)?.is_none_or(has) => Err(error),
+            _ => Err(BucketError::of_object(
+                ObjectFault::Short,
+                format!("the object {name} ends before its part does"),
+            )),
+        }
+    }
+
+    /// Reads up to so many bytes from the start of an object. Returns them with the length of the object.
+    ///
+    /// # Errors
+    /// If there is no such object, or the storage fails.
+    pub fn begin(&self, name: &str, most: u64) -> Result<(Bytes, u64), BucketError> {
+        match self.get(name, Some(0..most)) {
+            // Nothing is no part of an object without bytes.
+            Err(error) if !error.is_missing() && self.length(name)? == Some(0) => Ok((Bytes::new(), 0)),
+            read => read,
+        }
+    }
+
+    /// Returns an object or a part of it, and the length of the object.
+    fn get(&self, name: &str, part: Option<Range<u64>>) -> Result<(Bytes, u64), BucketError> {
+        let options = GetOptions { range: part.map(Into::into), ..GetOptions::default() };
+        self.wait(async {
+            let found = self.store.get_opts(&self.path(name)?, options).await;
+            let found = found.map_err(|error| failed(&error, &self.place))?;
+            let length = found.meta.size;
+            let bytes = found.bytes().await.map_err(|error| failed(&error, &self.place))?;
+            Ok((bytes, length))
+        })
+    }
+
+    /// Returns the bytes that an object has; `None` if there is no such object.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn length(&self, name: &str) -> Result<Option<u64>, BucketError> {
+        let found = self.wait(async {
+            self.store.head(&self.path(name)?).await.map_err(|error| failed(&error, &self.place))
+        });
+        match found {
+            Ok(found) => Ok(Some(found.size)),
+            Err(error) if error.is_missing() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Copies an object within the bucket, in place of what has the other name.
+    ///
+    /// # Errors
+    /// If there is no such object, or the storage fails.
+    pub fn copy(&self, from: &str, to: &str) -> Result<(), BucketError> {
+        self.wait(async {
+            let copied = self.store.copy(&self.path(from)?, &self.path(to)?).await;
+            copied.map_err(|error| failed(&error, &self.place))
+        })
+    }
+
+    /// Returns the name of an object below a name, that of the prefix itself if it is empty; `None` if there is none. It
+    /// shows too if the bucket is there, and if it can be read.
+    ///
+    /// # Errors
+    /// If the storage fails.
+    pub fn first_below(&self, name: &str) -> Result<Option<String>, BucketError> {
+        self.wait(async {
+            let below = self.path(name)?;
+            let first = self.store.list(Some(&below)).next().await.transpose();
+            let first = first.map_err(|error| failed(&error, &self.place))?;
+            Ok(first.map(|found| found.location.to_string()))
+        })
+    }
+
+    /// Waits for requests, on a thread of its own: whoever calls may run within another runtime, where nothing may wait
+    /// for this one.
+    fn wait<T: Send>(&self, requests: impl Future<Output = T> + Send) -> T {
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| self.handle.block_on(requests));
+            waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn path(&self, name: &str) -> Result<Path, BucketError> {
+        let prefix = self.place.prefix();
+        let separator = if prefix.is_empty() || name.is_empty() { "" } else { "/" };
+        let path = Path::parse(format!("{prefix}{separator}{name}"));
+        path.map_err(|error| BucketError::new(format!("{name:?} cannot be the name of an object: {error}")))
+    }
+
+    async fn put_one(&self, object: &NewObject, read: OpenFile<'_>) -> Result<u64, BucketError> {
+        let name = &object.name;
+        let unread = |error: io::Error| BucketError::new(format!("cannot read {name}: {error}"));
+        let mut file = read(name).map_err(unread)?;
+        let length = file.metadata().map_err(unread)?.len();
+        let (attributes, path) = (attributes(object), self.path(name)?);
+        let failure = |error: Error| failed(&error, &self.place);
+        if length <= PART {
+            let bytes = piece(&mut file, PART).map_err(unread)?;
+            let put = self.store.put_opts(&path, bytes.into(), attributes.into()).await;
+            return put.map(|_| length).map_err(failure);
+        }
+        let options = PutMultipartOptions { attributes, ..PutMultipartOptions::default() };
+        let mut upload = self.store.put_multipart_opts(&path, options).await.map_err(failure)?;
+        let most = PART.max(length.div_ceil(MOST_PARTS));
+        let sent: BoxFuture<'_, Result<(), BucketError>> = async {
+            loop {
+                let bytes = piece(&mut file, most).map_err(unread)?;
+                if bytes.is_empty() {
+                    break;
+                }
+                upload.put_part(PutPayload::from(bytes)).await.map_err(failure)?;
+            }
+            upload.complete().await.map(drop).map_err(failure)
+        }
+        .boxed();
+        let sent = sent.await;
+        if sent.is_err() {
+            // Parts that stay cost space; the operator's rules for incomplete uploads take them away too.
+            let _ = upload.abort().await;
+        }
+        sent.map(|()| length)
+    }
+}
+
+impl Drop for Bucket {
+    fn drop(&mut self) {
+        // In the background: a runtime must not be waited for within another one.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn attributes(object: &NewObject) -> Attributes {
+    let NewObject { media_type, cache_control, mark, .. } = object.clone();
+    let mark = mark.map(|mark| (Attribute::Metadata(mark.name.into()), mark.value));
+    let media_type = media_type.map(|media_type| (Attribute::ContentType, media_type));
+    let cache_control = cache_control.map(|cache_control| (Attribute::CacheControl, cache_control));
+    media_type.into_iter().chain(cache_control).chain(mark).collect()
+}
+
+/// Returns the next bytes of a file, up to `most`.
+fn piece(file: &mut File, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.by_ref().take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools.
+fn connect(place: &ObjectPlace) -> Result<impl ObjectStore, BucketError> {
+    let requests = ObjectRequests::new().map_err(|error| BucketError::new(error.to_string()))?;
+    let mut builder = AmazonS3Builder::from_env();
+    for (setting, value) in profile::settings() {
+        builder = builder.with_config(setting, value);
+    }
+    if let Some(endpoint) = place.endpoint() {
+        builder = builder.with_endpoint(endpoint);
+    }
+    let endpoint = builder.get_config_value(&object_store::aws::AmazonS3ConfigKey::Endpoint);
+    // Whoever writes `http` means it.
+    if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
+        builder = builder.with_allow_http(true);
+    }
+    let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIME, ..RetryConfig::default() };
+    builder
+        .with_bucket_name(place.bucket())
+        // Not every service knows requests that remove many.
+        .with_disable_bulk_delete(true)
+        .with_http_connector(requests)
+        .with_retry(retry)
+        .build()
+        .map_err(|error| failed(&error, place))
+}

@@ -1,0 +1,50 @@
+//! Failures of object storage, each in one line that says what to do.
+
+/// A request that failed, or settings that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct BucketError {
+    what: String,
+    fault: Option<ObjectFault>,
+}
+
+/// A fault of one object, where the bucket can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "nothing is opened there"))]
+pub(crate) enum ObjectFault {
+    /// It is not there.
+    Missing,
+    /// It ends before its part does.
+    Short,
+}
+
+impl BucketError {
+    /// A failure, in one line.
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), fault: None }
+    }
+
+    /// A fault of one object.
+    #[cfg(feature = "s3")]
+    pub(crate) fn of_object(fault: ObjectFault, what: String) -> Self {
+        Self { what, fault: Some(fault) }
+    }
+
+    /// Returns `true` if the bucket has no such object.
+    pub fn is_missing(&self) -> bool {
+        self.fault == Some(ObjectFault::Missing)
+    }
+
+    /// Returns `true` if the object ends before the part that was asked for does.
+    pub fn is_short(&self) -> bool {
+        self.fault == Some(ObjectFault::Short)
+    }
+}
+
+/// A URL that names no place in object storage.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{url:?} {what}; write s3://bucket/prefix")]
+pub struct InvalidPlace {
+    pub(crate) url: String,
+    pub(crate) what: &'static str,
+}

@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+
+#[cfg(feature = "s3")]
+mod bucket;
+#[cfg(feature = "s3")]
+mod connector;
+mod error;
+#[cfg(feature = "s3")]
+mod failure;
+#[cfg(not(feature = "s3"))]
+mod no_bucket;
+mod object;
+mod place;
+#[cfg(feature = "s3")]
+mod profile;
+
+#[cfg(feature = "s3")]
+pub use bucket::Bucket;
+pub use error::{BucketError, InvalidPlace};
+#[cfg(not(feature = "s3"))]
+pub use no_bucket::Bucket;
+pub use object::{NewObject, ObjectMark};
+pub use place::ObjectPlace;
