@@ -3,7 +3,7 @@
 mod documents;
 pub(crate) mod hash;
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SourceAudit,
@@ -61,7 +61,7 @@ fn audit_as_sync(options: &AuditOptions, url: &str) -> SyncOptions {
 /// Begins to hash what a state says is held; the lists of the Source are read beside it.
 fn hash(options: &AuditOptions, copy: &LocalCopy, state: Box<dyn ReadState>) -> Hashed {
     let hashing = Hashing {
-        store: Arc::clone(&copy.store),
+        store: copy.store.clone(),
         verify: options.verify,
         sample: options.sample,
         stop: options.shutdown.token().clone(),

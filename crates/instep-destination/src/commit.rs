@@ -1,12 +1,16 @@
 //! Store and state together: groups of changes that are committed as one, or not at all (invariants 4 and 5).
 //!
-//! A group goes staged bytes synced -> intent in the state, durable -> names given and taken -> names synced -> group
-//! in the state. Whatever the instant of a crash, [`Committer::open`] finds the intent and looks at the final names.
+//! In a copy with names a group goes staged bytes synced -> intent in the state, durable -> names given and taken -> names
+//! synced -> group in the state (`folder.rs`). In one of objects it goes keys in the state, durable -> objects put -> group
+//! in the state (`objects.rs`). Whatever the instant of a crash, [`Committer::open`] finds out how far it came.
 
+mod folder;
 mod group;
+mod objects;
 mod places;
 mod record;
 mod recover;
+mod repack;
 mod work;
 
 use std::{
@@ -20,8 +24,8 @@ use tokio::sync::mpsc;
 use crate::{
     changes::ChangeSink,
     plan::may_hide_changes,
-    state::{BASE, CopyState, Operation, ReadState, StateError, Waits},
-    store::{Durability, StagedName, Store, StoreError},
+    state::{BASE, CopyState, ReadState, StateError, Waits},
+    store::{CopyStore, Durability, StoreError},
     web_archive::WebArchive,
 };
 
@@ -30,7 +34,6 @@ pub(crate) use record::{
 };
 
 use group::Group;
-use record::Refused;
 
 /// The time for which a sink that failed is left alone.
 const QUIET: Duration = Duration::from_secs(30);
@@ -49,7 +52,7 @@ pub enum CommitError {
 
 /// Commits in groups. It alone writes the state.
 pub(crate) struct Committer {
-    store: Arc<dyn Store>,
+    store: CopyStore,
     state: Box<dyn CopyState>,
     options: CommitOptions,
     group: Group,
@@ -78,13 +81,14 @@ impl Committer {
     /// # Errors
     /// If store or state fail, or the state holds resources and the copy not a single file: an unmounted disk (D35).
     pub(crate) fn open(
-        store: Arc<dyn Store>,
+        store: impl Into<CopyStore>,
         state: Box<dyn CopyState>,
         options: CommitOptions,
     ) -> Result<(Self, Recovered), CommitError> {
+        let store = store.into();
         // Before recovery, which would take an unmounted disk for files that were lost.
         if !options.accepts_emptied && !state.held_after(None, 1)?.is_empty() {
-            store.expect_files()?;
+            store.expect_bytes()?;
         }
         let mut committer = Self {
             store,
@@ -237,26 +241,19 @@ impl Committer {
                 // Before the intent: what the copy has is not asked for again, so the archive must have it by then.
                 archive.keep()?;
             }
-            self.step(Step::SyncStaged)?;
-            // Bytes before the intent: an intent that survives a power loss must find whole files to place.
-            self.store.sync_staged(&work.staged())?;
-            self.step(Step::WriteIntent)?;
-            // The only wait of the state in a group: after it, the next start knows every step that may be under way.
-            self.state.set_waits(self.waits(Waits::Disk))?;
-            intent = Some(self.state.write_intent(&work.operations)?);
-            work.refuse(self.perform(&work.operations)?);
-            self.step(Step::SyncNames)?;
-            // Names before the group is recorded: what the state says is held is on disk, also after a power loss
-            // (invariant 5).
-            self.store.sync_names()?;
+            match self.store.clone() {
+                CopyStore::Names { names, .. } => intent = Some(self.give_names(&mut work, &names)?),
+                CopyStore::Packs(packs) => self.put_objects(&mut work, &packs)?,
+            }
         }
         self.step(Step::CommitGroup)?;
-        // No wait: if a power failure loses this commit, the intent is still there and has the same information.
+        // No wait: if a power failure loses this commit, the intent is still there and has the same information, or the
+        // objects are known as begun and go.
         self.state.set_waits(self.waits(Waits::Order))?;
         self.state.commit_group(intent, &work.done(), &work.ledger)?;
         self.step(Step::Discard)?;
         // Last: until the state has the group, recovery may need a removed file to decide if its step was taken.
-        self.store.discard(&work.leftovers);
+        self.store.staging().discard(&work.leftovers);
         let mut flushed = work.conclude();
         flushed.untold = self.tell_changes()?;
         Ok(flushed)
@@ -297,42 +294,17 @@ impl Committer {
     /// If store or state fail.
     pub(crate) fn finish(&mut self) -> Result<Flushed, CommitError> {
         let flushed = self.conclude()?;
+        let packs = self.store.packs().cloned();
+        if let Some(packs) = &packs {
+            self.repack(packs)?;
+        }
         if self.options.durability != Durability::None {
             self.state.make_durable()?;
         }
+        if let Some(packs) = &packs {
+            self.remove_dead_packs(packs)?;
+        }
         Ok(flushed)
-    }
-
-    /// Takes the operations in order; gives those that something stands in the way of.
-    fn perform(&self, operations: &[Operation]) -> Result<Vec<Refused>, CommitError> {
-        let mut refused = Vec::new();
-        let mut made = "";
-        for (index, operation) in operations.iter().enumerate() {
-            self.step(Step::Operation(index))?;
-            match self.perform_one(operation, &mut made) {
-                Ok(()) => {}
-                // One name that is blocked costs its own resource; the rest of the group is good.
-                Err(error) if error.concerns_one_resource() => refused.push(Refused { index, error }),
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(refused)
-    }
-
-    fn perform_one<'o>(&self, operation: &'o Operation, made: &mut &'o str) -> Result<(), StoreError> {
-        match operation {
-            Operation::Place { path, staged, .. } => {
-                if path.folder() != *made {
-                    self.store.make_folder(path.folder())?;
-                    *made = path.folder();
-                }
-                self.store.place(StagedName::from(*staged), path)
-            }
-            Operation::Remove { path, staged, .. } => self.store.remove(path, StagedName::from(*staged)),
-            Operation::Move { from, to, staged, .. } => {
-                self.store.move_within(from, to, StagedName::from(*staged))
-            }
-        }
     }
 
     fn step(&self, step: Step) -> Result<(), StoreError> {

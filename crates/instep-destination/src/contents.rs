@@ -1,12 +1,19 @@
 //! Read access to a copy, for applications that use it beside the runs that maintain it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use instep_store::RootFolder;
 
 use crate::{
-    Error,
+    CopyPlace, Error,
     map::CopyPath,
-    run::LocalCopy,
+    run::{LocalCopy, storage},
     state::{HeldResource, ReadState},
+    store::{ObjectsAtRest, StoreError},
 };
 
 /// The resources of a copy as its state has them: each was verified when it came, and is under its final name.
@@ -27,6 +34,9 @@ use crate::{
 pub struct Contents {
     folder: PathBuf,
     state: Box<dyn ReadState>,
+    place: Option<CopyPlace>,
+    /// Opened with the first resource that is read.
+    objects: OnceLock<ObjectsAtRest>,
 }
 
 impl Contents {
@@ -42,12 +52,38 @@ impl Contents {
     pub fn open(folder: &Path) -> Result<Self, Error> {
         LocalCopy::check_is_at(folder)?;
         let state = LocalCopy::state_of(folder).open_beside()?;
-        Ok(Self { folder: folder.to_owned(), state })
+        let place = storage::place_of(&*state)?;
+        Ok(Self { folder: folder.to_owned(), state, place, objects: OnceLock::new() })
     }
 
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Returns the object storage that has the bytes; `None` if they are in the folder.
+    pub fn place(&self) -> Option<&CopyPlace> {
+        self.place.as_ref()
+    }
+
+    /// Reads the bytes of a resource, wherever they are. Blocks.
+    ///
+    /// # Errors
+    /// If they are not there or damaged, or storage fails.
+    pub fn read(&self, held: &HeldResource) -> Result<Box<dyn Read + Send>, Error> {
+        let failed = |error| StoreError::of("read", held.path.as_str(), error);
+        let Some(place) = &self.place else {
+            let root = RootFolder::open(&self.folder).map_err(failed)?;
+            return Ok(Box::new(root.file(held.path.as_str()).map_err(failed)?));
+        };
+        let objects = match self.objects.get() {
+            Some(objects) => objects,
+            None => {
+                let opened = ObjectsAtRest::open(&place.place)?;
+                self.objects.get_or_init(|| opened)
+            }
+        };
+        Ok(objects.read(&held.path, &held.place)?)
     }
 
     /// Returns `true` if a baseline synchronization of at least one set was completed.

@@ -90,6 +90,16 @@ pub enum Error {
         #[source]
         source: Box<dyn StdError + Send + Sync>,
     },
+    /// The object storage of the copy failed.
+    #[error("Cannot {action} {place}: {what}")]
+    ObjectStorage {
+        /// The operation that failed, for example `write`.
+        action: &'static str,
+        /// The bucket, its prefix and the object.
+        place: String,
+        /// The reason, and what to do.
+        what: String,
+    },
     /// The state cannot be read or written.
     #[error("Cannot use the state in {}", path.display())]
     State {
@@ -161,6 +171,8 @@ pub enum Guard {
     MarkerMissing,
     /// A folder that is no copy yet holds files.
     UnknownFiles,
+    /// A place in object storage that is no copy yet has objects.
+    UnknownObjects,
     /// A copy of another Source.
     OtherSource,
 }
@@ -174,6 +186,7 @@ impl fmt::Display for Guard {
             Self::Frozen => "frozen",
             Self::MarkerMissing => "marker-missing",
             Self::UnknownFiles => "unknown-files",
+            Self::UnknownObjects => "unknown-objects",
             Self::OtherSource => "other-source",
         })
     }
@@ -223,7 +236,7 @@ impl Error {
             Self::InvalidDocument { .. } => ErrorKind::InvalidDocument,
             Self::Refused { .. } => ErrorKind::Refused,
             Self::Locked { .. } => ErrorKind::Locked,
-            Self::Storage { .. } | Self::State { .. } => ErrorKind::Storage,
+            Self::Storage { .. } | Self::ObjectStorage { .. } | Self::State { .. } => ErrorKind::Storage,
             Self::NewerState { .. } => ErrorKind::NewerState,
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Task { .. } => ErrorKind::Failed,

@@ -46,11 +46,13 @@ pub use monitor::{
     VoidMonitor,
 };
 pub use options::{
-    AccessOptions, AuditOptions, CallbackOptions, Credential, Durability, LastmodTrust, MaxDelete, Secret,
-    SelectionOptions, SyncOptions, Verify, Via,
+    AccessOptions, AuditOptions, CallbackOptions, CopyPlace, Credential, Durability, LastmodTrust, MaxDelete,
+    ObjectLayout, Secret, SelectionOptions, SyncOptions, Verify, Via,
 };
 pub use plan::{Accounting, Coverage, Strategy};
-pub use report::{AuditReport, Outcome, RunStatus, SourceAudit, SourceStatus, Status, SyncReport};
+pub use report::{
+    AuditReport, ObjectsStatus, Outcome, RunStatus, SourceAudit, SourceStatus, Status, SyncReport,
+};
 pub use shutdown::Shutdown;
 pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};
 pub use status::status;

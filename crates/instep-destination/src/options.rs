@@ -3,6 +3,7 @@
 mod access;
 mod choices;
 mod max_delete;
+mod object_copy;
 mod selection;
 
 use std::{
@@ -15,6 +16,7 @@ use crate::{ArchiveOptions, ChangeSink, Error, Shutdown};
 pub use access::{AccessOptions, Credential, Secret};
 pub use choices::{Durability, LastmodTrust, Verify, Via};
 pub use max_delete::MaxDelete;
+pub use object_copy::{CopyPlace, ObjectLayout};
 use resourcesync::DateTime;
 pub use selection::SelectionOptions;
 
@@ -26,6 +28,9 @@ pub struct SyncOptions {
     pub url: String,
     /// The folder of the copy.
     pub dir: PathBuf,
+    /// The object storage that has the bytes of the copy, whose folder has only its state then; `None` for the place that
+    /// the copy has already, the folder for a new one.
+    pub store: Option<CopyPlace>,
     /// Deletes resources that the Source no longer has (DST-4).
     pub delete: bool,
     /// The largest number of deletions in one run.
@@ -89,6 +94,7 @@ impl SyncOptions {
         Self {
             url: url.into(),
             dir: dir.into(),
+            store: None,
             delete: false,
             max_delete: MaxDelete::default(),
             allow_empty: false,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use resourcesync::DateTime;
 
 use crate::plan::{Accounting, Coverage, Strategy};
-pub use status::{RunStatus, SourceStatus, Status};
+pub use status::{ObjectsStatus, RunStatus, SourceStatus, Status};
 
 /// The result of a run of [`crate::sync`].
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ use crate::{
     web_archive::WebArchive,
 };
 
-pub(crate) use copy::LocalCopy;
+pub(crate) use copy::{LocalCopy, storage};
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
 use lookout::Lookout;
@@ -90,7 +90,7 @@ impl<'a> SyncRun<'a> {
             prefer_types: selection.prefer_types.clone(),
             condition: selection.where_metadata.as_deref().map(condition).transpose()?,
         };
-        let fetcher = Fetcher::new(client.clone(), Arc::clone(&copy.store), options.verify);
+        let fetcher = Fetcher::new(client.clone(), Arc::clone(copy.store.staging()), options.verify);
         let reporter = Reporter::new(monitor, &options.url, client.clone());
         let network = Network { client, documents, fetcher, latency: std::time::Duration::ZERO };
         Ok(Self {
@@ -195,7 +195,7 @@ impl<'a> SyncRun<'a> {
             (result, _) => result,
         };
         let ended = self.write_end(result).map_err(|error| error.below(&self.options.dir));
-        self.copy.store.let_go();
+        self.copy.store.staging().let_go();
         self.reporter.ended(ended.as_ref().map_or_else(Error::exit_code, SyncReport::exit_code));
         ended
     }

@@ -23,7 +23,8 @@ pub(crate) use actions::Pushing;
 pub(crate) use actions::{Action, ActionKind, Actions};
 pub(crate) use aside::Aside;
 pub(crate) use door::{
-    BASE, CopyState, Meet, ReadFollowed, ReadHeld, ReadLog, ReadPending, ReadState, WriteGroups, WriteRecords,
+    BASE, CopyState, Meet, ReadFollowed, ReadHeld, ReadLog, ReadPacks, ReadPending, ReadState, WriteGroups,
+    WritePacks, WriteRecords,
 };
 #[cfg(test)]
 pub(crate) use error::DatabaseError;
@@ -36,7 +37,7 @@ pub use reached::ReachedPoint;
 use reached::{KEPT_POINTS, MINUTE};
 pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId, SourceId};
 pub use record::{HeldAt, HeldResource};
-pub(crate) use record::{HeldFile, Waits};
+pub(crate) use record::{HeldFile, PackTotals, Repacked, Waits};
 use runs::KEPT_RUNS;
 pub(crate) use runs::{LoggedProblem, LoggedRun, RunId};
 pub(crate) use sqlite::by_origin;

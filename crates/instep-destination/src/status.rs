@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, path::Path};
 use instep_store::{Lock, RootFolder};
 
 use crate::{
-    Coverage, Error, RunStatus, SourceStatus, Status, Strategy, records,
-    run::LocalCopy,
+    Coverage, Error, ObjectsStatus, RunStatus, SourceStatus, Status, Strategy, records,
+    run::{LocalCopy, storage},
     state::{LoggedProblem, Owed, ReadState, SetId, SourceId},
     store::FolderStore,
     versions::resources_held,
@@ -44,9 +44,19 @@ pub fn status(dir: &Path) -> Result<Status, Error> {
     for (source, url) in state.sources()? {
         status.sources.push(status_of(&*state, source, url)?);
     }
-    status.free = FolderStore::free_bytes(dir);
+    status.objects = objects(&*state)?;
+    // Of a copy in object storage the folder has no more than the state.
+    status.free = if status.objects.is_some() { None } else { FolderStore::free_bytes(dir) };
     status.running = is_locked(&LocalCopy::own_folder(dir));
     Ok(status)
+}
+
+/// Returns the objects of a copy that has any.
+fn objects(state: &dyn ReadState) -> Result<Option<ObjectsStatus>, Error> {
+    let Some(place) = storage::place_of(state)? else { return Ok(None) };
+    let totals = state.pack_totals()?;
+    let (packs, bytes, dead) = (totals.objects, totals.bytes, totals.dead);
+    Ok(Some(ObjectsStatus { place: place.to_string(), packs, bytes, dead }))
 }
 
 /// Returns what a copy holds and owes of one Source, and how its last run ended.

@@ -3,12 +3,16 @@
 //! A [`Store`] knows steps, not their order: that is the [`Committer`](crate::commit::Committer)'s.
 
 mod backup;
+mod bucket_names;
+mod copy_store;
 mod error;
 mod folder;
 mod folder_sink;
 mod folding;
 #[cfg(test)]
 mod memory;
+mod object_reader;
+mod pack_store;
 mod partial;
 mod staging;
 
@@ -17,11 +21,15 @@ use std::{fmt, fs::File, io, io::Read};
 use resourcesync::{Algorithm, Digests, Hasher};
 
 pub(crate) use crate::options::Durability;
+pub(crate) use bucket_names::BucketNames;
+pub(crate) use copy_store::CopyStore;
 pub(crate) use error::StoreError;
 pub(crate) use folder::{FolderOptions, FolderStore};
 pub(crate) use instep_store::{NameKind, Obstacle, StagedName};
 #[cfg(test)]
 pub(crate) use memory::MemoryStore;
+use object_reader::ObjectReader;
+pub(crate) use pack_store::{MOST_PACKED, ObjectsAtRest, PackStore, PlannedObject, is_pack, random_name};
 pub(crate) use staging::{Staged, StagingFile};
 
 use crate::map::CopyPath;
@@ -97,6 +105,12 @@ pub(crate) trait StagingArea: fmt::Debug + Send + Sync {
 /// Placing and removing are atomic: each name holds the old bytes or the new ones at every instant. Nothing is durable
 /// before its `sync_` call returns. No step leaves the copy, whatever links were planted in it.
 pub(crate) trait CopyNames: fmt::Debug + Send + Sync {
+    /// Returns `true` if nobody else gives names here: the rows of the state say what has one, and asking costs a request.
+    /// Staged files stay until a group is committed, so that they do not show which steps were taken.
+    fn are_rows(&self) -> bool {
+        false
+    }
+
     /// Reads a committed file.
     ///
     /// # Errors
@@ -168,7 +182,7 @@ impl<T: StagingArea + CopyNames> Store for T {}
 /// # Errors
 /// If something that is no file has its name, or storage fails.
 pub(crate) fn digest_file(
-    store: &dyn Store,
+    store: &dyn CopyNames,
     path: &CopyPath,
     algorithms: &[Algorithm],
 ) -> Result<Option<(u64, Digests)>, StoreError> {

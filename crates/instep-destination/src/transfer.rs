@@ -131,7 +131,7 @@ impl SyncRun<'_> {
         if totals.deletions == 0 || inferred > 0 || self.versions.is_some() {
             return Ok(false);
         }
-        Ok(self.copy.store.free_bytes()?.is_some_and(|free| totals.bytes > free))
+        Ok(self.copy.store.room()?.is_some_and(|free| totals.bytes > free))
     }
 
     /// Removes what a plan says is gone, once.

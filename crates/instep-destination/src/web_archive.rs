@@ -28,6 +28,7 @@ use folder::ArchiveFolder;
 pub use options::ArchiveOptions;
 use orders::{ArchiveOrder, ArchivedMember, Orders};
 use writing::RecordWriter;
+pub(crate) use writing::record_id;
 
 /// The archive of a run. It ends when it is dropped or closed.
 pub(crate) struct WebArchive {

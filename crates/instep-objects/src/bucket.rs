@@ -5,23 +5,19 @@ use std::{
     io::{self, Read},
     ops::Range,
     sync::Arc,
-    time::Duration,
 };
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, future::BoxFuture, stream};
 use object_store::{
     Attribute, Attributes, Error, GetOptions, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutPayload,
-    RetryConfig, aws::AmazonS3Builder, path::Path,
+    path::Path,
 };
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    BucketError, NewObject, ObjectMark, ObjectPlace,
-    connector::{AT_ONCE, ObjectRequests},
-    error::ObjectFault,
-    failure::failed,
-    profile,
+    BucketError, NewObject, ObjectMark, ObjectPlace, connector::AT_ONCE, error::ObjectFault, failure::failed,
+    settings::connect,
 };
 
 /// Objects up to this size are put with one request, larger ones in parts of it. Each request holds one in memory.
@@ -29,10 +25,6 @@ const PART: u64 = 8 << 20;
 
 /// Parts that an object may have.
 const MOST_PARTS: u64 = 10_000;
-
-/// Attempts after the first one, and the time for all of them.
-const RETRIES: usize = 5;
-const RETRY_TIME: Duration = Duration::from_secs(60);
 
 /// A bucket, with the prefix below which names are.
 #[derive(Debug)]
@@ -45,7 +37,7 @@ pub struct Bucket {
 }
 
 /// Opens the file of an object that is put.
-type OpenFile<'r> = &'r (dyn Fn(&str) -> io::Result<File> + Sync);
+type OpenContent<'r> = &'r (dyn Fn(&str) -> io::Result<File> + Sync);
 
 impl Bucket {
     /// Opens a place. Sends no request.
@@ -96,7 +88,7 @@ impl Bucket {
     ///
     /// # Errors
     /// If a file cannot be read, or the storage fails; some may be there then.
-    pub fn put(&self, objects: &[NewObject], read: OpenFile<'_>) -> Result<u64, BucketError> {
+    pub fn put(&self, objects: &[NewObject], read: OpenContent<'_>) -> Result<u64, BucketError> {
         let puts = objects.iter().map(|object| self.put_one(object, read).boxed());
         self.wait(
             stream::iter(puts).buffer_unordered(AT_ONCE).try_fold(0, async |all, one| Ok(all + one)).boxed(),
@@ -215,7 +207,7 @@ impl Bucket {
         path.map_err(|error| BucketError::new(format!("{name:?} cannot be the name of an object: {error}")))
     }
 
-    async fn put_one(&self, object: &NewObject, read: OpenFile<'_>) -> Result<u64, BucketError> {
+    async fn put_one(&self, object: &NewObject, read: OpenContent<'_>) -> Result<u64, BucketError> {
         let name = &object.name;
         let unread = |error: io::Error| BucketError::new(format!("cannot read {name}: {error}"));
         let mut file = read(name).map_err(unread)?;
@@ -272,30 +264,4 @@ fn piece(file: &mut File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.by_ref().take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools.
-fn connect(place: &ObjectPlace) -> Result<impl ObjectStore, BucketError> {
-    let requests = ObjectRequests::new().map_err(|error| BucketError::new(error.to_string()))?;
-    let mut builder = AmazonS3Builder::from_env();
-    for (setting, value) in profile::settings() {
-        builder = builder.with_config(setting, value);
-    }
-    if let Some(endpoint) = place.endpoint() {
-        builder = builder.with_endpoint(endpoint);
-    }
-    let endpoint = builder.get_config_value(&object_store::aws::AmazonS3ConfigKey::Endpoint);
-    // Whoever writes `http` means it.
-    if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
-        builder = builder.with_allow_http(true);
-    }
-    let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIME, ..RetryConfig::default() };
-    builder
-        .with_bucket_name(place.bucket())
-        // Not every service knows requests that remove many.
-        .with_disable_bulk_delete(true)
-        .with_http_connector(requests)
-        .with_retry(retry)
-        .build()
-        .map_err(|error| failed(&error, place))
 }

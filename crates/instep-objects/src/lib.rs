@@ -13,6 +13,8 @@ mod object;
 mod place;
 #[cfg(feature = "s3")]
 mod profile;
+#[cfg(feature = "s3")]
+mod settings;
 
 #[cfg(feature = "s3")]
 pub use bucket::Bucket;

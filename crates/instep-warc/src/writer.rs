@@ -85,6 +85,16 @@ impl<W: Write> WarcWriter<W> {
         self.end(offset)
     }
 
+    /// Writes a gzip member that has been a record of another file.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn append(&mut self, member: &[u8]) -> io::Result<()> {
+        self.out.write_all(member)?;
+        self.offset += member.len() as u64;
+        Ok(())
+    }
+
     /// Writes a small record: one block that is stored (RFC 1951 §3.2.4).
     fn store(
         &mut self,

@@ -87,6 +87,9 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
         Guard::UnknownFiles => Some(
             "Keep files that are right with --adopt, put the copy between them with --into-existing, or choose another folder",
         ),
+        Guard::UnknownObjects => {
+            Some("Choose another prefix, or the folder that has the state of the copy there")
+        }
         Guard::OtherSource => Some("Choose another folder, or add the Source to this copy with --add-source"),
         Guard::Empty => Some("If the Source is meant to be empty, allow it with --allow-empty"),
         Guard::TimeWentBack => Some("The Source may have been restored from a backup; ask its operator"),

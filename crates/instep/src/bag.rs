@@ -57,10 +57,11 @@ impl BagWriter {
     /// Errors: the bag cannot be written.
     pub(crate) fn add(&mut self, contents: &Contents, held: &HeldResource) -> anyhow::Result<Option<String>> {
         let path = format!("data/{}", payload_name(held.path.as_str()));
-        let source = contents.folder().join(held.path.as_str());
-        let mut file = match File::open(&source) {
+        let mut file = match contents.read(held) {
             Ok(file) => file,
-            Err(error) => return Ok(Some(format!("its file cannot be read: {error}"))),
+            Err(error) => {
+                return Ok(Some(format!("its file cannot be read: {:#}", anyhow::Error::from(error))));
+            }
         };
         let target = self.unfinished.join(&path);
         let failed = || format!("Cannot write {}", target.display());
@@ -70,7 +71,7 @@ impl BagWriter {
         algorithms.extend(held.metadata.digests.iter().map(|digest| digest.algorithm.clone()));
         algorithms.dedup();
         let mut hasher = Hasher::new(&algorithms);
-        let bytes = match copy(&mut file, &mut out, &mut hasher) {
+        let bytes = match copy(&mut *file, &mut out, &mut hasher) {
             Ok(bytes) => bytes,
             Err(CopyFault::Read(error)) => {
                 fs::remove_file(&target).with_context(failed)?;
@@ -150,7 +151,7 @@ enum CopyFault {
     Write(io::Error),
 }
 
-fn copy(from: &mut File, to: &mut File, hasher: &mut Hasher) -> Result<u64, CopyFault> {
+fn copy(from: &mut dyn Read, to: &mut File, hasher: &mut Hasher) -> Result<u64, CopyFault> {
     let (mut buffer, mut bytes) = (vec![0; STEP], 0);
     loop {
         let read = from.read(&mut buffer).map_err(CopyFault::Read)?;

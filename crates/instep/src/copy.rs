@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use instep_destination::{self as destination, Contents, Event, HeldResource, Monitor, Phase};
 use instep_source::{ChangeReporter, Content, ResourceState, Supplied, Supplier, Supply};
 use tokio::sync::Notify;
@@ -41,7 +41,12 @@ impl CopyContent {
     /// Errors: the folder holds no copy, or its state cannot be read.
     pub(crate) fn open(folder: &Path) -> anyhow::Result<Self> {
         let copy = Self::planned(folder)?;
-        copy.contents()?;
+        if let Some(place) = lock(copy.contents()?).place() {
+            bail!(
+                "The bytes of {} are in {place}, and cannot be published from there; export them first",
+                folder.display()
+            );
+        }
         Ok(copy)
     }
 

@@ -3,7 +3,6 @@
 use std::{
     collections::VecDeque,
     io::{self, ErrorKind, Read},
-    sync::Arc,
 };
 
 use futures_util::{StreamExt as _, stream::FuturesOrdered};
@@ -16,7 +15,7 @@ use crate::{
     Error, Verify,
     error::error_chain,
     state::{HeldFile, ReadState},
-    store::{Store, StoreError},
+    store::{CopyStore, StoreError},
 };
 
 /// The result of checking one held file.
@@ -35,7 +34,7 @@ pub(crate) enum Verdict {
 /// The files to hash, and the way to do it.
 #[derive(Clone, Debug)]
 pub(crate) struct Hashing {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: CopyStore,
     pub(crate) verify: Verify,
     /// The part of them, in (0, 1].
     pub(crate) sample: f64,
@@ -128,13 +127,13 @@ impl Hashing {
         if self.sample < 1.0 {
             batch.retain(|_| rand::rng().random_bool(self.sample.clamp(0.0, 1.0)));
         }
-        let (store, verify, stop) = (Arc::clone(&self.store), self.verify, self.stop.clone());
+        let (store, verify, stop) = (self.store.clone(), self.verify, self.stop.clone());
         tokio::task::spawn_blocking(move || {
             let mut buffer = vec![0; Self::BUFFER];
             // In memory of its own: collected where the files were, a result that waits would keep twice what it needs.
             let mut looked = Vec::with_capacity(batch.len());
             for file in batch {
-                let (verdict, bytes) = look_at(&*store, &file, (verify, &stop), &mut buffer);
+                let (verdict, bytes) = look_at(&store, &file, (verify, &stop), &mut buffer);
                 // A file that was being read when the work ended has no verdict.
                 if stop.is_cancelled() {
                     break;
@@ -159,17 +158,18 @@ fn take_batch(page: &mut VecDeque<HeldFile>, most: u64) -> Vec<HeldFile> {
 }
 
 fn look_at(
-    store: &dyn Store,
+    store: &CopyStore,
     held: &HeldFile,
     (verify, stop): (Verify, &CancellationToken),
     buffer: &mut [u8],
 ) -> (Verdict, u64) {
-    let file = match store.read(&held.path) {
+    let file = match store.read(&held.path, &held.place) {
         Ok(file) => file,
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             return (Verdict::Missing, 0);
         }
         Err(error @ StoreError::Blocked { .. }) => return (Verdict::Differs(error_chain(&error)), 0),
+        Err(error) if error.is_damage() => return (Verdict::Differs(error_chain(&error)), 0),
         Err(error) => return (Verdict::Failed(error_chain(&error)), 0),
     };
     match digest(&mut UntilStopped { file, stop }, &held.digests, verify, buffer) {

@@ -77,7 +77,7 @@ impl Committer {
         // Another set holds it too: the file stays, only this set gives it up (B16).
         if held.is_only_in(set) {
             let path = self.current_path(&held);
-            let into = self.store.fresh_name();
+            let into = self.store.staging().fresh_name();
             self.group.remove(&held, path, into, set);
         } else {
             self.group.ledger.left.push((uri.clone(), set));
@@ -191,7 +191,7 @@ impl Committer {
     }
 
     fn move_held(&mut self, held: &HeldResource, to: CopyPath) {
-        let by = self.store.fresh_name();
+        let by = self.store.staging().fresh_name();
         if self.group.places.contains_key(&held.uri) {
             self.rename_pending(&held.uri, &to);
         }
@@ -211,14 +211,21 @@ impl Committer {
     }
 
     /// Returns the kind of what has a name; `None` if a file on the way makes it impossible.
-    fn kind(&self, path: &str) -> Result<Option<NameKind>, StoreError> {
+    fn kind(&self, path: &str) -> Result<Option<NameKind>, CommitError> {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         if self.group.open_folders.get(folder) == Some(&false) {
             return Ok(None);
         }
-        match self.store.kind(path) {
+        let kind = match self.store.names() {
+            Some(names) if !names.are_rows() => names.kind(path),
+            _ => {
+                let path = CopyPath::from_state(path);
+                return Ok(path.map(|path| self.state.kind_at(&path)).transpose()?.flatten());
+            }
+        };
+        match kind {
             Err(error) if error.concerns_one_resource() => Ok(None),
-            kind => kind,
+            kind => Ok(kind?),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The start after a crash: looks at the final names of whatever was under way.
 
-use resourcesync::{Algorithm, Uri};
+use resourcesync::{Algorithm, Digests, Uri};
 
 use super::{CommitError, Committer, Recovered};
 use crate::{
     map::CopyPath,
     plan::may_hide_changes,
     state::{Ledger, Operation, ResourceMetadata},
-    store::{NameKind, StagedName, StoreError, digest_file},
+    store::{CopyNames, NameKind, StagedName, StoreError, digest_file},
 };
 
 /// The fate of a step that a crash may have cut off.
@@ -21,24 +21,35 @@ enum Fate {
 impl Committer {
     /// Looks at the final names of whatever was under way, and has the state say what is there.
     pub(super) fn recover(&mut self) -> Result<Recovered, CommitError> {
+        let Some(names) = self.store.names().cloned() else {
+            let recovered = self.store.packs().cloned().map(|packs| self.sweep_packs(&packs)).transpose()?;
+            self.store.staging().sweep()?;
+            return Ok(recovered.unwrap_or_default());
+        };
         let mut recovered = Recovered::default();
         let intents = self.state.intents()?;
         if !intents.is_empty() {
             // The names that are looked at may be in memory only, left there by the process that was killed: none must
             // be recorded as held and then lost with the power.
-            self.store.sync_all()?;
+            names.sync_all()?;
         }
         for (intent, operations) in intents {
             // The group as far as it came: recorded like one that was not cut off.
             let mut done = Vec::new();
             let mut ledger = Ledger::default();
             for operation in operations {
-                match self.fate(&operation)? {
+                match self.fate(&operation, &*names)? {
                     Fate::Finished => {
                         if let Operation::Place { uri, metadata, .. } = &operation {
                             // The intent does not say when they were sent.
                             let is_racy = may_hide_changes(metadata.lastmod.as_ref(), None);
                             ledger.note_racy(uri.as_str(), is_racy);
+                        }
+                        if let Operation::Move { from, .. } = &operation
+                            && names.are_rows()
+                        {
+                            // A move is a copy there, and the kill may have come before the removal.
+                            names.remove(from, self.store.staging().fresh_name())?;
                         }
                         done.push(operation);
                     }
@@ -46,26 +57,29 @@ impl Committer {
                     Fate::Lost => ledger.lost.push(operation.uri().to_string()),
                 }
             }
+            names.sync_names()?;
             recovered.finished += done.len();
             recovered.lost += ledger.lost.len();
             self.state.commit_group(Some(intent), &[&done], &ledger)?;
         }
         // After the intents: until then staged files show which steps were not taken.
-        self.store.sweep()?;
+        self.store.staging().sweep()?;
         Ok(recovered)
     }
 
-    fn fate(&self, operation: &Operation) -> Result<Fate, CommitError> {
-        let kind = |path: &CopyPath| match self.store.kind(path.as_str()) {
+    fn fate(&self, operation: &Operation, names: &dyn CopyNames) -> Result<Fate, CommitError> {
+        let kind = |path: &CopyPath| match names.kind(path.as_str()) {
             Err(error) if error.concerns_one_resource() => Ok(None),
             kind => kind,
         };
         Ok(match operation {
             // A rename takes the staged name away: as long as it is there the step was not taken.
-            Operation::Place { staged, .. } if self.store.is_staged(StagedName::from(*staged))? => {
+            Operation::Place { staged, .. }
+                if !names.are_rows() && self.store.staging().is_staged(StagedName::from(*staged))? =>
+            {
                 Fate::Undone
             }
-            Operation::Place { uri, path, metadata, .. } => self.fate_of_name(uri, path, metadata)?,
+            Operation::Place { uri, path, metadata, .. } => self.fate_of_name(uri, path, metadata, names)?,
             // Only a file can be what was to be removed; a folder of somebody's is not.
             Operation::Remove { path, .. } if kind(path)? == Some(NameKind::File) => Fate::Undone,
             Operation::Remove { .. } => Fate::Finished,
@@ -74,24 +88,33 @@ impl Committer {
         })
     }
 
-    fn fate_of_name(&self, uri: &Uri, path: &CopyPath, new: &ResourceMetadata) -> Result<Fate, CommitError> {
+    fn fate_of_name(
+        &self,
+        uri: &Uri,
+        path: &CopyPath,
+        new: &ResourceMetadata,
+        names: &dyn CopyNames,
+    ) -> Result<Fate, CommitError> {
         let held = self.state.held(uri.as_str())?;
         let old = held.iter().flat_map(|held| &held.metadata.digests);
         // Both versions may have the same length, so that only the bytes identify them.
         let algorithms: Vec<Algorithm> =
             new.digests.iter().chain(old).map(|digest| digest.algorithm.clone()).collect();
-        let found = match digest_file(&*self.store, path, &algorithms) {
-            Err(StoreError::Blocked { .. }) => None,
-            found => found?,
+        let find = |path: &CopyPath| match digest_file(names, path, &algorithms) {
+            Err(StoreError::Blocked { .. }) => Ok(None),
+            found => found,
         };
-        let is = |metadata: &ResourceMetadata| {
+        let is = |found: &Option<(u64, Digests)>, metadata: &ResourceMetadata| {
             found.as_ref().is_some_and(|(found_length, found)| {
                 Some(*found_length) == metadata.length && found.agrees_with(&metadata.digests) != Some(false)
             })
         };
+        let found = find(path)?;
         Ok(match held {
-            _ if is(new) => Fate::Finished,
-            Some(held) if is(&held.metadata) => Fate::Undone,
+            _ if is(&found, new) => Fate::Finished,
+            Some(held) if is(&found, &held.metadata) => Fate::Undone,
+            // The group was to give it another path first, and did not come so far.
+            Some(held) if held.path != *path && is(&find(&held.path)?, &held.metadata) => Fate::Undone,
             Some(_) => Fate::Lost,
             None => Fate::Undone,
         })

@@ -11,4 +11,5 @@ mod groups;
 mod kills;
 mod links;
 mod names;
+mod packs;
 mod syncs;

@@ -2,7 +2,7 @@
 
 use resourcesync::{Change, Digests};
 
-use super::{Committed, Flushed, Refused};
+use super::{Committed, Flushed, record::Refused};
 use crate::{
     error::error_chain,
     plan::{Desired, DesiredPresence},

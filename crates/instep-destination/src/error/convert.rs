@@ -98,7 +98,7 @@ impl From<StoreError> for Error {
         match error {
             StoreError::Locked { path, owner } => Self::Locked { dir: path, holder: owner },
             StoreError::BackupsInCopy { .. } => Self::Usage { what: error.to_string() },
-            StoreError::NotTheCopy { .. } => {
+            StoreError::NotTheCopy { .. } | StoreError::NoObjects { .. } => {
                 Self::Refused { guard: Guard::MarkerMissing, what: error.to_string() }
             }
             StoreError::Blocked { ref path, .. } => {
@@ -106,6 +106,9 @@ impl From<StoreError> for Error {
             }
             StoreError::Reserve { .. } => {
                 Self::Storage { action: "go on writing", path: PathBuf::from("."), source: Box::new(error) }
+            }
+            StoreError::Bucket { doing, place, source } => {
+                Self::ObjectStorage { action: doing, place, what: source.to_string() }
             }
             StoreError::Io { doing, path, source } => {
                 Self::Storage { action: doing, path: PathBuf::from(path), source: Box::new(source) }

@@ -34,10 +34,26 @@ pub struct Status {
     pub last_problems: BTreeMap<String, (u64, String)>,
     /// Bytes that are free where the copy lies.
     pub free: Option<u64>,
+    /// The object storage that has the bytes; `None` if the folder has them.
+    pub objects: Option<ObjectsStatus>,
     /// `true` if a run is using the copy now.
     pub running: bool,
     /// Each Source that the copy has resources of, in the order in which they came.
     pub sources: Vec<SourceStatus>,
+}
+
+/// The objects of a copy in object storage.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ObjectsStatus {
+    /// The place, with the layout of the objects.
+    pub place: String,
+    /// Packs and large resources; 0 if each resource has an object under its path.
+    pub packs: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Bytes of them that no resource has any more.
+    pub dead: u64,
 }
 
 /// The status of one Source of a copy.
@@ -116,6 +132,7 @@ impl Status {
             last_summary: None,
             last_problems: BTreeMap::new(),
             free: None,
+            objects: None,
             running: false,
             sources: Vec::new(),
         }

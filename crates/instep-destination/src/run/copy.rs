@@ -1,6 +1,7 @@
 //! The copy of a run: its folder, its state, and who commits to it.
 
 mod opening;
+pub(crate) mod storage;
 
 use std::{
     path::{Path, PathBuf},
@@ -21,7 +22,7 @@ use crate::{
         Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
         StatePlace,
     },
-    store::Store,
+    store::CopyStore,
     web_archive::WebArchive,
 };
 
@@ -30,7 +31,7 @@ use crate::{
 pub(crate) struct LocalCopy {
     /// The folder for plans and for documents while they are read.
     own: PathBuf,
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: CopyStore,
     pub(crate) mapper: Arc<Mapper>,
     /// Lent to the thread that commits while resources are transferred; `None` also for a copy that is only looked at.
     committer: Option<Committer>,

@@ -7,11 +7,12 @@
 
 use std::{collections::VecDeque, fmt};
 
+use instep_store::NameKind;
 use resourcesync::{DateTime, Uri};
 
 use super::{
     Checkpoint, DocumentRecord, HeldFile, HeldResource, IntentId, Ledger, LoggedProblem, LoggedRun, Marks,
-    Operation, Owed, ReachedPoint, RunId, SetId, SourceId, StateError, Waits,
+    Operation, Owed, PackTotals, ReachedPoint, RunId, SetId, SourceId, StateError, Waits,
 };
 use crate::{
     changes::CopyChange,
@@ -178,9 +179,37 @@ pub(crate) trait ReadLog {
     fn reached_since(&self, since: DateTime) -> Result<Vec<ReachedPoint>, StateError>;
 }
 
+/// Reads what is known of the objects in object storage that have the bytes of resources.
+pub(crate) trait ReadPacks {
+    /// Returns the keys of objects that are begun, and that no group has taken over.
+    fn begun_packs(&self) -> Result<Vec<Box<str>>, StateError>;
+
+    /// Returns the keys of objects of which no resource has a part any more.
+    fn dead_packs(&self) -> Result<Vec<Box<str>>, StateError>;
+
+    /// Returns the keys of objects more than half of which is dead, but not all.
+    fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError>;
+
+    /// Returns the number of objects, and their bytes.
+    fn pack_totals(&self) -> Result<PackTotals, StateError>;
+
+    /// Returns the kind of what has a name among the paths of held resources, as a folder with their files would have it.
+    fn kind_at(&self, path: &CopyPath) -> Result<Option<NameKind>, StateError>;
+}
+
+/// Writes down which objects there may be.
+pub(crate) trait WritePacks {
+    /// Writes down the keys of objects that are going to be put; durable when this returns, unless durability is off. A
+    /// group takes them over by its [`Ledger`].
+    fn begin_packs(&mut self, keys: &[&str]) -> Result<(), StateError>;
+
+    /// Forgets objects that are removed.
+    fn forget_packs(&mut self, keys: &[Box<str>]) -> Result<(), StateError>;
+}
+
 /// The state of a copy, to read: as the last committed group left it.
 pub(crate) trait ReadState:
-    ReadHeld + ReadPending + ReadFollowed + ReadLog + fmt::Debug + Send
+    ReadHeld + ReadPending + ReadFollowed + ReadLog + ReadPacks + fmt::Debug + Send
 {
     /// Names the state for messages: its file, or its URL without a password.
     fn place(&self) -> String;
@@ -268,7 +297,7 @@ pub(crate) trait WriteRecords {
 }
 
 /// The state of a copy, to write: what only the [`Committer`](crate::commit::Committer) has.
-pub(crate) trait CopyState: ReadState + WriteGroups + WriteRecords {}
+pub(crate) trait CopyState: ReadState + WriteGroups + WritePacks + WriteRecords {}
 
 /// The setting that keeps the URL below which paths are those of the URIs.
 pub(crate) const BASE: &str = "base";

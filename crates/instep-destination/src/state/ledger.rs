@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use resourcesync::{DateTime, Link, Uri};
 
-use super::{Checkpoint, DocumentRecord, Owed, ResourceMetadata, SetId};
+use super::{Checkpoint, DocumentRecord, Owed, Repacked, ResourceMetadata, SetId};
 
 /// A group that is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,9 @@ pub(crate) struct Ledger {
     pub(crate) lost: Vec<String>,
     pub(crate) checkpoints: BTreeMap<SetId, Checkpoint>,
     pub(crate) documents: Vec<DocumentRecord>,
+    /// Objects that are put, each with its bytes.
+    pub(crate) packs: Vec<(Box<str>, u64)>,
+    pub(crate) repacked: Vec<Repacked>,
 }
 
 impl Ledger {
@@ -68,5 +71,7 @@ impl Ledger {
             && self.lost.is_empty()
             && self.checkpoints.is_empty()
             && self.documents.is_empty()
+            && self.packs.is_empty()
+            && self.repacked.is_empty()
     }
 }

@@ -196,3 +196,19 @@ pub(crate) enum Waits {
     /// Nothing.
     Nothing,
 }
+
+/// A part of an object that was copied to another one, because most of the first one is dead.
+#[derive(Clone, Debug)]
+pub(crate) struct Repacked {
+    pub(crate) uri: Uri,
+    pub(crate) to: HeldAt,
+}
+
+/// The objects of a copy, and the bytes in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PackTotals {
+    pub(crate) objects: u64,
+    pub(crate) bytes: u64,
+    /// Bytes that no resource has any more.
+    pub(crate) dead: u64,
+}

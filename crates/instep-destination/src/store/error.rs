@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use instep_objects::{Bucket, BucketError};
 use instep_store::Obstacle;
 
 /// A step that failed.
@@ -21,6 +22,22 @@ pub enum StoreError {
     NotTheCopy {
         /// The place where it should be.
         path: PathBuf,
+    },
+    /// Nothing is left in a bucket of a copy that the state knows (D35, exit code 6).
+    #[error("{place} holds no object of the copy any more; check the bucket, its prefix and the service")]
+    NoObjects {
+        /// The place where they should be.
+        place: String,
+    },
+    /// Object storage failed (exit code 8).
+    #[error("{source}")]
+    Bucket {
+        /// The attempt that failed.
+        doing: &'static str,
+        /// On what.
+        place: String,
+        /// The reason, and what to do.
+        source: BucketError,
     },
     /// Backups would be resources of the copy, or overwrite them.
     #[error("{} cannot take backups: it is not apart from the copy in {}; name a folder beside it", backups.display(), copy.display())]
@@ -74,6 +91,25 @@ impl StoreError {
         Self::Io { doing, path: path.into(), source: source.into() }
     }
 
+    /// A failure of object storage, on one object or on all of a place. An object that is not there is as a file that is
+    /// not there.
+    pub(crate) fn of_bucket(doing: &'static str, key: &str, bucket: &Bucket, source: BucketError) -> Self {
+        let separator = if key.is_empty() { "" } else { "/" };
+        let place = format!("{}{separator}{key}", bucket.place());
+        if source.is_missing() {
+            return Self::io(doing, place, io::Error::new(io::ErrorKind::NotFound, source));
+        }
+        if source.is_short() {
+            return Self::io(doing, place, io::Error::new(io::ErrorKind::InvalidData, source));
+        }
+        Self::Bucket { doing, place, source }
+    }
+
+    /// Returns `true` if the bytes are there, and are not what was written: as good as other bytes.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::InvalidData)
+    }
+
     /// Returns `true` if only the one resource is concerned; all others can go on. A folder in the copy
     /// that may not be entered or written costs the resources in it, and not the run (B24).
     pub fn concerns_one_resource(&self) -> bool {
@@ -87,7 +123,7 @@ impl StoreError {
     /// Returns `true` if space, quota, a read-only disk, a limit on files or the disk itself is the cause (exit code
     /// 8).
     pub fn is_storage(&self) -> bool {
-        matches!(self, Self::Reserve { .. } | Self::Io { .. })
+        matches!(self, Self::Reserve { .. } | Self::Io { .. } | Self::Bucket { .. })
     }
 
     /// Returns `true` if the same may succeed once space or open files are freed.

@@ -9,7 +9,7 @@ use crate::{
     draft::Draft,
     plan::Desired,
     run::{SetRun, SyncRun},
-    state::{Action, ActionKind, ResourceMetadata},
+    state::{Action, ActionKind, HeldAt, ResourceMetadata},
     store::{NameKind, StoreError},
 };
 
@@ -41,7 +41,8 @@ fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<C
     let mut commits = Vec::new();
     for Action { desired, .. } in page {
         let Ok(path) = placer.mapper.map(&desired.uri) else { continue };
-        if !matches!(placer.store.kind(path.as_str()), Ok(Some(NameKind::File))) {
+        let Some(names) = placer.store.names() else { break };
+        if !matches!(names.kind(path.as_str()), Ok(Some(NameKind::File))) {
             continue;
         }
         let Ok(found) = read(placer, &path, &desired) else { continue };
@@ -62,7 +63,7 @@ fn read(
     let strongest: Vec<Algorithm> =
         desired.metadata.digests.strongest().map(|digest| digest.algorithm.clone()).into_iter().collect();
     let mut hasher = Hasher::new(&strongest);
-    let mut file = placer.store.read(path)?;
+    let mut file = placer.store.read(path, &HeldAt::Path)?;
     let length = hasher
         .take_all(&mut *file, &mut vec![0; 64 << 10])
         .map_err(|error| StoreError::io("read", path.as_str(), error))?;

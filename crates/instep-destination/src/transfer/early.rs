@@ -101,7 +101,7 @@ impl Pipeline {
         let (whole, mut early, is_confirmed) = set.work(confirm).await?;
         if !is_confirmed {
             let names: Vec<StagedName> = early.drain(..).map(|one| one.arrival.staged.name).collect();
-            run.copy.store.discard(&names);
+            run.copy.store.staging().discard(&names);
         }
         let placer = Placer::new(run, set.id);
         let mut early = early.into_iter();
@@ -144,7 +144,7 @@ fn settle(draft: &mut Draft, early: Vec<Early>, placer: &Placer) -> Result<Taken
     let mut taken = Taken::default();
     for Early { uri, arrival, .. } in early {
         let Some(action) = draft.fetch_of(uri.as_str())? else {
-            placer.store.discard(&[arrival.staged.name]);
+            placer.store.staging().discard(&[arrival.staged.name]);
             continue;
         };
         if let Ok(commit) = placer.place_member(&action.desired, arrival) {

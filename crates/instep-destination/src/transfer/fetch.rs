@@ -28,7 +28,7 @@ pub(crate) use error::{FetchError, Mismatch};
 pub(crate) use shared::PartSizes;
 pub(crate) use task::{Arrival, Expected, FetchOutcome, Task};
 
-use crate::{Verify, store::Store};
+use crate::{Verify, store::StagingArea};
 use queue::TaskQueue;
 use shared::SharedTransfer;
 use transfer::Transfer;
@@ -48,14 +48,14 @@ pub(crate) struct Fetcher(Arc<SharedTransfer>);
 
 impl Fetcher {
     /// Returns a fetcher that stages into a store.
-    pub(crate) fn new(client: Client, store: Arc<dyn Store>, verify: Verify) -> Self {
+    pub(crate) fn new(client: Client, store: Arc<dyn StagingArea>, verify: Verify) -> Self {
         Self::with_parts(client, store, verify, PartSizes::default())
     }
 
     /// Returns a fetcher with other parts of large resources than the usual ones.
     pub(crate) fn with_parts(
         client: Client,
-        store: Arc<dyn Store>,
+        store: Arc<dyn StagingArea>,
         verify: Verify,
         parts: PartSizes,
     ) -> Self {
@@ -70,7 +70,7 @@ impl Fetcher {
     }
 
     /// Returns the store that files are staged in.
-    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+    pub(crate) fn store(&self) -> &Arc<dyn StagingArea> {
         &self.0.store
     }
 

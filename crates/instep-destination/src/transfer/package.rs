@@ -21,7 +21,7 @@ pub(crate) use arriving::{Arriving, PackageReader};
 use crate::{
     Verify,
     documents::{Document, DocumentError, Documents},
-    store::Store,
+    store::StagingArea,
     transfer::fetch::{Arrival, Expected, FetchError, FetchOutcome, Fetcher, Seen, Task},
 };
 
@@ -112,7 +112,7 @@ pub(crate) struct OpenPackage {
     /// Its manifest: its entries say what the package holds.
     pub manifest: Document,
     zip: Package<File>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn StagingArea>,
     verify: Verify,
     packed: Option<DateTime>,
 }
@@ -171,7 +171,7 @@ fn packed_at(manifest: &Document) -> Option<DateTime> {
 fn stage_from(
     mut member: impl Read,
     entry: &Entry,
-    store: &dyn Store,
+    store: &dyn StagingArea,
     (verify, packed): (Verify, Option<DateTime>),
 ) -> Result<Arrival, FetchError> {
     let expected = Expected::of(&entry.metadata);

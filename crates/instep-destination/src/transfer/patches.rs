@@ -123,7 +123,7 @@ pub(super) fn held_version(
 ) -> Result<Option<HeldBytes>, Error> {
     let Some(held) = reader.held(desired.uri.as_str())? else { return Ok(None) };
     let small = held.metadata.length.is_some_and(|length| length <= MOST_BYTES as u64);
-    let Ok(file) = placer.store.read(&held.path) else { return Ok(None) };
+    let Ok(file) = placer.store.read(&held.path, &held.place) else { return Ok(None) };
     let mut bytes = Vec::new();
     let read = file.take(MOST_BYTES as u64).read_to_end(&mut bytes);
     Ok((small && read.is_ok()).then_some(HeldBytes { bytes, digests: held.metadata.digests }))
@@ -132,7 +132,7 @@ pub(super) fn held_version(
 pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Option<Arrival> {
     let algorithms: Vec<_> =
         desired.metadata.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
-    let mut file = placer.store.stage(&algorithms).ok()?;
+    let mut file = placer.store.staging().stage(&algorithms).ok()?;
     file.write(bytes).ok()?;
     let staged = file.finish(desired.metadata.lastmod).ok()?;
     let validators = Validators::default();

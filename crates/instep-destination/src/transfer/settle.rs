@@ -14,7 +14,7 @@ use crate::{
     plan::{Desired, VersionKey, may_hide_changes},
     run::SyncRun,
     state::{Action, ActionKind, Owed, ResourceMetadata, SetId},
-    store::Store,
+    store::CopyStore,
     transfer::fetch::{Arrival, FetchError, FetchOutcome, Task},
     web_archive::WebArchive,
 };
@@ -46,7 +46,7 @@ pub(super) fn settle(
 ) -> Result<Option<Commit>, Error> {
     let failure = match outcome {
         FetchOutcome::Staged(arrival) if is_a_page_instead(&task.context.action.desired, &arrival) => {
-            run.copy.store.discard(&[arrival.staged.name]);
+            run.copy.store.staging().discard(&[arrival.staged.name]);
             run.login_page.page(&task.uri, arrival.staged.length);
             let what = "It came as a page instead of what the Source lists".to_owned();
             TransferFailure { kind: ProblemKind::Mismatch, what, explicable: false }
@@ -104,7 +104,7 @@ const MOST_UNEXPLAINED: usize = 10_000;
 #[derive(Clone, Debug)]
 pub(super) struct Placer {
     pub(super) mapper: Arc<Mapper>,
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: CopyStore,
     pub(super) set: SetId,
     archive: Option<Arc<WebArchive>>,
 }
@@ -113,7 +113,7 @@ impl Placer {
     pub(super) fn new(run: &SyncRun<'_>, set: SetId) -> Self {
         Self {
             mapper: Arc::clone(&run.copy.mapper),
-            store: Arc::clone(&run.copy.store),
+            store: run.copy.store.clone(),
             set,
             archive: run.archive.clone(),
         }
@@ -134,7 +134,7 @@ impl Placer {
         arrival: Arrival,
     ) -> Result<Commit, TransferFailure> {
         if let Some(archive) = &self.archive
-            && let Ok(file) = self.store.open_staged(arrival.staged.name)
+            && let Ok(file) = self.store.staging().open_staged(arrival.staged.name)
         {
             let listed = desired.metadata.media_type.as_ref().map(MediaType::as_str);
             archive.member(desired.uri.as_str(), listed.or(arrival.media_type.as_deref()), file);
@@ -157,7 +157,7 @@ impl Placer {
         }
         let is_racy = may_hide_changes(metadata.lastmod.as_ref(), arrival.sent);
         if held.is_some_and(|held| held.digests.agrees_with(&arrival.staged.digests) == Some(true)) {
-            self.store.discard(&[arrival.staged.name]);
+            self.store.staging().discard(&[arrival.staged.name]);
             return Ok(Commit::Current { uri: desired.uri.clone(), metadata, set: self.set, is_racy });
         }
         match self.path(&desired.uri) {
@@ -166,7 +166,7 @@ impl Placer {
                 Ok(Commit::File(NewFile { is_racy, ..file }))
             }
             Err(error) => {
-                self.store.discard(&[arrival.staged.name]);
+                self.store.staging().discard(&[arrival.staged.name]);
                 Err(TransferFailure {
                     kind: ProblemKind::Storage,
                     what: error_chain(&error),

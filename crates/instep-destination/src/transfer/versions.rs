@@ -73,8 +73,8 @@ fn keep_some(
 fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreError> {
     let algorithms: Vec<Algorithm> =
         held.metadata.digests.verifiable().map(|digest| digest.algorithm.clone()).collect();
-    let mut from = placer.store.read(&held.path)?;
-    let mut to = placer.store.stage(&algorithms)?;
+    let mut from = placer.store.read(&held.path, &held.place)?;
+    let mut to = placer.store.staging().stage(&algorithms)?;
     let mut buffer = vec![0; 64 << 10];
     loop {
         let read =
@@ -86,7 +86,7 @@ fn copy(placer: &Placer, held: &HeldResource) -> Result<Option<Staged>, StoreErr
     }
     let staged = to.finish(held.metadata.lastmod)?;
     if staged.digests.agrees_with(&held.metadata.digests) == Some(false) {
-        placer.store.discard(&[staged.name]);
+        placer.store.staging().discard(&[staged.name]);
         return Ok(None);
     }
     Ok(Some(staged))

@@ -36,7 +36,7 @@ impl RecordWriter {
     pub(super) fn exchange(&mut self, captured: Captured) -> io::Result<()> {
         self.begin()?;
         let Captured { exchange, body, digest, is_whole } = captured;
-        let (uri, date, response) = (exchange.uri.as_str(), date(exchange.at), id());
+        let (uri, date, response) = (exchange.uri.as_str(), date(exchange.at), record_id());
         let mut block = http_head(&status_line(exchange.status), &exchange.headers);
         let is_ok = exchange.status == StatusCode::OK && body.length() > 0;
         let first = self.known.as_ref().and_then(|known| known.get(&digest)).filter(|_| is_ok);
@@ -80,7 +80,7 @@ impl RecordWriter {
         let line =
             format!("{} /{} HTTP/1.1\r\nhost: {host}\r\n", exchange.method, target.unwrap_or_default());
         let request = http_head(&line, &exchange.request_headers);
-        let head = WarcHead::new(WarcKind::Request, &id(), &date)
+        let head = WarcHead::new(WarcKind::Request, &record_id(), &date)
             .with("WARC-Target-URI", uri)
             .with("WARC-Concurrent-To", &response)
             .with("Content-Type", "application/http; msgtype=request");
@@ -93,7 +93,7 @@ impl RecordWriter {
         self.begin()?;
         let (length, digest) = measure(&member.file)?;
         let mime = member.media_type.as_deref().unwrap_or("application/octet-stream");
-        let head = WarcHead::new(WarcKind::Resource, &id(), &date(member.at))
+        let head = WarcHead::new(WarcKind::Resource, &record_id(), &date(member.at))
             .with("WARC-Target-URI", &member.uri)
             .with("Content-Type", mime)
             .with("WARC-Payload-Digest", &digest.to_string());
@@ -126,7 +126,7 @@ impl RecordWriter {
             "software: {}\r\nformat: WARC File Format 1.1\r\nconformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
             HttpOptions::USER_AGENT
         );
-        let head = WarcHead::new(WarcKind::Warcinfo, &id(), &date(SystemTime::now()))
+        let head = WarcHead::new(WarcKind::Warcinfo, &record_id(), &date(SystemTime::now()))
             .with("WARC-Filename", &file.name)
             .with("Content-Type", "application/warc-fields");
         file.writer.write(&head, about.len() as u64, &mut about.as_bytes()).map(drop)
@@ -151,7 +151,7 @@ fn measure(mut file: &File) -> io::Result<(u64, PayloadDigest)> {
 }
 
 /// Returns a new identifier of a record: a random UUID.
-fn id() -> String {
+pub(crate) fn record_id() -> String {
     let mut bytes: [u8; 16] = rand::random();
     (bytes[6], bytes[8]) = (bytes[6] & 0x0f | 0x40, bytes[8] & 0x3f | 0x80);
     let mut text = String::from("<urn:uuid:");

@@ -2,12 +2,12 @@
 
 use std::{
     fs,
-    io::{self, Read, Write},
+    io::{Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
     process::{Command, Stdio},
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicI64, Ordering::SeqCst},
         mpsc::{Sender, channel},
     },
     thread,
@@ -21,38 +21,79 @@ use super::{Published, REFEREE, servers::S3Server};
 /// No delivery of this test has so many PUTs.
 const MANY: usize = 60;
 
-/// Starts a proxy that passes connections on, up to the PUT with a number: that one and later ones never arrive, and
-/// `reached` is told. Returns its port.
-fn cutting_proxy(to: u16, at: i64, reached: Sender<()>) -> u16 {
+/// The moment at which a proxy cuts a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CutAt {
+    /// The request never arrives.
+    Request,
+    /// It is done, and nobody hears of it.
+    Answer,
+    /// Not at all: each PUT is reported.
+    Never,
+}
+
+/// Starts a proxy that passes connections on, up to the PUT with a number: that one and later ones, or their answers, never
+/// arrive, and `reached` is told. Returns its port.
+pub(crate) fn cutting_proxy(to: u16, number: i64, at: CutAt, reached: Sender<()>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let left = Arc::new(AtomicI64::new(at));
+    let left = Arc::new(AtomicI64::new(number));
     thread::spawn(move || {
         for client in listener.incoming().map_while(Result::ok) {
             let server = TcpStream::connect(("127.0.0.1", to)).unwrap();
-            let (mut back, mut answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-            thread::spawn(move || io::copy(&mut answers, &mut back));
-            let (left, reached) = (Arc::clone(&left), reached.clone());
-            thread::spawn(move || pass(client, server, &left, &reached));
+            let (back, answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            let withholds = Arc::new(AtomicBool::new(false));
+            let (left, asked) = (Arc::clone(&left), reached.clone());
+            let (withheld, answered) = (Arc::clone(&withholds), reached.clone());
+            thread::spawn(move || pass_answers(answers, back, &withheld, &answered));
+            thread::spawn(move || pass(client, server, at, &left, &withholds, &asked));
         }
     });
     port
 }
 
 /// Passes requests on until the counted PUT.
-fn pass(mut client: TcpStream, mut server: TcpStream, left: &AtomicI64, reached: &Sender<()>) {
+fn pass(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    at: CutAt,
+    left: &AtomicI64,
+    withholds: &AtomicBool,
+    reached: &Sender<()>,
+) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(read @ 1..) = client.read(&mut buffer) {
         // A request begins with a write of its own.
         if buffer.starts_with(b"PUT /") && left.fetch_sub(1, SeqCst) <= 1 {
-            let _ = (reached.send(()), server.shutdown(Shutdown::Both));
-            return;
+            match at {
+                CutAt::Request => {
+                    let _ = (reached.send(()), server.shutdown(Shutdown::Both));
+                    return;
+                }
+                CutAt::Answer => withholds.store(true, SeqCst),
+                CutAt::Never => drop(reached.send(())),
+            }
         }
         if server.write_all(&buffer[..read]).is_err() {
             return;
         }
     }
     let _ = server.shutdown(Shutdown::Both);
+}
+
+/// Passes answers on, until they are to be withheld.
+fn pass_answers(mut server: TcpStream, mut client: TcpStream, withholds: &AtomicBool, reached: &Sender<()>) {
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(read @ 1..) = server.read(&mut buffer) {
+        if withholds.load(SeqCst) {
+            let _ = (reached.send(()), client.shutdown(Shutdown::Both));
+            return;
+        }
+        if client.write_all(&buffer[..read]).is_err() {
+            return;
+        }
+    }
+    let _ = client.shutdown(Shutdown::Write);
 }
 
 #[test]
@@ -66,7 +107,7 @@ fn a_delivery_killed_at_any_put_leaves_no_reader_astray_and_goes_on() {
         fs::write(published.files.join("f1.txt"), "x".repeat(step)).unwrap();
         server.upload(&published.files.join("f1.txt"), "docs/f1.txt");
         let (reached, reports) = channel();
-        let port = cutting_proxy(server.port(), step as i64, reached);
+        let port = cutting_proxy(server.port(), step as i64, CutAt::Request, reached);
         let mut command = published.command(&server, &["--rotate-entries", "2"]);
         command.env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", port));
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -81,7 +81,10 @@ impl S3Server {
     /// The objects below a prefix, by their names without it. `room` is for files.
     pub(crate) fn objects(&self, room: &Path, prefix: &str) -> BTreeMap<String, Vec<u8>> {
         match &self.folder {
-            Some(folder) => files_below(&folder.path().join(BUCKET).join(prefix)),
+            Some(folder) => {
+                let below = folder.path().join(BUCKET).join(prefix);
+                if below.exists() { files_below(&below) } else { BTreeMap::new() }
+            }
             None => self.fetched(room, prefix),
         }
     }

@@ -80,6 +80,17 @@ fn show(output: &Output, status: &Status) {
     if let Some(now) = copy::LiveFigures::of_other_process(&status.dir) {
         output.line(format!("Now         {}", now.line()));
     }
+    if let Some(objects) = &status.objects {
+        output.line(format!("Stored in   {}", objects.place));
+        if objects.packs > 0 {
+            let dead = bytes(objects.dead);
+            output.line(format!(
+                "Objects     {}, {}, {dead} of them free",
+                count(objects.packs),
+                bytes(objects.bytes)
+            ));
+        }
+    }
     if let Some(free) = status.free {
         output.line(format!("Free        {}", bytes(free)));
     }

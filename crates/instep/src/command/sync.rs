@@ -9,7 +9,8 @@ use std::{cell::Cell, fs, path::PathBuf, sync::Arc, time::Duration};
 use anyhow::{Context, bail};
 use clap::Args;
 use instep_destination::{
-    ArchiveOptions, ChangeSink, Durability, LastmodTrust, MaxDelete, Shutdown, SyncOptions, Verify, Via,
+    ArchiveOptions, ChangeSink, CopyPlace, Durability, LastmodTrust, MaxDelete, Shutdown, SyncOptions,
+    Verify, Via,
 };
 
 use crate::{
@@ -48,6 +49,9 @@ pub(crate) struct SyncCommand {
     /// Folder of the copy [default: ./HOST]
     #[arg(value_parser = values::path)]
     dir: Option<PathBuf>,
+    /// Keep the bytes in object storage, s3://bucket/prefix, and only the state in DIR; add ?layout=names for one object per resource
+    #[arg(long, value_name = "URL", help_heading = WHAT_TO_COPY)]
+    store: Option<CopyPlace>,
     /// Show what would be done; write nothing
     #[arg(short = 'n', long, help_heading = WHAT_TO_COPY)]
     dry_run: bool,
@@ -161,6 +165,7 @@ Examples:
   instep sync https://example.org/resourcelist.xml --limit 10
   instep sync https://example.org/ ./copy --follow --on-change 'jq -r .uri | xargs -r reindex'
   instep sync https://example.org/ ./copy --delete --follow --republish --listen 127.0.0.1:8081
+  instep sync https://example.org/ ./state --store s3://bucket/prefix
   instep sync https://example.org/ ./copy --follow --callback-url https://mirror.example.net/push/";
 
 /// Splits URI=PATH: at the first sign, but at the last one where the URI has a query, which has such signs itself.
@@ -232,6 +237,12 @@ impl SyncCommand {
         let url = values::url(&self.url).map_err(anyhow::Error::msg)?.into_string();
         let dir = self.dir.unwrap_or_else(|| folders::copy(&url));
         let mut options = SyncOptions::new(url, dir);
+        if self.republish && self.store.is_some() {
+            bail!(
+                "A copy in object storage cannot be published again from here; export it first with instep export"
+            );
+        }
+        options.store = self.store;
         options.dry_run = self.dry_run;
         options.delete = self.delete;
         options.max_delete = self.max_delete.unwrap_or_default();

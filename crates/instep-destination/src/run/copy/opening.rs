@@ -1,19 +1,22 @@
 //! The ways into a copy: to work in it, and to look at it without leaving a trace.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use resourcesync::Uri;
 use tempfile::TempDir;
 
-use super::{LocalCopy, OWN, STATE};
+use super::{LocalCopy, OWN, STATE, storage};
 use crate::{
     Error, Guard, SyncOptions,
     clock::now,
     commit::{CommitOptions, Committer},
     map::{ExplicitMap, MapBase, Mapper},
     state::{Actions, BASE, ReadState, StateError, StatePlace},
-    store::{CopyNames as _, FolderOptions, FolderStore, Store},
+    store::{FolderOptions, FolderStore},
 };
+
+/// The longest that a resource waits for others in its pack.
+const LONGEST_WAIT_FOR_A_PACK: Duration = Duration::from_secs(30);
 
 impl LocalCopy {
     /// Takes the copy for a run.
@@ -50,14 +53,15 @@ impl LocalCopy {
             true => Self::state_of(&options.dir).open_at_rest()?,
             false => StatePlace::File(scratch.path().join(STATE)).open()?,
         };
+        let store = storage::of_copy(Arc::new(store), &*reader, options)?;
         if !options.repair && !reader.held_after(None, 1)?.is_empty() {
-            store.expect_files()?;
+            store.expect_bytes()?;
         }
         let (mapper, _) = mapper(&*reader, options)?;
         let source = reader.source(&options.url)?;
         Ok(Self {
             own: scratch.path().to_owned(),
-            store: Arc::new(store),
+            store,
             mapper: Arc::new(mapper),
             committer: None,
             reader,
@@ -78,8 +82,8 @@ impl LocalCopy {
         let folder = FolderStore::open(&options.dir, folder)?;
         let own = folder.own_folder();
         Actions::remove_leftovers(&own)?;
-        let store: Arc<dyn Store> = Arc::new(folder);
         let mut state = StatePlace::File(own.join(STATE)).open()?;
+        let store = storage::of_copy_that_is_written(Arc::new(folder), &mut *state, options)?;
         if options.changes.is_some() {
             state.record_changes();
         }
@@ -87,7 +91,12 @@ impl LocalCopy {
         commits.durability = options.durability;
         commits.accepts_emptied = options.repair;
         commits.replaces_unknown = options.adopt;
-        let (committer, _) = Committer::open(Arc::clone(&store), state, commits)?;
+        if store.packs().is_some() {
+            // A request costs money, and a small pack is one for each reader too. What a run or a round of following
+            // brings is committed when that ends, however little it is.
+            commits.longest_wait = LONGEST_WAIT_FOR_A_PACK;
+        }
+        let (committer, _) = Committer::open(store.clone(), state, commits)?;
         let (mapper, base) = mapper(committer.state(), options)?;
         let mapper = Arc::new(mapper);
         let committer = committer.with_sink(options.changes.clone()).with_base(base);

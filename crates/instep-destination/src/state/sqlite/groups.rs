@@ -198,5 +198,5 @@ fn take_ledger(connection: &Connection, ledger: &Ledger) -> rusqlite::Result<()>
     for document in &ledger.documents {
         followed::put_document(connection, document)?;
     }
-    Ok(())
+    packs::take(connection, &ledger.packs, &ledger.repacked)
 }

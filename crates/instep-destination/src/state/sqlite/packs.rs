@@ -1,9 +1,101 @@
-//! Objects in object storage that have the bytes of resources, and the bytes in them that no resource has any more.
+//! Objects in object storage that have the bytes of resources: begun, put, and dead in part or as a whole.
+//!
+//! A key is written down before its object is put, and never used again. So no object is lost sight of: one that is begun
+//! and that no group has taken over is swept by the next start, and one that is dead goes once the group that left it is
+//! durable.
 
-use rusqlite::{Connection, Row, params};
+use instep_store::NameKind;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::row;
-use crate::state::HeldAt;
+use super::{SqliteState, row};
+use crate::{
+    map::CopyPath,
+    state::{HeldAt, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks},
+};
+
+impl ReadPacks for SqliteState {
+    fn begun_packs(&self) -> Result<Vec<Box<str>>, StateError> {
+        self.pack_keys("SELECT key FROM pack WHERE bytes IS NULL ORDER BY id")
+    }
+
+    fn dead_packs(&self) -> Result<Vec<Box<str>>, StateError> {
+        self.pack_keys("SELECT key FROM pack WHERE dead >= bytes ORDER BY id")
+    }
+
+    fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError> {
+        self.pack_keys("SELECT key FROM pack WHERE dead * 2 > bytes AND dead < bytes ORDER BY id")
+    }
+
+    fn pack_totals(&self) -> Result<PackTotals, StateError> {
+        let sql = "SELECT COUNT(*), COALESCE(SUM(bytes), 0), COALESCE(SUM(MIN(dead, bytes)), 0) FROM pack WHERE bytes NOT NULL";
+        let number = |row: &Row<'_>, column| row.get::<_, i64>(column).map(i64::cast_unsigned);
+        self.connection
+            .query_row(sql, [], |row| {
+                Ok(PackTotals { objects: number(row, 0)?, bytes: number(row, 1)?, dead: number(row, 2)? })
+            })
+            .map_err(|source| self.error(source))
+    }
+
+    fn kind_at(&self, path: &CopyPath) -> Result<Option<NameKind>, StateError> {
+        let below = format!("{}/", path.as_str());
+        for held in self.held_like(path)? {
+            if held.path == *path {
+                return Ok(Some(NameKind::File));
+            }
+            if held.path.as_str().starts_with(&below) {
+                return Ok(Some(NameKind::Folder));
+            }
+        }
+        let key = path.key();
+        // A slash, and the byte after it: all that begins with the path and a slash.
+        let range = (format!("{key}/"), format!("{key}0"), &below, format!("{}0", path.as_str()));
+        let is_folder = self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM held WHERE COALESCE(name, path) >= ?1 AND COALESCE(name, path) < ?2
+                 AND path >= ?3 AND path < ?4 LIMIT 1",
+            )
+            .and_then(|mut statement| statement.query_row(range, |_| Ok(())).optional())
+            .map_err(|source| self.error(source))?;
+        Ok(is_folder.map(|()| NameKind::Folder))
+    }
+}
+
+impl WritePacks for SqliteState {
+    fn begin_packs(&mut self, keys: &[&str]) -> Result<(), StateError> {
+        let mut begin = || {
+            let transaction = self.connection.transaction()?;
+            for key in keys {
+                transaction.prepare_cached("INSERT INTO pack (key) VALUES (?1)")?.execute([key])?;
+            }
+            transaction.commit()
+        };
+        begin().map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    fn forget_packs(&mut self, keys: &[Box<str>]) -> Result<(), StateError> {
+        let mut forget = || {
+            let transaction = self.connection.transaction()?;
+            for key in keys {
+                transaction.prepare_cached("DELETE FROM pack WHERE key = ?1")?.execute([key])?;
+            }
+            transaction.commit()
+        };
+        forget().map_err(|source| StateError::sqlite(&self.path, source))
+    }
+}
+
+impl SqliteState {
+    fn pack_keys(&self, sql: &str) -> Result<Vec<Box<str>>, StateError> {
+        let read = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement
+                .query_map([], |row| Ok(row.get_ref(0)?.as_str()?.into()))?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        read().map_err(|source| self.error(source))
+    }
+}
 
 /// Returns the place of the bytes in a column that the state made: offset, length and key.
 pub(super) fn place(from: &Row<'_>, column: usize) -> rusqlite::Result<HeldAt> {
@@ -42,4 +134,22 @@ pub(super) fn copy(connection: &Connection, uri: &str, place: &HeldAt) -> rusqli
     let HeldAt::Object { key, .. } = place else { return Ok(()) };
     connection.prepare_cached("INSERT OR IGNORE INTO pack (key) VALUES (?1)")?.execute([key])?;
     settle(connection, uri, place)
+}
+
+/// Takes over objects that are put, each with its bytes, and parts that were copied from one to another.
+pub(super) fn take(
+    connection: &Connection,
+    put: &[(Box<str>, u64)],
+    repacked: &[Repacked],
+) -> rusqlite::Result<()> {
+    for (key, bytes) in put {
+        connection
+            .prepare_cached("UPDATE pack SET bytes = ?2 WHERE key = ?1")?
+            .execute(params![key, bytes.cast_signed()])?;
+    }
+    for Repacked { uri, to } in repacked {
+        leave(connection, uri.as_str())?;
+        settle(connection, uri.as_str(), to)?;
+    }
+    Ok(())
 }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     clock::now,
     documents::Documents,
-    store::{Staged, StagingFile, Store, StoreError},
+    store::{Staged, StagingArea, StagingFile, StoreError},
 };
 
 /// The bytes of a resource that have arrived, and the headers of the response that they began with.
@@ -45,7 +45,7 @@ impl Partial {
 
     /// Begins with a response that brings the whole, or the first part of a large resource.
     pub(super) fn begin(
-        store: &dyn Store,
+        store: &dyn StagingArea,
         algorithms: &[Algorithm],
         response: &Response,
     ) -> Result<Self, StoreError> {
@@ -70,7 +70,7 @@ impl Partial {
     /// Returns the part of a large resource that an earlier run left, with the strong ETag that it had; `None` if there
     /// is none (D32).
     pub(super) fn resume(
-        store: &dyn Store,
+        store: &dyn StagingArea,
         algorithms: &[Algorithm],
         uri: &str,
         has_digest: bool,
@@ -152,7 +152,7 @@ impl Partial {
     }
 
     /// Deletes the bytes, also if they were to be kept for the next run.
-    pub(super) fn discard(self, store: &dyn Store) -> Result<(), StoreError> {
+    pub(super) fn discard(self, store: &dyn StagingArea) -> Result<(), StoreError> {
         if self.kept {
             let staged = self.plain.finish(None)?;
             store.discard(&[staged.name]);
@@ -164,7 +164,7 @@ impl Partial {
     /// matches, else as it came if that matches (AMB-B38, AMB-B39); the two are never mixed.
     pub(super) fn settle(
         self,
-        store: &dyn Store,
+        store: &dyn StagingArea,
         expected: &Expected,
         modified: Option<DateTime>,
     ) -> Result<Arrival, FetchError> {

@@ -5,12 +5,12 @@ use std::sync::{Arc, atomic::AtomicU64};
 use instep_net::Client;
 use tokio::sync::Semaphore;
 
-use crate::{Verify, store::Store};
+use crate::{Verify, store::StagingArea};
 
 /// The means that all transfers of a fetcher share.
 pub(super) struct SharedTransfer {
     pub(super) client: Client,
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn StagingArea>,
     pub(super) verify: Verify,
     pub(super) bytes: AtomicU64,
     /// Admits one resource at a time to being fetched in parts, because the parts wait in memory.

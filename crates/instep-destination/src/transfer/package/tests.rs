@@ -9,7 +9,7 @@ use std::{
 use crate::{
     Verify,
     documents::Documents,
-    store::{FolderOptions, FolderStore, Store},
+    store::{FolderOptions, FolderStore, StagingArea},
     transfer::fetch::{FetchError, Fetcher, Mismatch},
     transfer::package::{OpenPackage, PackageFetchError, Packages},
 };
@@ -38,7 +38,8 @@ impl Bench {
         options.backoff = Duration::from_millis(1);
         let client = Client::new(options).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(FolderStore::open(folder.path(), FolderOptions::new()).unwrap());
+        let store: Arc<dyn StagingArea> =
+            Arc::new(FolderStore::open(folder.path(), FolderOptions::new()).unwrap());
         let fetcher = Fetcher::new(client.clone(), store, Verify::All);
         let documents = Documents::new(client, folder.path());
         let packages = Packages::new(fetcher, documents.clone());

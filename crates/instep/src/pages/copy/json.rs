@@ -28,6 +28,9 @@ pub(crate) fn to_json(status: &Status) -> Value {
         "last_problems": numbers(&status.last_problems),
         "lag_seconds": status.lag(now()).map(|lag| lag.as_secs_f64()),
         "free_bytes": status.free,
+        "objects": status.objects.as_ref().map(|objects| json!({
+            "place": objects.place, "packs": objects.packs, "bytes": objects.bytes, "dead_bytes": objects.dead,
+        })),
         "running": status.running,
         "sources": status.sources.iter().map(source_object).collect::<Vec<_>>(),
     })

@@ -8,7 +8,7 @@ use resourcesync::{Algorithm, Digests, Hasher, Uri};
 
 use crate::{
     Verify,
-    store::{FolderOptions, FolderStore, Store},
+    store::{FolderOptions, FolderStore, StagingArea},
     transfer::fetch::{FetchError, FetchOutcome, Fetcher, PartSizes, Task},
 };
 
@@ -43,7 +43,8 @@ impl Bench {
         options.backoff = Duration::from_millis(1);
         change(&mut options);
         let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(FolderStore::open(folder.path(), FolderOptions::new()).unwrap());
+        let store: Arc<dyn StagingArea> =
+            Arc::new(FolderStore::open(folder.path(), FolderOptions::new()).unwrap());
         let parts = PartSizes::new(PARTS_FROM, 400_000);
         let fetcher = Fetcher::with_parts(Client::new(options).unwrap(), store, Verify::Strongest, parts);
         Self { source, folder, fetcher }

@@ -1,0 +1,70 @@
+//! A group whose resources have names: intent, names given and taken, names synced.
+//!
+//! Whatever the instant of a crash, the next start finds the intent and looks at the final names.
+
+use std::sync::Arc;
+
+use super::{CommitError, Committer, Step, record::Refused, work::Work};
+use crate::{
+    state::{IntentId, Operation, Waits},
+    store::{CopyNames, StagedName, StoreError},
+};
+
+impl Committer {
+    /// Carries out the operations of a group; those that something blocks are taken out.
+    pub(super) fn give_names(
+        &mut self,
+        work: &mut Work,
+        names: &Arc<dyn CopyNames>,
+    ) -> Result<IntentId, CommitError> {
+        self.step(Step::SyncStaged)?;
+        if !names.are_rows() {
+            // Bytes before the intent: an intent that survives a power loss must find whole files to place.
+            self.store.staging().sync_staged(&work.staged())?;
+        }
+        self.step(Step::WriteIntent)?;
+        // The only wait of the state in a group: after it, the next start knows every step that may be under way.
+        self.state.set_waits(self.waits(Waits::Disk))?;
+        let intent = self.state.write_intent(&work.operations)?;
+        work.refuse(self.perform(&work.operations, &**names)?);
+        self.step(Step::SyncNames)?;
+        // Names before the group is recorded: what the state says is held is there, also after a power loss
+        // (invariant 5).
+        names.sync_names()?;
+        Ok(intent)
+    }
+
+    /// Takes the operations in order; gives those that something stands in the way of.
+    fn perform(&self, operations: &[Operation], names: &dyn CopyNames) -> Result<Vec<Refused>, CommitError> {
+        let mut refused = Vec::new();
+        let mut made = "";
+        for (index, operation) in operations.iter().enumerate() {
+            self.step(Step::Operation(index))?;
+            match perform_one(operation, names, &mut made) {
+                Ok(()) => {}
+                // One name that is blocked costs its own resource; the rest of the group is good.
+                Err(error) if error.concerns_one_resource() => refused.push(Refused { index, error }),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(refused)
+    }
+}
+
+fn perform_one<'o>(
+    operation: &'o Operation,
+    names: &dyn CopyNames,
+    made: &mut &'o str,
+) -> Result<(), StoreError> {
+    match operation {
+        Operation::Place { path, staged, .. } => {
+            if path.folder() != *made {
+                names.make_folder(path.folder())?;
+                *made = path.folder();
+            }
+            names.place(StagedName::from(*staged), path)
+        }
+        Operation::Remove { path, staged, .. } => names.remove(path, StagedName::from(*staged)),
+        Operation::Move { from, to, staged, .. } => names.move_within(from, to, StagedName::from(*staged)),
+    }
+}

@@ -1,0 +1,188 @@
+//! A group whose resources are parts of objects: keys written down, objects put, rows committed.
+//!
+//! A resource is held when a row leads to its bytes. Keys are written down before anything is put, and the rows of a group
+//! and the end of what was begun are one commit; so after a crash each object either has rows, or is known to have none
+//! and is removed by the next start. An object that is dead goes only when the commit that left it is durable.
+
+use std::{
+    io::{self, BufWriter, Read as _, Write},
+    sync::Arc,
+};
+
+use instep_warc::{PayloadDigest, WarcHead, WarcKind, WarcWriter};
+
+use super::{CommitError, Committer, Recovered, Step, work::Work};
+use crate::{
+    clock::now,
+    state::{HeldAt, Operation, Waits},
+    store::{MOST_PACKED, PackStore, PlannedObject, StagedName, StagingFile, StoreError},
+    web_archive::record_id,
+};
+
+/// The type of what a Source says nothing of.
+const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+impl Committer {
+    /// Puts the bytes of a group, and gives each of its operations the place of them.
+    pub(super) fn put_objects(&mut self, work: &mut Work, packs: &Arc<PackStore>) -> Result<(), CommitError> {
+        self.step(Step::SyncStaged)?;
+        let mut planned = Vec::new();
+        let mut pack = NewPack::default();
+        for operation in &mut work.operations {
+            let Operation::Place { uri, staged, metadata, place, .. } = operation else { continue };
+            let (staged, length) = (StagedName::from(*staged), metadata.length.unwrap_or_default());
+            let media_type = metadata.media_type.as_ref().map(|kind| kind.as_str());
+            *place = if length <= MOST_PACKED {
+                pack.add(packs, staged, (uri.as_str(), media_type, length))?
+            } else {
+                let key = packs.key_of_resource();
+                let media_type = media_type.map(str::to_owned);
+                planned.push(PlannedObject { key: key.clone(), staged, media_type });
+                work.ledger.packs.push((key.clone(), length));
+                HeldAt::Object { key, offset: 0, length }
+            };
+            work.leftovers.push(staged);
+        }
+        if let Some((object, bytes)) = pack.finish()? {
+            work.leftovers.push(object.staged);
+            work.ledger.packs.push((object.key.clone(), bytes));
+            planned.push(object);
+        }
+        self.put_begun(packs, &planned)
+    }
+
+    /// Writes down the keys of objects, then puts them.
+    pub(super) fn put_begun(
+        &mut self,
+        packs: &Arc<PackStore>,
+        planned: &[PlannedObject],
+    ) -> Result<(), CommitError> {
+        if planned.is_empty() {
+            return Ok(());
+        }
+        self.step(Step::WriteIntent)?;
+        let keys: Vec<&str> = planned.iter().map(|object| &*object.key).collect();
+        // The only wait of the state in a group. With it all groups before are durable, and so what they left is dead
+        // for good.
+        self.state.set_waits(self.waits(Waits::Disk))?;
+        let dead = self.state.dead_packs()?;
+        self.state.begin_packs(&keys)?;
+        self.remove_packs(packs, &dead)?;
+        for index in 0..planned.len() {
+            self.step(Step::Operation(index))?;
+        }
+        packs.put(planned)?;
+        self.step(Step::SyncNames)?;
+        Ok(())
+    }
+
+    /// Removes the objects that earlier runs began or left dead. Nothing leads to any of them.
+    pub(super) fn sweep_packs(&mut self, packs: &Arc<PackStore>) -> Result<Recovered, CommitError> {
+        // What is read as dead must be so after a power failure too.
+        self.state.make_durable()?;
+        let begun = self.state.begun_packs()?;
+        self.remove_packs(packs, &begun)?;
+        self.remove_dead_packs(packs)?;
+        Ok(Recovered { undone: begun.len(), ..Recovered::default() })
+    }
+
+    /// Removes the objects of which no resource has a part any more. All that was committed is durable.
+    pub(super) fn remove_dead_packs(&mut self, packs: &Arc<PackStore>) -> Result<(), CommitError> {
+        let dead = self.state.dead_packs()?;
+        self.remove_packs(packs, &dead)
+    }
+
+    fn remove_packs(&mut self, packs: &Arc<PackStore>, keys: &[Box<str>]) -> Result<(), CommitError> {
+        if !keys.is_empty() {
+            // Forgotten last: a kill in between removes them once more, which is no error.
+            packs.remove(keys)?;
+            self.state.forget_packs(keys)?;
+        }
+        Ok(())
+    }
+}
+
+/// A pack while it is written to staging.
+#[derive(Default)]
+pub(super) struct NewPack {
+    open: Option<OpenPack>,
+}
+
+struct OpenPack {
+    key: Box<str>,
+    writer: WarcWriter<BufWriter<PackFile>>,
+    date: String,
+}
+
+/// The staged file of a pack, to write.
+struct PackFile(StagingFile);
+
+impl Write for PackFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl NewPack {
+    /// Adds a staged file as a record.
+    fn add(
+        &mut self,
+        packs: &PackStore,
+        staged: StagedName,
+        (uri, media_type, length): (&str, Option<&str>, u64),
+    ) -> Result<HeldAt, StoreError> {
+        let pack = self.open(packs)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        let mut file = packs.staging().open_staged(staged)?;
+        file.read_to_end(&mut bytes).map_err(|error| StoreError::io("read", staged.to_string(), error))?;
+        let head = WarcHead::new(WarcKind::Resource, &record_id(), &pack.date)
+            .with("WARC-Target-URI", uri)
+            .with("Content-Type", media_type.unwrap_or(UNKNOWN_TYPE))
+            .with("WARC-Payload-Digest", &PayloadDigest::of(&bytes).to_string());
+        let written = pack.writer.write(&head, bytes.len() as u64, &mut &bytes[..]);
+        let written = written.map_err(|error| StoreError::io("write", &*pack.key, error))?;
+        Ok(HeldAt::Object { key: pack.key.clone(), offset: written.offset, length: written.length })
+    }
+
+    /// Adds the record of another pack as it is.
+    pub(super) fn copy(&mut self, packs: &PackStore, member: &[u8]) -> Result<HeldAt, StoreError> {
+        let pack = self.open(packs)?;
+        let offset = pack.writer.offset();
+        pack.writer.append(member).map_err(|error| StoreError::io("write", &*pack.key, error))?;
+        Ok(HeldAt::Object { key: pack.key.clone(), offset, length: member.len() as u64 })
+    }
+
+    fn open(&mut self, packs: &PackStore) -> Result<&mut OpenPack, StoreError> {
+        if self.open.is_none() {
+            let file = BufWriter::with_capacity(1 << 18, PackFile(packs.staging().stage(&[])?));
+            let (key, writer) = (packs.key_of_pack(), WarcWriter::new(file, 0));
+            self.open = Some(OpenPack { key, writer, date: seconds(&now().to_string()) });
+        }
+        self.open.as_mut().ok_or_else(|| StoreError::io("open", "a pack", io::ErrorKind::NotFound))
+    }
+
+    /// Returns the number of bytes so far.
+    pub(super) fn len(&self) -> u64 {
+        self.open.as_ref().map_or(0, |pack| pack.writer.offset())
+    }
+
+    /// Ends the pack. Returns it with its bytes; `None` if it has no record.
+    pub(super) fn finish(self) -> Result<Option<(PlannedObject, u64)>, StoreError> {
+        let Some(OpenPack { key, writer, .. }) = self.open else { return Ok(None) };
+        let bytes = writer.offset();
+        let file = writer.into_inner().into_inner();
+        let file = file.map_err(|error| StoreError::io("write", &*key, error.into_error()))?;
+        let staged = file.0.finish(None)?.name;
+        Ok(Some((PlannedObject { key, staged, media_type: Some("application/warc".to_owned()) }, bytes)))
+    }
+}
+
+/// Returns a time in UTC without its fraction, as readers of web archives expect it.
+fn seconds(time: &str) -> String {
+    time.split_once('.').map_or_else(|| time.to_owned(), |(whole, _)| format!("{whole}Z"))
+}

@@ -1,0 +1,113 @@
+//! The storage of a copy: its folder, or object storage. Its state says which, from the first run on.
+
+use std::sync::Arc;
+
+use instep_objects::Bucket;
+
+use crate::{
+    CopyPlace, Error, Guard, ObjectLayout, SyncOptions,
+    state::{CopyState, ReadState, StateError},
+    store::{BucketNames, CopyStore, FolderStore, PackStore, StagingArea, Store, StoreError, random_name},
+};
+
+/// The setting that keeps the place of the bytes; without it they are in the folder of the copy.
+const PLACE: &str = "store";
+
+/// The setting that keeps the identity of the copy, which is a part of the keys of its objects.
+const IDENTITY: &str = "copy";
+
+/// Returns the object storage of a copy; `None` for one in a folder.
+///
+/// # Errors
+/// If the state cannot be read, or says what no version writes.
+pub(crate) fn place_of(state: &dyn ReadState) -> Result<Option<CopyPlace>, StateError> {
+    let Some(text) = state.setting(PLACE)? else { return Ok(None) };
+    let damaged = |what| StateError::Record { place: state.place(), name: PLACE.to_owned(), what };
+    text.parse().map(Some).map_err(damaged)
+}
+
+/// Returns the storage of a copy that is only looked at.
+pub(super) fn of_copy(
+    folder: Arc<FolderStore>,
+    state: &dyn ReadState,
+    options: &SyncOptions,
+) -> Result<CopyStore, Error> {
+    let Some(place) = chosen(state, options)? else { return Ok((folder as Arc<dyn Store>).into()) };
+    let identity = state.setting(IDENTITY)?.unwrap_or_else(random_name);
+    let (store, _) = open(folder, &place, identity)?;
+    Ok(store)
+}
+
+/// Returns the storage of a copy that is written to, and records what is new of it.
+pub(super) fn of_copy_that_is_written(
+    folder: Arc<FolderStore>,
+    state: &mut dyn CopyState,
+    options: &SyncOptions,
+) -> Result<CopyStore, Error> {
+    let Some(place) = chosen(state, options)? else { return Ok((folder as Arc<dyn Store>).into()) };
+    let known = state.setting(IDENTITY)?;
+    let (store, bucket) = open(folder, &place, known.clone().unwrap_or_else(random_name))?;
+    // Before anything is done: a bucket that cannot be used is one line, and nothing else.
+    let failed = |error| StoreError::of_bucket("list", "", &bucket, error);
+    let first = bucket.first_below("").map_err(failed)?;
+    if known.is_none() {
+        if let (ObjectLayout::Names, Some(first)) = (place.layout, first) {
+            let what = format!("{} is no copy and has objects, {first} among them", place.place);
+            return Err(Error::Refused { guard: Guard::UnknownObjects, what });
+        }
+        let identity = store.packs().map_or_else(random_name, |packs| packs.identity().to_owned());
+        state.set_setting(PLACE, &place.to_string())?;
+        state.set_setting(IDENTITY, &identity)?;
+    }
+    Ok(store)
+}
+
+/// Returns the place of the bytes that a run is to use: that of the copy, or for a new copy the one that was asked for.
+fn chosen(state: &dyn ReadState, options: &SyncOptions) -> Result<Option<CopyPlace>, Error> {
+    let usage = |what: String| Err(Error::Usage { what });
+    let dir = options.dir.display();
+    let place = match (place_of(state)?, &options.store) {
+        (Some(known), Some(asked)) if known.to_string() != asked.to_string() => {
+            return usage(format!("the bytes of the copy in {dir} are in {known}, and not in {asked}"));
+        }
+        (Some(known), _) => known,
+        (None, Some(_)) if !state.held_after(None, 1)?.is_empty() => {
+            return usage(format!(
+                "{dir} holds a copy in files: choose another folder for the state of this one"
+            ));
+        }
+        (None, Some(asked)) => asked.clone(),
+        (None, None) => return Ok(None),
+    };
+    let cannot = |what| usage(format!("a copy in object storage cannot {what}"));
+    match options {
+        _ if options.adopt => cannot("adopt files"),
+        _ if options.backup_dir.is_some() => {
+            cannot("keep what it replaces as files; keep versions of the bucket")
+        }
+        _ => Ok(Some(place)),
+    }
+}
+
+fn open(
+    folder: Arc<FolderStore>,
+    place: &CopyPlace,
+    identity: String,
+) -> Result<(CopyStore, Arc<Bucket>), Error> {
+    let bucket = Bucket::open(&place.place).map_err(|source| StoreError::Bucket {
+        doing: "open",
+        place: place.place.to_string(),
+        source,
+    })?;
+    let (bucket, staging) = (Arc::new(bucket), folder as Arc<dyn StagingArea>);
+    let store = match place.layout {
+        ObjectLayout::Names => {
+            let names = Arc::new(BucketNames::new(Arc::clone(&staging), Arc::clone(&bucket)));
+            CopyStore::Names { staging, names }
+        }
+        ObjectLayout::Packs => {
+            CopyStore::Packs(Arc::new(PackStore::new(staging, Arc::clone(&bucket), identity)))
+        }
+    };
+    Ok((store, bucket))
+}

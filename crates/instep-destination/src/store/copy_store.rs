@@ -1,0 +1,96 @@
+//! The bytes of a copy, wherever they lie: under names, or as parts of objects.
+
+use std::{io::Read, sync::Arc};
+
+use super::{CopyNames, PackStore, StagingArea, Store, StoreError};
+use crate::{map::CopyPath, state::HeldAt};
+
+/// The bytes of a copy, and the staging of those that are on their way.
+#[derive(Clone, Debug)]
+pub(crate) enum CopyStore {
+    /// Each resource has a name: in a folder, in memory, or in a bucket with an object for each.
+    Names {
+        /// Receives what is on its way.
+        staging: Arc<dyn StagingArea>,
+        /// Has what came.
+        names: Arc<dyn CopyNames>,
+    },
+    /// Resources are parts of objects, and only rows of the state lead to them.
+    Packs(Arc<PackStore>),
+}
+
+impl CopyStore {
+    /// Returns the staging.
+    pub(crate) fn staging(&self) -> &Arc<dyn StagingArea> {
+        match self {
+            Self::Names { staging, .. } => staging,
+            Self::Packs(packs) => packs.staging(),
+        }
+    }
+
+    /// Reads the bytes of a held resource.
+    ///
+    /// # Errors
+    /// If they are not there, they are damaged so that nothing can be read, or storage fails.
+    pub(crate) fn read(&self, path: &CopyPath, at: &HeldAt) -> Result<Box<dyn Read + Send>, StoreError> {
+        match (self, at) {
+            (Self::Packs(packs), HeldAt::Object { key, offset, length }) => packs.read(key, *offset, *length),
+            (Self::Names { names, .. }, _) => names.read(path),
+            (Self::Packs(_), HeldAt::Path) => {
+                Err(StoreError::io("read", path.as_str(), std::io::ErrorKind::NotFound))
+            }
+        }
+    }
+
+    /// Returns `true` if two names that differ in case or composition only are one name here (D7).
+    pub(crate) fn folds_names(&self) -> bool {
+        match self {
+            Self::Names { names, .. } => names.folds_names(),
+            Self::Packs(_) => false,
+        }
+    }
+
+    /// Checks that anything of the copy is there.
+    ///
+    /// # Errors
+    /// If nothing is, or storage fails.
+    pub(crate) fn expect_bytes(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Names { names, .. } => names.expect_files(),
+            Self::Packs(packs) => packs.expect_objects(),
+        }
+    }
+
+    /// Returns the bytes that there is room for; `None` if there is no limit that can be known.
+    ///
+    /// # Errors
+    /// If storage fails.
+    pub(crate) fn room(&self) -> Result<Option<u64>, StoreError> {
+        match self {
+            Self::Names { staging, names } if !names.are_rows() => staging.free_bytes(),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the names, if resources have any of their own.
+    pub(crate) fn names(&self) -> Option<&Arc<dyn CopyNames>> {
+        match self {
+            Self::Names { names, .. } => Some(names),
+            Self::Packs(_) => None,
+        }
+    }
+
+    /// Returns the objects of which resources are parts.
+    pub(crate) fn packs(&self) -> Option<&Arc<PackStore>> {
+        match self {
+            Self::Names { .. } => None,
+            Self::Packs(packs) => Some(packs),
+        }
+    }
+}
+
+impl From<Arc<dyn Store>> for CopyStore {
+    fn from(store: Arc<dyn Store>) -> Self {
+        Self::Names { staging: Arc::clone(&store) as Arc<dyn StagingArea>, names: store }
+    }
+}

@@ -1,0 +1,53 @@
+//! Reading an object that may be large.
+
+use std::{
+    io::{self, Read},
+    sync::Arc,
+};
+
+use bytes::{Buf, Bytes};
+use instep_objects::Bucket;
+
+use super::StoreError;
+
+/// Bytes that are read at a time.
+const PIECE: u64 = 8 << 20;
+
+/// An object while it is read, a piece in memory at a time.
+#[derive(Debug)]
+pub(super) struct ObjectReader {
+    bucket: Arc<Bucket>,
+    key: Box<str>,
+    piece: Bytes,
+    at: u64,
+    end: u64,
+}
+
+impl ObjectReader {
+    /// Opens an object, with the length that it should have. That there is no such object shows now, as of a file.
+    ///
+    /// # Errors
+    /// If it is not there or has another length, or storage fails.
+    pub(super) fn open(bucket: &Arc<Bucket>, key: &str, length: Option<u64>) -> Result<Self, StoreError> {
+        let failed = |error| StoreError::of_bucket("read", key, bucket, error);
+        let (piece, end) = bucket.begin(key, PIECE).map_err(failed)?;
+        if let Some(length) = length.filter(|length| *length != end) {
+            let what = format!("it has {end} bytes instead of {length}");
+            return Err(StoreError::io("read", key, io::Error::new(io::ErrorKind::InvalidData, what)));
+        }
+        Ok(Self { bucket: Arc::clone(bucket), key: key.into(), at: piece.len() as u64, piece, end })
+    }
+}
+
+impl Read for ObjectReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.piece.is_empty() && self.at < self.end {
+            let end = self.end.min(self.at + PIECE);
+            self.piece = self.bucket.read(&self.key, Some(self.at..end)).map_err(io::Error::other)?;
+            self.at = end;
+        }
+        let read = buffer.len().min(self.piece.len());
+        self.piece.copy_to_slice(&mut buffer[..read]);
+        Ok(read)
+    }
+}

@@ -1,0 +1,215 @@
+//! Resources as parts of objects: small ones packed as records of a web archive, large ones an object each.
+//!
+//! A key is never used twice: it has the identity of the copy, a random number of the run, and a number in the run. So
+//! neither renaming nor conditional requests nor listings are needed, and every service will do. What is to be found is
+//! in rows of the state; nothing here looks for objects.
+
+use std::{
+    fmt::Write as _,
+    fs::File,
+    io::{self, Cursor, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use instep_objects::{Bucket, NewObject, ObjectPlace};
+use instep_warc::WarcReader;
+
+use super::{ObjectReader, StagedName, StagingArea, StoreError};
+use crate::{map::CopyPath, state::HeldAt};
+
+/// Resources up to this size are packed.
+pub(crate) const MOST_PACKED: u64 = 1 << 20;
+
+/// The end of the keys of packs.
+const PACK: &str = ".warc.gz";
+
+/// The objects of a copy, in a bucket.
+#[derive(Debug)]
+pub(crate) struct PackStore {
+    staging: Arc<dyn StagingArea>,
+    bucket: Arc<Bucket>,
+    /// The identity of the copy.
+    copy: String,
+    /// A number of this run.
+    run: String,
+    next: AtomicU64,
+}
+
+/// A staged file that is going to be an object.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedObject {
+    pub(crate) key: Box<str>,
+    pub(crate) staged: StagedName,
+    pub(crate) media_type: Option<String>,
+}
+
+impl PackStore {
+    /// The objects of the copy that has this identity.
+    pub(crate) fn new(staging: Arc<dyn StagingArea>, bucket: Arc<Bucket>, copy: String) -> Self {
+        Self { staging, bucket, copy, run: random_name(), next: AtomicU64::new(0) }
+    }
+
+    /// Returns the staging.
+    pub(crate) fn staging(&self) -> &Arc<dyn StagingArea> {
+        &self.staging
+    }
+
+    /// Returns the identity of the copy.
+    pub(crate) fn identity(&self) -> &str {
+        &self.copy
+    }
+
+    /// Returns a key that no object ever had, for a pack.
+    pub(crate) fn key_of_pack(&self) -> Box<str> {
+        format!("packs/{}/{}-{:06}{PACK}", self.copy, self.run, self.next.fetch_add(1, Ordering::Relaxed))
+            .into()
+    }
+
+    /// Returns a key that no object ever had, for a large resource.
+    pub(crate) fn key_of_resource(&self) -> Box<str> {
+        format!("objects/{}/{}-{:06}", self.copy, self.run, self.next.fetch_add(1, Ordering::Relaxed)).into()
+    }
+
+    /// Puts staged files, several at once, each whole or not at all.
+    ///
+    /// # Errors
+    /// If storage fails; some of them may be there then.
+    pub(crate) fn put(&self, planned: &[PlannedObject]) -> Result<(), StoreError> {
+        let object = |planned: &PlannedObject| {
+            let mut object = NewObject::new(&*planned.key);
+            object.media_type.clone_from(&planned.media_type);
+            object
+        };
+        let objects: Vec<_> = planned.iter().map(object).collect();
+        let open = |key: &str| -> io::Result<File> {
+            let planned = planned.iter().find(|planned| *planned.key == *key);
+            let staged = planned.ok_or(io::ErrorKind::NotFound)?.staged;
+            self.staging.open_staged(staged).map_err(io::Error::other)
+        };
+        self.bucket
+            .put(&objects, &open)
+            .map_err(|error| StoreError::of_bucket("write", "", &self.bucket, error))?;
+        Ok(())
+    }
+
+    /// Removes objects; one that is not there is removed already.
+    ///
+    /// # Errors
+    /// If storage fails.
+    pub(crate) fn remove(&self, keys: &[Box<str>]) -> Result<(), StoreError> {
+        let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
+        self.bucket
+            .remove(&keys)
+            .map_err(|error| StoreError::of_bucket("remove from", "", &self.bucket, error))
+    }
+
+    /// Reads a whole object into memory: a pack.
+    ///
+    /// # Errors
+    /// If it is not there, or storage fails.
+    pub(crate) fn read_pack(&self, key: &str) -> Result<Bytes, StoreError> {
+        self.bucket.read(key, None).map_err(|error| StoreError::of_bucket("read", key, &self.bucket, error))
+    }
+
+    /// Reads a part of an object: the payload of a record, or a large resource.
+    ///
+    /// # Errors
+    /// If it is not there, its record is damaged, or storage fails.
+    pub(crate) fn read(
+        &self,
+        key: &str,
+        offset: u64,
+        length: u64,
+    ) -> Result<Box<dyn Read + Send>, StoreError> {
+        read_part(&self.bucket, key, offset, length)
+    }
+
+    /// Checks that the bucket has an object of the copy.
+    ///
+    /// # Errors
+    /// If it has none, or storage fails.
+    pub(crate) fn expect_objects(&self) -> Result<(), StoreError> {
+        for folder in ["packs", "objects"] {
+            let first = self.bucket.first_below(&format!("{folder}/{}", self.copy));
+            let first = first.map_err(|error| StoreError::of_bucket("list", "", &self.bucket, error))?;
+            if first.is_some() {
+                return Ok(());
+            }
+        }
+        Err(StoreError::NoObjects { place: self.bucket.place().to_string() })
+    }
+}
+
+/// The objects of a copy that is only read.
+#[derive(Debug)]
+pub(crate) struct ObjectsAtRest(Arc<Bucket>);
+
+impl ObjectsAtRest {
+    /// Opens the place of a copy.
+    ///
+    /// # Errors
+    /// If its settings cannot be used.
+    pub(crate) fn open(place: &ObjectPlace) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::Bucket { doing: "open", place: place.to_string(), source };
+        Ok(Self(Arc::new(Bucket::open(place).map_err(failed)?)))
+    }
+
+    /// Reads the bytes of a held resource.
+    ///
+    /// # Errors
+    /// If they are not there or damaged, or storage fails.
+    pub(crate) fn read(&self, path: &CopyPath, at: &HeldAt) -> Result<Box<dyn Read + Send>, StoreError> {
+        match at {
+            HeldAt::Object { key, offset, length } => read_part(&self.0, key, *offset, *length),
+            HeldAt::Path => Ok(Box::new(ObjectReader::open(&self.0, path.as_str(), None)?)),
+        }
+    }
+}
+
+fn read_part(
+    bucket: &Arc<Bucket>,
+    key: &str,
+    offset: u64,
+    length: u64,
+) -> Result<Box<dyn Read + Send>, StoreError> {
+    if !is_pack(key) {
+        return Ok(Box::new(ObjectReader::open(bucket, key, Some(length))?));
+    }
+    let member = bucket.read(key, Some(offset..offset + length));
+    let member = member.map_err(|error| StoreError::of_bucket("read", key, bucket, error))?;
+    payload(&member).map(|bytes| Box::new(Cursor::new(bytes)) as Box<dyn Read + Send>).map_err(|what| {
+        let damaged = io::Error::new(io::ErrorKind::InvalidData, what);
+        StoreError::io("read", format!("{key} at byte {offset}"), damaged)
+    })
+}
+
+/// Returns `true` if an object is a pack, and not a resource.
+pub(crate) fn is_pack(key: &str) -> bool {
+    key.ends_with(PACK)
+}
+
+/// Returns eight random bytes as text.
+pub(crate) fn random_name() -> String {
+    rand::random::<[u8; 8]>().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Returns the payload of the only record of a gzip member.
+fn payload(member: &[u8]) -> Result<Vec<u8>, String> {
+    let mut payload = None;
+    let mut reader = WarcReader::new(member);
+    let read = reader.next(&mut |record| {
+        let mut bytes = Vec::new();
+        record.block.read_to_end(&mut bytes)?;
+        payload = Some(bytes);
+        Ok(())
+    });
+    read.map_err(|error| error.to_string())?;
+    payload.ok_or_else(|| "there is no record".to_owned())
+}

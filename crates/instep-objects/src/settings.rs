@@ -1,0 +1,40 @@
+//! The settings of a bucket: the environment, the files of AWS tools, our client.
+
+use std::time::Duration;
+
+use object_store::{
+    ObjectStore, RetryConfig,
+    aws::{AmazonS3Builder, AmazonS3ConfigKey},
+};
+
+use crate::{BucketError, ObjectPlace, connector::ObjectRequests, failure::failed, profile};
+
+/// Attempts after the first one, and the time for all of them.
+const RETRIES: usize = 5;
+const RETRY_TIME: Duration = Duration::from_secs(60);
+
+/// Returns the store of a bucket, with the settings of the environment and of the files of AWS tools.
+pub(crate) fn connect(place: &ObjectPlace) -> Result<impl ObjectStore, BucketError> {
+    let requests = ObjectRequests::new().map_err(|error| BucketError::new(error.to_string()))?;
+    let mut builder = AmazonS3Builder::from_env();
+    for (setting, value) in profile::settings() {
+        builder = builder.with_config(setting, value);
+    }
+    if let Some(endpoint) = place.endpoint() {
+        builder = builder.with_endpoint(endpoint);
+    }
+    let endpoint = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
+    // Whoever writes `http` means it.
+    if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
+        builder = builder.with_allow_http(true);
+    }
+    let retry = RetryConfig { max_retries: RETRIES, retry_timeout: RETRY_TIME, ..RetryConfig::default() };
+    builder
+        .with_bucket_name(place.bucket())
+        // Not every service knows requests that remove many.
+        .with_disable_bulk_delete(true)
+        .with_http_connector(requests)
+        .with_retry(retry)
+        .build()
+        .map_err(|error| failed(&error, place))
+}
