@@ -9,6 +9,7 @@ use std::{
 
 use instep_destination::{AuditOptions, Outcome, Via, VoidMonitor, audit};
 use instep_testkit::Fault;
+use rustix::fs::{FlockOperation, flock};
 
 use crate::support::{Copy, Run, runtime};
 
@@ -98,7 +99,7 @@ fn finding_d5_a_dry_run_reads_what_a_killed_run_left_in_the_log_of_the_state() {
 fn finding_d5_a_dry_run_and_an_audit_wait_for_the_end_of_a_run() {
     let copy = changed();
     let running = fs::File::open(copy.dir().join(".instep/lock")).unwrap();
-    running.lock().unwrap();
+    flock(&running, FlockOperation::LockExclusive).unwrap();
     assert_eq!(dry(&copy, Via::Cheapest).exit_code(), 7);
     assert_eq!(copy.audit().0.unwrap_err().exit_code(), 7);
     drop(running);
