@@ -287,3 +287,6 @@ fn root(uri: &Uri) -> &str {
     let end = text[authority..].find(['/', '?', '#']);
     end.map_or(text, |length| &text[..authority + length])
 }
+
+#[cfg(test)]
+mod tests;

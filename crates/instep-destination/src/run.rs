@@ -124,6 +124,10 @@ impl<'a> SyncRun<'a> {
         if let (Some(pause), Ok(origin)) = (found.crawl_delay, Origin::parse(url.as_str())) {
             network.client.keep_pause(&origin, pause);
         }
+        for (capability, uri) in found.sets.iter().flat_map(CapabilitySet::unread) {
+            let what = format!("the Capability List names another {capability} before it: it is not read");
+            self.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
+        }
         for trouble in &found.troubles {
             match trouble.costs_a_set {
                 true => self.reporter.problem(ProblemKind::Document, trouble.uri.as_str(), &trouble.what),

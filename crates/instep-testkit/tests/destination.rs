@@ -28,6 +28,8 @@ mod guards;
 mod incremental;
 #[path = "destination/instead.rs"]
 mod instead;
+#[path = "destination/kinds.rs"]
+mod kinds;
 #[path = "destination/looking.rs"]
 mod looking;
 #[path = "destination/lost.rs"]

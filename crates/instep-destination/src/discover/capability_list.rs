@@ -39,8 +39,9 @@ pub(super) fn read_set(
                 let offer = || Offer::new(loc.clone(), links.clone());
                 match set.capabilities.entry(capability.clone()) {
                     btree_map::Entry::Vacant(place) => drop(place.insert(offer())),
-                    btree_map::Entry::Occupied(_)
-                        if is_channel(capability) && set.further.len() < MOST_FURTHER =>
+                    btree_map::Entry::Occupied(first)
+                        if (is_channel(capability) || first.get().uri != *loc)
+                            && set.further.len() < MOST_FURTHER =>
                     {
                         set.further.push((capability.clone(), offer()));
                     }
@@ -56,6 +57,6 @@ pub(super) fn read_set(
 }
 
 /// Returns `true` for channels, which may have several entries, each with its transport.
-fn is_channel(capability: &Capability) -> bool {
+pub(super) fn is_channel(capability: &Capability) -> bool {
     matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use resourcesync::{Capability, Form, Header, Link, Uri};
 
-use super::{DiscoverError, Trouble};
+use super::{DiscoverError, Trouble, capability_list::is_channel};
 use crate::documents::Document;
 
 /// The Source that a URL led to.
@@ -53,7 +53,7 @@ pub struct CapabilitySet {
     pub links: Vec<Link>,
     /// The capabilities that are offered.
     pub capabilities: BTreeMap<Capability, Offer>,
-    /// Further entries of a capability (AMB-B34): channels alone may have several.
+    /// Further entries of a capability (AMB-B34): channels alone may have several, and of others only the first is read.
     pub(crate) further: Vec<(Capability, Offer)>,
     /// Its documents were made of others, and are not there at their URIs.
     pub(crate) is_translated: bool,
@@ -88,6 +88,12 @@ impl CapabilitySet {
     /// Returns `true` if a copy may know the set by a name.
     pub(crate) fn is_known_as(&self, name: &str) -> bool {
         self.name() == name || self.former_names().any(|former| former == name)
+    }
+
+    /// Returns the documents that are not read because the Capability List names another one for their capability (R7).
+    pub(crate) fn unread(&self) -> impl Iterator<Item = (&Capability, &Uri)> {
+        let unread = self.further.iter().filter(|(capability, _)| !is_channel(capability));
+        unread.map(|(capability, offer)| (capability, &offer.uri))
     }
 
     /// Returns `true` if changes are offered: a Change List or a Change Dump.

@@ -153,6 +153,7 @@ impl Inventory {
         let (mut readings, mut known) = (0, None);
         loop {
             readings += 1;
+            refuse_other_kind(&document)?;
             let at = plausible_time(run, &uri, &document);
             let mut digest = digest_of(&document).await?;
             let was_applied = is_applied(known.or(Some(digest)), applied);
@@ -218,6 +219,10 @@ impl Inventory {
         });
         let mut opened = std::pin::pin!(opened.buffered(AHEAD));
         while let Some((uri, document)) = opened.next().await {
+            let document = match document {
+                Ok(document) => refuse_other_kind(&document).map(|()| document),
+                Err(error) => Err(error.into()),
+            };
             let read = match document {
                 Ok(document) if document.header.form == Form::List => {
                     let at = plausible_time(run, &uri, &document);
@@ -235,7 +240,7 @@ impl Inventory {
                     url: uri.as_str().to_owned(),
                     what: "an index within an index (GEN-12)".to_owned(),
                 }),
-                Err(error) => Err(error.into()),
+                Err(error) => Err(error),
             };
             match read {
                 Ok(()) => {}
@@ -255,6 +260,18 @@ impl Inventory {
         // Where each part says that it is the one the index means, only what is inferred from absence needs more.
         let doubtful = self.complete && (run.options.delete || generation.is_silent());
         Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
+    }
+}
+
+/// Refuses a document that says that it is something else than a Resource List (R6): what it does not name would seem to
+/// be gone.
+fn refuse_other_kind(document: &Document) -> Result<(), Error> {
+    match document.header.capability() {
+        None | Some(Capability::ResourceList | Capability::Other(_)) => Ok(()),
+        Some(other) => Err(Error::InvalidDocument {
+            url: document.uri.as_str().to_owned(),
+            what: format!("it should be a Resource List, and says that it is a {other}"),
+        }),
     }
 }
 

@@ -21,15 +21,13 @@ use rustix::{
 
 use super::{
     CopyNames, Durability, NameKind, Obstacle, StagedName, StagingArea, StagingFile, StoreError,
-    backup::Backup, folder_sink::FolderStagingSink, partial,
+    backup::Backup,
+    folder_sink::{FolderStagingSink, OWN, STAGING, shown},
+    partial,
 };
 use crate::map::CopyPath;
 
 pub(crate) use options::FolderOptions;
-
-/// The folder of everything that is ours in a copy.
-const OWN: &str = ".instep";
-const STAGING: &str = "staging";
 
 /// Up to so many files or folders each is synced by itself; more are synced with their file system: a group waits for
 /// the disk six times at most, however many files it has and wherever they lie.
@@ -185,11 +183,11 @@ impl StagingArea for FolderStore {
     }
 
     fn open_staged(&self, name: StagedName) -> Result<File, StoreError> {
-        self.staging.read(name).map_err(|error| StoreError::of("open", &name.to_string(), error))
+        self.staging.read(name).map_err(|error| StoreError::of("open", &shown(name), error))
     }
 
     fn is_staged(&self, name: StagedName) -> Result<bool, StoreError> {
-        self.staging.has(name).map_err(|error| StoreError::of("look at", &name.to_string(), error))
+        self.staging.has(name).map_err(|error| StoreError::of("look at", &shown(name), error))
     }
 
     fn sync_staged(&self, names: &[StagedName]) -> Result<(), StoreError> {

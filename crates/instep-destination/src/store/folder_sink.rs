@@ -8,6 +8,15 @@ use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
 use super::{StagedName, StoreError, partial, staging::StagingSink};
 
+/// The folder of everything that is ours in a copy.
+pub(super) const OWN: &str = ".instep";
+pub(super) const STAGING: &str = "staging";
+
+/// Returns the path of a staged file in its copy, for messages.
+pub(super) fn shown(name: StagedName) -> String {
+    format!("{OWN}/{STAGING}/{name}")
+}
+
 /// A file in the staging folder.
 #[derive(Debug)]
 pub(super) struct FolderStagingSink {
@@ -32,7 +41,7 @@ impl FolderStagingSink {
 
 impl StagingSink for FolderStagingSink {
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all(bytes).map_err(|error| StoreError::io("write", self.name.to_string(), error))
+        self.file.write_all(bytes).map_err(|error| StoreError::io("write", shown(self.name), error))
     }
 
     fn finish(&mut self, modified: Option<DateTime>) -> Result<(), StoreError> {
@@ -46,7 +55,7 @@ impl StagingSink for FolderStagingSink {
                 last_modification: Timespec { tv_sec: seconds, tv_nsec: nanos.into() },
             };
             rustix::fs::futimens(&self.file, &times)
-                .map_err(|error| StoreError::io("set the time of", self.name.to_string(), error))?;
+                .map_err(|error| StoreError::io("set the time of", shown(self.name), error))?;
         }
         self.finished = true;
         Ok(())

@@ -1,0 +1,58 @@
+//! A draft is bounded: in time by its run, in memory by the weight of what it holds.
+
+use instep_net::{Client, HttpOptions, Scope};
+use resourcesync::Uri;
+use tokio_util::sync::CancellationToken;
+
+use super::{Draft, Policy};
+use crate::{
+    Error, LastmodTrust, SelectionOptions,
+    documents::{Document, Documents},
+    plan::Selection,
+    state::{Actions, StatePlace},
+};
+
+const URL: &str = "http://example.com/";
+
+fn draft(folder: &std::path::Path) -> Draft {
+    let mut state = StatePlace::File(folder.join("state.sqlite")).open().unwrap();
+    let set = state.set(URL).unwrap();
+    let policy = Policy {
+        selection: Selection::new(&SelectionOptions::default(), URL).unwrap(),
+        scope: Scope::for_source(URL).unwrap(),
+        limit: None,
+        as_of: None,
+        with_links: Vec::new(),
+        delete: true,
+        lastmod: LastmodTrust::default(),
+        condition: None,
+        prefer_types: Vec::new(),
+    };
+    Draft::new(state.reader().unwrap(), set, policy, Actions::create(&folder.join("plan")).unwrap()).unwrap()
+}
+
+fn document(folder: &std::path::Path, capability: &str) -> Document {
+    let client = Client::new(HttpOptions::new(Scope::for_source(URL).unwrap())).unwrap();
+    let entries: String = (0..100).map(|n| format!("<url><loc>{URL}{n}</loc></url>")).collect();
+    let text = format!(
+        "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" xmlns:rs=\"http://www.openarchives.org/rs/terms/\">\
+         <rs:md capability=\"{capability}\"/>{entries}</urlset>"
+    );
+    Documents::new(client, folder).keep(&Uri::parse(URL).unwrap(), text.as_bytes()).unwrap()
+}
+
+#[test]
+fn b12_a_document_is_read_no_further_once_the_run_is_to_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut draft = draft(folder.path());
+    let (list, changes) = (document(folder.path(), "resourcelist"), document(folder.path(), "changelist"));
+    draft.read_list(&list, None, false).unwrap();
+    assert_eq!(draft.account.read, 100);
+    let over = CancellationToken::new();
+    over.cancel();
+    draft.end_with(over);
+    assert!(matches!(draft.read_list(&list, None, false), Err(Error::Interrupted)));
+    assert!(matches!(draft.read_changes(&changes, None, None, None), Err(Error::Interrupted)));
+    assert!(matches!(draft.infer_deletions(None), Err(Error::Interrupted)));
+    assert_eq!(draft.account.read, 100, "no entry was read after the end");
+}
