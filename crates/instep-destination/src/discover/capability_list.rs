@@ -7,7 +7,7 @@ use std::{
 
 use resourcesync::{Capability, Entry, Uri};
 
-use super::{CapabilitySet, DiscoverError, Offer};
+use super::{CapabilitySet, DiscoverError, Offer, found::is_channel};
 use crate::documents::Document;
 
 /// The number of further entries of one capability that are used.
@@ -54,9 +54,4 @@ pub(super) fn read_set(
         return Err(DiscoverError::TooMuch { uri: document.uri.clone(), most: MOST_OFFERS });
     }
     Ok(set)
-}
-
-/// Returns `true` for channels, which may have several entries, each with its transport.
-pub(super) fn is_channel(capability: &Capability) -> bool {
-    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }

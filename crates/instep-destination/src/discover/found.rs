@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use resourcesync::{Capability, Form, Header, Link, Uri};
 
-use super::{DiscoverError, Trouble, capability_list::is_channel};
+use super::{DiscoverError, Trouble};
 use crate::documents::Document;
 
 /// The Source that a URL led to.
@@ -187,4 +187,9 @@ impl fmt::Display for Way {
 /// Returns the capability of a document. A Sitemap without `rs:md` is a list of resources (DIA-7).
 pub(crate) fn capability(header: &Header) -> Capability {
     header.capability().cloned().unwrap_or(Capability::ResourceList)
+}
+
+/// Returns `true` for channels, which may have several entries, each with its transport.
+pub(super) fn is_channel(capability: &Capability) -> bool {
+    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
