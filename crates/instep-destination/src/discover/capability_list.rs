@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use resourcesync::{Capability, Entry, Uri};
+use resourcesync::{Entry, Uri};
 
 use super::{CapabilitySet, DiscoverError, Offer, found::is_channel};
 use crate::documents::Document;
