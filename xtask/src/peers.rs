@@ -30,6 +30,7 @@ pub const FOR_TESTS: &[Peer] = &[
     ("rpm", "rpm"),
     ("rpmlint", "rpmlint"),
     ("cpio", "cpio"),
+    ("pg_ctlcluster", "postgresql"),
     ("skopeo", "skopeo"),
     ("umoci", "umoci"),
     ("ruby", "ruby"),

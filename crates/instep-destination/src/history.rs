@@ -3,57 +3,13 @@
 
 use std::path::Path;
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::DateTime;
 
 use crate::{
-    Error,
+    Error, PastRun, PendingRetry,
     run::LocalCopy,
     state::{ReachedPoint, ReadState},
 };
-
-/// A run over a copy. The log keeps the last 100.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PastRun {
-    /// The time at which it began, by this machine's clock.
-    pub started: DateTime,
-    /// The time at which it ended; `None` if it was killed or is in progress.
-    pub ended: Option<DateTime>,
-    /// The way in which it synchronized.
-    pub way: String,
-    /// Its exit code.
-    pub exit_code: Option<u8>,
-    /// Its summary, or the error that ended it.
-    pub summary: Option<String>,
-    /// Its problems by kind, the most frequent first.
-    pub problems: Vec<RunProblem>,
-}
-
-/// The problems of one kind in a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RunProblem {
-    /// The kind, as [`crate::ProblemKind::as_str`] names it.
-    pub kind: String,
-    /// Their number.
-    pub count: u64,
-    /// The first resource or document that had it.
-    pub first: Option<Uri>,
-    /// The message about that one.
-    pub message: String,
-}
-
-/// A resource that could not be had, and is retried by the next run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PendingRetry {
-    /// Its URI.
-    pub uri: Uri,
-    /// The number of runs that have tried it.
-    pub attempts: u32,
-    /// The reason why the last one failed.
-    pub reason: String,
-}
 
 /// Returns the newest runs over a copy, the newest first. It does not use the network, and works while a run uses the copy.
 ///
@@ -84,5 +40,5 @@ fn state(dir: &Path) -> Result<Box<dyn ReadState>, Error> {
     if !LocalCopy::is_at(dir) {
         return Err(Error::NoCopy { dir: dir.to_owned() });
     }
-    Ok(LocalCopy::state_of(dir).open_beside()?)
+    Ok(LocalCopy::state_of(dir)?.open_beside()?)
 }

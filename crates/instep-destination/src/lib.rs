@@ -37,7 +37,7 @@ pub use changes::{ChangeSink, CopyChange};
 pub use clock::now;
 pub use contents::Contents;
 pub use error::{Error, ErrorKind, Guard};
-pub use history::{PastRun, PendingRetry, RunProblem, past_runs, pending_retries, reached_since};
+pub use history::{past_runs, pending_retries, reached_since};
 pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Traffic};
 pub use list::{StreamOptions, changes, resources};
 pub use map::CopyPath;
@@ -51,7 +51,8 @@ pub use options::{
 };
 pub use plan::{Accounting, Coverage, Strategy};
 pub use report::{
-    AuditReport, ObjectsStatus, Outcome, RunStatus, SourceAudit, SourceStatus, Status, SyncReport,
+    AuditReport, ObjectsStatus, Outcome, PastRun, PendingRetry, RunProblem, RunStatus, SourceAudit,
+    SourceStatus, Status, SyncReport,
 };
 pub use shutdown::Shutdown;
 pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};

@@ -31,6 +31,8 @@ pub struct SyncOptions {
     /// The object storage that has the bytes of the copy, whose folder has only its state then; `None` for the place that
     /// the copy has already, the folder for a new one.
     pub store: Option<CopyPlace>,
+    /// The URL of the state in PostgreSQL, which the folder remembers; `None` keeps it where it is, a new one in the folder.
+    pub state: Option<String>,
     /// Deletes resources that the Source no longer has (DST-4).
     pub delete: bool,
     /// The largest number of deletions in one run.
@@ -95,6 +97,7 @@ impl SyncOptions {
             url: url.into(),
             dir: dir.into(),
             store: None,
+            state: None,
             delete: false,
             max_delete: MaxDelete::default(),
             allow_empty: false,

@@ -1,5 +1,6 @@
 //! Reports: the results of a run and of an audit, and the status of a copy.
 
+mod past;
 mod status;
 
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use resourcesync::DateTime;
 
 use crate::plan::{Accounting, Coverage, Strategy};
+pub use past::{PastRun, PendingRetry, RunProblem};
 pub use status::{ObjectsStatus, RunStatus, SourceStatus, Status};
 
 /// The result of a run of [`crate::sync`].

@@ -13,8 +13,11 @@ mod ledger;
 mod marks;
 mod meeting;
 mod place;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod reached;
 mod record;
+mod remembered;
 mod runs;
 mod sqlite;
 
@@ -33,6 +36,8 @@ pub(crate) use ledger::{IntentId, Ledger};
 pub(crate) use marks::Marks;
 use meeting::Meeting;
 pub(crate) use place::StatePlace;
+#[cfg(feature = "postgres")]
+pub(crate) use postgres::PostgresError;
 pub use reached::ReachedPoint;
 use reached::{KEPT_POINTS, MINUTE};
 pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId, SourceId};

@@ -28,7 +28,7 @@ const PAGE: usize = 1_000;
 /// If the folder holds no copy, or the state cannot be read.
 pub fn status(dir: &Path) -> Result<Status, Error> {
     LocalCopy::check_is_at(dir)?;
-    let state = LocalCopy::state_of(dir).open_beside()?;
+    let state = LocalCopy::state_of(dir)?.open_beside()?;
     let mut status = Status::new(dir);
     status.url = state.setting(LocalCopy::URL)?;
     status.held = resources_held(&*state)?;

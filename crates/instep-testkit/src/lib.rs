@@ -6,6 +6,7 @@
 mod clock;
 pub mod generate;
 pub mod peers;
+mod postgres;
 mod program;
 mod repository;
 mod server;
@@ -14,6 +15,7 @@ mod tree;
 mod waiting;
 
 pub use clock::TestClock;
+pub use postgres::PostgresServer;
 pub use program::{Run, example, instep};
 pub use repository::{FakeRecord, FakeRepository, RepositoryFault, RepositoryLayout};
 pub use server::{Server, free_port};

@@ -57,8 +57,14 @@ fn locate(program: &str) -> Option<PathBuf> {
         .map(|folder| target.join(folder))
         .into_iter()
         .chain(std::env::split_paths(&path));
-    let folders = folders.chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    let folders = folders.chain(["/usr/sbin", "/sbin"].map(PathBuf::from)).chain(database_folders());
     folders.map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Debian keeps the programs of each version of PostgreSQL apart.
+fn database_folders() -> Vec<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    versions.map(|version| version.path().join("bin")).collect()
 }
 
 fn target() -> PathBuf {

@@ -2,6 +2,8 @@
 //!
 //! The libraries say what failed and why. They do not know the command line, so the program adds its options here.
 
+use std::path::Path;
+
 use instep_destination::{Error as DestinationError, Guard, ProblemKind};
 use instep_net::ProtocolFailure;
 use instep_source::Error as SourceError;
@@ -54,6 +56,9 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::NoCopy { .. } => Some("instep sync URL DIR makes one"),
         DestinationError::Locked { .. } => Some("Wait until the other run has ended"),
         DestinationError::SeveralSets { .. } => Some("Choose one with --set NAME"),
+        DestinationError::State { path, .. } if is_server(path) => {
+            Some("Check that the server of the state runs and can be reached, then run the command again")
+        }
         DestinationError::State { .. } => Some(
             "Check that the disk is writable and has space; a damaged state can be moved away and rebuilt from the \
              files: instep sync URL DIR --adopt",
@@ -63,6 +68,11 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Returns `true` if a state is not a file.
+fn is_server(state: &Path) -> bool {
+    ["postgres:", "postgresql:"].iter().any(|scheme| state.starts_with(scheme))
 }
 
 fn for_unreachable(error: &DestinationError) -> &'static str {

@@ -4,7 +4,7 @@ use resourcesync::DateTime;
 
 use super::{Draft, awaited::Awaited};
 use crate::{
-    Error,
+    Error, ProblemKind,
     plan::{
         Accounting, Currency, Decision, DecisionRules, Desired, DesiredPresence, Fixity, Known, LinksNamed,
         Rest, currency, decide, following,
@@ -31,6 +31,9 @@ impl Draft {
         room: Option<&mut u64>,
     ) -> Result<(), Error> {
         self.go_on()?;
+        if let Some(most) = self.state.longest_uri() {
+            self.leave_out_longer(&mut part, most);
+        }
         let (inventory, is_undated) = match source {
             PartSource::Changes => (None, false),
             PartSource::Inventory { at } => (at, at.is_none() && self.applied_changes),
@@ -60,6 +63,22 @@ impl Draft {
             self.actions.set_aside(Aside::Joins, uri.as_str())?;
         }
         Ok(())
+    }
+}
+
+impl Draft {
+    /// Leaves out the resources whose URIs are longer than the state can keep: they cost themselves only (invariant 10).
+    fn leave_out_longer(&mut self, part: &mut Vec<Desired>, most: usize) {
+        let (problems, account) = (&mut self.problems, &mut self.account);
+        part.retain(|desired| {
+            let uri = desired.uri.as_str();
+            if uri.len() > most {
+                account.unusable += 1;
+                let what = format!("Its URI has {} bytes; the state can keep {most}", uri.len());
+                problems.problem(ProblemKind::Entry, uri, what);
+            }
+            uri.len() <= most
+        });
     }
 }
 

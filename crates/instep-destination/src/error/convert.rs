@@ -6,6 +6,8 @@ use instep_net::HttpError;
 use instep_store::database::DatabaseError;
 
 use super::{Error, Guard, WithoutUrl, error_chain};
+#[cfg(feature = "postgres")]
+use crate::state::PostgresError;
 use crate::{discover::DiscoverError, documents::DocumentError, state::StateError, store::StoreError};
 
 impl From<HttpError> for Error {
@@ -88,7 +90,33 @@ impl From<StateError> for Error {
             | StateError::Scratch { ref path, .. } => {
                 Self::State { path: path.clone(), source: Box::new(error) }
             }
-            StateError::TooManySets { .. } => Self::Usage { what: error.to_string() },
+            #[cfg(feature = "postgres")]
+            StateError::Postgres(error) => error.into(),
+            StateError::TooManySets { .. } | StateError::Elsewhere { .. } | StateError::NoEngine { .. } => {
+                Self::Usage { what: error.to_string() }
+            }
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<PostgresError> for Error {
+    fn from(error: PostgresError) -> Self {
+        match error {
+            PostgresError::Url { .. }
+            | PostgresError::Denied { .. }
+            | PostgresError::Foreign { .. }
+            | PostgresError::Missing { .. } => Self::Usage { what: error.to_string() },
+            PostgresError::Newer { place, found, known } => {
+                Self::NewerState { path: PathBuf::from(place), found: found.into(), known: known.into() }
+            }
+            PostgresError::Taken { place, holder } => Self::Locked { dir: PathBuf::from(place), holder },
+            PostgresError::Unreachable { ref place, .. }
+            | PostgresError::WentBack { ref place }
+            | PostgresError::Failed { ref place, .. }
+            | PostgresError::Damaged { ref place, .. } => {
+                Self::State { path: PathBuf::from(place), source: Box::new(error) }
+            }
         }
     }
 }

@@ -71,7 +71,7 @@ fn an_intent_of_each_version_is_read_for_ever() {
 #[test]
 fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut state = StatePlace::File(folder.path().join("state.sqlite")).open().unwrap();
+    let mut state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     assert_eq!(PlanRules::read(&*state, set).unwrap(), None);
     let mut selection = SelectionOptions::default();
@@ -97,7 +97,7 @@ fn the_rules_of_a_plan_are_read_as_each_version_wrote_them_and_damage_is_an_erro
 #[test]
 fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let mut state = StatePlace::File(folder.path().join("state.sqlite")).open().unwrap();
+    let mut state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     assert_eq!(coverage::read(&*state, set).unwrap(), None);
     assert_eq!(kept::read(&*state, set).unwrap(), 0);

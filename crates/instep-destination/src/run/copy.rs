@@ -20,7 +20,7 @@ use crate::{
     records::{self, PlanRules, RecentDeletions},
     state::{
         Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
-        StatePlace,
+        StateError, StatePlace,
     },
     store::CopyStore,
     web_archive::WebArchive,
@@ -47,12 +47,11 @@ pub(crate) struct LocalCopy {
 }
 
 const OWN: &str = ".instep";
-const STATE: &str = "state.sqlite";
 
 impl LocalCopy {
     /// Returns `true` if a folder holds a copy.
     pub(crate) fn is_at(dir: &Path) -> bool {
-        Self::state_file(dir).is_file()
+        StatePlace::is_in(&Self::own_folder(dir))
     }
 
     /// Checks that a folder holds a copy.
@@ -69,14 +68,9 @@ impl LocalCopy {
     /// The setting that keeps the operator's URL.
     pub(crate) const URL: &str = "url";
 
-    /// The file that holds the state.
-    pub(crate) fn state_file(dir: &Path) -> PathBuf {
-        dir.join(OWN).join(STATE)
-    }
-
     /// The place of the state of the copy in a folder.
-    pub(crate) fn state_of(dir: &Path) -> StatePlace {
-        StatePlace::File(Self::state_file(dir))
+    pub(crate) fn state_of(dir: &Path) -> Result<StatePlace, StateError> {
+        StatePlace::of(&Self::own_folder(dir), None)
     }
 
     /// The folder of everything in a copy that is not a resource.

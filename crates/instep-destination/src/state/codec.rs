@@ -2,6 +2,8 @@
 
 use resourcesync::{Algorithm, DateTime, Digest, Digests, Link};
 
+use super::HeldAt;
+
 /// Returns digests as a column: algorithm, length and bytes of each. Algorithms that cannot be computed here are not
 /// kept.
 pub(crate) fn digests_to_blob(digests: &Digests) -> Vec<u8> {
@@ -38,4 +40,12 @@ pub(super) fn datetime_text(datetime: Option<&DateTime>) -> Option<String> {
 /// Returns links as a column; `None` if there are none.
 pub(crate) fn links_text(links: &[Link]) -> Option<String> {
     (!links.is_empty()).then(|| Link::list_to_json(links))
+}
+
+/// Returns the place of bytes within an object, in a column that the state made: offset, length and key.
+pub(super) fn place_from_text(text: &str) -> Option<HeldAt> {
+    let mut parts = text.splitn(3, ' ');
+    let mut number = || parts.next()?.parse().ok();
+    let (offset, length) = (number()?, number()?);
+    Some(HeldAt::Object { key: parts.next()?.into(), offset, length })
 }

@@ -1,7 +1,8 @@
 //! The contract of a state: the same tests for each engine.
 //!
 //! A test is given a place for states that is new, and opens the state there as often as it likes: what it opens again is
-//! what an engine kept. SQLite is always there.
+//! what an engine kept. SQLite is always there; a server of PostgreSQL is started for
+//! the tests.
 
 mod changes;
 mod followed;
@@ -9,37 +10,37 @@ mod groups;
 mod log;
 mod meeting;
 mod pending;
+mod support;
 
-use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
-
-use super::{CopyState, HeldAt, Ledger, Operation, ResourceMetadata, SetId, StatePlace};
-use crate::map::CopyPath;
-
-/// A place for the state of one copy.
-pub(super) struct Place {
-    pub(super) at: StatePlace,
-    /// Goes with this value.
-    pub(super) _folder: Option<tempfile::TempDir>,
-}
-
-impl Place {
-    fn file() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self { at: StatePlace::File(folder.path().join("state.sqlite")), _folder: Some(folder) }
-    }
-
-    pub(super) fn open(&self) -> Box<dyn CopyState> {
-        self.at.open().unwrap()
-    }
-}
+use support::TestPlace;
 
 /// Makes a test for each engine of each function.
 macro_rules! each_engine {
     ($($room:ident::$test:ident)*) => {
         mod sqlite {
-            $(#[test] fn $test() { super::$room::$test(&super::Place::file()) })*
+            $(#[test] fn $test() { super::$room::$test(&super::TestPlace::file()) })*
         }
+
+        /// Each test by its name.
+        #[cfg(feature = "postgres")]
+        const ALL: &[(&str, fn(&TestPlace))] = &[$((stringify!($test), $room::$test)),*];
     };
+}
+
+/// One test, since they share a server: each has tables of its own.
+#[cfg(feature = "postgres")]
+#[test]
+fn postgres_keeps_the_contract() {
+    let Some(server) = instep_testkit::PostgresServer::start() else { return };
+    let mut failed = Vec::new();
+    for (number, (name, test)) in ALL.iter().enumerate() {
+        let url = format!("{}?schema=test_{number}", server.url());
+        let place = TestPlace::at(&url);
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&place))).is_err() {
+            failed.push(*name);
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
 }
 
 each_engine! {
@@ -72,66 +73,4 @@ each_engine! {
     pending::what_is_owed_comes_back_as_it_was_and_goes_when_its_resource_comes
     pending::pending_retries_come_in_pages
     pending::deletions_are_kept_until_a_later_inventory
-}
-
-pub(super) fn uri(text: &str) -> Uri {
-    Uri::parse(text).unwrap()
-}
-
-pub(super) fn path(text: &str) -> CopyPath {
-    CopyPath::from_state(text).unwrap()
-}
-
-/// A time with the precision that comes back.
-pub(super) fn at(seconds: i64) -> DateTime {
-    DateTime::from_unix_micros(seconds * 1_000_000)
-}
-
-/// Metadata of some bytes, with a value in each field.
-pub(super) fn known_of(bytes: &[u8]) -> ResourceMetadata {
-    let mut hasher = Hasher::new(&[Algorithm::Md5, Algorithm::Sha256]);
-    hasher.update(bytes);
-    let mut metadata = ResourceMetadata::new();
-    metadata.length = Some(bytes.len() as u64);
-    metadata.digests = hasher.finish();
-    metadata.lastmod = DateTime::parse("2013-01").ok();
-    metadata.datetime = DateTime::parse("2013-01-03T09:00:00.25+01:00").ok();
-    metadata.etag = Some("W/\"é'\\\"".into());
-    metadata.media_type = Some(MediaType::new("text/plain"));
-    metadata.links = vec![Link::new(Relation::Via, uri("http://o/x"))];
-    metadata
-}
-
-/// A file that gets the path of its name.
-pub(super) fn place(name: &str, set: SetId, replaces: bool) -> Operation {
-    Operation::Place {
-        uri: uri(&format!("http://h/{name}")),
-        path: path(name),
-        key: None,
-        staged: 0,
-        sets: set.mask(),
-        metadata: ResourceMetadata { length: Some(1), ..ResourceMetadata::new() },
-        replaces,
-        place: HeldAt::Path,
-    }
-}
-
-pub(super) fn remove(name: &str) -> Operation {
-    Operation::Remove { uri: uri(&format!("http://h/{name}")), path: path(name), staged: 0 }
-}
-
-/// Commits operations without an intent.
-pub(super) fn commit(state: &mut dyn CopyState, operations: &[Operation]) {
-    state.commit_group(None, &[operations], &Ledger::default()).unwrap();
-}
-
-/// Commits what is recorded with a group that has no operation.
-pub(super) fn record(state: &mut dyn CopyState, ledger: &Ledger) {
-    state.commit_group(None, &[], ledger).unwrap();
-}
-
-/// The names of all that is held, in the order of the state.
-pub(super) fn names(state: &dyn CopyState) -> Vec<String> {
-    let held = state.held_after(None, usize::MAX >> 1).unwrap();
-    held.iter().map(|held| held.uri.as_str().replace("http://h/", "")).collect()
 }

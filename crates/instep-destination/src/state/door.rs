@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{
     changes::CopyChange,
-    history::{PastRun, PendingRetry},
     map::CopyPath,
     plan::Desired,
+    report::{PastRun, PendingRetry},
 };
 
 /// Receives each desired state of a part with what is held of it; `true` if something named that before.
@@ -213,6 +213,11 @@ pub(crate) trait ReadState:
 {
     /// Names the state for messages: its file, or its URL without a password.
     fn place(&self) -> String;
+
+    /// Returns the most bytes that the URI of a resource may have; `None` if any can be kept.
+    fn longest_uri(&self) -> Option<usize> {
+        None
+    }
 
     /// Returns another reader of the same state, for another thread.
     fn reader(&self) -> Result<Box<dyn ReadState>, StateError>;

@@ -8,6 +8,9 @@ use std::{
 pub(crate) use instep_store::database::DatabaseError;
 use instep_store::database::is_storage_failure;
 
+#[cfg(feature = "postgres")]
+use super::postgres::PostgresError;
+
 /// A state that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -31,6 +34,10 @@ pub enum StateError {
         /// The reason that SQLite gives.
         source: rusqlite::Error,
     },
+    /// A state in PostgreSQL cannot be used.
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
     /// A record does not hold what any version of instep writes.
     #[error(
         "The record {name:?} in {place} cannot be read ({what}): restore the state from a backup, or rebuild it from the copy"
@@ -50,6 +57,18 @@ pub enum StateError {
         path: PathBuf,
         /// The reason.
         source: io::Error,
+    },
+    /// The operator names one place for the state, and the copy has it in another.
+    #[error("The state of this copy is in {place}: leave the place out, or choose another folder")]
+    Elsewhere {
+        /// The place.
+        place: String,
+    },
+    /// The state is in a database that this program was built without.
+    #[error("This program was built without PostgreSQL, which the state{} needs", place.as_ref().map(|place| format!(" {place}")).unwrap_or_default())]
+    NoEngine {
+        /// The place that the copy remembers.
+        place: Option<String>,
     },
     /// The copy follows as many sets as it can.
     #[error("The copy follows {most} sets already: use another folder for {uri}")]
@@ -76,7 +95,13 @@ impl StateError {
         match self {
             Self::Database(error) => error.is_storage_failure(),
             Self::Storage { .. } | Self::Scratch { .. } => true,
-            Self::Sqlite { .. } | Self::Record { .. } | Self::TooManySets { .. } => false,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => false,
+            Self::Sqlite { .. }
+            | Self::Record { .. }
+            | Self::Elsewhere { .. }
+            | Self::NoEngine { .. }
+            | Self::TooManySets { .. } => false,
         }
     }
 }

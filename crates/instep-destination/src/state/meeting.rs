@@ -1,4 +1,4 @@
-//! What comes of each desired state of a part that meets what is held: the same for every engine.
+//! The meeting of a part of a list with what is held: the same for every engine.
 
 use resourcesync::Uri;
 

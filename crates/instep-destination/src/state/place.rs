@@ -1,44 +1,126 @@
 //! The place of a state, and the ways to open it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{CopyState, ReadState, StateError, sqlite::SqliteState};
+#[cfg(feature = "postgres")]
+use super::postgres::{DatabaseCopy, PostgresState};
+use super::{CopyState, ReadState, StateError, remembered::RemoteState, sqlite::SqliteState};
+
+/// The name of the file in the copy's own folder.
+const FILE: &str = "state.sqlite";
 
 /// The place of the state of a copy.
 #[derive(Clone, Debug)]
 pub(crate) enum StatePlace {
     /// An SQLite file.
     File(PathBuf),
+    /// A copy in a database of PostgreSQL, and what the copy's own folder is to remember of it.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<DatabaseCopy>, Box<RemoteState>),
 }
 
 impl StatePlace {
-    /// Opens or makes the state to write it, bringing an older one up to date.
+    /// Returns `true` if a copy's own folder has a state, or remembers where it is.
+    pub(crate) fn is_in(own: &Path) -> bool {
+        own.join(FILE).is_file() || RemoteState::is_in(own)
+    }
+
+    /// Returns the place of the state of the copy with this folder of its own: the one at a URL, the one that the folder
+    /// remembers, or the file in the folder.
     ///
     /// # Errors
-    /// If it was written by a newer version, is damaged, or storage fails.
-    pub(crate) fn open(&self) -> Result<Box<dyn CopyState>, StateError> {
+    /// If the URL is none of a state, or the copy has its state elsewhere.
+    pub(crate) fn of(own: &Path, url: Option<&str>) -> Result<Self, StateError> {
+        let file = own.join(FILE);
+        match (RemoteState::read(own)?, url) {
+            (None, None) => Ok(Self::File(file)),
+            (None, Some(_)) if file.is_file() => {
+                Err(StateError::Elsewhere { place: file.display().to_string() })
+            }
+            (remembered, url) => Self::remote(remembered, url),
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    fn remote(remembered: Option<RemoteState>, url: Option<&str>) -> Result<Self, StateError> {
+        let name = || format!("{:032x}", rand::random::<u128>());
+        let before = remembered.as_ref().map(|before| (before.copy.clone(), before.folder.clone()));
+        let (copy, folder) = before.unwrap_or_else(|| (name(), name()));
+        let url = url.or(remembered.as_ref().map(|before| before.state.as_str())).unwrap_or_default();
+        let database = DatabaseCopy::at(url, &copy, &folder)?;
+        let (shown, copy) = database.remembered();
+        let now = RemoteState::new(shown.to_owned(), copy.to_owned(), folder);
+        match remembered {
+            Some(before) if before != now => Err(StateError::Elsewhere { place: before.state }),
+            _ => Ok(Self::Postgres(Box::new(database), Box::new(now))),
+        }
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn remote(remembered: Option<RemoteState>, _: Option<&str>) -> Result<Self, StateError> {
+        Err(StateError::NoEngine { place: remembered.map(|before| before.state) })
+    }
+
+    /// Checks that a state can be made here, before anything of the copy is.
+    ///
+    /// # Errors
+    /// If a server refuses or cannot be reached, or has tables that this program does not know.
+    pub(crate) fn probe(&self) -> Result<(), StateError> {
+        match self {
+            Self::File(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(copy, _) => Ok(PostgresState::probe(copy)?),
+        }
+    }
+
+    /// Opens or makes the state to write it, bringing an older one up to date. The copy's own folder remembers it if it
+    /// lies elsewhere.
+    ///
+    /// # Errors
+    /// If it was written by a newer version, is damaged, or storage or the server fails; in a database also if another
+    /// run has it.
+    pub(crate) fn open(&self, own: &Path) -> Result<Box<dyn CopyState>, StateError> {
         match self {
             Self::File(path) => Ok(Box::new(SqliteState::open(path)?)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(copy, remote) => {
+                let state = PostgresState::open(copy)?;
+                // Before anything is committed: what is there must be found again.
+                if RemoteState::read(own)?.as_ref() != Some(remote) {
+                    remote.write(own)?;
+                }
+                Ok(Box::new(state))
+            }
         }
+    }
+
+    /// Opens or makes a file.
+    #[cfg(test)]
+    pub(crate) fn open_file(path: &Path) -> Result<Box<dyn CopyState>, StateError> {
+        Self::File(path.to_owned()).open(Path::new(""))
     }
 
     /// Opens the state only to read it, also beside a run and without the lock of the copy. It stays as it is.
     ///
     /// # Errors
-    /// If there is none, it was written by a newer version, is damaged, or storage fails.
+    /// If there is none, it was written by a newer version, is damaged, or storage or the server fails.
     pub(crate) fn open_beside(&self) -> Result<Box<dyn ReadState>, StateError> {
         match self {
             Self::File(path) => Ok(Box::new(SqliteState::open_beside(path)?)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(copy, _) => Ok(Box::new(PostgresState::open_beside(copy)?)),
         }
     }
 
     /// Opens the state of a copy that no run has, only to read it: neither it nor the folder of the copy changes.
     ///
     /// # Errors
-    /// If there is none, it was written by a newer version, is damaged, or storage fails.
+    /// If there is none, it was written by a newer version, is damaged, or storage or the server fails.
     pub(crate) fn open_at_rest(&self) -> Result<Box<dyn ReadState>, StateError> {
         match self {
             Self::File(path) => Ok(Box::new(SqliteState::open_at_rest(path)?)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(copy, _) => Ok(Box::new(PostgresState::open_beside(copy)?)),
         }
     }
 }

@@ -31,6 +31,12 @@ impl SourceId {
         format!("way {}", self.0)
     }
 
+    /// Returns the Source with a number.
+    #[cfg(feature = "postgres")]
+    pub(super) fn from_number(number: i64) -> Self {
+        Self(number)
+    }
+
     /// Returns the number that the state knows it by.
     pub(crate) fn number(self) -> i64 {
         self.0

@@ -7,11 +7,13 @@ mod changes;
 mod followed;
 mod groups;
 mod held;
+mod held_row;
 mod log;
 mod meet;
 mod origins;
 mod packs;
 mod pending;
+mod reading;
 mod records;
 pub(super) mod row;
 mod schema;
@@ -22,11 +24,10 @@ use std::{
     sync::Arc,
 };
 
-use instep_store::database::{Beside, open_reader};
+use instep_store::database::Beside;
 use rusqlite::Connection;
 
-use super::{CopyState, IntentId, Operation, ReadState, StateError, Waits};
-use crate::{changes::CopyChange, records::operations};
+use super::{StateError, Waits};
 pub(crate) use origins::by_origin;
 
 /// The part of the file that a reading connection keeps in memory.
@@ -82,43 +83,7 @@ impl SqliteState {
     fn error(&self, source: rusqlite::Error) -> StateError {
         StateError::sqlite(&self.path, source)
     }
-
-    fn next_id(&self) -> rusqlite::Result<i64> {
-        groups::next_id(&self.connection)
-    }
 }
-
-impl ReadState for SqliteState {
-    fn place(&self) -> String {
-        self.path.display().to_string()
-    }
-
-    fn reader(&self) -> Result<Box<dyn ReadState>, StateError> {
-        Ok(Box::new(match &self.beside {
-            Some(beside) => Self::read(Arc::clone(beside))?,
-            None => Self::over(open_reader(&self.path, READER_CACHE_KIB)?, &self.path),
-        }))
-    }
-
-    fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError> {
-        let read = || {
-            self.connection
-                .prepare("SELECT id, version, operations FROM intent ORDER BY id")?
-                .query_map([], |row| {
-                    let operations = operations::from_bytes(row.get(1)?, row.get_ref(2)?.as_bytes()?);
-                    Ok((IntentId(row.get(0)?), operations.map_err(|error| row::unreadable(2, error))?))
-                })?
-                .collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(|source| self.error(source))
-    }
-
-    fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError> {
-        changes::first(&self.connection, limit).map_err(|source| self.error(source))
-    }
-}
-
-impl CopyState for SqliteState {}
 
 #[cfg(test)]
 mod tests;

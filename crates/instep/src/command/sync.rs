@@ -121,6 +121,9 @@ pub(crate) struct SyncCommand {
     /// Add another Source to the copy
     #[arg(long, help_heading = CHECKING, hide_short_help = true)]
     add_source: bool,
+    /// Keep the state of the copy in PostgreSQL: postgres://USER@HOST/DATABASE [default: where it is; a new one in the folder]
+    #[arg(long, value_name = "URL", help_heading = CHECKING, hide_short_help = true)]
+    state: Option<String>,
     /// Digests to verify: strongest or all
     #[arg(long, default_value = "strongest", value_name = "WHICH", help_heading = CHECKING, hide_short_help = true)]
     verify: Verify,
@@ -243,6 +246,7 @@ impl SyncCommand {
             );
         }
         options.store = self.store;
+        options.state = self.state;
         options.dry_run = self.dry_run;
         options.delete = self.delete;
         options.max_delete = self.max_delete.unwrap_or_default();

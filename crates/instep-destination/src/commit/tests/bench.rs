@@ -38,7 +38,7 @@ pub(super) fn open_folder(path: &Path) -> Copy {
 }
 
 pub(super) fn open(store: Arc<dyn Store>, state: &Path, hook: Option<StepHook>) -> Copy {
-    let mut state = StatePlace::File(state.to_owned()).open().unwrap();
+    let mut state = StatePlace::open_file(state).unwrap();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     let (mut committer, recovered) =
         Committer::open(Arc::clone(&store), state, CommitOptions::new()).unwrap();

@@ -54,7 +54,7 @@ impl Listener {
 }
 
 fn open(store: &MemoryStore, state: &Path, hook: Option<StepHook>, listener: &Arc<Listener>) -> Copy {
-    let mut state = StatePlace::File(state.to_owned()).open().unwrap();
+    let mut state = StatePlace::open_file(state).unwrap();
     state.record_changes();
     let set = state.set("http://h/capabilitylist.xml").unwrap();
     let store: Arc<dyn Store> = Arc::new(store.clone());

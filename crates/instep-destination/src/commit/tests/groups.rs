@@ -150,10 +150,10 @@ fn an_adopted_file_is_held_as_it_is() {
 fn a_state_of_a_newer_version_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("state.sqlite");
-    drop(StatePlace::File(path.clone()).open().unwrap());
+    drop(StatePlace::open_file(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(
-        StatePlace::File(path.clone()).open(),
+        StatePlace::open_file(&path),
         Err(StateError::Database(DatabaseError::Newer { found: 99, .. }))
     ));
     let version: u32 = rusqlite::Connection::open(&path)
@@ -182,7 +182,7 @@ fn what_is_held_outlives_a_change_of_form_and_a_copy_of_before_is_kept() {
     )
     .unwrap();
     drop(old);
-    let state = StatePlace::File(path.clone()).open().unwrap();
+    let state = StatePlace::open_file(&path).unwrap();
     assert_eq!(state.held("http://h/a").unwrap().unwrap().path.as_str(), "a");
     let before = rusqlite::Connection::open(dir.path().join("state.sqlite.v3")).unwrap();
     let left: u32 = before.query_row("SELECT COUNT(*) FROM intent", [], |row| row.get(0)).unwrap();
@@ -208,7 +208,7 @@ fn d35_a_copy_without_any_file_is_taken_up_only_when_that_is_meant() {
     drop(copy);
     std::fs::remove_dir_all(dir.path().join("d")).unwrap();
     let store = FolderStore::open(dir.path(), FolderOptions::new()).unwrap();
-    let state = || StatePlace::File(dir.path().join(".instep/state.sqlite")).open().unwrap();
+    let state = || StatePlace::open_file(&dir.path().join(".instep/state.sqlite")).unwrap();
     let store: Arc<dyn Store> = Arc::new(store);
     let refused = Committer::open(Arc::clone(&store), state(), CommitOptions::new()).map(|_| ());
     assert!(matches!(refused, Err(CommitError::Store(StoreError::NotTheCopy { .. }))), "{refused:?}");

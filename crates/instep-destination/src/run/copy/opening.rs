@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use resourcesync::Uri;
 use tempfile::TempDir;
 
-use super::{LocalCopy, OWN, STATE, storage};
+use super::{LocalCopy, OWN, storage};
 use crate::{
     Error, Guard, SyncOptions,
     clock::now,
@@ -50,8 +50,8 @@ impl LocalCopy {
         let scratch = made.map_err(|source| StateError::Scratch { path: std::env::temp_dir(), source })?;
         let store = FolderStore::open_beside(&options.dir, scratch.path(), FolderOptions::new())?;
         let reader = match Self::is_at(&options.dir) {
-            true => Self::state_of(&options.dir).open_at_rest()?,
-            false => StatePlace::File(scratch.path().join(STATE)).open()?,
+            true => Self::place(options)?.open_at_rest()?,
+            false => StatePlace::of(scratch.path(), None)?.open(scratch.path())?,
         };
         let store = storage::of_copy(Arc::new(store), &*reader, options)?;
         if !options.repair && !reader.held_after(None, 1)?.is_empty() {
@@ -76,13 +76,17 @@ impl LocalCopy {
     /// Locks the folder, takes up what an earlier run left, and learns where resources lie.
     pub(crate) fn open(options: &SyncOptions) -> Result<Self, Error> {
         refuse_unknown_files(options)?;
+        let place = Self::place(options)?;
+        if !Self::is_at(&options.dir) {
+            place.probe()?;
+        }
         let mut folder = FolderOptions::new();
         folder.durability = options.durability;
         folder.backups.clone_from(&options.backup_dir);
         let folder = FolderStore::open(&options.dir, folder)?;
         let own = folder.own_folder();
         Actions::remove_leftovers(&own)?;
-        let mut state = StatePlace::File(own.join(STATE)).open()?;
+        let mut state = place.open(&own)?;
         let store = storage::of_copy_that_is_written(Arc::new(folder), &mut *state, options)?;
         if options.changes.is_some() {
             state.record_changes();
@@ -104,6 +108,11 @@ impl LocalCopy {
         let source = reader.source(&options.url)?;
         let (committer, run, plans, unfollowed) = (Some(committer), None, 0, Vec::new());
         Ok(Self { own, store, mapper, committer, reader, run, source, plans, unfollowed, scratch: None })
+    }
+
+    /// Returns the place of the state that a run uses.
+    fn place(options: &SyncOptions) -> Result<StatePlace, StateError> {
+        StatePlace::of(&Self::own_folder(&options.dir), options.state.as_deref())
     }
 
     /// Writes down that a run begins.

@@ -2,10 +2,10 @@
 
 use resourcesync::Change;
 
-use super::{Place, commit, known_of, path, place, remove, uri};
+use super::support::{TestPlace, commit, known_of, path, place, remove, uri};
 use crate::state::{HeldAt, Operation};
 
-pub(super) fn each_change_is_kept_in_order_until_it_is_taken(at: &Place) {
+pub(super) fn each_change_is_kept_in_order_until_it_is_taken(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     commit(&mut *state, &[place("unrecorded", set, false)]);
@@ -33,7 +33,7 @@ pub(super) fn each_change_is_kept_in_order_until_it_is_taken(at: &Place) {
     assert!(state.changes(10).unwrap()[0].sequence > found[3].sequence, "numbers are not given twice");
 }
 
-pub(super) fn a_change_has_what_was_held_when_it_was_made(at: &Place) {
+pub(super) fn a_change_has_what_was_held_when_it_was_made(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     state.record_changes();
@@ -57,7 +57,7 @@ pub(super) fn a_change_has_what_was_held_when_it_was_made(at: &Place) {
     }
 }
 
-pub(super) fn versions_and_moves_are_no_changes_of_a_deleted_resource(at: &Place) {
+pub(super) fn versions_and_moves_are_no_changes_of_a_deleted_resource(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("urn:instep:versions").unwrap();
     state.record_changes();

@@ -1,11 +1,11 @@
-//! What a copy follows: Sources, sets, documents, settings.
+//! The things that a copy follows: Sources, sets, documents, settings.
 
 use resourcesync::{Change, DateTime};
 
-use super::{Place, at as time, record, uri};
+use super::support::{TestPlace, at as time, record, uri};
 use crate::state::{Checkpoint, DocumentRecord, Ledger, PassedEntry, SetId, StateError};
 
-pub(super) fn a_set_keeps_its_number_under_another_name(at: &Place) {
+pub(super) fn a_set_keeps_its_number_under_another_name(at: &TestPlace) {
     let mut state = at.open();
     let [one, two] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
     assert_ne!(one, two);
@@ -20,7 +20,7 @@ pub(super) fn a_set_keeps_its_number_under_another_name(at: &Place) {
     assert_eq!(state.sets().unwrap(), names);
 }
 
-pub(super) fn a_copy_follows_as_many_sets_as_it_can_and_no_more(at: &Place) {
+pub(super) fn a_copy_follows_as_many_sets_as_it_can_and_no_more(at: &TestPlace) {
     let mut state = at.open();
     assert_eq!(state.free_set(1, "http://h/x").unwrap(), SetId(1));
     for number in 0..SetId::MOST {
@@ -32,7 +32,7 @@ pub(super) fn a_copy_follows_as_many_sets_as_it_can_and_no_more(at: &Place) {
     assert_eq!(state.set("http://h/7").unwrap(), SetId(7));
 }
 
-pub(super) fn a_checkpoint_comes_back_as_it_was_committed(at: &Place) {
+pub(super) fn a_checkpoint_comes_back_as_it_was_committed(at: &TestPlace) {
     let mut state = at.open();
     let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
     assert_eq!(state.checkpoint(set).unwrap(), None);
@@ -63,7 +63,7 @@ pub(super) fn a_checkpoint_comes_back_as_it_was_committed(at: &Place) {
     }
 }
 
-pub(super) fn documents_and_settings_are_replaced(at: &Place) {
+pub(super) fn documents_and_settings_are_replaced(at: &TestPlace) {
     let mut state = at.open();
     let mut document = DocumentRecord::new(uri("http://h/changelist.xml"));
     assert_eq!(state.document(&document.uri).unwrap(), None);
@@ -86,7 +86,7 @@ pub(super) fn documents_and_settings_are_replaced(at: &Place) {
     }
 }
 
-pub(super) fn urls_that_lead_to_the_same_sets_are_one_source(at: &Place) {
+pub(super) fn urls_that_lead_to_the_same_sets_are_one_source(at: &TestPlace) {
     let mut state = at.open();
     let [a, b, c] = ["http://a/l.xml", "http://b/l.xml", "http://c/l.xml"].map(|set| state.set(set).unwrap());
     let one = state.found_source("http://a/", &[a]).unwrap();

@@ -2,13 +2,13 @@
 
 use resourcesync::{Link, MediaType, Relation};
 
-use super::{Place, at as time, commit, known_of, names, path, place, record, remove, uri};
+use super::support::{TestPlace, at as time, commit, known_of, names, path, place, record, remove, uri};
 use crate::{
     plan::Desired,
     state::{Checkpoint, HeldAt, Ledger, Operation, Owed, ResourceMetadata, Waits},
 };
 
-pub(super) fn what_is_placed_is_held_with_all_that_is_known_of_it(at: &Place) {
+pub(super) fn what_is_placed_is_held_with_all_that_is_known_of_it(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     assert!(state.held_after(None, 1).unwrap().is_empty());
@@ -42,7 +42,7 @@ pub(super) fn what_is_placed_is_held_with_all_that_is_known_of_it(at: &Place) {
     assert_eq!(state.held_aside_at(&path("d/é")).unwrap(), Some(held));
 }
 
-pub(super) fn a_resource_that_is_placed_again_keeps_its_number_and_its_sets(at: &Place) {
+pub(super) fn a_resource_that_is_placed_again_keeps_its_number_and_its_sets(at: &TestPlace) {
     let mut state = at.open();
     let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
     commit(&mut *state, &[place("a", set, false)]);
@@ -58,7 +58,7 @@ pub(super) fn a_resource_that_is_placed_again_keeps_its_number_and_its_sets(at: 
     assert!(state.held("http://h/a").unwrap().unwrap().is_only_in(other));
 }
 
-pub(super) fn operations_are_taken_in_their_order(at: &Place) {
+pub(super) fn operations_are_taken_in_their_order(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     commit(&mut *state, &[place("a", set, false), place("b", set, false), place("c", set, false)]);
@@ -80,7 +80,7 @@ pub(super) fn operations_are_taken_in_their_order(at: &Place) {
     assert_eq!(state.held_aside_at(&path("a/%40body")).unwrap().unwrap().uri, uri("http://h/a"));
 }
 
-pub(super) fn an_intent_stays_until_its_group_is_committed(at: &Place) {
+pub(super) fn an_intent_stays_until_its_group_is_committed(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     state.set_waits(Waits::Disk).unwrap();
@@ -101,7 +101,7 @@ pub(super) fn an_intent_stays_until_its_group_is_committed(at: &Place) {
     assert_eq!(names(&*state), ["a"]);
 }
 
-pub(super) fn what_comes_with_a_group_is_committed_with_it(at: &Place) {
+pub(super) fn what_comes_with_a_group_is_committed_with_it(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     let placed = ["fresh", "linked", "lost", "same"].map(|name| place(name, set, false));
@@ -144,7 +144,7 @@ pub(super) fn what_comes_with_a_group_is_committed_with_it(at: &Place) {
     assert_eq!(state.owed_count().unwrap(), 1);
 }
 
-pub(super) fn a_group_of_many_thousands_is_one(at: &Place) {
+pub(super) fn a_group_of_many_thousands_is_one(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     let name = |number: usize| format!("{number:05}");
@@ -163,7 +163,7 @@ pub(super) fn a_group_of_many_thousands_is_one(at: &Place) {
     assert_eq!(names(&*state), ["04999"]);
 }
 
-pub(super) fn paths_that_look_alike_are_found_together(at: &Place) {
+pub(super) fn paths_that_look_alike_are_found_together(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     let named = |name: &str, to: &str| {

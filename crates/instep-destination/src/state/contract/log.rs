@@ -1,6 +1,6 @@
 //! The log of runs, and how far they came.
 
-use super::{Place, at as time, uri};
+use super::support::{TestPlace, at as time, uri};
 use crate::state::{CopyState, KEPT_RUNS, LoggedProblem, LoggedRun, ReachedPoint, RunId, SourceId};
 
 fn end(state: &mut dyn CopyState, id: RunId, exit_code: u8) -> (LoggedRun, Vec<LoggedProblem>) {
@@ -15,7 +15,7 @@ fn end(state: &mut dyn CopyState, id: RunId, exit_code: u8) -> (LoggedRun, Vec<L
     (run, problems)
 }
 
-pub(super) fn the_log_remembers_the_last_run_and_its_problems(at: &Place) {
+pub(super) fn the_log_remembers_the_last_run_and_its_problems(at: &TestPlace) {
     let mut state = at.open();
     state.begin_run(time(0), "baseline", None).unwrap();
     assert_eq!(state.last_ended_run(None).unwrap(), None);
@@ -38,7 +38,7 @@ fn two_sources(state: &mut dyn CopyState) -> [SourceId; 2] {
         .map(|(url, set)| state.found_source(url, &[set]).unwrap())
 }
 
-pub(super) fn b25_the_last_run_of_a_source_is_kept_however_often_another_is_run(at: &Place) {
+pub(super) fn b25_the_last_run_of_a_source_is_kept_however_often_another_is_run(at: &TestPlace) {
     let mut state = at.open();
     let [rare, often] = two_sources(&mut *state);
     for (source, times) in [(rare, 1), (often, 150)] {
@@ -53,7 +53,7 @@ pub(super) fn b25_the_last_run_of_a_source_is_kept_however_often_another_is_run(
     assert_eq!(state.last_ended_run(Some(often)).unwrap().unwrap().0.exit_code, Some(0));
 }
 
-pub(super) fn the_log_is_bounded_and_newest_first(at: &Place) {
+pub(super) fn the_log_is_bounded_and_newest_first(at: &TestPlace) {
     let mut state = at.open();
     for number in 0..KEPT_RUNS + 20 {
         let id = state.begin_run(time(number), "list", None).unwrap();
@@ -69,7 +69,7 @@ pub(super) fn the_log_is_bounded_and_newest_first(at: &Place) {
     assert_eq!(state.past_runs(1).unwrap()[0].ended, None);
 }
 
-pub(super) fn the_points_have_the_last_one_before_the_time_that_is_asked_for(at: &Place) {
+pub(super) fn the_points_have_the_last_one_before_the_time_that_is_asked_for(at: &TestPlace) {
     let mut state = at.open();
     assert_eq!(state.reached_since(time(0)).unwrap(), []);
     let point = |seconds| ReachedPoint { at: time(seconds), reached: time(seconds - 5) };

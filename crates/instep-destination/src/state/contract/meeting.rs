@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
 
-use super::{Place, commit, names, path, place, uri};
+use super::support::{TestPlace, commit, names, path, place, uri};
 use crate::{
     plan::Desired,
     state::{CopyState, Marks, Operation, SetId},
@@ -45,7 +45,7 @@ fn surplus(state: &dyn CopyState, set: SetId, marks: &Marks, page: usize) -> Vec
     }
 }
 
-pub(super) fn each_wanted_resource_meets_what_is_held_of_it_and_the_rest_is_surplus(at: &Place) {
+pub(super) fn each_wanted_resource_meets_what_is_held_of_it_and_the_rest_is_surplus(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     for seed in 0..12 {
@@ -70,12 +70,12 @@ pub(super) fn each_wanted_resource_meets_what_is_held_of_it_and_the_rest_is_surp
         let expected: Vec<_> = held.difference(&named).map(|number| name(*number)).collect();
         let page = random.random_range(1..400);
         assert_eq!(surplus(&*state, set, &marks, page), expected, "seed {seed}");
-        let removals: Vec<_> = held.iter().map(|number| super::remove(&name(*number))).collect();
+        let removals: Vec<_> = held.iter().map(|number| super::support::remove(&name(*number))).collect();
         commit(&mut *state, &removals);
     }
 }
 
-pub(super) fn what_is_committed_during_the_run_is_no_surplus(at: &Place) {
+pub(super) fn what_is_committed_during_the_run_is_no_surplus(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     commit(&mut *state, &[place("old", set, false)]);
@@ -85,7 +85,7 @@ pub(super) fn what_is_committed_during_the_run_is_no_surplus(at: &Place) {
     assert_eq!(surplus(&*state, set, &Marks::none(), 10), ["new", "old"]);
 }
 
-pub(super) fn a_resource_that_another_set_lists_joins_it(at: &Place) {
+pub(super) fn a_resource_that_another_set_lists_joins_it(at: &TestPlace) {
     let mut state = at.open();
     let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
     hold(&mut *state, set, &(0..3).collect());
@@ -101,7 +101,7 @@ pub(super) fn a_resource_that_another_set_lists_joins_it(at: &Place) {
     assert_eq!(named_before, 2);
 }
 
-pub(super) fn uris_and_paths_are_in_the_order_of_their_bytes(at: &Place) {
+pub(super) fn uris_and_paths_are_in_the_order_of_their_bytes(at: &TestPlace) {
     const IN_ORDER: [&str; 8] = ["A", "Z", "_", "a", "a-b", "a.b", "ab", "~"];
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
@@ -127,7 +127,7 @@ pub(super) fn uris_and_paths_are_in_the_order_of_their_bytes(at: &Place) {
     assert_eq!(paths, ["A", "B", "a", "a b", "a-b", "z", "Ä"]);
 }
 
-pub(super) fn a_few_of_many_are_met_without_the_rest(at: &Place) {
+pub(super) fn a_few_of_many_are_met_without_the_rest(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     let held: BTreeSet<u32> = (0..9_000).map(|number| number * 2).collect();
@@ -142,7 +142,7 @@ pub(super) fn a_few_of_many_are_met_without_the_rest(at: &Place) {
     assert_eq!(met(&*state, set, &mut marks, &mut []), []);
 }
 
-pub(super) fn a_reader_sees_what_is_committed_while_the_writer_goes_on(at: &Place) {
+pub(super) fn a_reader_sees_what_is_committed_while_the_writer_goes_on(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     let reader = state.reader().unwrap();

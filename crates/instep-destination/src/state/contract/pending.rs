@@ -1,6 +1,6 @@
-//! What is pending, and deletions that are kept.
+//! Pending retries, and deletions that are kept.
 
-use super::{Place, at as time, commit, known_of, place, record, uri};
+use super::support::{TestPlace, at as time, commit, known_of, place, record, uri};
 use crate::{
     plan::{Desired, DesiredPresence, Retrieval},
     state::{Ledger, Owed},
@@ -10,7 +10,7 @@ fn owed(name: &str, why: &str) -> Owed {
     Owed::new(Desired::new(uri(&format!("http://h/{name}"))), why.to_owned())
 }
 
-pub(super) fn what_is_owed_is_owed_by_each_set_apart(at: &Place) {
+pub(super) fn what_is_owed_is_owed_by_each_set_apart(at: &TestPlace) {
     let mut state = at.open();
     let [one, two] = ["http://a/l.xml", "http://b/l.xml"].map(|name| state.set(name).unwrap());
     let sources =
@@ -35,7 +35,7 @@ pub(super) fn what_is_owed_is_owed_by_each_set_apart(at: &Place) {
     assert_eq!((state.owed_of(sources[0]).unwrap(), state.owed_of(sources[1]).unwrap()), (0, 1));
 }
 
-pub(super) fn what_is_owed_comes_back_as_it_was_and_goes_when_its_resource_comes(at: &Place) {
+pub(super) fn what_is_owed_comes_back_as_it_was_and_goes_when_its_resource_comes(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     let mut desired = Desired::new(uri("http://h/a"));
@@ -63,7 +63,7 @@ pub(super) fn what_is_owed_comes_back_as_it_was_and_goes_when_its_resource_comes
     assert_eq!(state.owed_after(set, None, 10).unwrap(), all[1..]);
 }
 
-pub(super) fn pending_retries_come_in_pages(at: &Place) {
+pub(super) fn pending_retries_come_in_pages(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     let mut ledger = Ledger::default();
@@ -84,7 +84,7 @@ pub(super) fn pending_retries_come_in_pages(at: &Place) {
     assert_eq!(count, 2_500);
 }
 
-pub(super) fn deletions_are_kept_until_a_later_inventory(at: &Place) {
+pub(super) fn deletions_are_kept_until_a_later_inventory(at: &TestPlace) {
     let mut state = at.open();
     let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
     assert!(!state.keeps_deletions(set).unwrap());

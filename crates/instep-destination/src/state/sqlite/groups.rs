@@ -6,7 +6,7 @@ use instep_store::database::BUSY_TIMEOUT;
 use resourcesync::{Change, DateTime, Uri};
 use rusqlite::{Connection, params};
 
-use super::{SqliteState, changes, followed, held, packs, pending, row};
+use super::{SqliteState, changes, followed, held, held_row, packs, pending, row};
 use crate::{
     records::operations,
     state::{IntentId, Ledger, Operation, SetId, StateError, Waits, WriteGroups},
@@ -106,20 +106,12 @@ impl WriteGroups for SqliteState {
     }
 }
 
-pub(super) fn next_id(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.query_row(
-        "SELECT COALESCE((SELECT value FROM counter WHERE name = 'next_id'), 1)",
-        [],
-        |row| row.get(0),
-    )
-}
-
 fn take_operations(
     connection: &Connection,
     done: &[&[Operation]],
     records_changes: bool,
 ) -> rusqlite::Result<()> {
-    let mut id = next_id(connection)?;
+    let mut id = held_row::next_id(connection)?;
     let mut rows = held::Putting::into(connection)?;
     // Mostly nothing is owed, and asking once spares a statement for each resource.
     let has_debts = connection.query_row("SELECT EXISTS (SELECT 1 FROM owed)", [], |row| row.get(0))?;

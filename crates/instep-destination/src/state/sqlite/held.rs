@@ -5,7 +5,11 @@ use std::collections::VecDeque;
 use resourcesync::{Link, Uri};
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, params};
 
-use super::{SqliteState, meet, packs, row};
+use super::{
+    SqliteState,
+    held_row::{COLUMNS, next_id, path, place, read},
+    meet, packs, row,
+};
 use crate::{
     map::CopyPath,
     plan::Desired,
@@ -13,42 +17,6 @@ use crate::{
         HeldFile, HeldResource, Marks, Meet, Meeting, ReadHeld, ResourceMetadata, SetId, StateError, codec,
     },
 };
-
-/// The place of the bytes as one column, NULL for all but those in objects: a row of a folder is read as fast as ever.
-macro_rules! place {
-    () => {
-        "CASE WHEN pack IS NOT NULL THEN
-         \"offset\" || ' ' || packed || ' ' || (SELECT p.key FROM pack AS p WHERE p.id = held.pack) END"
-    };
-}
-
-/// The columns of [`read`], after the URI.
-pub(super) const COLUMNS: &str = concat!(
-    "uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, racy, ",
-    place!()
-);
-
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<HeldResource> {
-    read_with(row, row::uri(row, 0)?)
-}
-
-pub(super) fn read_with(row: &Row<'_>, uri: Uri) -> rusqlite::Result<HeldResource> {
-    Ok(HeldResource {
-        uri,
-        id: row.get(1)?,
-        sets: row.get(2)?,
-        metadata: row::metadata(row, 3)?,
-        path: path(row, 10)?,
-        place: packs::place(row, 12)?,
-        is_racy: row.get(11)?,
-    })
-}
-
-fn path(row: &Row<'_>, column: usize) -> rusqlite::Result<CopyPath> {
-    let path = row.get_ref(column)?.as_str()?;
-    let outside = || row::unreadable(column, std::io::Error::other(format!("{path:?} is no path of a copy")));
-    CopyPath::from_state(path).ok_or_else(outside)
-}
 
 impl ReadHeld for SqliteState {
     fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError> {
@@ -151,7 +119,7 @@ impl ReadHeld for SqliteState {
     }
 
     fn marks(&self) -> Result<Marks, StateError> {
-        Ok(Marks::before(self.next_id().map_err(|source| self.error(source))?))
+        Ok(Marks::before(next_id(&self.connection).map_err(|source| self.error(source))?))
     }
 
     fn meet(

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension as _, Row};
 
 use super::{SqliteState, row};
 use crate::{
-    history::{PastRun, RunProblem},
+    report::{PastRun, RunProblem},
     state::{LoggedProblem, LoggedRun, MINUTE, ReachedPoint, ReadLog, RunId, SourceId, StateError},
 };
 

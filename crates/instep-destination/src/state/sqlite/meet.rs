@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use resourcesync::Uri;
 use rusqlite::{Connection, Rows};
 
-use super::held;
+use super::held_row;
 use crate::{
     plan::Desired,
     state::{HeldResource, Marks, Meeting, SetId},
@@ -22,7 +22,7 @@ pub(super) fn meet(
 ) -> rusqlite::Result<Vec<Uri>> {
     // Documents are in any order; one walk over both sides needs the order of the rows.
     part.sort_by(|a, b| a.uri.cmp(&b.uri));
-    let sql = format!("SELECT {} FROM held WHERE uri >= ?1 ORDER BY uri", held::COLUMNS);
+    let sql = format!("SELECT {} FROM held WHERE uri >= ?1 ORDER BY uri", held_row::COLUMNS);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rest = &part[..];
     while let Some(next) = rest.first() {
@@ -45,7 +45,7 @@ fn walk<'p>(
             match uri.cmp(desired.uri.as_str()) {
                 Ordering::Less => break,
                 Ordering::Equal => {
-                    let held = held::read_with(row, desired.uri.clone())?;
+                    let held = held_row::read_with(row, desired.uri.clone())?;
                     meeting.met(desired, &held);
                     passed = 0;
                 }
@@ -70,14 +70,15 @@ pub(super) fn surplus_after(
     after: Option<&str>,
     limit: usize,
 ) -> rusqlite::Result<Vec<HeldResource>> {
-    let sql = format!("SELECT {} FROM held WHERE uri > ?1 AND sets & ?2 <> 0 ORDER BY uri", held::COLUMNS);
+    let sql =
+        format!("SELECT {} FROM held WHERE uri > ?1 AND sets & ?2 <> 0 ORDER BY uri", held_row::COLUMNS);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query((after.unwrap_or_default(), set.mask()))?;
     let mut surplus = Vec::new();
     while let Some(row) = rows.next()? {
         // Marks are bits in memory, so the rows are filtered here and not by SQL.
         if !marks.has(row.get(1)?) {
-            surplus.push(held::read(row)?);
+            surplus.push(held_row::read(row)?);
         }
         if surplus.len() == limit {
             break;

@@ -10,7 +10,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::{SqliteState, row};
 use crate::{
     map::CopyPath,
-    state::{HeldAt, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks},
+    state::{
+        HeldAt, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks,
+        codec::place_from_text,
+    },
 };
 
 impl ReadPacks for SqliteState {
@@ -97,15 +100,11 @@ impl SqliteState {
     }
 }
 
-/// Returns the place of the bytes in a column that the state made: offset, length and key.
+/// Returns the place of the bytes in a column that the state made.
 pub(super) fn place(from: &Row<'_>, column: usize) -> rusqlite::Result<HeldAt> {
     let Some(text) = row::text(from, column)? else { return Ok(HeldAt::Path) };
-    let mut parts = text.splitn(3, ' ');
-    let mut number = || parts.next()?.parse().ok();
-    match (number(), number(), parts.next()) {
-        (Some(offset), Some(length), Some(key)) => Ok(HeldAt::Object { key: key.into(), offset, length }),
-        _ => Err(row::unreadable(column, std::io::Error::other(format!("{text:?} is no place")))),
-    }
+    let damaged = || row::unreadable(column, std::io::Error::other(format!("{text:?} is no place")));
+    place_from_text(text).ok_or_else(damaged)
 }
 
 /// Notes that the bytes of a resource, if it is held, are wanted no more: another version takes their place, or none.

@@ -1,4 +1,4 @@
-//! What is pending: owed entries, and deletions that changes named, kept until an inventory is applied that is later than
+//! Pending retries: owed entries, and deletions that changes named, kept until an inventory is applied that is later than
 //! they are: one that is older names what is gone, and the lists that said so may be gone as well.
 
 use resourcesync::{Change, DateTime, Uri};
@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension as _, named_params};
 
 use super::{SqliteState, row};
 use crate::{
-    history::PendingRetry,
     plan::{Desired, DesiredPresence},
+    report::PendingRetry,
     state::{Owed, ReadPending, SetId, SourceId, StateError, codec},
 };
 

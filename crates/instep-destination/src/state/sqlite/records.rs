@@ -1,4 +1,4 @@
-//! What belongs to no group: sets, Sources, settings and the log.
+//! Records that belong to no group: sets, Sources, settings and the log.
 
 use resourcesync::{DateTime, Uri};
 

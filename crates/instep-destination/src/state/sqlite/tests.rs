@@ -23,7 +23,7 @@ fn open(version: &str) -> (Box<dyn CopyState>, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state.sqlite");
     fs::copy(golden, &path).unwrap();
-    (StatePlace::File(path.clone()).open().unwrap(), folder)
+    (StatePlace::open_file(&path).unwrap(), folder)
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! The state in a database of PostgreSQL, beside those of other copies.
+//!
+//! Readers share a connection, since each reads with single statements; who writes has one of its own. A server that
+//! restarts or fails over makes a run wait: it goes on with a new connection, and a transaction whose answer was lost is
+//! recognised by its number (`writer.rs`).
+
+mod address;
+mod changes;
+mod error;
+mod followed;
+mod groups;
+mod held;
+mod held_row;
+mod lease;
+mod link;
+mod log;
+mod meet;
+mod packs;
+mod pending;
+mod records;
+mod row;
+mod schema;
+mod tls;
+mod waiting;
+mod writer;
+
+use std::sync::Arc;
+
+use super::{CopyState, IntentId, Operation, ReadState, StateError};
+use crate::{changes::CopyChange, records::operations};
+use address::Address;
+use error::EngineFault;
+pub(crate) use error::PostgresError;
+use lease::{Claimant, WriteLease};
+use link::{ServerLink, Session, Values};
+use writer::CopyWriter;
+
+/// The most bytes of a URI: an index takes a third of a page, which is 2,704 bytes with the other columns.
+const LONGEST_URI: usize = 2_600;
+
+/// A copy in a database.
+#[derive(Clone, Debug)]
+pub(crate) struct DatabaseCopy {
+    address: Address,
+    /// The name of the copy among those of the database.
+    name: String,
+    claimant: Claimant,
+}
+
+impl DatabaseCopy {
+    /// Reads the URL of a state. The name is that of the copy unless the URL has one; the folder is a name that no other
+    /// folder of a copy has.
+    ///
+    /// # Errors
+    /// If it is no URL of PostgreSQL.
+    pub(crate) fn at(url: &str, name: &str, folder: &str) -> Result<Self, PostgresError> {
+        let address = Address::parse(url)?;
+        let name = address.copy.clone().unwrap_or_else(|| name.to_owned());
+        let holder = format!("process {} on {}", std::process::id(), host());
+        let claimant = Claimant { holder, folder: folder.to_owned() };
+        Ok(Self { address, name, claimant })
+    }
+
+    /// Returns the URL without a password, and the name of the copy: what leads to the state again.
+    pub(crate) fn remembered(&self) -> (&str, &str) {
+        (&self.address.shown, &self.name)
+    }
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The state of one copy in a database.
+#[derive(Debug)]
+pub(crate) struct PostgresState {
+    link: Arc<ServerLink>,
+    copy: i64,
+    /// `None` for one that is only read.
+    writer: Option<CopyWriter>,
+    records_changes: bool,
+}
+
+impl PostgresState {
+    /// Opens or makes the state to write it, bringing older tables up to date.
+    ///
+    /// # Errors
+    /// If the tables are newer or something else's, another run writes the state, or the server refuses or fails.
+    pub(crate) fn open(copy: &DatabaseCopy) -> Result<Self, StateError> {
+        let link = Arc::new(ServerLink::new(copy.address.clone()));
+        let session = link.session()?;
+        schema::migrate(&session, &copy.address)?;
+        let id = || {
+            // An update of nothing, so that the row comes back whether it was there or not.
+            let sql = "INSERT INTO copy (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id";
+            Ok(session.one(sql, &[&copy.name])?.try_get::<_, i64>(0)?)
+        };
+        let id = id().map_err(|fault| link.error(fault))?;
+        let writing = Arc::new(ServerLink::new(copy.address.clone()));
+        let lease = WriteLease::take(&writing, id, &copy.claimant)?;
+        Ok(Self { link, copy: id, writer: Some(CopyWriter::new(writing, id, lease)), records_changes: false })
+    }
+
+    /// Checks that the server answers, and that its tables can be used; nothing is made.
+    ///
+    /// # Errors
+    /// If not.
+    pub(crate) fn probe(copy: &DatabaseCopy) -> Result<(), PostgresError> {
+        schema::probe(&Session::open(&copy.address)?, &copy.address)
+    }
+
+    /// Opens the state only to read it, also beside a run.
+    ///
+    /// # Errors
+    /// If there is none, the tables are of another version, or the server refuses or fails.
+    pub(crate) fn open_beside(copy: &DatabaseCopy) -> Result<Self, StateError> {
+        let link = Arc::new(ServerLink::new(copy.address.clone()));
+        let session = link.session()?;
+        schema::check(&session, &copy.address)?;
+        let found = session.optional("SELECT id FROM copy WHERE name = $1", &[&copy.name]);
+        let found = found.and_then(|row| Ok(row.map(|row| row.try_get::<_, i64>(0)).transpose()?));
+        let missing = || PostgresError::Missing { place: copy.address.shown.clone() };
+        let id = found.map_err(|fault| link.error(fault))?.ok_or_else(missing)?;
+        Ok(Self { link, copy: id, writer: None, records_changes: false })
+    }
+
+    fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, StateError> {
+        self.link.read(work)
+    }
+
+    fn count(&self, sql: &str, values: &Values<'_>) -> Result<u64, StateError> {
+        self.read(|session| row::count(&session.one(sql, values)?, 0))
+    }
+
+    fn is(&self, sql: &str, values: &Values<'_>) -> Result<bool, StateError> {
+        self.read(|session| Ok(session.one(sql, values)?.try_get(0)?))
+    }
+
+    fn write<T>(&mut self, work: impl Fn(&Session, i64) -> Result<T, EngineFault>) -> Result<T, StateError> {
+        let copy = self.copy;
+        match &mut self.writer {
+            Some(writer) => writer.write(|session| work(session, copy)),
+            None => Err(PostgresError::Damaged {
+                place: self.link.address.shown.clone(),
+                what: "it was opened to be read".to_owned(),
+            }
+            .into()),
+        }
+    }
+}
+
+impl ReadState for PostgresState {
+    fn place(&self) -> String {
+        self.link.address.shown.clone()
+    }
+
+    fn longest_uri(&self) -> Option<usize> {
+        Some(LONGEST_URI)
+    }
+
+    fn reader(&self) -> Result<Box<dyn ReadState>, StateError> {
+        let link = Arc::clone(&self.link);
+        Ok(Box::new(Self { link, copy: self.copy, writer: None, records_changes: false }))
+    }
+
+    fn intents(&self) -> Result<Vec<(IntentId, Vec<Operation>)>, StateError> {
+        let sql = "SELECT id, version, operations FROM intent WHERE copy = $1 ORDER BY id";
+        self.read(|session| {
+            let read = |row: &tokio_postgres::Row| {
+                let version = u32::try_from(row.try_get::<_, i64>(1)?).map_err(row::value)?;
+                let operations = operations::from_bytes(version, row.try_get(2)?).map_err(row::value)?;
+                Ok((IntentId(row.try_get(0)?), operations))
+            };
+            session.query(sql, &[&self.copy])?.iter().map(read).collect()
+        })
+    }
+
+    fn changes(&self, limit: usize) -> Result<Vec<CopyChange>, StateError> {
+        self.read(|session| changes::first(session, self.copy, limit))
+    }
+}
+
+impl CopyState for PostgresState {}
+
+#[cfg(test)]
+mod tests;

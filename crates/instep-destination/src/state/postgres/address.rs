@@ -1,0 +1,228 @@
+//! The URL of a state: the server, the login, and which schema of the database has the tables.
+//!
+//! A URL can say what libpq understands, with `schema` for the schema (`instep` unless given) and `copy` for the
+//! name of the copy. A password need not be in it: `PGPASSWORD` and the password file of libpq are asked.
+
+use std::{env, fmt, fs, path::PathBuf, time::Duration};
+
+use tokio_postgres::{Config, config::SslMode};
+use url::Url;
+
+use super::error::PostgresError;
+
+/// The schema whose tables are used unless the URL names one.
+const SCHEMA: &str = "instep";
+
+/// The longest name of a schema.
+const LONGEST_SCHEMA: usize = 63;
+
+/// The time after which a server that does not answer counts as lost, also within a connection.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The certificates that a connection accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// The connection is not encrypted.
+    Plain,
+    /// Encrypted where the mode of the connection says so; whoever answers is believed, as libpq does.
+    Anyone,
+    /// Encrypted, and the certificate is that of the host. `None` trusts the authorities of the system.
+    Verified(Option<PathBuf>),
+}
+
+/// A server and what of it is used.
+#[derive(Clone)]
+pub(super) struct Address {
+    pub(super) config: Config,
+    pub(super) trust: Trust,
+    pub(super) schema: String,
+    /// The name of the copy, if the URL has one.
+    pub(super) copy: Option<String>,
+    /// The URL without its password.
+    pub(super) shown: String,
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl Address {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// If it is none of PostgreSQL, or asks for something that is not known.
+    pub(super) fn parse(text: &str) -> Result<Self, PostgresError> {
+        let fault = |what: String| PostgresError::Url { what };
+        let mut url = Url::parse(text).map_err(|error| fault(error.to_string()))?;
+        if !matches!(url.scheme(), "postgres" | "postgresql") {
+            return Err(fault(format!("it begins with {:?}, not with \"postgres://\"", url.scheme())));
+        }
+        let given: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+        let (mut schema, mut copy, mut mode, mut roots, mut passfile) =
+            (SCHEMA.to_owned(), None, None, None, None);
+        let mut rest = Vec::new();
+        for (name, value) in given {
+            match name.as_str() {
+                "schema" => schema = value,
+                "copy" => copy = Some(value),
+                "sslmode" => mode = Some(value),
+                "sslrootcert" => roots = Some(PathBuf::from(value)),
+                "passfile" => passfile = Some(PathBuf::from(value)),
+                _ => rest.push((name, value)),
+            }
+        }
+        if schema.is_empty()
+            || schema.contains('\0')
+            || schema.len() > LONGEST_SCHEMA
+            || copy.as_ref().is_some_and(String::is_empty)
+        {
+            return Err(fault(format!(
+                "a schema and a copy need a name, that of a schema of at most {LONGEST_SCHEMA} bytes"
+            )));
+        }
+        let shown = shown(&url, &schema, mode.as_deref(), &rest)?;
+        url.set_query(None);
+        if !rest.is_empty() {
+            url.query_pairs_mut().extend_pairs(rest);
+        }
+        // The text of the error may have the parameter, never the password.
+        let mut config: Config = url.as_str().parse().map_err(|error: tokio_postgres::Error| {
+            fault(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
+        })?;
+        let trust = trust(mode.as_deref(), roots, &mut config).map_err(fault)?;
+        if config.get_password().is_none()
+            && let Some(password) = password(&config, passfile)
+        {
+            config.password(password);
+        }
+        config.application_name("instep").connect_timeout(TIMEOUT).tcp_user_timeout(TIMEOUT * 2);
+        config.keepalives_idle(TIMEOUT).keepalives_interval(TIMEOUT / 3).keepalives_retries(3);
+        Ok(Self { config, trust, schema, copy, shown })
+    }
+}
+
+/// Returns a URL without password and without the defaults.
+fn shown(
+    url: &Url,
+    schema: &str,
+    mode: Option<&str>,
+    rest: &[(String, String)],
+) -> Result<String, PostgresError> {
+    let mut shown = url.clone();
+    if url.password().is_some() && shown.set_password(None).is_err() {
+        return Err(PostgresError::Url { what: "it has a password and no host".to_owned() });
+    }
+    shown.set_query(None);
+    let kept = rest.iter().filter(|(name, _)| name != "password");
+    let mut kept: Vec<(&str, &str)> = kept.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    kept.extend((schema != SCHEMA).then_some(("schema", schema)));
+    kept.extend(mode.map(|mode| ("sslmode", mode)));
+    if !kept.is_empty() {
+        shown.query_pairs_mut().extend_pairs(kept);
+    }
+    Ok(shown.into())
+}
+
+fn trust(mode: Option<&str>, roots: Option<PathBuf>, config: &mut Config) -> Result<Trust, String> {
+    let (ssl, trust) = match mode.unwrap_or("prefer") {
+        "disable" => (SslMode::Disable, Trust::Plain),
+        "prefer" => (SslMode::Prefer, Trust::Anyone),
+        // As in libpq: whoever gives authorities wants them asked.
+        "require" if roots.is_none() => (SslMode::Require, Trust::Anyone),
+        "require" | "verify-full" => (SslMode::Require, Trust::Verified(roots)),
+        other => {
+            return Err(format!("sslmode={other} is not known: use disable, prefer, require or verify-full"));
+        }
+    };
+    config.ssl_mode(ssl);
+    Ok(trust)
+}
+
+/// Returns the password of the environment, or that of the password file of libpq.
+fn password(config: &Config, passfile: Option<PathBuf>) -> Option<String> {
+    if let Some(password) = env::var("PGPASSWORD").ok().filter(|password| !password.is_empty()) {
+        return Some(password);
+    }
+    let home = || Some(PathBuf::from(env::var_os("HOME")?).join(".pgpass"));
+    let file = passfile.or_else(|| env::var_os("PGPASSFILE").map(PathBuf::from)).or_else(home)?;
+    let text = fs::read_to_string(file).ok()?;
+    let host = config.get_hosts().first().map_or_else(
+        || "localhost".to_owned(),
+        |host| match host {
+            tokio_postgres::config::Host::Tcp(host) => host.clone(),
+            // As in libpq: a socket is the local host.
+            tokio_postgres::config::Host::Unix(_) => "localhost".to_owned(),
+        },
+    );
+    let port = config.get_ports().first().copied().unwrap_or(5_432).to_string();
+    let user = config.get_user().unwrap_or_default();
+    let database = config.get_dbname().unwrap_or(user);
+    text.lines().find_map(|line| password_in(line, [&host, &port, database, user]))
+}
+
+/// Returns the password of a line of a password file, if the line is about a login.
+fn password_in(line: &str, login: [&str; 4]) -> Option<String> {
+    if line.starts_with('#') {
+        return None;
+    }
+    let mut fields = vec![String::new()];
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            // The password is the rest.
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            '\\' => fields.last_mut()?.extend(characters.next()),
+            character => fields.last_mut()?.push(character),
+        }
+    }
+    let password = (fields.len() == 5).then(|| fields.pop()).flatten()?;
+    let fits = fields.iter().zip(login).all(|(field, value)| field == "*" || field == value);
+    fits.then_some(password)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, Trust, password_in};
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for url in [
+            "postgres://me:secret@db.example/copies?schema=mirror&sslmode=require",
+            "postgresql://me@db.example/copies?password=secret&connect_timeout=3",
+        ] {
+            let address = Address::parse(url).unwrap();
+            assert_eq!(address.config.get_password(), Some(&b"secret"[..]));
+            assert!(!format!("{address:?}").contains("secret"), "{address:?}");
+            assert!(address.shown.starts_with("postgres"));
+        }
+        for url in
+            ["postgres://me:secret@h/d?sslmode=maybe", "postgres://me:secret@h:x/d", "mysql://me:secret@h/d"]
+        {
+            let refused = Address::parse(url).unwrap_err().to_string();
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_a_url_of_the_same_state() {
+        let address = Address::parse("postgres://me:x@h:5433/d?schema=s&copy=c&sslmode=verify-full").unwrap();
+        assert_eq!((address.schema.as_str(), address.copy.as_deref()), ("s", Some("c")));
+        assert_eq!(address.trust, Trust::Verified(None));
+        let again = Address::parse(&address.shown).unwrap();
+        assert_eq!((again.schema, again.trust), (address.schema, address.trust));
+        assert_eq!(again.config.get_ports(), [5_433]);
+        assert_eq!(Address::parse("postgres://me@h/d").unwrap().schema, "instep");
+    }
+
+    #[test]
+    fn a_line_of_the_password_file_is_read_as_libpq_reads_it() {
+        let login = ["h", "5432", "d", "me"];
+        assert_eq!(password_in("h:5432:d:me:one", login).as_deref(), Some("one"));
+        assert_eq!(password_in("*:*:*:me:a\\:b:c", login).as_deref(), Some("a:b:c"));
+        for other in ["# h:5432:d:me:one", "h:5432:other:me:one", "h:5432:d:me", ""] {
+            assert_eq!(password_in(other, login), None, "{other}");
+        }
+    }
+}

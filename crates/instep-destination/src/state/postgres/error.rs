@@ -1,0 +1,163 @@
+//! Reasons why a state in PostgreSQL cannot be used. No message has the password: it is in none of the values.
+
+use std::{error::Error as _, io};
+
+use tokio_postgres::error::SqlState;
+
+/// A state in PostgreSQL that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PostgresError {
+    /// The URL is none of a state.
+    #[error("Not the URL of a state in PostgreSQL: {what}")]
+    Url {
+        /// The fault.
+        what: String,
+    },
+    /// The server cannot be reached, or does not answer any more.
+    #[error("Cannot reach the state {place}")]
+    Unreachable {
+        /// The state.
+        place: String,
+        /// The reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The server refuses: user, password, database or permission.
+    #[error("The server of the state {place} refuses: {what}")]
+    Denied {
+        /// The state.
+        place: String,
+        /// The server's words.
+        what: String,
+    },
+    /// The schema has tables of something else.
+    #[error("The schema {schema:?} of {place} holds tables that are no state of instep")]
+    Foreign {
+        /// The state.
+        place: String,
+        /// The schema.
+        schema: String,
+    },
+    /// The tables are of a newer version (exit code 10).
+    #[error("The state {place} has version {found}; this program knows versions up to {known}")]
+    Newer {
+        /// The state.
+        place: String,
+        /// Its version.
+        found: u32,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// The server has no state of the copy.
+    #[error("There is no state of this copy in {place}")]
+    Missing {
+        /// The state.
+        place: String,
+    },
+    /// Another run writes the state (exit code 7).
+    #[error("The state {place} is in use by {holder}")]
+    Taken {
+        /// The state.
+        place: String,
+        /// The run that has it.
+        holder: String,
+    },
+    /// The server lost what it had confirmed.
+    #[error("The server of the state {place} lost changes that it had confirmed: run again")]
+    WentBack {
+        /// The state.
+        place: String,
+    },
+    /// The server failed.
+    #[error("Cannot use the state {place}")]
+    Failed {
+        /// The state.
+        place: String,
+        /// The reason.
+        source: tokio_postgres::Error,
+    },
+    /// A row holds what no version of instep writes.
+    #[error("The state {place} is damaged: {what}")]
+    Damaged {
+        /// The state.
+        place: String,
+        /// The fault.
+        what: String,
+    },
+}
+
+impl PostgresError {
+    /// Returns the error for a failure of the server.
+    pub(super) fn of(place: &str, source: tokio_postgres::Error) -> Self {
+        let place = place.to_owned();
+        if is_refusal(&source) {
+            let what =
+                source.as_db_error().map_or_else(|| source.to_string(), |error| error.message().to_owned());
+            return Self::Denied { place, what };
+        }
+        match is_lost(&source) {
+            true => Self::Unreachable { place, source: Box::new(source) },
+            false => Self::Failed { place, source },
+        }
+    }
+
+    /// Returns `true` if it may be over in a moment: the server starts, fails over, or cannot be reached now.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Failed { source, .. } => is_conflict(source),
+            _ => false,
+        }
+    }
+}
+
+/// Returns `true` if the server will refuse again until an operator has changed something.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    let refusals = [
+        SqlState::INVALID_PASSWORD,
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        SqlState::INVALID_CATALOG_NAME,
+    ];
+    error.code().is_some_and(|code| refusals.contains(code))
+}
+
+/// Returns `true` if the connection is gone, or the server is about to end it.
+fn is_lost(error: &tokio_postgres::Error) -> bool {
+    let over = [
+        SqlState::ADMIN_SHUTDOWN,
+        SqlState::CRASH_SHUTDOWN,
+        SqlState::CANNOT_CONNECT_NOW,
+        SqlState::TOO_MANY_CONNECTIONS,
+        // A server that was a primary and is a standby now.
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+    ];
+    match error.code() {
+        Some(code) => over.contains(code) || code.code().starts_with("08"),
+        None => error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>()),
+    }
+}
+
+/// Returns `true` if the transaction lost against another one, and succeeds when it is tried again.
+fn is_conflict(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| {
+        [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED].contains(code)
+    })
+}
+
+/// A failure within a piece of work, before it is known which state it belongs to.
+#[derive(Debug)]
+pub(super) enum EngineFault {
+    /// The server, or the connection to it.
+    Engine(tokio_postgres::Error),
+    /// A row that cannot be read, or a value that cannot be written.
+    Value(String),
+    /// The copy follows as many sets as it can, this one on top.
+    TooManySets(String),
+}
+
+impl From<tokio_postgres::Error> for EngineFault {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Engine(error)
+    }
+}

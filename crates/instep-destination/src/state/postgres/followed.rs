@@ -1,0 +1,166 @@
+//! The sets that a copy follows, with the checkpoint and the documents of each, its Sources and its settings.
+
+use resourcesync::Uri;
+use tokio_postgres::Row;
+
+use super::{PostgresState, error::EngineFault, link::Session, row};
+use crate::state::{
+    Checkpoint, DocumentRecord, PassedEntry, ReadFollowed, SetId, SourceId, StateError, codec,
+};
+
+fn set_id(from: &Row, column: usize) -> Result<SetId, EngineFault> {
+    u8::try_from(from.try_get::<_, i64>(column)?).map(SetId).map_err(row::value)
+}
+
+/// Returns a digest of 32 bytes; `None` if there is none.
+fn digest(from: &Row, column: usize) -> Result<Option<[u8; 32]>, EngineFault> {
+    let bytes: Option<&[u8]> = from.try_get(column)?;
+    bytes.map(<[u8; 32]>::try_from).transpose().map_err(row::value)
+}
+
+impl ReadFollowed for PostgresState {
+    fn sets(&self) -> Result<Vec<(SetId, String)>, StateError> {
+        let sql = "SELECT id, uri FROM set_of_resources WHERE copy = $1 ORDER BY id";
+        let read = |from: &Row| Ok((set_id(from, 0)?, from.try_get(1)?));
+        self.read(|session| session.query(sql, &[&self.copy])?.iter().map(read).collect())
+    }
+
+    fn known_set(&self, uri: &str) -> Result<Option<SetId>, StateError> {
+        self.read(|session| known_set(session, self.copy, uri))
+    }
+
+    fn checkpoint(&self, set: SetId) -> Result<Option<Checkpoint>, StateError> {
+        // The row of a set is there before its first baseline is complete: then it has none of these.
+        let sql = "SELECT datetime, last_uri, last_datetime, last_change, document, position, newest, leading_digest
+                   FROM set_of_resources
+                   WHERE copy = $1 AND id = $2 AND (datetime IS NOT NULL OR last_uri IS NOT NULL OR document IS NOT NULL)";
+        self.read(|session| {
+            let found = session.optional(sql, &[&self.copy, &i64::from(set.0)])?;
+            found.as_ref().map(read_checkpoint).transpose()
+        })
+    }
+
+    fn document(&self, uri: &Uri) -> Result<Option<DocumentRecord>, StateError> {
+        let sql = "SELECT etag, last_modified, digest, at, extra FROM document WHERE copy = $1 AND uri = $2";
+        let read = |from: &Row| {
+            Ok(DocumentRecord {
+                uri: uri.clone(),
+                etag: row::boxed(from, 0)?,
+                last_modified: row::boxed(from, 1)?,
+                digest: digest(from, 2)?,
+                at: row::datetime(from, 3)?,
+                extra: row::boxed(from, 4)?,
+            })
+        };
+        self.read(|session| {
+            session.optional(sql, &[&self.copy, &uri.as_str()])?.as_ref().map(read).transpose()
+        })
+    }
+
+    fn setting(&self, name: &str) -> Result<Option<String>, StateError> {
+        let sql = "SELECT value FROM setting WHERE copy = $1 AND name = $2";
+        self.read(|session| {
+            let found = session.optional(sql, &[&self.copy, &name])?;
+            Ok(found.map(|row| row.try_get(0)).transpose()?)
+        })
+    }
+
+    fn sources(&self) -> Result<Vec<(SourceId, String)>, StateError> {
+        let sql = "SELECT id, url FROM source WHERE copy = $1 ORDER BY id";
+        let read = |from: &Row| Ok((SourceId::from_number(from.try_get(0)?), from.try_get(1)?));
+        self.read(|session| session.query(sql, &[&self.copy])?.iter().map(read).collect())
+    }
+
+    fn source(&self, url: &str) -> Result<Option<SourceId>, StateError> {
+        self.read(|session| known_source(session, self.copy, url))
+    }
+
+    fn sets_of(&self, source: SourceId) -> Result<Vec<SetId>, StateError> {
+        let sql = "SELECT id FROM set_of_resources WHERE copy = $1 AND source = $2 ORDER BY id";
+        self.read(|session| {
+            session.query(sql, &[&self.copy, &source.number()])?.iter().map(|row| set_id(row, 0)).collect()
+        })
+    }
+}
+
+fn read_checkpoint(from: &Row) -> Result<Checkpoint, EngineFault> {
+    let last = match row::text(from, 1)? {
+        Some(_) => Some(PassedEntry {
+            uri: row::uri(from, 1)?,
+            datetime: row::datetime(from, 2)?,
+            change: row::change(from, 3)?,
+        }),
+        None => None,
+    };
+    Ok(Checkpoint {
+        datetime: row::datetime(from, 0)?,
+        last,
+        document: row::text(from, 4)?.map(|_| row::uri(from, 4)).transpose()?,
+        position: row::count(from, 5)?,
+        newest: row::datetime(from, 6)?,
+        leading: digest(from, 7)?,
+    })
+}
+
+/// Returns the set of a name.
+pub(super) fn known_set(session: &Session, copy: i64, uri: &str) -> Result<Option<SetId>, EngineFault> {
+    let sql = "SELECT id FROM set_of_resources WHERE copy = $1 AND uri = $2";
+    session.optional(sql, &[&copy, &uri])?.map(|row| set_id(&row, 0)).transpose()
+}
+
+/// Returns the Source with a URL.
+pub(super) fn known_source(session: &Session, copy: i64, url: &str) -> Result<Option<SourceId>, EngineFault> {
+    let found = session.optional("SELECT id FROM source WHERE copy = $1 AND url = $2", &[&copy, &url])?;
+    Ok(found.map(|row| row.try_get(0)).transpose()?.map(SourceId::from_number))
+}
+
+pub(super) fn put_checkpoint(
+    session: &Session,
+    copy: i64,
+    set: SetId,
+    checkpoint: &Checkpoint,
+) -> Result<(), EngineFault> {
+    let last = checkpoint.last.as_ref();
+    let sql =
+        "UPDATE set_of_resources SET datetime = $3, last_uri = $4, last_datetime = $5, last_change = $6,
+               document = $7, position = $8, newest = $9, leading_digest = $10 WHERE copy = $1 AND id = $2";
+    session.execute(
+        sql,
+        &[
+            &copy,
+            &i64::from(set.0),
+            &codec::datetime_text(checkpoint.datetime.as_ref()),
+            &last.map(|last| last.uri.as_str()),
+            &codec::datetime_text(last.and_then(|last| last.datetime.as_ref())),
+            &last.map(|last| last.change.as_str()),
+            &checkpoint.document.as_ref().map(Uri::as_str),
+            &checkpoint.position.cast_signed(),
+            &codec::datetime_text(checkpoint.newest.as_ref()),
+            &checkpoint.leading.as_ref().map(|leading| &leading[..]),
+        ],
+    )?;
+    Ok(())
+}
+
+pub(super) fn put_document(
+    session: &Session,
+    copy: i64,
+    document: &DocumentRecord,
+) -> Result<(), EngineFault> {
+    let sql = "INSERT INTO document (copy, uri, etag, last_modified, digest, at, extra) VALUES ($1, $2, $3, $4, $5, $6, $7)
+               ON CONFLICT (copy, uri) DO UPDATE SET etag = excluded.etag, last_modified = excluded.last_modified,
+               digest = excluded.digest, at = excluded.at, extra = excluded.extra";
+    session.execute(
+        sql,
+        &[
+            &copy,
+            &document.uri.as_str(),
+            &document.etag.as_deref(),
+            &document.last_modified.as_deref(),
+            &document.digest.as_ref().map(|digest| &digest[..]),
+            &codec::datetime_text(document.at.as_ref()),
+            &document.extra.as_deref(),
+        ],
+    )?;
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! The transactions of a group: its intent, written before anything is moved, and taken back with what the group did. What
+//! many rows take is one statement.
+
+use std::collections::BTreeSet;
+
+use resourcesync::{Change, DateTime, Uri};
+
+use super::{
+    LONGEST_URI, PostgresState, changes, error::EngineFault, followed, held, link::Session, packs, pending,
+    row,
+};
+use crate::{
+    records::operations,
+    state::{IntentId, Ledger, Operation, SetId, StateError, Waits, WriteGroups},
+};
+
+impl WriteGroups for PostgresState {
+    fn write_intent(&mut self, operations: &[Operation]) -> Result<IntentId, StateError> {
+        let bytes = operations::to_bytes(operations).map_err(|error| self.link.error(row::value(error)))?;
+        let version = i64::from(operations::VERSION);
+        let sql = "INSERT INTO intent (copy, version, operations) VALUES ($1, $2, $3) RETURNING id";
+        self.write(|session, copy| Ok(IntentId(session.one(sql, &[&copy, &version, &bytes])?.try_get(0)?)))
+    }
+
+    fn commit_group(
+        &mut self,
+        intent: Option<IntentId>,
+        done: &[&[Operation]],
+        ledger: &Ledger,
+    ) -> Result<(), StateError> {
+        let records_changes = self.records_changes;
+        self.write(|session, copy| {
+            take_operations(session, copy, done, records_changes)?;
+            take_ledger(session, copy, ledger)?;
+            // In the same transaction: there is either the intent or what it came to.
+            if let Some(IntentId(id)) = intent {
+                session.execute("DELETE FROM intent WHERE copy = $1 AND id = $2", &[&copy, &id])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn set_waits(&mut self, _: Waits) -> Result<(), StateError> {
+        // Each commit waits: a server that is restarted must have what this run, which goes on, takes for committed.
+        Ok(())
+    }
+
+    fn make_durable(&mut self) -> Result<(), StateError> {
+        Ok(())
+    }
+
+    fn join(&mut self, set: SetId, uris: &[Uri]) -> Result<(), StateError> {
+        let uris: Vec<_> = uris.iter().map(Uri::as_str).collect();
+        let sql = "UPDATE held SET sets = sets | $3 WHERE copy = $1 AND uri = ANY($2)";
+        self.write(|session, copy| session.execute(sql, &[&copy, &uris, &set.mask()]).map(drop))
+    }
+
+    fn forget_deletions(&mut self, set: SetId, inventory: DateTime) -> Result<(), StateError> {
+        let sql = "DELETE FROM gone WHERE copy = $1 AND set_id = $2 AND micros < $3";
+        let (set, micros) = (i64::from(set.0), inventory.unix_micros());
+        self.write(|session, copy| session.execute(sql, &[&copy, &set, &micros]).map(drop))
+    }
+
+    fn record_changes(&mut self) {
+        self.records_changes = true;
+    }
+
+    fn forget_changes(&mut self, last: i64) -> Result<(), StateError> {
+        let sql = "DELETE FROM change WHERE copy = $1 AND sequence <= $2";
+        self.write(|session, copy| session.execute(sql, &[&copy, &last]).map(drop))
+    }
+}
+
+fn take_operations(
+    session: &Session,
+    copy: i64,
+    done: &[&[Operation]],
+    records_changes: bool,
+) -> Result<(), EngineFault> {
+    // Mostly nothing is owed, and asking once spares a statement for each run of files.
+    let sql = "SELECT next_id, EXISTS (SELECT 1 FROM owed WHERE copy = $1), EXISTS (SELECT 1 FROM pack WHERE copy = $1)
+               FROM copy WHERE id = $1";
+    let row = session.one(sql, &[&copy])?;
+    let mut id: i64 = row.try_get(0)?;
+    let (has_debts, has_packs): (bool, bool) = (row.try_get(1)?, row.try_get(2)?);
+    let all: Vec<&Operation> = done.iter().copied().flatten().collect();
+    let mut rest = &all[..];
+    while let Some(first) = rest.first() {
+        let (run, behind) = rest.split_at(alike(rest));
+        rest = behind;
+        let uris: Vec<_> = run.iter().map(|operation| operation.uri().as_str()).collect();
+        if has_packs && !matches!(first, Operation::Move { .. }) {
+            packs::leave(session, copy, &uris)?;
+        }
+        match first {
+            Operation::Place { .. } => {
+                held::put(session, copy, id, run)?;
+                packs::settle_placed(session, copy, run)?;
+                // A new resource counts as named by the list of this run, because numbers only grow (`Marks`). A row
+                // that is replaced keeps its own.
+                id += run.len() as i64;
+                if has_debts {
+                    clear_debts(session, copy, run)?;
+                }
+            }
+            Operation::Remove { .. } => {
+                if records_changes {
+                    // Before the rows go: the record of a change copies path and digests from them.
+                    let deleted: Vec<_> = uris.iter().map(|uri| (*uri, Change::Deleted)).collect();
+                    changes::record(session, copy, &deleted)?;
+                }
+                session.execute("DELETE FROM held WHERE copy = $1 AND uri = ANY($2)", &[&copy, &uris])?;
+            }
+            Operation::Move { .. } => move_all(session, copy, run)?,
+        }
+        if records_changes && !matches!(first, Operation::Remove { .. }) {
+            let change = |operation: &Operation| match operation {
+                Operation::Place { replaces: false, .. } => Change::Created,
+                _ => Change::Updated,
+            };
+            let changed: Vec<_> = run.iter().map(|one| (one.uri().as_str(), change(one))).collect();
+            changes::record(session, copy, &changed)?;
+        }
+    }
+    session.execute("UPDATE copy SET next_id = $2 WHERE id = $1", &[&copy, &id])?;
+    Ok(())
+}
+
+/// Returns how many operations at the start are of one kind and about different resources: one statement takes them.
+fn alike(operations: &[&Operation]) -> usize {
+    let mut uris = BTreeSet::new();
+    let kind = |operation: &Operation| std::mem::discriminant(operation);
+    let first = operations.first().map(|first| kind(first));
+    operations
+        .iter()
+        .take_while(|operation| Some(kind(operation)) == first && uris.insert(operation.uri().as_str()))
+        .count()
+}
+
+fn clear_debts(session: &Session, copy: i64, run: &[&Operation]) -> Result<(), EngineFault> {
+    let placed = run.iter().filter_map(|operation| match operation {
+        Operation::Place { uri, sets, .. } => Some((uri.as_str(), *sets)),
+        _ => None,
+    });
+    let (uris, masks): (Vec<_>, Vec<_>) = placed.unzip();
+    pending::clear(session, copy, &uris, &masks)
+}
+
+fn move_all(session: &Session, copy: i64, run: &[&Operation]) -> Result<(), EngineFault> {
+    let moved = run.iter().filter_map(|operation| match operation {
+        Operation::Move { uri, to, .. } => Some((uri.as_str(), to.as_str())),
+        _ => None,
+    });
+    let (uris, paths): (Vec<_>, Vec<_>) = moved.unzip();
+    let sql = "UPDATE held h SET name = COALESCE(h.name, h.path), path = m.path
+               FROM unnest($2::text[], $3::text[]) AS m(uri, path) WHERE h.copy = $1 AND h.uri = m.uri";
+    session.execute(sql, &[&copy, &uris, &paths])?;
+    Ok(())
+}
+
+fn take_ledger(session: &Session, copy: i64, ledger: &Ledger) -> Result<(), EngineFault> {
+    if !ledger.refreshed.is_empty() {
+        held::refresh(session, copy, &ledger.refreshed)?;
+    }
+    if !ledger.linked.is_empty() {
+        held::link(session, copy, &ledger.linked)?;
+    }
+    if !ledger.racy.is_empty() {
+        held::set_racy(session, copy, &ledger.racy)?;
+    }
+    for (uri, set) in &ledger.left {
+        let sql = "UPDATE held SET sets = sets & ~$3::bigint WHERE copy = $1 AND uri = $2";
+        session.execute(sql, &[&copy, &uri.as_str(), &set.mask()])?;
+    }
+    if !ledger.gone.is_empty() {
+        pending::put_gone(session, copy, &ledger.gone)?;
+    }
+    if !ledger.lost.is_empty() {
+        session.execute("DELETE FROM held WHERE copy = $1 AND uri = ANY($2)", &[&copy, &ledger.lost])?;
+    }
+    let (mut owed, mut uris, mut masks) = (Vec::new(), Vec::new(), Vec::new());
+    for ((set, uri), debt) in &ledger.debts {
+        match debt {
+            Some(debt) => owed.push((*set, debt)),
+            None => {
+                uris.push(uri.as_str());
+                masks.push(set.mask());
+            }
+        }
+    }
+    pending::put(session, copy, &owed)?;
+    pending::clear(session, copy, &uris, &masks)?;
+    // In the transaction of the debts of its entries: a crash between the two would pass entries that nobody retries
+    // (invariant 5).
+    for (set, checkpoint) in &ledger.checkpoints {
+        followed::put_checkpoint(session, copy, *set, checkpoint)?;
+    }
+    // One with a longer URI is read anew by each run.
+    for document in ledger.documents.iter().filter(|one| one.uri.as_str().len() <= LONGEST_URI) {
+        followed::put_document(session, copy, document)?;
+    }
+    packs::take(session, copy, &ledger.packs, &ledger.repacked)
+}

@@ -1,0 +1,227 @@
+//! The held resources: one row each.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use futures_util::StreamExt as _;
+use resourcesync::{Link, Uri};
+use tokio_postgres::Row;
+
+use super::{
+    PostgresState,
+    error::EngineFault,
+    held_row::{COLUMNS, place, read},
+    link::Session,
+    meet, row,
+    row::MetadataColumns,
+    waiting::wait,
+};
+use crate::{
+    map::CopyPath,
+    plan::Desired,
+    records::operations::Operation,
+    state::{
+        HeldFile, HeldResource, Marks, Meet, Meeting, ReadHeld, ResourceMetadata, SetId, StateError, codec,
+    },
+};
+
+fn limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+impl ReadHeld for PostgresState {
+    fn held(&self, uri: &str) -> Result<Option<HeldResource>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 AND uri = $2");
+        self.read(|session| session.optional(&sql, &[&self.copy, &uri])?.as_ref().map(read).transpose())
+    }
+
+    fn held_after(&self, after: Option<&str>, most: usize) -> Result<Vec<HeldResource>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 AND uri > $2 ORDER BY uri LIMIT $3");
+        self.read(|session| {
+            let rows = session.query(&sql, &[&self.copy, &after.unwrap_or_default(), &limit(most)])?;
+            rows.iter().map(read).collect()
+        })
+    }
+
+    fn files_after(&self, after: &str, most: usize) -> Result<VecDeque<HeldFile>, StateError> {
+        // Few columns: an audit reads every row.
+        let sql = concat!(
+            "SELECT uri, path, length, digests, id, ",
+            place!(),
+            " FROM held WHERE copy = $1 AND uri > $2 ORDER BY uri LIMIT $3"
+        );
+        let read = |from: &Row| {
+            Ok(HeldFile {
+                uri: from.try_get::<_, &str>(0)?.into(),
+                path: row::path(from, 1)?,
+                place: row::place(from, 5)?,
+                length: from.try_get::<_, Option<i64>>(2)?.map(i64::cast_unsigned),
+                digests: row::digests(from, 3)?,
+                id: from.try_get(4)?,
+            })
+        };
+        self.read(|session| {
+            session.query(sql, &[&self.copy, &after, &limit(most)])?.iter().map(read).collect()
+        })
+    }
+
+    fn held_like(&self, path: &CopyPath) -> Result<Vec<HeldResource>, StateError> {
+        let sql =
+            // The index has the beginning of each name: a whole one may be longer than an index takes.
+            format!(
+                "SELECT {COLUMNS} FROM held WHERE copy = $1 AND left(COALESCE(name, path), 600) = left($2, 600)
+                 AND COALESCE(name, path) = $2 ORDER BY uri"
+            );
+        self.read(|session| session.query(&sql, &[&self.copy, &path.key()])?.iter().map(read).collect())
+    }
+
+    fn held_aside_at(&self, path: &CopyPath) -> Result<Option<HeldResource>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 AND path = $2 LIMIT 1");
+        self.read(|session| {
+            session.optional(&sql, &[&self.copy, &path.as_str()])?.as_ref().map(read).transpose()
+        })
+    }
+
+    fn held_by_path(&self, each: &mut dyn FnMut(HeldResource) -> bool) -> Result<(), StateError> {
+        // A connection of its own: rows are asked for as `each` takes them, which would hold up other readers.
+        let session = Session::open(&self.link.address)?;
+        let sql = format!("SELECT {COLUMNS} FROM held WHERE copy = $1 ORDER BY path");
+        let mut walk = || {
+            let mut rows = std::pin::pin!(session.stream(&sql, &[&self.copy])?);
+            while let Some(row) = wait(rows.next()) {
+                if !each(read(&row?)?) {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        walk().map_err(|fault| self.link.error(fault))
+    }
+
+    fn held_count(&self) -> Result<u64, StateError> {
+        self.count("SELECT COUNT(*) FROM held WHERE copy = $1", &[&self.copy])
+    }
+
+    fn held_in(&self, sets: &[SetId]) -> Result<u64, StateError> {
+        let mask = sets.iter().fold(0, |mask, set| mask | set.mask());
+        self.count("SELECT COUNT(*) FROM held WHERE copy = $1 AND sets & $2 <> 0", &[&self.copy, &mask])
+    }
+
+    fn held_bytes(&self) -> Result<u64, StateError> {
+        self.count("SELECT COALESCE(SUM(length), 0)::bigint FROM held WHERE copy = $1", &[&self.copy])
+    }
+
+    fn marks(&self) -> Result<Marks, StateError> {
+        let sql = "SELECT next_id FROM copy WHERE id = $1";
+        let next = self.read(|session| Ok(session.one(sql, &[&self.copy])?.try_get(0)?))?;
+        Ok(Marks::before(next))
+    }
+
+    fn meet(
+        &self,
+        set: SetId,
+        marks: &mut Marks,
+        part: &mut [Desired],
+        each: &mut Meet<'_>,
+    ) -> Result<Vec<Uri>, StateError> {
+        part.sort_by(|a, b| a.uri.cmp(&b.uri));
+        let mut meeting = Meeting::new(set, marks, each);
+        meet::meet(self, &mut meeting, part)?;
+        Ok(meeting.joining())
+    }
+
+    fn surplus_after(
+        &self,
+        set: SetId,
+        marks: &Marks,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<HeldResource>, StateError> {
+        meet::surplus_after(self, (set, marks), after.unwrap_or_default(), limit)
+    }
+}
+
+/// Puts rows, whether they are there or not; no URI twice. Sets are added to those that a row is in.
+pub(super) fn put(session: &Session, copy: i64, first: i64, run: &[&Operation]) -> Result<(), EngineFault> {
+    let (mut uris, mut paths, mut names, mut masks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    for operation in run {
+        if let Operation::Place { uri, path, key, sets, metadata, .. } = operation {
+            uris.push(uri.as_str());
+            paths.push(path.as_str());
+            names.push(key.as_deref());
+            masks.push(*sets);
+            all.push(metadata);
+        }
+    }
+    let columns = MetadataColumns::of(all);
+    let lengths: Vec<i64> = columns.length.iter().map(|length| length.unwrap_or_default()).collect();
+    let ids: Vec<i64> = (first..).take(uris.len()).collect();
+    let sql = "INSERT INTO held AS h (copy, uri, id, sets, length, digests, lastmod, datetime, etag, media_type, links, path, name)
+         SELECT $1::bigint, * FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::text[],
+         $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
+         ON CONFLICT (copy, uri) DO UPDATE SET sets = h.sets | excluded.sets, length = excluded.length,
+         digests = excluded.digests, lastmod = excluded.lastmod, datetime = excluded.datetime, etag = excluded.etag,
+         media_type = excluded.media_type, links = excluded.links, path = excluded.path, name = excluded.name, racy = false";
+    let MetadataColumns { digests, lastmod, datetime, etag, media_type, links, .. } = columns;
+    session.execute(
+        sql,
+        &[
+            &copy,
+            &uris,
+            &ids,
+            &masks,
+            &lengths,
+            &digests,
+            &lastmod,
+            &datetime,
+            &etag,
+            &media_type,
+            &links,
+            &paths,
+            &names,
+        ],
+    )?;
+    Ok(())
+}
+
+/// New metadata of bytes that are held already: validators and times; length and digests stay.
+pub(super) fn refresh(
+    session: &Session,
+    copy: i64,
+    refreshed: &[(Uri, ResourceMetadata)],
+) -> Result<(), EngineFault> {
+    let sql = "UPDATE held h SET lastmod = COALESCE(n.lastmod, h.lastmod), datetime = COALESCE(n.datetime, h.datetime),
+         etag = COALESCE(n.etag, h.etag), media_type = COALESCE(n.media_type, h.media_type),
+         links = COALESCE(n.links, h.links)
+         FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+         AS n(uri, lastmod, datetime, etag, media_type, links)
+         WHERE h.copy = $1 AND h.uri = n.uri";
+    let uris: Vec<_> = refreshed.iter().map(|(uri, _)| uri.as_str()).collect();
+    let columns = MetadataColumns::of(refreshed.iter().map(|(_, metadata)| metadata));
+    let MetadataColumns { lastmod, datetime, etag, media_type, links, .. } = columns;
+    session.execute(sql, &[&copy, &uris, &lastmod, &datetime, &etag, &media_type, &links])?;
+    Ok(())
+}
+
+/// Notes of which held resources the last modification may be that of later bytes too.
+pub(super) fn set_racy(
+    session: &Session,
+    copy: i64,
+    racy: &BTreeMap<String, bool>,
+) -> Result<(), EngineFault> {
+    let sql = "UPDATE held h SET racy = n.racy FROM unnest($2::text[], $3::boolean[]) AS n(uri, racy)
+               WHERE h.copy = $1 AND h.uri = n.uri";
+    let (uris, flags): (Vec<&str>, Vec<bool>) = racy.iter().map(|(uri, flag)| (uri.as_str(), *flag)).unzip();
+    session.execute(sql, &[&copy, &uris, &flags])?;
+    Ok(())
+}
+
+/// All links of held resources, in place of those of before.
+pub(super) fn link(session: &Session, copy: i64, linked: &[(Uri, Vec<Link>)]) -> Result<(), EngineFault> {
+    let sql = "UPDATE held h SET links = n.links FROM unnest($2::text[], $3::text[]) AS n(uri, links)
+               WHERE h.copy = $1 AND h.uri = n.uri";
+    let uris: Vec<_> = linked.iter().map(|(uri, _)| uri.as_str()).collect();
+    let links: Vec<_> = linked.iter().map(|(_, links)| codec::links_text(links)).collect();
+    session.execute(sql, &[&copy, &uris, &links])?;
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! Objects in object storage that have the bytes of resources, and the bytes in them that no resource has any more.
+
+use instep_store::NameKind;
+
+use super::{PostgresState, error::EngineFault, link::Session, row};
+use crate::{
+    map::CopyPath,
+    state::{HeldAt, Operation, PackTotals, ReadHeld as _, ReadPacks, Repacked, StateError, WritePacks},
+};
+
+impl ReadPacks for PostgresState {
+    fn begun_packs(&self) -> Result<Vec<Box<str>>, StateError> {
+        self.pack_keys("bytes IS NULL")
+    }
+
+    fn dead_packs(&self) -> Result<Vec<Box<str>>, StateError> {
+        self.pack_keys("dead >= bytes")
+    }
+
+    fn sparse_packs(&self) -> Result<Vec<Box<str>>, StateError> {
+        self.pack_keys("dead * 2 > bytes AND dead < bytes")
+    }
+
+    fn pack_totals(&self) -> Result<PackTotals, StateError> {
+        let sql =
+            "SELECT COUNT(*), COALESCE(SUM(bytes), 0)::bigint, COALESCE(SUM(LEAST(dead, bytes)), 0)::bigint
+                   FROM pack WHERE copy = $1 AND bytes IS NOT NULL";
+        self.read(|session| {
+            let row = session.one(sql, &[&self.copy])?;
+            let (objects, bytes, dead) = (row::count(&row, 0)?, row::count(&row, 1)?, row::count(&row, 2)?);
+            Ok(PackTotals { objects, bytes, dead })
+        })
+    }
+
+    fn kind_at(&self, path: &CopyPath) -> Result<Option<NameKind>, StateError> {
+        let below = format!("{}/", path.as_str());
+        for held in self.held_like(path)? {
+            if held.path == *path {
+                return Ok(Some(NameKind::File));
+            }
+            if held.path.as_str().starts_with(&below) {
+                return Ok(Some(NameKind::Folder));
+            }
+        }
+        // A slash, and the byte after it: all that begins with the path and a slash. The index has the beginnings.
+        let (from, to) = (format!("{}/", path.key()), format!("{}0", path.key()));
+        let behind = format!("{}0", path.as_str());
+        let sql = "SELECT EXISTS (SELECT 1 FROM held WHERE copy = $1
+             AND left(COALESCE(name, path), 600) >= left($2, 600) AND left(COALESCE(name, path), 600) <= left($3, 600)
+             AND COALESCE(name, path) >= $2 AND COALESCE(name, path) < $3 AND path >= $4 AND path < $5)";
+        let is_folder = self.is(sql, &[&self.copy, &from, &to, &below, &behind])?;
+        Ok(is_folder.then_some(NameKind::Folder))
+    }
+}
+
+impl WritePacks for PostgresState {
+    fn begin_packs(&mut self, keys: &[&str]) -> Result<(), StateError> {
+        let sql = "INSERT INTO pack (copy, key) SELECT $1::bigint, * FROM unnest($2::text[])";
+        self.write(|session, copy| session.execute(sql, &[&copy, &keys]).map(drop))
+    }
+
+    fn forget_packs(&mut self, keys: &[Box<str>]) -> Result<(), StateError> {
+        let keys: Vec<&str> = keys.iter().map(|key| &**key).collect();
+        let sql = "DELETE FROM pack WHERE copy = $1 AND key = ANY($2)";
+        self.write(|session, copy| session.execute(sql, &[&copy, &keys]).map(drop))
+    }
+}
+
+impl PostgresState {
+    fn pack_keys(&self, condition: &str) -> Result<Vec<Box<str>>, StateError> {
+        let sql = format!("SELECT key FROM pack WHERE copy = $1 AND {condition} ORDER BY id");
+        self.read(|session| {
+            let rows = session.query(&sql, &[&self.copy])?;
+            rows.iter().map(|row| Ok(row.try_get::<_, &str>(0)?.into())).collect()
+        })
+    }
+}
+
+/// Takes over objects that are put, each with its bytes, and parts that were copied from one to another.
+pub(super) fn take(
+    session: &Session,
+    copy: i64,
+    put: &[(Box<str>, u64)],
+    repacked: &[Repacked],
+) -> Result<(), EngineFault> {
+    if !put.is_empty() {
+        let sql = "UPDATE pack p SET bytes = n.bytes FROM unnest($2::text[], $3::bigint[]) AS n(key, bytes)
+                   WHERE p.copy = $1 AND p.key = n.key";
+        let (keys, bytes): (Vec<&str>, Vec<i64>) =
+            put.iter().map(|(key, bytes)| (&**key, bytes.cast_signed())).unzip();
+        session.execute(sql, &[&copy, &keys, &bytes])?;
+    }
+    if repacked.is_empty() {
+        return Ok(());
+    }
+    let uris: Vec<_> = repacked.iter().map(|one| one.uri.as_str()).collect();
+    leave(session, copy, &uris)?;
+    settle(session, copy, repacked.iter().map(|one| (one.uri.as_str(), &one.to)))
+}
+
+/// Notes that the bytes of resources, of those that are held, are wanted no more.
+pub(super) fn leave(session: &Session, copy: i64, uris: &[&str]) -> Result<(), EngineFault> {
+    let sql = "UPDATE pack p SET dead = p.dead + left_over.bytes
+         FROM (SELECT h.pack, SUM(h.packed)::bigint AS bytes FROM held h
+         WHERE h.copy = $1 AND h.uri = ANY($2) AND h.pack IS NOT NULL GROUP BY h.pack) AS left_over
+         WHERE p.copy = $1 AND p.id = left_over.pack";
+    session.execute(sql, &[&copy, &uris]).map(drop)
+}
+
+/// Gives rows the places of the bytes of operations.
+pub(super) fn settle_placed(session: &Session, copy: i64, run: &[&Operation]) -> Result<(), EngineFault> {
+    let placed = run.iter().filter_map(|operation| match operation {
+        Operation::Place { uri, place, .. } => Some((uri.as_str(), place)),
+        _ => None,
+    });
+    settle(session, copy, placed)
+}
+
+/// Gives rows the places of their bytes; those under their paths have none.
+fn settle<'a>(
+    session: &Session,
+    copy: i64,
+    places: impl Iterator<Item = (&'a str, &'a HeldAt)>,
+) -> Result<(), EngineFault> {
+    let (mut uris, mut keys, mut offsets, mut lengths) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (uri, place) in places {
+        if let HeldAt::Object { key, offset, length } = place {
+            uris.push(uri);
+            keys.push(&**key);
+            offsets.push(offset.cast_signed());
+            lengths.push(length.cast_signed());
+        }
+    }
+    if uris.is_empty() {
+        return Ok(());
+    }
+    let sql = "UPDATE held h SET pack = p.id, \"offset\" = n.first, packed = n.bytes
+         FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[]) AS n(uri, key, first, bytes)
+         JOIN pack p ON p.copy = $1 AND p.key = n.key WHERE h.copy = $1 AND h.uri = n.uri";
+    session.execute(sql, &[&copy, &uris, &keys, &offsets, &lengths]).map(drop)
+}

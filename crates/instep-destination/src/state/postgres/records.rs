@@ -1,0 +1,155 @@
+//! Records that belong to no group: sets, Sources, settings and the log.
+
+use resourcesync::{DateTime, Uri};
+
+use super::{PostgresState, error::EngineFault, followed, link::Session, row};
+use crate::state::{
+    KEPT_POINTS, KEPT_RUNS, LoggedProblem, LoggedRun, MINUTE, ReachedPoint, RunId, SetId, SourceId,
+    StateError, WriteRecords, codec,
+};
+
+impl WriteRecords for PostgresState {
+    fn set(&mut self, uri: &str) -> Result<SetId, StateError> {
+        if let Some(set) = self.read(|session| followed::known_set(session, self.copy, uri))? {
+            return Ok(set);
+        }
+        self.write(|session, copy| {
+            let sql = "SELECT COALESCE(MAX(id) + 1, 0) FROM set_of_resources WHERE copy = $1";
+            let free: i64 = session.one(sql, &[&copy])?.try_get(0)?;
+            let set = u8::try_from(free).ok().filter(|free| *free < SetId::MOST);
+            let set = set.ok_or_else(|| EngineFault::TooManySets(uri.to_owned()))?;
+            let sql = "INSERT INTO set_of_resources (copy, id, uri) VALUES ($1, $2, $3)";
+            session.execute(sql, &[&copy, &i64::from(set), &uri])?;
+            Ok(SetId(set))
+        })
+    }
+
+    fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError> {
+        let sql = "UPDATE set_of_resources SET uri = $3 WHERE copy = $1 AND uri = $2";
+        self.write(|session, copy| session.execute(sql, &[&copy, &former, &name]).map(drop))
+    }
+
+    fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
+        let sql = "INSERT INTO setting (copy, name, value) VALUES ($1, $2, $3)
+                   ON CONFLICT (copy, name) DO UPDATE SET value = excluded.value";
+        self.write(|session, copy| session.execute(sql, &[&copy, &name, &value]).map(drop))
+    }
+
+    fn found_source(&mut self, url: &str, sets: &[SetId]) -> Result<SourceId, StateError> {
+        self.write(|session, copy| {
+            let owners = owners(session, copy, sets)?;
+            let source = match (followed::known_source(session, copy, url)?, owners.first()) {
+                (Some(known), _) => known,
+                (None, Some(owner)) => {
+                    let sql = "UPDATE source SET url = $3 WHERE copy = $1 AND id = $2";
+                    session.execute(sql, &[&copy, &owner.number(), &url])?;
+                    // The way began at the former URL.
+                    let sql = "DELETE FROM setting WHERE copy = $1 AND name = $2";
+                    session.execute(sql, &[&copy, &owner.way_record()])?;
+                    *owner
+                }
+                (None, None) => {
+                    let sql = "INSERT INTO source (copy, url) VALUES ($1, $2) RETURNING id";
+                    SourceId::from_number(session.one(sql, &[&copy, &url])?.try_get(0)?)
+                }
+            };
+            for set in sets {
+                put_set(session, copy, *set, source)?;
+            }
+            for other in owners.into_iter().filter(|owner| *owner != source) {
+                unite(session, copy, other, source)?;
+            }
+            Ok(source)
+        })
+    }
+
+    fn set_belongs_to(&mut self, set: SetId, source: SourceId) -> Result<(), StateError> {
+        self.write(|session, copy| put_set(session, copy, set, source))
+    }
+
+    fn begin_run(
+        &mut self,
+        started: DateTime,
+        what: &str,
+        source: Option<SourceId>,
+    ) -> Result<RunId, StateError> {
+        self.write(|session, copy| {
+            let sql = "INSERT INTO run (copy, started, what, source) VALUES ($1, $2, $3, $4) RETURNING id";
+            let values = &[&copy as _, &started.to_string() as _, &what as _, &source.map(SourceId::number) as _];
+            let id: i64 = session.one(sql, values)?.try_get(0)?;
+            // The last one of each Source stays, however often another Source is run. Numbers are those of all copies:
+            // what is kept is counted.
+            let sql = "DELETE FROM run WHERE copy = $1
+                 AND id <= (SELECT id FROM run WHERE copy = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)
+                 AND id NOT IN (SELECT MAX(id) FROM run WHERE copy = $1 AND finished IS NOT NULL GROUP BY source)";
+            session.execute(sql, &[&copy, &KEPT_RUNS])?;
+            let sql = "DELETE FROM problem WHERE copy = $1 AND run NOT IN (SELECT id FROM run WHERE copy = $1)";
+            session.execute(sql, &[&copy])?;
+            Ok(RunId(id))
+        })
+    }
+
+    fn run_is_of(&mut self, run: RunId, source: SourceId) -> Result<(), StateError> {
+        let sql = "UPDATE run SET source = $3 WHERE copy = $1 AND id = $2";
+        self.write(|session, copy| session.execute(sql, &[&copy, &run.0, &source.number()]).map(drop))
+    }
+
+    fn finish_run(&mut self, run: &LoggedRun, problems: &[LoggedProblem]) -> Result<(), StateError> {
+        let summary = run.summary.as_deref().map(row::plain);
+        self.write(|session, copy| {
+            let sql = "UPDATE run SET finished = $3, what = $4, exit_code = $5, summary = $6 WHERE copy = $1 AND id = $2";
+            let finished = codec::datetime_text(run.finished.as_ref());
+            let exit_code = run.exit_code.map(i64::from);
+            session.execute(sql, &[&copy, &run.id.0, &finished, &run.what, &exit_code, &summary])?;
+            for problem in problems {
+                let sql = "INSERT INTO problem (copy, run, kind, count, uri, message) VALUES ($1, $2, $3, $4, $5, $6)
+                     ON CONFLICT (copy, run, kind) DO UPDATE SET count = excluded.count, uri = excluded.uri,
+                     message = excluded.message";
+                let uri = problem.uri.as_ref().map(Uri::as_str);
+                let (count, message) = (problem.count.cast_signed(), row::plain(&problem.message));
+                session.execute(sql, &[&copy, &run.id.0, &problem.kind, &count, &uri, &message])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn note_reached(&mut self, point: ReachedPoint) -> Result<(), StateError> {
+        let (at, reached) = (point.at.unix_micros(), point.reached.unix_micros());
+        self.write(|session, copy| {
+            let sql = "INSERT INTO reached (copy, minute, at, datetime) VALUES ($1, $2, $3, $4)
+                       ON CONFLICT (copy, minute) DO UPDATE SET at = excluded.at, datetime = excluded.datetime";
+            session.execute(sql, &[&copy, &at.div_euclid(MINUTE), &at, &reached])?;
+            let sql = "DELETE FROM reached WHERE copy = $1 AND minute <=
+                       (SELECT minute FROM reached WHERE copy = $1 ORDER BY minute DESC LIMIT 1 OFFSET $2)";
+            session.execute(sql, &[&copy, &KEPT_POINTS])?;
+            Ok(())
+        })
+    }
+}
+
+/// Returns the Sources that sets belong to now.
+fn owners(session: &Session, copy: i64, sets: &[SetId]) -> Result<Vec<SourceId>, EngineFault> {
+    let sql = "SELECT DISTINCT source FROM set_of_resources
+               WHERE copy = $1 AND id = ANY($2) AND source IS NOT NULL ORDER BY source";
+    let sets: Vec<_> = sets.iter().map(|set| i64::from(set.0)).collect();
+    let rows = session.query(sql, &[&copy, &sets])?;
+    rows.iter().map(|row| Ok(SourceId::from_number(row.try_get(0)?))).collect()
+}
+
+fn put_set(session: &Session, copy: i64, set: SetId, source: SourceId) -> Result<(), EngineFault> {
+    let sql =
+        "UPDATE set_of_resources SET source = $3 WHERE copy = $1 AND id = $2 AND source IS DISTINCT FROM $3";
+    session.execute(sql, &[&copy, &i64::from(set.0), &source.number()]).map(drop)
+}
+
+/// Makes the runs of a Source that has no set any more those of another one.
+fn unite(session: &Session, copy: i64, other: SourceId, source: SourceId) -> Result<(), EngineFault> {
+    let sql = "SELECT COUNT(*) FROM set_of_resources WHERE copy = $1 AND source = $2";
+    let left: i64 = session.one(sql, &[&copy, &other.number()])?.try_get(0)?;
+    if left == 0 {
+        let sql = "UPDATE run SET source = $3 WHERE copy = $1 AND source = $2";
+        session.execute(sql, &[&copy, &other.number(), &source.number()])?;
+        session.execute("DELETE FROM source WHERE copy = $1 AND id = $2", &[&copy, &other.number()])?;
+    }
+    Ok(())
+}

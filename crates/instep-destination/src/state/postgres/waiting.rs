@@ -1,0 +1,54 @@
+//! Waiting for a server on a thread that may block, also one that runs tasks.
+
+use std::{
+    io,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Wake, Waker},
+    thread::{self, Thread},
+};
+
+use tokio::runtime::{Builder, Handle};
+
+/// The thread that moves the connections of this process on: one of its own, so that whoever waits for an answer may be a
+/// thread that runs tasks.
+static DRIVER: Mutex<Option<Handle>> = Mutex::new(None);
+
+/// Returns where connections run; started with the first one.
+///
+/// # Errors
+/// If the system gives no thread.
+pub(super) fn driver() -> io::Result<Handle> {
+    let mut driver = DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(handle) = &*driver {
+        return Ok(handle.clone());
+    }
+    let runtime =
+        Builder::new_multi_thread().worker_threads(1).thread_name("postgres").enable_all().build()?;
+    let handle = runtime.handle().clone();
+    // It lives as long as the process: a runtime must not be dropped where tasks run.
+    std::mem::forget(runtime);
+    *driver = Some(handle.clone());
+    Ok(handle)
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Blocks this thread until a future is ready.
+pub(super) fn wait<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

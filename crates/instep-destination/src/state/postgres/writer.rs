@@ -1,0 +1,137 @@
+//! Transactions of the run that writes a copy. Each has a number, so that it is known whether one was committed whose
+//! answer was lost.
+
+use std::sync::Arc;
+
+use super::{
+    error::{EngineFault, PostgresError},
+    lease::WriteLease,
+    link::{Patience, ServerLink, Session},
+};
+use crate::state::StateError;
+
+/// The writer of a copy.
+#[derive(Debug)]
+pub(super) struct CopyWriter {
+    link: Arc<ServerLink>,
+    copy: i64,
+    /// The number of the last transaction.
+    last: i64,
+    lease: WriteLease,
+}
+
+/// An attempt at a transaction.
+enum CommitAttempt<T> {
+    /// It is committed.
+    Done(T),
+    /// The commit was sent and has no answer.
+    Unanswered(T, PostgresError),
+    /// An earlier attempt with this number was committed.
+    WasDone,
+    /// Nothing of it stays.
+    Failed(StateError),
+}
+
+impl CopyWriter {
+    pub(super) fn new(link: Arc<ServerLink>, copy: i64, lease: WriteLease) -> Self {
+        Self { link, copy, last: 0, lease }
+    }
+
+    /// Carries work out in one transaction, again if the server failed or another transaction was in its way. What the
+    /// work writes is committed once, whatever happens to the answer.
+    ///
+    /// # Errors
+    /// If the work fails, another run has taken the copy over, or the server does not come back.
+    pub(super) fn write<T>(
+        &mut self,
+        work: impl Fn(&Session) -> Result<T, EngineFault>,
+    ) -> Result<T, StateError> {
+        let number = self.last + 1;
+        let mut patience = Patience::new();
+        let mut unanswered = None;
+        loop {
+            let failure = match self.attempt(number, &work) {
+                CommitAttempt::Done(value) => {
+                    self.last = number;
+                    return Ok(value);
+                }
+                CommitAttempt::WasDone => {
+                    self.last = number;
+                    // Only a commit without an answer can have been done before.
+                    let place = || self.link.address.shown.clone();
+                    return unanswered.ok_or_else(|| PostgresError::WentBack { place: place() }.into());
+                }
+                CommitAttempt::Unanswered(value, failure) => {
+                    unanswered = Some(value);
+                    failure
+                }
+                CommitAttempt::Failed(StateError::Postgres(failure)) => failure,
+                CommitAttempt::Failed(error) => return Err(error),
+            };
+            patience.wait_after(failure)?;
+        }
+    }
+
+    fn attempt<T>(
+        &self,
+        number: i64,
+        work: &impl Fn(&Session) -> Result<T, EngineFault>,
+    ) -> CommitAttempt<T> {
+        let session = match self.link.session() {
+            Ok(session) => session,
+            Err(error) => return CommitAttempt::Failed(error.into()),
+        };
+        let begun = session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").map_err(EngineFault::from);
+        let begun = begun.and_then(|()| self.begin(&session, number));
+        let value = match begun.and_then(|begun| begun.map(|()| work(&session)).transpose()) {
+            Ok(Some(value)) => value,
+            Ok(None) => {
+                let _ = session.batch("ROLLBACK");
+                return self
+                    .why_not(&session, number)
+                    .map_or_else(CommitAttempt::Failed, |()| CommitAttempt::WasDone);
+            }
+            Err(fault) => {
+                // A connection that cannot roll back is not used again: what was begun goes with it.
+                if session.batch("ROLLBACK").is_err() {
+                    self.link.give_up();
+                }
+                return CommitAttempt::Failed(self.link.error(fault));
+            }
+        };
+        match session.batch("COMMIT") {
+            Ok(()) => CommitAttempt::Done(value),
+            Err(error) => {
+                let _ = session.batch("ROLLBACK");
+                self.link.give_up();
+                match PostgresError::of(&self.link.address.shown, error) {
+                    failure if failure.may_pass() => CommitAttempt::Unanswered(value, failure),
+                    failure => CommitAttempt::Failed(failure.into()),
+                }
+            }
+        }
+    }
+
+    /// Gives the transaction its number; `None` if it has it already, or the right to write is gone.
+    fn begin(&self, session: &Session, number: i64) -> Result<Option<()>, EngineFault> {
+        let sql = "UPDATE copy SET grp = $3::bigint WHERE id = $1 AND token = $2 AND grp = $3::bigint - 1";
+        let counted = session.execute(sql, &[&self.copy, &self.lease.token, &number])?;
+        Ok((counted == 1).then_some(()))
+    }
+
+    /// Returns `Ok` if the transaction of a number was committed.
+    fn why_not(&self, session: &Session, number: i64) -> Result<(), StateError> {
+        let sql = "SELECT COALESCE(token = $2, false), grp, COALESCE(holder, '') FROM copy WHERE id = $1";
+        let look = || {
+            let row = session.one(sql, &[&self.copy, &self.lease.token])?;
+            Ok((row.try_get::<_, bool>(0)?, row.try_get::<_, i64>(1)?, row.try_get::<_, String>(2)?))
+        };
+        let (is_ours, last, holder) = look().map_err(|fault| self.link.error(fault))?;
+        let place = self.link.address.shown.clone();
+        match is_ours {
+            true if last == number => Ok(()),
+            true => Err(PostgresError::WentBack { place }.into()),
+            false => Err(PostgresError::Taken { place, holder }.into()),
+        }
+    }
+}
