@@ -68,7 +68,7 @@ impl Storage {
                 CopyStore::Packs(Arc::new(PackStore::new(staging, bucket, "copy".to_owned())))
             }
         };
-        let mut state = StatePlace::open_file(&Path::new(&state).to_owned()).unwrap();
+        let mut state = StatePlace::open_file(Path::new(&state)).unwrap();
         let set = state.set("http://h/capabilitylist.xml").unwrap();
         let (mut committer, _) = Committer::open(store.clone(), state, CommitOptions::new()).unwrap();
         if let Some(hook) = hook {
