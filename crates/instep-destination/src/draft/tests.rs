@@ -15,7 +15,7 @@ use crate::{
 const URL: &str = "http://example.com/";
 
 fn draft(folder: &std::path::Path) -> Draft {
-    let mut state = StatePlace::File(folder.join("state.sqlite")).open().unwrap();
+    let mut state = StatePlace::open_file(&folder.join("state.sqlite")).unwrap();
     let set = state.set(URL).unwrap();
     let policy = Policy {
         selection: Selection::new(&SelectionOptions::default(), URL).unwrap(),
