@@ -1,6 +1,6 @@
 //! Packs that are dead for the most part: what is alive in them is copied to a new one.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use instep_warc::WarcReader;
 use resourcesync::Uri;
@@ -23,12 +23,18 @@ struct Repacking {
 
 impl Committer {
     /// Copies what is alive in packs of which more than half is dead. Records are copied as they are, and an object goes
-    /// once none is left in it.
+    /// once none is left in it. Damage does not end a run: what cannot be read stays where it is, for an audit to name.
     pub(super) fn repack(&mut self, packs: &Arc<PackStore>) -> Result<(), CommitError> {
         let mut repacking = Repacking::default();
         for key in self.state.sparse_packs()?.iter().filter(|key| is_pack(key)) {
-            let bytes = packs.read_pack(key)?;
-            for (uri, offset, length) in records(&bytes).map_err(|what| damaged(key, what))? {
+            let bytes = match packs.read_pack(key) {
+                Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                    tracing::warn!(%key, "a pack is gone: an audit names what was in it");
+                    continue;
+                }
+                bytes => bytes?,
+            };
+            for (uri, offset, length) in records(key, &bytes) {
                 let at = HeldAt::Object { key: key.clone(), offset, length };
                 let is_alive = self.state.held(&uri)?.is_some_and(|held| held.place == at);
                 let member = usize::try_from(offset).ok().zip(usize::try_from(offset + length).ok());
@@ -62,8 +68,8 @@ impl Committer {
     }
 }
 
-/// Returns the URI, the offset and the length of each record.
-fn records(pack: &[u8]) -> Result<Vec<(String, u64, u64)>, String> {
+/// Returns the URI, the offset and the length of each record up to the first that is damaged.
+fn records(key: &str, pack: &[u8]) -> Vec<(String, u64, u64)> {
     let mut found = Vec::new();
     let mut reader = WarcReader::new(pack);
     loop {
@@ -73,13 +79,13 @@ fn records(pack: &[u8]) -> Result<Vec<(String, u64, u64)>, String> {
             uri = record.head.target().map(str::to_owned);
             Ok(())
         });
-        if !next.map_err(|error| error.to_string())? {
-            return Ok(found);
+        match next {
+            Ok(true) => found.extend(uri.map(|uri| (uri, offset, reader.offset() - offset))),
+            Ok(false) => return found,
+            Err(error) => {
+                tracing::warn!(%key, %error, "a pack is damaged: an audit names what was in it");
+                return found;
+            }
         }
-        found.extend(uri.map(|uri| (uri, offset, reader.offset() - offset)));
     }
-}
-
-fn damaged(key: &str, what: String) -> StoreError {
-    StoreError::io("read", key, std::io::Error::new(std::io::ErrorKind::InvalidData, what))
 }

@@ -44,7 +44,10 @@ impl RemoteState {
     pub(super) fn read(own: &Path) -> Result<Option<Self>, StateError> {
         let path = own.join(NAME);
         let text = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // A file in the place of the folder is named by whoever opens the folder.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
             text => text.map_err(|source| StateError::Scratch { path: path.clone(), source })?,
         };
         let damaged = |what: String| {

@@ -62,7 +62,7 @@ pub(crate) struct ServerArgs {
     /// Records in one response
     #[arg(long, default_value_t = 500, value_name = "N", requires = "oai", hide_short_help = true)]
     oai_part: usize,
-    /// Also serve the changes as a collection of activities (IIIF Change Discovery); its objects have this type
+    /// Also offer the changes as a collection of activities (IIIF Change Discovery); its objects have this type
     #[arg(long, value_name = "TYPE", hide_short_help = true)]
     activities: Option<String>,
     /// Keep prior versions and serve them (Memento); stores all resources a second time

@@ -45,7 +45,7 @@ pub(crate) struct PublishCommand {
     /// Show what would be published; write nothing
     #[arg(short = 'n', long, help_heading = WHAT_TO_PUBLISH)]
     dry_run: bool,
-    /// Also write the changes as a collection of activities (IIIF Change Discovery); its objects have this type
+    /// Also offer the changes as a collection of activities (IIIF Change Discovery); its objects have this type
     #[arg(long, value_name = "TYPE", help_heading = DOCUMENTS, hide_short_help = true)]
     activities: Option<String>,
     #[command(flatten)]

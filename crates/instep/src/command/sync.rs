@@ -50,7 +50,7 @@ pub(crate) struct SyncCommand {
     #[arg(value_parser = values::path)]
     dir: Option<PathBuf>,
     /// Keep the bytes in object storage, s3://bucket/prefix, and only the state in DIR; add ?layout=names for one object per resource
-    #[arg(long, value_name = "URL", help_heading = WHAT_TO_COPY)]
+    #[arg(long, value_name = "URL", help_heading = WHAT_TO_COPY, hide_short_help = true)]
     store: Option<CopyPlace>,
     /// Show what would be done; write nothing
     #[arg(short = 'n', long, help_heading = WHAT_TO_COPY)]
