@@ -10,7 +10,6 @@ pub struct BucketError {
 
 /// A fault of one object, where the bucket can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "s3"), expect(dead_code, reason = "nothing is opened there"))]
 pub(crate) enum ObjectFault {
     /// It is not there.
     Missing,

@@ -30,9 +30,7 @@ mod tests;
 
 pub(crate) use entry::{change_entry, resource_entry};
 pub(crate) use fit::{Fitting, Omissions};
-pub(crate) use headers::is_immutable;
-#[cfg(any(feature = "objects", feature = "serve"))]
-pub(crate) use headers::{cache_control, media_type};
+pub(crate) use headers::{cache_control, is_immutable, media_type};
 pub(crate) use host::host_setup;
 pub use host::{HostSetup, Redirect};
 pub(crate) use place::{

@@ -8,7 +8,7 @@ use toml::Table;
 
 use crate::run::{cargo, checked, packages};
 
-/// Lints each library that has features.
+/// Lints each library that has features, and the program.
 pub fn check() -> Result<()> {
     let mut sets = 0;
     for package in packages()? {
@@ -16,10 +16,11 @@ pub fn check() -> Result<()> {
         let Some(features) = manifest.get("features").and_then(toml::Value::as_table) else { continue };
         let name =
             manifest.get("package").and_then(|package| package.get("name")?.as_str()).unwrap_or_default();
+        let target = if package.join("src/lib.rs").is_file() { "--lib" } else { "--bins" };
         let alone = features.keys().filter(|feature| *feature != "default");
         for feature in std::iter::once("").chain(alone.map(String::as_str)) {
             let arguments =
-                ["clippy", "-p", name, "--lib", "--quiet", "--no-default-features", "--features", feature];
+                ["clippy", "-p", name, target, "--quiet", "--no-default-features", "--features", feature];
             checked(&mut cargo(&[&arguments[..], &["--", "-D", "warnings"]].concat()))?;
             sets += 1;
         }

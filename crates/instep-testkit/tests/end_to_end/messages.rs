@@ -114,7 +114,7 @@ fn finding_d15_a_locked_copy_names_its_holder_and_one_without_permission_its_pat
     let copy = scene.path("copy");
     let _ = Run::of(instep(["sync"]).arg(scene.source.url("")).arg(&copy)).with_code(0);
     let lock = fs::File::open(copy.join(".instep/lock")).unwrap();
-    lock.lock().unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let said = Run::of(instep(["sync"]).arg(scene.source.url("")).arg(&copy)).with_code(7).stderr;
     let lines: Vec<_> = said.lines().collect();
     assert!(lines[0].starts_with(&format!("instep: {} is locked by process ", copy.display())), "{said}");
