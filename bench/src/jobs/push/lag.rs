@@ -14,7 +14,7 @@ use crate::{Options, measure::BenchReport};
 /// From a file that is written at the Source to the verified file at a Destination that follows.
 pub fn lag(options: &Options, report: &mut BenchReport) -> Result<()> {
     println!("| | median s | 90 % s | most s |\n|---|---:|---:|---:|");
-    for (interval, most) in [("1s", 1.5), ("50ms", 0.15)] {
+    for (interval, most) in [("1s", 1.5), ("50ms", 0.010)] {
         let served = Served::start(100, interval)?;
         let follower = Follower::start(&served)?;
         follower.wait_for(99, "at first")?;

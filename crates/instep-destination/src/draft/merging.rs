@@ -1,6 +1,6 @@
 //! Carries a decision into the rows of the plan, one resource after the other.
 
-use resourcesync::DateTime;
+use resourcesync::{DateTime, Digests};
 
 use super::{Draft, awaited::Awaited};
 use crate::{
@@ -164,6 +164,13 @@ impl Merging<'_> {
             Decision::Act(ActionKind::Check) if self.is_doubtful(desired, held) => {
                 self.account.planned += 1;
                 self.pushing.push(ActionKind::Check, &Desired::new(desired.uri.clone()))?;
+            }
+            Decision::Act(ActionKind::Note) => {
+                self.account.planned += 1;
+                let mut noted = desired.clone();
+                noted.metadata =
+                    desired.metadata_beside(held.map_or(&Digests::new(), |held| &held.metadata.digests));
+                self.pushing.push(ActionKind::Note, &noted)?;
             }
             Decision::Act(kind) => {
                 self.account.planned += 1;

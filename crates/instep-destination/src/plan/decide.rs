@@ -197,11 +197,12 @@ fn has_equal_digest(held: &HeldResource, desired: &Desired) -> bool {
 /// Returns `true` if the links of current bytes are others now. Several inventories may list one resource, and the
 /// target of a link has no links there: what names only some links is believed if no other set holds the resource.
 fn has_other_links(held: &HeldResource, desired: &Desired, rules: &DecisionRules) -> bool {
+    let links = desired.links_beside(&held.metadata.digests);
     let is_believed = match rules.links {
         LinksNamed::All => true,
-        LinksNamed::Some => !desired.metadata.links.is_empty() && held.is_only_in(rules.set),
+        LinksNamed::Some => !links.is_empty() && held.is_only_in(rules.set),
     };
-    is_believed && held.metadata.links != desired.metadata.links
+    is_believed && held.metadata.links != *links
 }
 
 #[cfg(test)]

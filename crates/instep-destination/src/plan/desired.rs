@@ -1,6 +1,7 @@
 //! Desired states: what a document of the Source says a resource should be, in one shape for lists, changes, manifests
 //! and messages.
 
+mod provenance;
 mod retrieval;
 
 use resourcesync::{Change, Entry, Link, Relation, Uri};
@@ -77,7 +78,7 @@ impl Desired {
         desired.metadata.media_type.clone_from(&metadata.media_type);
         desired.metadata.links =
             entry.links.iter().filter(|link| outlasts_transfer(&link.rel)).cloned().collect();
-        desired.metadata.links.extend(provenance(entry));
+        desired.metadata.links.extend(provenance::of_entry(entry));
         desired.set_retrieval(Retrieval::of_entry(entry));
         desired
     }
@@ -133,24 +134,6 @@ impl Desired {
     }
 }
 
-/// Returns the link that says of a resource what its Source says and a copy would not keep otherwise: digests beside the
-/// strongest, a content coding. A copy that is published again repeats them (LN-21). `None` if nothing would be lost, or
-/// the entry leads to an earlier Source (LN-22).
-fn provenance(entry: &Entry) -> Option<Link> {
-    let metadata = &entry.metadata;
-    let is_kept_whole = metadata.hash.iter().count() <= metadata.hash.verifiable().take(1).count();
-    if is_kept_whole && metadata.encoding.is_none() || entry.link_for(&Relation::Via).is_some() {
-        return None;
-    }
-    let mut via = Link::new(Relation::Via, resource(&entry.loc));
-    via.modified = entry.lastmod;
-    via.hash = metadata.hash.clone();
-    via.length = metadata.length;
-    via.encoding.clone_from(&metadata.encoding);
-    via.media_type.clone_from(&metadata.media_type);
-    Some(via)
-}
-
 /// Returns `true` if a link says something that stays true after the transfer of its resource.
 fn outlasts_transfer(rel: &Relation) -> bool {
     !matches!(rel, Relation::Patch | Relation::Duplicate | Relation::Contents | Relation::Memento)
@@ -199,29 +182,6 @@ mod tests {
     fn a_plain_entry_says_nothing_beyond_its_uri() {
         let entry = Entry::new(Uri::parse("http://example.com/a").unwrap());
         assert_eq!(Desired::of_entry(&entry, DesiredPresence::Present).retrieval, None);
-    }
-
-    #[test]
-    fn a14_what_a_copy_would_not_keep_of_an_entry_is_kept_as_its_provenance() {
-        let via = |entry: &Entry| {
-            let links = Desired::of_entry(entry, DesiredPresence::Present).metadata.links;
-            links.into_iter().find(|link| link.rel == Relation::Via)
-        };
-        let digests = |text: &str| resourcesync::Digests::parse(text, |_| {});
-        let (md5, sha) = ("md5:1584abdf8ebdc9802ac0c6a7402c03b6", format!("sha-256:{}", "0a".repeat(32)));
-        let mut entry = Entry::new(Uri::parse("http://example.com/a").unwrap());
-        entry.metadata.hash = digests(md5);
-        assert_eq!(via(&entry), None, "one digest is kept as it is");
-        let mut whole = entry.clone();
-        whole.metadata.hash = digests(&format!("{md5} {sha}"));
-        whole.metadata.length = Some(7);
-        let link = via(&whole).unwrap();
-        assert_eq!((link.href.as_str(), link.length), ("http://example.com/a", Some(7)));
-        assert_eq!(link.hash, whole.metadata.hash, "LN-21");
-        entry.metadata.encoding = Some("gzip".into());
-        assert_eq!(via(&entry).unwrap().encoding.as_deref(), Some("gzip"));
-        whole.links.push(Link::new(Relation::Via, Uri::parse("http://first.example.com/a").unwrap()));
-        assert_eq!(via(&whole).unwrap().href.as_str(), "http://first.example.com/a", "LN-22");
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn read(
     let length = hasher
         .take_all(&mut *file, &mut vec![0; 64 << 10])
         .map_err(|error| StoreError::io("read", path.as_str(), error))?;
-    let mut metadata = desired.metadata.clone();
-    (metadata.length, metadata.digests) = (Some(length), hasher.finish());
-    Ok(metadata)
+    let digests = hasher.finish();
+    let metadata = desired.metadata_beside(&digests);
+    Ok(ResourceMetadata { length: Some(length), digests, ..metadata })
 }

@@ -69,7 +69,12 @@ pub(super) fn settle(
         }
         FetchOutcome::NotModified { sent } => {
             run.reporter.report.unchanged += 1;
-            let Desired { uri, metadata, .. } = task.context.action.desired;
+            let Pending { action, held } = task.context;
+            let metadata = match held {
+                Some(held) => action.desired.metadata_beside(&held.digests),
+                None => action.desired.metadata,
+            };
+            let uri = action.desired.uri;
             let is_racy = may_hide_changes(metadata.lastmod.as_ref(), Some(sent));
             return Ok(Some(Commit::Current { uri, metadata, set, is_racy }));
         }
@@ -149,7 +154,7 @@ impl Placer {
         held: Option<&ResourceMetadata>,
         arrival: Arrival,
     ) -> Result<Commit, TransferFailure> {
-        let mut metadata = desired.metadata.clone();
+        let mut metadata = desired.metadata_beside(&arrival.staged.digests);
         let validators = &arrival.validators;
         metadata.etag = validators.etag.clone().or_else(|| validators.last_modified.clone());
         if metadata.media_type.is_none() {

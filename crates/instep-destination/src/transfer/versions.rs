@@ -104,12 +104,13 @@ pub(super) fn packed(
     if !is_state || !draft.selects(package.manifest.origin().as_ref(), entry) {
         return Ok(None);
     }
-    let metadata = Desired::of_entry(entry, DesiredPresence::Present).metadata;
-    let Some(version) = VersionKey::of(&entry.loc, &metadata) else { return Ok(None) };
+    let desired = Desired::of_entry(entry, DesiredPresence::Present);
+    let Some(version) = VersionKey::of(&entry.loc, &desired.metadata) else { return Ok(None) };
     if is_held(draft.state(), &version)? {
         return Ok(None);
     }
     let version = version.into_uri();
     let (Ok(arrival), Ok(path)) = (package.stage(entry), placer.path(&version)) else { return Ok(None) };
+    let metadata = desired.metadata_beside(&arrival.staged.digests);
     Ok(Some(Commit::File(NewFile::new(version, path, arrival.staged, metadata, set))))
 }

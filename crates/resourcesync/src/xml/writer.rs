@@ -1,12 +1,12 @@
 //! Typed documents to bytes: equal values always give equal bytes.
 
-use std::{
-    fmt::{Display, Write as _},
-    io::Write,
-};
+mod elements;
+
+use std::{fmt::Write as _, io::Write};
 
 use quick_xml::escape::escape;
 
+use self::elements::{push_all, push_escaped, write_element, write_link, write_metadata, write_priority};
 use super::{
     fidelity,
     names::{RS, SITEMAP},
@@ -14,7 +14,7 @@ use super::{
     version::SpecVersion,
 };
 use crate::{
-    document::{Attribute, Entry, Form, Header, Link, Metadata},
+    document::{Entry, Form, Header},
     error::WriteError,
 };
 
@@ -139,7 +139,9 @@ impl<W: Write> DocumentWriter<W> {
             SpecVersion::V1_0 => entry.metadata.datetime.or(entry.lastmod),
         };
         let text = &mut self.text;
-        push_all(text, ["  <", element, ">\n    <loc>", &escape(entry.loc.as_str()), "</loc>\n"]);
+        push_all(text, ["  <", element, ">\n    <loc>"]);
+        push_escaped(text, entry.loc.as_str());
+        text.push_str("</loc>\n");
         write_element(text, "lastmod", lastmod);
         write_element(text, "changefreq", entry.changefreq);
         write_priority(text, entry.priority.as_deref());
@@ -197,98 +199,5 @@ impl<W: Write> DocumentWriter<W> {
         self.bytes += self.text.len() as u64;
         self.text.clear();
         Ok(())
-    }
-}
-
-/// Appends pieces one after the other: a list has a million entries, and formatting costs several times as much.
-fn push_all<const N: usize>(text: &mut String, pieces: [&str; N]) {
-    pieces.iter().for_each(|piece| text.push_str(piece));
-}
-
-fn write_element(text: &mut String, name: &str, value: Option<impl Display>) {
-    if let Some(value) = value {
-        push_all(text, ["    <", name, ">"]);
-        let _ = write!(text, "{value}");
-        push_all(text, ["</", name, ">\n"]);
-    }
-}
-
-fn write_priority(text: &mut String, priority: Option<&str>) {
-    let Some(priority) = priority else { return };
-    text.push_str("    <priority>");
-    let start = text.len();
-    text.push_str(priority);
-    escape_from(text, start);
-    text.push_str("</priority>\n");
-}
-
-/// Writes `rs:md` with its attributes in the order of this function; nothing if it has none.
-fn write_metadata(text: &mut String, indent: &str, md: &Metadata) {
-    let start = text.len();
-    push_all(text, [indent, "<rs:md"]);
-    let empty = text.len();
-    attribute(text, "capability", md.capability.as_ref());
-    attribute(text, "at", md.at);
-    attribute(text, "completed", md.completed);
-    attribute(text, "from", md.from);
-    attribute(text, "until", md.until);
-    attribute(text, "change", md.change.as_ref());
-    attribute(text, "datetime", md.datetime);
-    attribute(text, "encoding", md.encoding.as_ref());
-    attribute(text, "hash", (!md.hash.is_empty()).then_some(&md.hash));
-    attribute(text, "length", md.length);
-    attribute(text, "modified", md.modified);
-    attribute(text, "path", md.path.as_ref());
-    attribute(text, "type", md.media_type.as_ref());
-    foreign_attributes(text, &md.other);
-    if text.len() == empty {
-        text.truncate(start);
-    } else {
-        text.push_str("/>\n");
-    }
-}
-
-fn write_link(text: &mut String, indent: &str, link: &Link) {
-    push_all(text, [indent, "<rs:ln"]);
-    attribute(text, "rel", Some(&link.rel));
-    attribute(text, "href", Some(&link.href));
-    attribute(text, "encoding", link.encoding.as_ref());
-    attribute(text, "hash", (!link.hash.is_empty()).then_some(&link.hash));
-    attribute(text, "length", link.length);
-    attribute(text, "modified", link.modified);
-    attribute(text, "path", link.path.as_ref());
-    attribute(text, "pri", link.pri);
-    attribute(text, "type", link.media_type.as_ref());
-    foreign_attributes(text, &link.other);
-    text.push_str("/>\n");
-}
-
-fn attribute(text: &mut String, name: &str, value: Option<impl Display>) {
-    let Some(value) = value else { return };
-    push_all(text, [" ", name, "=\""]);
-    let start = text.len();
-    let _ = write!(text, "{value}");
-    escape_from(text, start);
-    text.push('"');
-}
-
-/// Escapes what was appended from `start` on. White space is escaped too: a reader would otherwise see blanks.
-fn escape_from(text: &mut String, start: usize) {
-    let special = |byte: u8| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'' | b'\t' | b'\n' | b'\r');
-    if text.as_bytes()[start..].iter().any(|byte| special(*byte)) {
-        let escaped = escape(&text[start..]).into_owned();
-        let escaped = escaped.replace('\t', "&#9;").replace('\n', "&#10;").replace('\r', "&#13;");
-        text.truncate(start);
-        text.push_str(&escaped);
-    }
-}
-
-/// Writes attributes of a community's own, each with its own namespace declaration (GEN-7). Those without a namespace
-/// are left out: there is no way to write them.
-fn foreign_attributes(text: &mut String, other: &[Attribute]) {
-    for (index, foreign) in other.iter().filter(|foreign| !foreign.namespace.is_empty()).enumerate() {
-        let declaration = format!("xmlns:c{index}");
-        attribute(text, &declaration, Some(&foreign.namespace));
-        attribute(text, &format!("c{index}:{}", foreign.name), Some(&foreign.value));
     }
 }

@@ -1,0 +1,106 @@
+//! Provenance: what the Source says of a resource and a copy would not keep otherwise, as a `via` link that a copy repeats
+//! when it is published again (LN-21). Most resources need none, so it is made as late as it can be told.
+
+use std::borrow::Cow;
+
+use resourcesync::{Digests, Entry, Link, Relation};
+
+use super::{Desired, resource};
+use crate::plan::ResourceMetadata;
+
+/// Returns the link for what no plan keeps of an entry: a content coding, digests of algorithms that cannot be computed
+/// here. `None` if there is nothing of it, or the entry leads to an earlier Source (LN-22).
+pub(super) fn of_entry(entry: &Entry) -> Option<Link> {
+    let metadata = &entry.metadata;
+    let is_kept_whole = metadata.hash.iter().count() == metadata.hash.verifiable().count();
+    if is_kept_whole && metadata.encoding.is_none() || entry.link_for(&Relation::Via).is_some() {
+        return None;
+    }
+    let mut via = Link::new(Relation::Via, resource(&entry.loc));
+    via.modified = entry.lastmod;
+    via.hash = metadata.hash.clone();
+    via.length = metadata.length;
+    via.encoding.clone_from(&metadata.encoding);
+    via.media_type.clone_from(&metadata.media_type);
+    Some(via)
+}
+
+impl Desired {
+    /// Returns the links to keep with bytes whose own digests are `held`: those of the entry, and the provenance if it
+    /// states several digests and some of them were not computed.
+    pub(crate) fn links_beside(&self, held: &Digests) -> Cow<'_, [Link]> {
+        let ResourceMetadata { digests: stated, links, .. } = &self.metadata;
+        let is_kept = |digest| held.iter().any(|held| held == digest);
+        if stated.iter().nth(1).is_none()
+            || stated.iter().all(is_kept)
+            || links.iter().any(|link| link.rel == Relation::Via)
+        {
+            return Cow::Borrowed(links);
+        }
+        let mut via = Link::new(Relation::Via, self.uri.clone());
+        via.modified = self.metadata.lastmod;
+        via.hash = stated.clone();
+        via.length = self.metadata.length;
+        via.media_type.clone_from(&self.metadata.media_type);
+        Cow::Owned(links.iter().cloned().chain([via]).collect())
+    }
+
+    /// Returns its metadata for bytes whose own digests are `held`, with the links to keep beside them.
+    pub(crate) fn metadata_beside(&self, held: &Digests) -> ResourceMetadata {
+        let mut metadata = self.metadata.clone();
+        if let Cow::Owned(links) = self.links_beside(held) {
+            metadata.links = links;
+        }
+        metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::{DateTime, MediaType, Uri};
+
+    use super::*;
+    use crate::plan::DesiredPresence;
+
+    const MD5: &str = "md5:1584abdf8ebdc9802ac0c6a7402c03b6";
+
+    fn digests(text: &str) -> Digests {
+        Digests::parse(text, |_| {})
+    }
+
+    /// The `via` link that stays beside an entry of which the bytes have these digests.
+    fn via(entry: &Entry, held: &Digests) -> Option<Link> {
+        let desired = Desired::of_entry(entry, DesiredPresence::Present);
+        desired.metadata_beside(held).links.into_iter().find(|link| link.rel == Relation::Via)
+    }
+
+    #[test]
+    fn a14_what_a_copy_would_not_keep_of_an_entry_is_kept_as_its_provenance() {
+        let sha = format!("sha-256:{}", "0a".repeat(32));
+        let (both, strongest) = (digests(&format!("{MD5} {sha}")), digests(&sha));
+        let mut entry = Entry::new(Uri::parse("http://example.com/a").unwrap());
+        entry.metadata.hash = digests(MD5);
+        assert_eq!(via(&entry, &digests(MD5)), None, "one digest is kept as it is");
+        entry.metadata.hash = both.clone();
+        assert_eq!(via(&entry, &both), None, "both were computed");
+        entry.lastmod = Some(DateTime::parse("2013-01-03T07:00:00Z").unwrap());
+        entry.metadata.media_type = Some(MediaType::new("text/plain"));
+        let kept = via(&entry, &strongest).unwrap();
+        assert_eq!((kept.href.as_str(), &kept.hash), ("http://example.com/a", &both));
+        assert_eq!((kept.modified, &kept.media_type), (entry.lastmod, &entry.metadata.media_type));
+        let mut earlier = entry.clone();
+        earlier.links.push(Link::new(Relation::Via, Uri::parse("http://first.example.com/a").unwrap()));
+        assert_eq!(via(&earlier, &strongest).unwrap().href.as_str(), "http://first.example.com/a");
+    }
+
+    #[test]
+    fn a14_a_content_coding_and_digests_of_unknown_algorithms_are_provenance_from_the_beginning() {
+        let mut entry = Entry::new(Uri::parse("http://example.com/a").unwrap());
+        entry.metadata.hash = digests(MD5);
+        entry.metadata.encoding = Some("gzip".into());
+        assert_eq!(via(&entry, &digests(MD5)).unwrap().encoding.as_deref(), Some("gzip"));
+        entry.metadata.encoding = None;
+        entry.metadata.hash = digests(&format!("{MD5} whirlpool:00"));
+        assert_eq!(via(&entry, &digests(MD5)).unwrap().hash, entry.metadata.hash);
+    }
+}
